@@ -1,0 +1,3 @@
+//! What the graph itself costs.
+
+fn main() {}

@@ -1,0 +1,285 @@
+//! What the agent needs from the world, as traits that the layers above fill in.
+//!
+//! A port takes a view of the state and returns a value; it never sees the state itself, emits no
+//! events and decides no route. That is why the same conformance suite runs on every reasoner.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use thiserror::Error;
+use tokio::sync::mpsc;
+
+use crate::domain::{
+    Complexity, Evidence, NodeName, Outcome, RoutingPlan, Score, ToolCall, ToolName, ToolRecord,
+    Turn, Usage,
+};
+use crate::protocol::{Mode, RunId};
+
+/// A thinking engine: the four jobs that need judgement.
+#[async_trait]
+pub trait Reasoner: Send + Sync {
+    /// How it names itself in `run_started`.
+    fn identity(&self) -> Identity;
+
+    /// R1–R6: what kind of question, which way, which tools; for chitchat also the reply.
+    async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError>;
+
+    /// R11: which tools to call; never an answer.
+    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError>;
+
+    /// R17: one number for each item of `job.context`, in its order.
+    async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError>;
+
+    /// R23, R24: the answer, piece by piece into `out`.
+    ///
+    /// Citations are `[n]`, n being the place of the item in `job.context`, from 1. The agent
+    /// removes what maps to nothing, so pieces may be sent as they come.
+    async fn synthesize(
+        &self,
+        job: SynthesizeJob<'_>,
+        out: AnswerSink,
+    ) -> Result<Synthesis, ReasonerError>;
+}
+
+/// Which engine and which model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Endpoint or embedded.
+    pub mode: Mode,
+    /// The model's name.
+    pub model: String,
+}
+
+/// Who is asking, for headers and logs.
+#[derive(Debug, Clone, Copy)]
+pub struct CallOrigin<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The node.
+    pub node: NodeName,
+}
+
+/// What `analyze` works on.
+#[derive(Debug, Clone, Copy)]
+pub struct AnalyzeJob<'a> {
+    /// The run and node this is done for.
+    pub origin: CallOrigin<'a>,
+    /// The question.
+    pub query: &'a str,
+    /// The conversation so far, oldest first (R5).
+    pub history: &'a [Turn],
+    /// The route the user chose: the plan should be made for it.
+    pub forced: Option<Complexity>,
+    /// On re-entry after RE_RETRIEVE: the calls that led nowhere (R6). Empty the first time.
+    pub failed: &'a [ToolRecord],
+}
+
+/// What `analyze` found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Analysis {
+    /// The plan; the agent reconciles its fields.
+    pub plan: RoutingPlan,
+    /// The answer to chitchat, when the engine gave it along (R10).
+    pub reply: Option<String>,
+    /// What it cost.
+    pub usage: Usage,
+    /// What was wrong with the reply, one warning each.
+    pub warnings: Vec<Caveat>,
+}
+
+/// What `plan` works on.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanJob<'a> {
+    /// The run and node this is done for.
+    pub origin: CallOrigin<'a>,
+    /// The question.
+    pub query: &'a str,
+    /// The conversation so far, oldest first.
+    pub history: &'a [Turn],
+    /// What the analysis decided.
+    pub routing: &'a RoutingPlan,
+    /// Every call made so far; none of them is made again.
+    pub tool_history: &'a [ToolRecord],
+    /// The evidence kept so far; not empty after REFINE.
+    pub context: &'a [Evidence],
+    /// The last grades of `context`, in its order; empty the first time.
+    pub scores: &'a [Score],
+    /// Whether this is a REFINE round: look for what is still missing (R21).
+    pub refine: bool,
+}
+
+/// What `plan` decided.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Planned {
+    /// The calls, most promising first. The agent drops repeated ones.
+    pub calls: Vec<ToolCall>,
+    /// What it cost.
+    pub usage: Usage,
+    /// What was wrong with the reply, one warning each.
+    pub warnings: Vec<Caveat>,
+}
+
+/// What `grade` works on.
+#[derive(Debug, Clone, Copy)]
+pub struct GradeJob<'a> {
+    /// The run and node this is done for.
+    pub origin: CallOrigin<'a>,
+    /// The question.
+    pub query: &'a str,
+    /// The conversation so far, oldest first: what "its" in the question stands for.
+    pub history: &'a [Turn],
+    /// The parts of the question.
+    pub sub_questions: &'a [String],
+    /// The items, never empty.
+    pub context: &'a [Evidence],
+}
+
+/// What `grade` measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grades {
+    /// The numbers as the engine gave them, before any check. The agent accepts exactly as many
+    /// finite numbers as there are items and falls back otherwise (R18).
+    pub scores: Result<Vec<f64>, Unreadable>,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// A grading reply that holds no list of numbers, with the reason for the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unreadable(pub String);
+
+/// What `synthesize` works on.
+#[derive(Debug, Clone, Copy)]
+pub struct SynthesizeJob<'a> {
+    /// The run and node this is done for.
+    pub origin: CallOrigin<'a>,
+    /// The question.
+    pub query: &'a str,
+    /// The conversation so far, oldest first.
+    pub history: &'a [Turn],
+    /// Chitchat is answered from the conversation alone (R24); the rest only from `context`.
+    pub complexity: Complexity,
+    /// The parts of the question.
+    pub sub_questions: &'a [String],
+    /// The items, numbered from 1; never empty except for chitchat.
+    pub context: &'a [Evidence],
+}
+
+/// What `synthesize` came to; the text went through the sink.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Synthesis {
+    /// Answered, or not found when the engine could tell that the items hold no answer.
+    pub outcome: Outcome,
+    /// What it cost.
+    pub usage: Usage,
+    /// What was wrong with the reply, one warning each.
+    pub warnings: Vec<Caveat>,
+}
+
+/// A warning that goes into the stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caveat {
+    /// For programs.
+    pub code: &'static str,
+    /// For people, one line.
+    pub message: String,
+}
+
+/// Where an answer's pieces go. The agent reads the other end, so a slow screen slows the engine.
+#[derive(Debug, Clone)]
+pub struct AnswerSink(pub mpsc::Sender<String>);
+
+impl AnswerSink {
+    /// Hands the next piece over; waits while the reader is behind.
+    ///
+    /// A run that was cancelled no longer reads, and the piece is dropped: the engine's own
+    /// future is dropped with it.
+    pub async fn push(&self, piece: impl Into<String>) {
+        let _ = self.0.send(piece.into()).await;
+    }
+}
+
+/// Why an engine could not do its job. Each message is one clear line: what, where, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ReasonerError {
+    /// The endpoint could not be reached or went silent.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The endpoint answered with an error.
+    #[error("{0}")]
+    Refused(String),
+    /// What it sent is not what it should be.
+    #[error("{0}")]
+    Protocol(String),
+    /// The embedded engine failed.
+    #[error("{0}")]
+    Internal(String),
+}
+
+/// The retrieval tools.
+#[async_trait]
+pub trait Toolbox: Send + Sync {
+    /// Runs one call. The ids of the items are set by the agent and may be empty.
+    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError>;
+
+    /// What each tool is for, for the plan prompt; the same table that help shows.
+    fn descriptors(&self) -> &'static [ToolDescriptor];
+}
+
+/// What a tool is for and what it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolDescriptor {
+    /// Which.
+    pub name: ToolName,
+    /// One sentence: what it finds and when to choose it.
+    pub purpose: &'static str,
+    /// Its arguments as a JSON example.
+    pub args: &'static str,
+}
+
+/// Why a tool found nothing it could return. The message is one line and never evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ToolError {
+    /// The path leads outside the knowledge base.
+    #[error("{path} is outside the knowledge base; only its own folders can be read")]
+    OutsideRoots {
+        /// As it was asked for.
+        path: String,
+    },
+    /// There is no such file, folder or entity.
+    #[error("{what} is not in the knowledge base")]
+    NotFound {
+        /// As it was asked for.
+        what: String,
+    },
+    /// The arguments make no sense.
+    #[error("{0}")]
+    BadArguments(String),
+    /// Reading or searching failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Texts to vectors of one length; the length of each vector is 1.
+pub trait Embedder: Send + Sync {
+    /// Which model, to be stored with what it made.
+    fn model_id(&self) -> &str;
+
+    /// One vector for each text, in its order. Blocks; call it from a blocking thread.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
+}
+
+/// Why texts could not be embedded.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the embedding failed: {0}")]
+pub struct EmbedError(pub String);
+
+/// The ports of one agent.
+#[derive(Clone)]
+pub struct Ports {
+    /// Thinks.
+    pub reasoner: Arc<dyn Reasoner>,
+    /// Looks up.
+    pub tools: Arc<dyn Toolbox>,
+}

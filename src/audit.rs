@@ -1,0 +1,1 @@
+//! The audit log: an actor that owns one append-only file.

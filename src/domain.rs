@@ -1,0 +1,27 @@
+//! The nouns of a run and the pure law over them.
+//!
+//! Nothing here waits, reads a file or knows a model: the topology is data, the route functions
+//! and the pre-filter rules are functions of values. The agent obeys them, the path pane draws
+//! them and a recorded run can be judged by them again, because all three call the same code.
+
+mod answer;
+mod evidence;
+mod grade;
+mod plan;
+mod route;
+mod rules;
+mod tool;
+mod topology;
+mod usage;
+
+pub use answer::{Answer, Citation, Outcome, Turn};
+pub use evidence::{Evidence, EvidenceId, LineRange, Score, add_evidence};
+pub use grade::{GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, action_for, average};
+pub use plan::{Complexity, QueryType, RoutingPlan};
+pub use route::{
+    RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,
+};
+pub use rules::{AutoApproveRule, approving_rule};
+pub use tool::{ToolCall, ToolName, ToolRecord};
+pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
+pub use usage::{PathType, Usage};

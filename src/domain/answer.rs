@@ -1,0 +1,63 @@
+use serde::{Deserialize, Serialize};
+
+use super::{EvidenceId, LineRange};
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With an answer.
+    Answered,
+    /// The knowledge base holds no answer, and the answer says so.
+    NotFound,
+    /// The user stopped it.
+    Cancelled,
+    /// Something broke.
+    Failed,
+}
+
+impl Outcome {
+    /// The word of the wire format.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::NotFound => "not_found",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// `[n]` in an answer, and the passage it stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The number between the brackets, from 1.
+    pub n: usize,
+    /// The item.
+    pub id: EvidenceId,
+    /// Its file.
+    pub source: String,
+    /// Its lines.
+    #[serde(flatten)]
+    pub lines: LineRange,
+}
+
+/// What one question came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The text, with `[n]` marks.
+    pub text: String,
+    /// What the marks stand for, by number.
+    pub citations: Vec<Citation>,
+    /// Answered or not found.
+    pub outcome: Outcome,
+}
+
+/// One question and its answer as the conversation remembers them: text only, no sources (R25).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// What was asked.
+    pub question: String,
+    /// What was answered, without citation marks.
+    pub answer: String,
+}

@@ -1,0 +1,247 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::ToolName;
+
+/// A finite number in 0.0–1.0.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+#[serde(from = "f64", into = "f64")]
+pub struct Score(f64);
+
+impl Score {
+    /// Nothing speaks for it.
+    pub const ZERO: Self = Self(0.0);
+    /// What a reply that cannot be read gives every item (R18).
+    pub const UNKNOWN: Self = Self(0.5);
+    /// What a rule gives the items it approves (R16).
+    pub const FULL: Self = Self(1.0);
+
+    /// Clamped into 0–1; NaN becomes 0.
+    pub fn clamped(value: f64) -> Self {
+        if value.is_nan() {
+            Self::ZERO
+        } else {
+            Self(value.clamp(0.0, 1.0))
+        }
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+}
+
+impl From<f64> for Score {
+    fn from(value: f64) -> Self {
+        Self::clamped(value)
+    }
+}
+
+impl From<Score> for f64 {
+    fn from(score: Score) -> Self {
+        score.0
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2}", self.0)
+    }
+}
+
+/// Names one item within a run: `e1`, `e2` …
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EvidenceId(pub String);
+
+impl fmt::Display for EvidenceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Lines of a file, from 1, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LineRange {
+    /// First line.
+    #[serde(rename = "start_line")]
+    pub start: usize,
+    /// Last line.
+    #[serde(rename = "end_line")]
+    pub end: usize,
+}
+
+impl LineRange {
+    /// Whether the two share a line.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.start <= other.end && other.start <= self.end
+    }
+
+    /// The smallest range that holds both.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
+}
+
+impl fmt::Display for LineRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.start, self.end)
+    }
+}
+
+/// A passage that a tool found (R14).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// Its name within the run.
+    pub id: EvidenceId,
+    /// The file, relative to its root, `/` between the parts.
+    pub source: String,
+    /// Where in the file.
+    pub lines: LineRange,
+    /// Which tool found it.
+    pub tool: ToolName,
+    /// How well it matched, by that tool's own measure; not a grade.
+    pub score: Score,
+    /// The passage: the text of exactly these lines.
+    pub text: String,
+    /// Brought back after it had been discarded, because nothing better was left (R22).
+    pub low: bool,
+}
+
+/// Adds `found` to `context`, merging what has the same source and overlapping lines (R14).
+///
+/// A merged item keeps the id, tool and place of the first; its lines and text grow to hold both,
+/// and its score is the better of the two when the same tool found both. New items get the next
+/// id counted by `next_id`. Returns the ids that were added or changed, in order of appearance.
+pub fn add_evidence(
+    context: &mut Vec<Evidence>,
+    found: Vec<Evidence>,
+    next_id: &mut usize,
+) -> Vec<EvidenceId> {
+    let mut touched = Vec::new();
+    for mut item in found {
+        // A wide item can bridge two that were apart, so merging repeats until nothing overlaps.
+        let mut home: Option<usize> = None;
+        while let Some(at) = context
+            .iter()
+            .position(|known| known.source == item.source && known.lines.overlaps(item.lines))
+        {
+            let known = context.remove(at);
+            touched.retain(|id| *id != known.id);
+            home = Some(home.map_or(at, |before| before.min(at)));
+            item = merge(known, &item);
+        }
+        if home.is_none() {
+            *next_id += 1;
+            item.id = EvidenceId(format!("e{next_id}"));
+        }
+        touched.push(item.id.clone());
+        context.insert(home.unwrap_or(context.len()), item);
+    }
+    touched
+}
+
+fn merge(known: Evidence, other: &Evidence) -> Evidence {
+    let text = join_lines(&known, other);
+    Evidence {
+        lines: known.lines.hull(other.lines),
+        score: if known.tool == other.tool && other.score > known.score {
+            other.score
+        } else {
+            known.score
+        },
+        low: known.low && other.low,
+        text,
+        id: known.id,
+        source: known.source,
+        tool: known.tool,
+    }
+}
+
+/// The text of the hull: the earlier passage, then the lines of the later one that go beyond it.
+fn join_lines(a: &Evidence, b: &Evidence) -> String {
+    let (first, second) = if a.lines.start <= b.lines.start {
+        (a, b)
+    } else {
+        (b, a)
+    };
+    if second.lines.end <= first.lines.end {
+        return first.text.clone();
+    }
+    let beyond = first.lines.end + 1 - second.lines.start;
+    let rest: Vec<&str> = second.text.lines().skip(beyond).collect();
+    format!("{}\n{}", first.text.trim_end_matches('\n'), rest.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(source: &str, start: usize, end: usize) -> Evidence {
+        Evidence {
+            id: EvidenceId(String::new()),
+            source: source.to_owned(),
+            lines: LineRange { start, end },
+            tool: ToolName::GrepSearch,
+            score: Score::clamped(0.5),
+            text: (start..=end)
+                .map(|n| format!("line {n}"))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            low: false,
+        }
+    }
+
+    #[test]
+    fn r14_overlapping_lines_of_one_source_are_merged() {
+        let mut context = Vec::new();
+        let mut next_id = 0;
+        add_evidence(
+            &mut context,
+            vec![
+                found("a.md", 1, 4),
+                found("b.md", 1, 4),
+                found("a.md", 9, 12),
+            ],
+            &mut next_id,
+        );
+        let touched = add_evidence(&mut context, vec![found("a.md", 3, 9)], &mut next_id);
+        let shape: Vec<_> = context
+            .iter()
+            .map(|item| {
+                (
+                    item.id.0.as_str(),
+                    item.source.as_str(),
+                    item.lines.to_string(),
+                )
+            })
+            .collect();
+        assert_eq!(shape.len(), 2, "{shape:?}");
+        assert!(
+            shape.contains(&("e2", "b.md", "1-4".to_owned())),
+            "{shape:?}"
+        );
+        let bridged = context.iter().find(|item| item.source == "a.md").unwrap();
+        assert_eq!(bridged.lines, LineRange { start: 1, end: 12 });
+        assert_eq!(touched, vec![bridged.id.clone()]);
+        let lines: Vec<_> = bridged.text.lines().collect();
+        assert_eq!(lines.len(), 12);
+        assert_eq!((lines[0], lines[11]), ("line 1", "line 12"));
+    }
+
+    #[test]
+    fn r14_neighbours_without_a_common_line_stay_apart() {
+        let mut context = Vec::new();
+        add_evidence(
+            &mut context,
+            vec![found("a.md", 1, 4), found("a.md", 5, 8)],
+            &mut 0,
+        );
+        assert_eq!(context.len(), 2);
+    }
+}

@@ -1,0 +1,100 @@
+use serde::{Deserialize, Serialize};
+
+use super::{AutoApproveRule, Score};
+
+/// Items graded below this leave the context (R19).
+pub const KEEP_FROM: f64 = 0.3;
+/// An average from here on is enough to answer (R20).
+pub const SUFFICIENT_FROM: f64 = 0.7;
+
+/// What a grading leads to (CRAG, Yan 2024).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum GraderAction {
+    /// The evidence suffices.
+    Generate,
+    /// It is partly right: look for what is missing.
+    Refine,
+    /// It is useless: look in another way.
+    ReRetrieve,
+}
+
+impl GraderAction {
+    /// The word of the wire format.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Generate => "GENERATE",
+            Self::Refine => "REFINE",
+            Self::ReRetrieve => "RE_RETRIEVE",
+        }
+    }
+}
+
+/// Where the scores of a grading came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GradedBy {
+    /// The grading call measured them.
+    Grader,
+    /// A rule approved the items; its 1.0 is not a measurement.
+    Rule(AutoApproveRule),
+    /// The reply could not be read: 0.5 each, not a measurement.
+    Fallback,
+    /// There was nothing to grade.
+    NoEvidence,
+}
+
+impl GradedBy {
+    /// The word of the wire format: a rule's own name stands for the rule.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Grader => "grader",
+            Self::Rule(rule) => rule.as_str(),
+            Self::Fallback => "fallback",
+            Self::NoEvidence => "no_evidence",
+        }
+    }
+
+    /// Whether somebody looked at the text before giving the number.
+    pub fn is_measured(self) -> bool {
+        self == Self::Grader
+    }
+}
+
+impl Serialize for GradedBy {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for GradedBy {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        match word.as_str() {
+            "grader" => Ok(Self::Grader),
+            "fallback" => Ok(Self::Fallback),
+            "no_evidence" => Ok(Self::NoEvidence),
+            rule => AutoApproveRule::parse(rule).map(Self::Rule).ok_or_else(|| {
+                serde::de::Error::custom(format!("'{rule}' is neither a grader nor a rule"))
+            }),
+        }
+    }
+}
+
+/// The mean, or `None` when there is nothing to average.
+pub fn average(scores: impl IntoIterator<Item = Score>) -> Option<f64> {
+    let (sum, count) = scores
+        .into_iter()
+        .fold((0.0, 0_u32), |(sum, count), score| {
+            (sum + score.value(), count + 1)
+        });
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+/// The action for the average over what remains after [`KEEP_FROM`] was applied (R20).
+pub fn action_for(average_of_kept: Option<f64>) -> GraderAction {
+    match average_of_kept {
+        Some(average) if average >= SUFFICIENT_FROM => GraderAction::Generate,
+        Some(average) if average >= KEEP_FROM => GraderAction::Refine,
+        _ => GraderAction::ReRetrieve,
+    }
+}

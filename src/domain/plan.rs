@@ -1,0 +1,118 @@
+use serde::{Deserialize, Serialize};
+
+use super::ToolName;
+
+/// What kind of looking-up a question asks for (D1 of the routing design).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueryType {
+    /// A name, an id, a literal: `PROJ-123`, `grep_keywords`.
+    Exact,
+    /// What something is, how or why it works.
+    #[default]
+    Conceptual,
+    /// How documents or tickets hang together.
+    Relational,
+    /// Which file holds something, or what a named file says.
+    FileDiscovery,
+    /// Purely social.
+    Chitchat,
+}
+
+/// How much of the graph a question needs (after Adaptive-RAG, Jeong 2024).
+///
+/// Whatever is missing or unknown counts as [`Complexity::Complex`]: the long way is never wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Complexity {
+    /// Purely social: straight to the answer.
+    Chitchat,
+    /// One intent: retrieval without grading.
+    Simple,
+    /// Several intents, comparison or several rounds: the whole path.
+    #[default]
+    Complex,
+}
+
+impl Complexity {
+    /// The word of the wire format.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chitchat => "chitchat",
+            Self::Simple => "simple",
+            Self::Complex => "complex",
+        }
+    }
+}
+
+/// What `analyze_and_route` decided, kept in the state as `routing_plan`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RoutingPlan {
+    /// What kind of looking-up is asked for.
+    pub query_type: QueryType,
+    /// Which way through the graph.
+    pub complexity: Complexity,
+    /// The parts of a complex question; empty for the others.
+    pub sub_questions: Vec<String>,
+    /// The tools worth trying, best first; empty for chitchat.
+    pub suggested_tools: Vec<ToolName>,
+    /// Words that must be found literally.
+    pub grep_keywords: Vec<String>,
+}
+
+impl RoutingPlan {
+    /// The way out when an analysis cannot be read (R4): complex, conceptual, hybrid search.
+    pub fn fallback() -> Self {
+        Self {
+            suggested_tools: vec![ToolName::HybridSearch],
+            ..Self::default()
+        }
+    }
+
+    /// Makes the fields agree with `complexity`, which alone decides the path.
+    ///
+    /// Chitchat has no tools, keywords or parts (R2) and is of type chitchat; simple has no parts
+    /// (R3); a question about knowledge is never of type chitchat. Returns what had to change,
+    /// one phrase each, for the audit log.
+    pub fn reconcile(&mut self) -> Vec<&'static str> {
+        let mut changes = Vec::new();
+        match self.complexity {
+            Complexity::Chitchat => {
+                if self.query_type != QueryType::Chitchat {
+                    self.query_type = QueryType::Chitchat;
+                    changes.push("query_type set to chitchat");
+                }
+                let before = self.suggested_tools.len()
+                    + self.sub_questions.len()
+                    + self.grep_keywords.len();
+                if before > 0 {
+                    self.suggested_tools.clear();
+                    self.sub_questions.clear();
+                    self.grep_keywords.clear();
+                    changes.push("tools, parts and keywords dropped: chitchat");
+                }
+                return changes;
+            }
+            Complexity::Simple => {
+                if !self.sub_questions.is_empty() {
+                    self.sub_questions.clear();
+                    changes.push("parts dropped: simple");
+                }
+            }
+            Complexity::Complex => {
+                if self.sub_questions.len() == 1 {
+                    changes.push("complex with a single part");
+                }
+            }
+        }
+        if self.query_type == QueryType::Chitchat {
+            self.query_type = QueryType::Conceptual;
+            changes.push("query_type set to conceptual: not chitchat");
+        }
+        if self.suggested_tools.is_empty() {
+            self.suggested_tools.push(ToolName::HybridSearch);
+            changes.push("no tool suggested: hybrid_search");
+        }
+        changes
+    }
+}

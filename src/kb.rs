@@ -1,0 +1,3 @@
+//! The knowledge base: folders in, passages out.
+
+pub mod embed;

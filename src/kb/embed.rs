@@ -1,0 +1,1 @@
+//! Texts to vectors, by a sentence embedding carried in the binary.

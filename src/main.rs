@@ -1,0 +1,3 @@
+//! The `kb-agent` command.
+
+fn main() {}

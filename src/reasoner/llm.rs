@@ -1,0 +1,1 @@
+//! Thinks with an OpenAI-compatible chat endpoint.

@@ -1,0 +1,1 @@
+//! Thinks without network, key or language model.

@@ -1,0 +1,1 @@
+//! The six retrieval tools, one a file.

@@ -1,0 +1,1 @@
+//! The embedded sentence embedding against its reference.

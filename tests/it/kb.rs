@@ -1,0 +1,1 @@
+//! The knowledge base over real folders and a real index.

@@ -1,0 +1,1 @@
+//! The endpoint engine against scripted servers.

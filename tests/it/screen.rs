@@ -1,0 +1,1 @@
+//! The screen: events and keys in, cells out.

@@ -1,0 +1,1 @@
+//! The six tools over a real index.
