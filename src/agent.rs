@@ -1,6 +1,19 @@
 //! Walks the graph: one run, five nodes, every step an event.
 //!
-//! The agent knows neither network nor disk nor screen. Its world is four traits in [`ports`]; its
-//! law is [`crate::domain`]; its voice is the stream of [`crate::protocol::Event`]s.
+//! The agent knows neither network nor disk nor screen. Its world is the traits in [`ports`]; its
+//! law is [`crate::domain`]; its voice is the stream of [`crate::protocol::Event`]s. A run is one
+//! future that owns its state, so that cancelling is dropping: every await on a port goes through
+//! one guard that races the run's token, and whatever happens the last event is `run_finished`.
 
+mod citations;
+mod events;
+mod nodes;
 pub mod ports;
+mod run;
+mod state;
+mod worker;
+
+pub use citations::without_marks;
+pub use run::{Agent, Question};
+pub use state::AgentState;
+pub use worker::Worker;

@@ -1,1 +1,18 @@
-//! The audit log: an actor that owns one append-only file.
+//! The audit log: one append-only file of events, one JSON object a line.
+//!
+//! One thread owns the file. Events pass *through* it on their way to the screen: an event is
+//! written first and forwarded then, so that a process that is killed has lost no line that
+//! anybody saw. The file is a log for people who were not there: secrets and card numbers are
+//! masked before they reach it, and runs that a kill cut short are closed at the next start.
+
+mod log;
+mod mask;
+mod read;
+mod recover;
+mod session;
+
+pub use log::{AuditError, AuditLog};
+pub use mask::Mask;
+pub use read::{ReadError, events_of_run, run_ids};
+pub use recover::{Interrupted, close_interrupted_runs};
+pub use session::Session;

@@ -1,0 +1,63 @@
+//! The one writer of a run's stream.
+
+use tokio::sync::mpsc;
+
+use crate::protocol::{Event, EventBody, RunId, SCHEMA, Timestamp};
+
+use super::ports::Caveat;
+
+/// Numbers and stamps what happens, and sends it on.
+///
+/// Sending waits while the reader is behind: a slow screen slows the agent and nothing is lost.
+/// When the reader is gone the event is dropped; whoever dropped it also cancels the run.
+#[derive(Debug)]
+pub struct EventWriter {
+    run: RunId,
+    next_seq: u64,
+    out: mpsc::Sender<Event>,
+}
+
+impl EventWriter {
+    /// A stream that begins at `seq` 0.
+    pub fn new(run: RunId, out: mpsc::Sender<Event>) -> Self {
+        Self {
+            run,
+            next_seq: 0,
+            out,
+        }
+    }
+
+    /// The run this stream is of.
+    pub fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Sends the next event.
+    pub async fn emit(&mut self, body: EventBody) {
+        let event = Event {
+            schema: SCHEMA,
+            ts: Timestamp::now(),
+            run: self.run.clone(),
+            seq: self.next_seq,
+            body,
+        };
+        self.next_seq += 1;
+        let _ = self.out.send(event).await;
+    }
+
+    /// Sends a warning; the run goes on.
+    pub async fn warn(&mut self, code: &str, message: impl Into<String>) {
+        self.emit(EventBody::Warning {
+            code: code.to_owned(),
+            message: message.into(),
+        })
+        .await;
+    }
+
+    /// Sends what a port found odd.
+    pub async fn caveats(&mut self, caveats: Vec<Caveat>) {
+        for caveat in caveats {
+            self.warn(caveat.code, caveat.message).await;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+use crate::agent::ports::AnalyzeJob;
+use crate::agent::run::{Run, Stop};
+use crate::domain::{
+    Complexity, NodeName, PathType, RouteReason, RoutingPlan, ToolName, ToolRecord,
+    route_after_analyze,
+};
+use crate::protocol::EventBody;
+
+/// R1–R7: one call decides what kind of question this is and which way it goes.
+pub(in crate::agent) async fn analyze_and_route(
+    run: &mut Run<'_>,
+) -> Result<Option<RouteReason>, Stop> {
+    let job = AnalyzeJob {
+        origin: run.origin(NodeName::AnalyzeAndRoute),
+        query: &run.state.query,
+        history: &run.state.history,
+        forced: run.state.forced,
+        failed: &run.state.tool_history,
+    };
+    let called = run.guard(run.ports.reasoner.analyze(job)).await;
+    let analysis = run.settle(called)?;
+    run.state.usage.add(analysis.usage);
+    run.events.caveats(analysis.warnings).await;
+
+    let mut plan = analysis.plan;
+    if let Some(route) = run.state.forced {
+        plan.complexity = route;
+    } else if !run.state.tool_history.is_empty() && plan.complexity == Complexity::Chitchat {
+        // A question that was worth searching for does not turn into small talk on re-entry.
+        plan.complexity = Complexity::Complex;
+    }
+    let changes = plan.reconcile();
+    if !changes.is_empty() {
+        run.events
+            .warn("routing_plan_adjusted", changes.join("; "))
+            .await;
+    }
+    if let Some(tool) = insist_on_another_strategy(&mut plan, &run.state.tool_history) {
+        let message = format!("every suggested tool had failed before: {tool} put first");
+        run.events.warn("strategy_changed", message).await;
+    }
+    run.events.emit(EventBody::RoutingPlan(plan.clone())).await;
+
+    let reason = route_after_analyze(plan.complexity);
+    if plan.complexity == Complexity::Chitchat {
+        run.state.reply = analysis.reply;
+        // plan and grade_evidence are not needed
+        run.state.calls_saved += 2;
+        run.events
+            .emit(EventBody::FastPathHit {
+                path_type: PathType::Chitchat,
+                rule_name: reason.as_str().to_owned(),
+                query: run.state.query.clone(),
+            })
+            .await;
+    }
+    run.state.routing_plan = Some(plan);
+    Ok(Some(reason))
+}
+
+/// R6: after RE_RETRIEVE at least one tool must be new. Returns the one that was put first.
+fn insist_on_another_strategy(plan: &mut RoutingPlan, failed: &[ToolRecord]) -> Option<ToolName> {
+    let has_failed = |tool: &ToolName| failed.iter().any(|record| record.call.tool() == *tool);
+    if failed.is_empty()
+        || plan.complexity == Complexity::Chitchat
+        || !plan.suggested_tools.iter().all(has_failed)
+    {
+        return None;
+    }
+    let untried = [
+        ToolName::HybridSearch,
+        ToolName::GrepSearch,
+        ToolName::VectorSearch,
+        ToolName::LocalFileQa,
+    ]
+    .into_iter()
+    .find(|tool| !has_failed(tool))?;
+    plan.suggested_tools.insert(0, untried);
+    Some(untried)
+}

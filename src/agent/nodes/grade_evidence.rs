@@ -1,0 +1,169 @@
+use crate::agent::ports::GradeJob;
+use crate::agent::run::{Run, Stop};
+use crate::domain::{
+    AutoApproveRule, Evidence, GradedBy, GraderAction, KEEP_FROM, NodeName, PathType, RouteReason,
+    Score, action_for, approving_rule, average, route_after_grade,
+};
+use crate::protocol::{EventBody, EvidenceItem, ItemScore};
+
+/// How many discarded items come back when nothing else is left (R22).
+const RESTORED: usize = 3;
+
+/// R15–R22: is what was found good enough? (CRAG, Yan 2024)
+pub(in crate::agent) async fn grade_evidence(
+    run: &mut Run<'_>,
+) -> Result<Option<RouteReason>, Stop> {
+    let round = run.state.iteration;
+    let rule = approving_rule(
+        &run.state.context,
+        &run.state.tool_history,
+        round,
+        run.limits,
+    );
+    let action = if run.state.context.is_empty() {
+        run.state.calls_saved += 1;
+        let action = GraderAction::ReRetrieve;
+        tell_verdict(run, action, &[], GradedBy::NoEvidence).await;
+        action
+    } else if let Some(rule) = rule {
+        approve(run, rule).await
+    } else {
+        let (scores, by) = ask_grader(run).await?;
+        apply(run, &scores, by).await
+    };
+    run.state.grader_action = Some(action);
+    run.state.iteration += 1;
+
+    let reason = route_after_grade(action, run.state.iteration, run.limits);
+    if reason == RouteReason::MaxIterations && run.state.context.is_empty() {
+        restore_best(run).await;
+    }
+    Ok(Some(reason))
+}
+
+async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
+    run.state.calls_saved += 1;
+    run.events
+        .emit(EventBody::FastPathHit {
+            path_type: PathType::RuleAutoApprove,
+            rule_name: rule.as_str().to_owned(),
+            query: run.state.query.clone(),
+        })
+        .await;
+    let scores = vec![Score::FULL; run.state.context.len()];
+    tell_verdict(run, GraderAction::Generate, &scores, GradedBy::Rule(rule)).await;
+    run.state.evidence_scores = scores;
+    GraderAction::Generate
+}
+
+/// R17, R18: one batch call; a reply that is not N finite numbers counts as 0.5 each.
+async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
+    let job = GradeJob {
+        origin: run.origin(NodeName::GradeEvidence),
+        query: &run.state.query,
+        history: &run.state.history,
+        sub_questions: run.state.sub_questions(),
+        context: &run.state.context,
+    };
+    let called = run.guard(run.ports.reasoner.grade(job)).await;
+    let grades = run.settle(called)?;
+    run.state.usage.add(grades.usage);
+
+    let wanted = run.state.context.len();
+    let problem = match grades.scores {
+        Err(unreadable) => unreadable.to_string(),
+        Ok(numbers) if numbers.len() != wanted => {
+            format!("{} numbers for {wanted} items", numbers.len())
+        }
+        Ok(numbers) if !numbers.iter().all(|number| number.is_finite()) => {
+            "not every number is finite".to_owned()
+        }
+        Ok(numbers) => {
+            let outside = numbers.iter().filter(|n| !(0.0..=1.0).contains(*n)).count();
+            if outside > 0 {
+                let message = format!("{outside} of {wanted} grades lay outside 0–1");
+                run.events.warn("grade_clamped", message).await;
+            }
+            let scores = numbers.into_iter().map(Score::clamped).collect();
+            return Ok((scores, GradedBy::Grader));
+        }
+    };
+    let message = format!("the grading could not be read ({problem}): every item counts as 0.5");
+    run.events.warn("grade_unreadable", message).await;
+    Ok((vec![Score::UNKNOWN; wanted], GradedBy::Fallback))
+}
+
+/// R19, R20: drops what is too low, then judges what remains.
+async fn apply(run: &mut Run<'_>, scores: &[Score], by: GradedBy) -> GraderAction {
+    let kept = |score: &&Score| score.value() >= KEEP_FROM;
+    let action = action_for(average(scores.iter().filter(kept).copied()));
+    tell_verdict(run, action, scores, by).await;
+
+    let context = std::mem::take(&mut run.state.context);
+    run.state.evidence_scores.clear();
+    for (item, &score) in context.into_iter().zip(scores) {
+        if kept(&&score) {
+            run.state.context.push(item);
+            run.state.evidence_scores.push(score);
+        } else {
+            run.events
+                .emit(EventBody::EvidenceRemoved {
+                    id: item.id.clone(),
+                    score,
+                })
+                .await;
+            run.state.discarded.push((item, score));
+        }
+    }
+    action
+}
+
+async fn tell_verdict(run: &mut Run<'_>, action: GraderAction, scores: &[Score], by: GradedBy) {
+    let kept = scores.iter().copied().filter(|s| s.value() >= KEEP_FROM);
+    let average = average(kept).unwrap_or(0.0);
+    let scores = run
+        .state
+        .context
+        .iter()
+        .zip(scores)
+        .map(|(item, &score)| ItemScore {
+            id: item.id.clone(),
+            score,
+        })
+        .collect();
+    run.events
+        .emit(EventBody::EvidenceGraded {
+            scores,
+            average,
+            action,
+            by,
+        })
+        .await;
+}
+
+/// R22: the gradings are spent and everything was discarded: the best come back, marked low.
+async fn restore_best(run: &mut Run<'_>) {
+    let mut discarded = std::mem::take(&mut run.state.discarded);
+    discarded.sort_by(|(_, a), (_, b)| b.value().total_cmp(&a.value()));
+    for (mut item, score) in discarded {
+        if run.state.context.len() < RESTORED && !is_covered(&run.state.context, &item) {
+            item.low = true;
+            run.state.context.push(item);
+            run.state.evidence_scores.push(score);
+        } else {
+            run.state.discarded.push((item, score));
+        }
+    }
+    if run.state.context.is_empty() {
+        return;
+    }
+    let items = run.state.context.iter().map(EvidenceItem::from).collect();
+    run.events.emit(EventBody::EvidenceAdded { items }).await;
+}
+
+/// A passage that was found again in a later round is there under another id.
+fn is_covered(context: &[Evidence], item: &Evidence) -> bool {
+    context
+        .iter()
+        .any(|known| known.source == item.source && known.lines.overlaps(item.lines))
+}

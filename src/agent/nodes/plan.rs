@@ -1,0 +1,96 @@
+use crate::agent::ports::PlanJob;
+use crate::agent::run::{Run, Stop};
+use crate::domain::{
+    GraderAction, NodeName, RouteReason, RoutingPlan, ToolCall, ToolName, ToolRecord,
+};
+
+/// More calls than this in one round are a runaway reply, not a plan.
+const CALLS_PER_ROUND: usize = 8;
+
+/// R11, R21: which tools to call next.
+pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
+    let unrouted = RoutingPlan::fallback();
+    let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
+    let job = PlanJob {
+        origin: run.origin(NodeName::Plan),
+        query: &run.state.query,
+        history: &run.state.history,
+        routing,
+        tool_history: &run.state.tool_history,
+        context: &run.state.context,
+        scores: &run.state.evidence_scores,
+        refine: run.state.grader_action == Some(GraderAction::Refine),
+    };
+    let called = run.guard(run.ports.reasoner.plan(job)).await;
+    let planned = run.settle(called)?;
+    run.state.usage.add(planned.usage);
+    run.events.caveats(planned.warnings).await;
+
+    let mut calls: Vec<ToolCall> = Vec::new();
+    for call in planned.calls {
+        if !was_made(&run.state.tool_history, &call) && !calls.contains(&call) {
+            calls.push(call);
+        }
+    }
+    if calls.len() > CALLS_PER_ROUND {
+        let message = format!(
+            "{} calls planned; the first {CALLS_PER_ROUND} are made",
+            calls.len()
+        );
+        calls.truncate(CALLS_PER_ROUND);
+        run.events.warn("plan_truncated", message).await;
+    }
+    if calls.is_empty() {
+        let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
+        let fallback = fallback_call(routing, &run.state.query, &run.state.tool_history);
+        let message = match &fallback {
+            Some(call) => format!("nothing new was planned: {} on the question", call.tool()),
+            None => "nothing new was planned, and every search has been tried".to_owned(),
+        };
+        run.events.warn("plan_fallback", message).await;
+        calls.extend(fallback);
+    }
+    run.state.pending = calls;
+    Ok(None)
+}
+
+fn was_made(history: &[ToolRecord], call: &ToolCall) -> bool {
+    history.iter().any(|record| record.call == *call)
+}
+
+/// A search with the question itself: first by the suggested tools, then by any that is left.
+fn fallback_call(routing: &RoutingPlan, query: &str, history: &[ToolRecord]) -> Option<ToolCall> {
+    let any = [
+        ToolName::HybridSearch,
+        ToolName::VectorSearch,
+        ToolName::GrepSearch,
+    ];
+    routing
+        .suggested_tools
+        .iter()
+        .copied()
+        .chain(any)
+        .filter_map(|tool| search_for(tool, query, &routing.grep_keywords))
+        .find(|call| !was_made(history, call))
+}
+
+fn search_for(tool: ToolName, query: &str, keywords: &[String]) -> Option<ToolCall> {
+    let query = query.to_owned();
+    match tool {
+        ToolName::VectorSearch => Some(ToolCall::VectorSearch { query, k: None }),
+        ToolName::HybridSearch => Some(ToolCall::HybridSearch {
+            semantic_query: query,
+            exact_keywords: keywords.to_vec(),
+        }),
+        ToolName::GrepSearch => Some(ToolCall::GrepSearch {
+            query: if keywords.is_empty() {
+                query
+            } else {
+                keywords.join(" ")
+            },
+        }),
+        ToolName::LocalFileQa => Some(ToolCall::LocalFileQa { query, path: None }),
+        // These two need a name, which a question alone does not give.
+        ToolName::ReadFile | ToolName::GraphRelated => None,
+    }
+}

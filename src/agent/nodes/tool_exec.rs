@@ -1,0 +1,102 @@
+use std::time::Instant;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use crate::agent::run::{Run, Stop, guard, milliseconds};
+use crate::domain::{
+    Complexity, Evidence, PathType, RouteReason, ToolRecord, add_evidence, route_after_tool_exec,
+};
+use crate::protocol::{EventBody, EvidenceItem};
+
+/// R8, R13, R14: makes the planned calls at once and gathers what they found.
+///
+/// `tool_finished` comes in the order in which the tools finish; evidence enters the context in
+/// the order of the plan, so that numbering does not depend on timing.
+pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
+    let calls = std::mem::take(&mut run.state.pending);
+    for call in &calls {
+        run.events
+            .emit(EventBody::ToolCalled { call: call.clone() })
+            .await;
+    }
+
+    let tools = &run.ports.tools;
+    let mut running: FuturesUnordered<_> = calls
+        .iter()
+        .enumerate()
+        .map(|(at, call)| async move {
+            let started = Instant::now();
+            (at, tools.run(call).await, milliseconds(started))
+        })
+        .collect();
+    let mut results: Vec<Option<Found>> = calls.iter().map(|_| None).collect();
+    while let Some((at, result, ms)) = guard(&run.cancel, running.next()).await? {
+        let found = match result {
+            Ok(items) => Found { items, error: None },
+            Err(error) => Found {
+                items: Vec::new(),
+                error: Some(error.to_string()),
+            },
+        };
+        run.events
+            .emit(EventBody::ToolFinished {
+                call: calls[at].clone(),
+                items: found.items.len(),
+                ms,
+                error: found.error.clone(),
+            })
+            .await;
+        results[at] = Some(found);
+    }
+    drop(running);
+
+    let mut items = Vec::new();
+    for (call, found) in calls.into_iter().zip(results) {
+        let Some(found) = found else { continue };
+        run.state.tool_history.push(ToolRecord {
+            call,
+            round: run.state.iteration,
+            scores: found.items.iter().map(|item| item.score).collect(),
+            error: found.error,
+        });
+        items.extend(found.items);
+    }
+    add_to_context(run, items).await;
+
+    let reason = route_after_tool_exec(run.state.complexity());
+    if run.state.complexity() == Complexity::Simple {
+        // grade_evidence is not needed
+        run.state.calls_saved += 1;
+        run.events
+            .emit(EventBody::FastPathHit {
+                path_type: PathType::SimpleSkipGrading,
+                rule_name: reason.as_str().to_owned(),
+                query: run.state.query.clone(),
+            })
+            .await;
+    }
+    Ok(Some(reason))
+}
+
+struct Found {
+    items: Vec<Evidence>,
+    error: Option<String>,
+}
+
+async fn add_to_context(run: &mut Run<'_>, items: Vec<Evidence>) {
+    let touched = add_evidence(&mut run.state.context, items, &mut run.state.evidence_ids);
+    if touched.is_empty() {
+        return;
+    }
+    // The old grades no longer line up with the context; the next grading makes new ones.
+    run.state.evidence_scores.clear();
+    let items = run
+        .state
+        .context
+        .iter()
+        .filter(|item| touched.contains(&item.id))
+        .map(EvidenceItem::from)
+        .collect();
+    run.events.emit(EventBody::EvidenceAdded { items }).await;
+}

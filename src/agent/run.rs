@@ -1,0 +1,234 @@
+//! One run from question to `run_finished`.
+
+use std::future::Future;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{
+    Answer, Complexity, ENTRY, NodeName, Outcome, RouteReason, RoutingLimits, Turn, Usage, edge,
+};
+use crate::protocol::{Event, EventBody, RunId};
+
+use super::events::EventWriter;
+use super::nodes;
+use super::ports::{CallOrigin, Ports, ReasonerError};
+use super::state::AgentState;
+
+/// The five nodes over a reasoner and a toolbox.
+#[derive(Clone)]
+pub struct Agent {
+    /// What it thinks and looks up with.
+    pub ports: Ports,
+    /// The settings that route.
+    pub limits: RoutingLimits,
+    /// The conversation its runs belong to, for the audit log.
+    pub session: String,
+}
+
+/// What to answer.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// The question.
+    pub query: String,
+    /// The route the user chose, if any.
+    pub route: Option<Complexity>,
+    /// The conversation before it, oldest first.
+    pub history: Vec<Turn>,
+}
+
+impl Agent {
+    /// Answers one question. Every step goes to `events`; the last is always `run_finished`.
+    ///
+    /// `None` when the run was cancelled or failed: the stream says why.
+    pub async fn answer(
+        &self,
+        question: Question,
+        events: mpsc::Sender<Event>,
+        cancel: CancellationToken,
+    ) -> Option<Answer> {
+        let started = Instant::now();
+        let mut run = Run {
+            ports: &self.ports,
+            limits: &self.limits,
+            cancel,
+            events: EventWriter::new(RunId::generate(), events),
+            state: AgentState {
+                query: question.query,
+                history: question.history,
+                forced: question.route,
+                ..AgentState::default()
+            },
+        };
+        let identity = self.ports.reasoner.identity();
+        run.events
+            .emit(EventBody::RunStarted {
+                session: self.session.clone(),
+                query: run.state.query.clone(),
+                mode: identity.mode,
+                model: identity.model,
+                forced_route: run.state.forced,
+                settings: self.limits,
+            })
+            .await;
+        let stopped = run.walk().await.err();
+        run.finish(stopped, started).await
+    }
+}
+
+/// Why a run ends before its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The user stopped it.
+    Cancelled,
+    /// Something broke; one line.
+    Failed(String),
+}
+
+/// A run that is going on: what the nodes work with.
+pub(super) struct Run<'a> {
+    pub(super) ports: &'a Ports,
+    pub(super) limits: &'a RoutingLimits,
+    pub(super) cancel: CancellationToken,
+    pub(super) events: EventWriter,
+    pub(super) state: AgentState,
+}
+
+impl Run<'_> {
+    async fn walk(&mut self) -> Result<(), Stop> {
+        let mut next = Some(ENTRY);
+        while let Some(node) = next {
+            next = self.step(node).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs one node and takes the edge that its decision names.
+    async fn step(&mut self, node: NodeName) -> Result<Option<NodeName>, Stop> {
+        let iteration = self.state.iteration;
+        let entered = Instant::now();
+        let usage_before = std::mem::take(&mut self.state.usage);
+        self.state.path.push(node);
+        self.events
+            .emit(EventBody::NodeEntered { node, iteration })
+            .await;
+
+        let result = match node {
+            NodeName::AnalyzeAndRoute => nodes::analyze_and_route(self).await,
+            NodeName::Plan => nodes::plan(self).await,
+            NodeName::ToolExec => nodes::tool_exec(self).await,
+            NodeName::GradeEvidence => nodes::grade_evidence(self).await,
+            NodeName::Synthesize => nodes::synthesize(self).await,
+        };
+
+        let own = std::mem::replace(&mut self.state.usage, usage_before);
+        self.state.usage.add(own);
+        let decision = result?;
+        self.events
+            .emit(EventBody::NodeFinished {
+                node,
+                iteration,
+                ms: milliseconds(entered),
+                reasoning_calls: own.calls,
+                prompt_tokens: own.prompt_tokens,
+                completion_tokens: own.completion_tokens,
+            })
+            .await;
+        self.follow(node, decision).await
+    }
+
+    async fn follow(
+        &mut self,
+        from: NodeName,
+        decision: Option<RouteReason>,
+    ) -> Result<Option<NodeName>, Stop> {
+        let Some(edge) = edge(from, decision) else {
+            return Err(Stop::Failed(format!(
+                "the graph has no edge from {from} for {decision:?}"
+            )));
+        };
+        if let (Some(reason), Some(to)) = (decision, edge.to) {
+            let reason = self.state.told_reason(from, reason);
+            self.events
+                .emit(EventBody::RouteDecided { from, to, reason })
+                .await;
+        }
+        Ok(edge.to)
+    }
+
+    async fn finish(mut self, stopped: Option<Stop>, started: Instant) -> Option<Answer> {
+        let (outcome, error) = match (stopped, &self.state.answer) {
+            (Some(Stop::Cancelled), _) => (Outcome::Cancelled, None),
+            (Some(Stop::Failed(line)), _) => (Outcome::Failed, Some(line)),
+            (None, Some(answer)) => (answer.outcome, None),
+            (None, None) => (
+                Outcome::Failed,
+                Some("the run ended without an answer".to_owned()),
+            ),
+        };
+        let state = self.state;
+        self.events
+            .emit(EventBody::RunFinished {
+                outcome,
+                complexity: state.routing_plan.map(|plan| plan.complexity),
+                path: state.path,
+                iterations: state.iteration,
+                reasoning_calls: state.usage.calls,
+                calls_saved: state.calls_saved,
+                prompt_tokens: state.usage.prompt_tokens.unwrap_or(0),
+                completion_tokens: state.usage.completion_tokens.unwrap_or(0),
+                ms: milliseconds(started),
+                error,
+            })
+            .await;
+        state.answer.filter(|answer| answer.outcome == outcome)
+    }
+
+    /// Waits for a port, or for the user to stop the run, whichever comes first.
+    pub(super) async fn guard<T>(&self, port: impl Future<Output = T>) -> Result<T, Stop> {
+        guard(&self.cancel, port).await
+    }
+
+    /// Counts a call that was begun and came to nothing, and stops the run.
+    pub(super) fn lost_call(&mut self, stop: Stop) -> Stop {
+        self.state.usage.add(Usage::ONE_CALL);
+        stop
+    }
+
+    /// Waits for a reasoning call; one that is cut off or fails is counted all the same.
+    pub(super) fn settle<T>(
+        &mut self,
+        called: Result<Result<T, ReasonerError>, Stop>,
+    ) -> Result<T, Stop> {
+        match called {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(self.lost_call(Stop::Failed(error.to_string()))),
+            Err(stop) => Err(self.lost_call(stop)),
+        }
+    }
+
+    /// Who is asking, for headers and logs.
+    pub(super) fn origin(&self, node: NodeName) -> CallOrigin<'_> {
+        CallOrigin {
+            run: self.events.run(),
+            node,
+        }
+    }
+}
+
+pub(super) async fn guard<T>(
+    cancel: &CancellationToken,
+    port: impl Future<Output = T>,
+) -> Result<T, Stop> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Stop::Cancelled),
+        value = port => Ok(value),
+    }
+}
+
+/// Milliseconds since `start`, to the microsecond.
+pub(super) fn milliseconds(start: Instant) -> f64 {
+    start.elapsed().as_micros() as f64 / 1000.0
+}

@@ -1,0 +1,71 @@
+//! What a run knows. Only the nodes write it; everybody else reads the stream.
+
+use crate::domain::{
+    Answer, Complexity, Evidence, GraderAction, NodeName, RouteReason, RoutingPlan, Score,
+    ToolCall, ToolRecord, Turn, Usage,
+};
+
+/// The state of one run.
+#[derive(Debug, Clone, Default)]
+pub struct AgentState {
+    /// The question as asked.
+    pub query: String,
+    /// The conversation before it, oldest first.
+    pub history: Vec<Turn>,
+    /// The route the user chose, if any.
+    pub forced: Option<Complexity>,
+    /// What the analysis decided (R1).
+    pub routing_plan: Option<RoutingPlan>,
+    /// The answer to chitchat, when the analysis carried it.
+    pub reply: Option<String>,
+    /// The calls that `tool_exec` has yet to make.
+    pub pending: Vec<ToolCall>,
+    /// Every call made.
+    pub tool_history: Vec<ToolRecord>,
+    /// The evidence in force, in the order it was found.
+    pub context: Vec<Evidence>,
+    /// The grades of `context`, in its order; empty before the first grading (R17).
+    pub evidence_scores: Vec<Score>,
+    /// What was graded too low, with its grade.
+    pub discarded: Vec<(Evidence, Score)>,
+    /// What the last grading said.
+    pub grader_action: Option<GraderAction>,
+    /// Gradings made (R22).
+    pub iteration: u32,
+    /// Nodes entered, in order.
+    pub path: Vec<NodeName>,
+    /// What thinking has cost.
+    pub usage: Usage,
+    /// Calls that the full pipeline would have made here and this run did not.
+    pub calls_saved: u32,
+    /// The answer, once there is one.
+    pub answer: Option<Answer>,
+    /// Counts the evidence ids given out.
+    pub(super) evidence_ids: usize,
+}
+
+impl AgentState {
+    /// The route in force; unknown counts as complex (R4).
+    pub fn complexity(&self) -> Complexity {
+        self.routing_plan
+            .as_ref()
+            .map_or(Complexity::Complex, |plan| plan.complexity)
+    }
+
+    /// The parts of the question.
+    pub fn sub_questions(&self) -> &[String] {
+        self.routing_plan
+            .as_ref()
+            .map_or(&[], |plan| plan.sub_questions.as_slice())
+    }
+
+    /// What the stream says about a decision: that the user made it, where the user did.
+    pub(super) fn told_reason(&self, from: NodeName, reason: RouteReason) -> RouteReason {
+        match from {
+            NodeName::AnalyzeAndRoute | NodeName::ToolExec if self.forced.is_some() => {
+                RouteReason::Forced
+            }
+            _ => reason,
+        }
+    }
+}

@@ -1,0 +1,402 @@
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use etcetera::AppStrategy;
+use secrecy::SecretString;
+use thiserror::Error;
+
+use crate::domain::RoutingLimits;
+
+use super::Environment;
+
+/// A setting's name and what it may be, for messages and documentation.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// The environment variable.
+    pub name: &'static str,
+    /// What values it takes, to be read after "must be".
+    pub allowed: &'static str,
+}
+
+/// Every setting there is.
+pub const VARIABLES: &[Variable] = &[
+    LLM_BASE_URL,
+    LLM_API_KEY,
+    LLM_MODEL,
+    LLM_TIMEOUT,
+    EMBEDDING_BASE_URL,
+    EMBEDDING_MODEL,
+    EMBEDDING_API_KEY,
+    SOURCE,
+    DATA_DIR,
+    STORE_URL,
+    MAX_ITERATIONS,
+    VECTOR_THRESHOLD,
+    AUTO_APPROVE,
+    AUDIT_LOG,
+    LOG,
+    THEME,
+];
+
+const LLM_BASE_URL: Variable = variable("KB_AGENT_LLM_BASE_URL", "an http or https address");
+const LLM_API_KEY: Variable = variable("KB_AGENT_LLM_API_KEY", "printable ASCII without spaces");
+const LLM_MODEL: Variable = variable("KB_AGENT_LLM_MODEL", "a model's name");
+const LLM_TIMEOUT: Variable = variable(
+    "KB_AGENT_LLM_TIMEOUT_SECS",
+    "a number of seconds from 1 to 3600",
+);
+const EMBEDDING_BASE_URL: Variable =
+    variable("KB_AGENT_EMBEDDING_BASE_URL", "an http or https address");
+const EMBEDDING_MODEL: Variable = variable("KB_AGENT_EMBEDDING_MODEL", "a model's name");
+const EMBEDDING_API_KEY: Variable = variable(
+    "KB_AGENT_EMBEDDING_API_KEY",
+    "printable ASCII without spaces",
+);
+const SOURCE: Variable = variable("KB_AGENT_SOURCE", "folders or files, separated as in PATH");
+const DATA_DIR: Variable = variable("KB_AGENT_DATA_DIR", "a folder");
+const STORE_URL: Variable = variable("KB_AGENT_STORE_URL", "a store's address");
+const MAX_ITERATIONS: Variable = variable("KB_AGENT_MAX_ITERATIONS", "a whole number from 1 to 10");
+const VECTOR_THRESHOLD: Variable =
+    variable("KB_AGENT_VECTOR_SCORE_THRESHOLD", "a number from 0 to 1");
+const AUTO_APPROVE: Variable = variable(
+    "KB_AGENT_AUTO_APPROVE_MAX_ITEMS",
+    "a whole number from 0 to 100",
+);
+const AUDIT_LOG: Variable = variable("KB_AGENT_AUDIT_LOG", "a file");
+const LOG: Variable = variable(
+    "KB_AGENT_LOG",
+    "a filter such as info, debug or kb_agent=trace",
+);
+const THEME: Variable = variable(
+    "KB_AGENT_THEME",
+    "one of auto, dark, light, high-contrast, mono",
+);
+
+const fn variable(name: &'static str, allowed: &'static str) -> Variable {
+    Variable { name, allowed }
+}
+
+/// What the diagnostics filter is when nobody sets it.
+pub const DEFAULT_LOG_FILTER: &str = "info";
+
+const THEMES: [&str; 5] = ["auto", "dark", "light", "high-contrast", "mono"];
+
+/// Every setting, checked.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The chat endpoint; `None` is offline.
+    pub llm: Option<EndpointSettings>,
+    /// The folders and files of the knowledge base; empty is the bundled demo.
+    pub sources: Vec<PathBuf>,
+    /// Index, audit log, diagnostics.
+    pub data_dir: PathBuf,
+    /// The audit file.
+    pub audit_log: PathBuf,
+    /// The settings that route.
+    pub limits: RoutingLimits,
+    /// The diagnostics filter.
+    pub log_filter: String,
+    /// The theme's name.
+    pub theme: String,
+    /// Whether `NO_COLOR` asks for no colour.
+    pub no_color: bool,
+    /// Settings that are set and that this version does not act on, one line each.
+    pub without_effect: Vec<String>,
+}
+
+/// A chat endpoint.
+#[derive(Debug, Clone)]
+pub struct EndpointSettings {
+    /// Its root, such as one ending in `/v1`.
+    pub base_url: String,
+    /// Its bearer token.
+    pub api_key: Option<SecretString>,
+    /// The model; `None` is the first one listed.
+    pub model: Option<String>,
+    /// No byte received for this long is an error.
+    pub timeout: Duration,
+}
+
+/// What the command line says over the environment.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `PATH…` or `--kb`.
+    pub sources: Vec<PathBuf>,
+    /// `--data-dir`.
+    pub data_dir: Option<PathBuf>,
+}
+
+/// A setting that cannot be used; one line that says what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SettingError {
+    /// The value is not what it must be.
+    #[error("{name} is '{value}': it must be {allowed}")]
+    Value {
+        /// The variable.
+        name: &'static str,
+        /// What it is set to.
+        value: String,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// The value is a secret and is not what it must be.
+    #[error("{name} cannot be used: it must be {allowed}")]
+    Secret {
+        /// The variable.
+        name: &'static str,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// The settings file cannot be read.
+    #[error("{} cannot be read: {why}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// There is no home folder to put data under.
+    #[error("no home folder is known: set KB_AGENT_DATA_DIR to a folder that may be written")]
+    NoHome,
+}
+
+impl Settings {
+    /// Looks every setting up and checks it; the first that cannot be used is the error.
+    pub fn resolve(environment: &Environment, overrides: Overrides) -> Result<Self, SettingError> {
+        let data_dir = match (overrides.data_dir, environment.get(DATA_DIR.name)) {
+            (Some(path), _) => path,
+            (None, Some(path)) => PathBuf::from(path),
+            (None, None) => platform_data_dir()?,
+        };
+        let sources = if overrides.sources.is_empty() {
+            environment
+                .get(SOURCE.name)
+                .map(|paths| std::env::split_paths(paths).collect())
+                .unwrap_or_default()
+        } else {
+            overrides.sources
+        };
+        let theme = environment.get(THEME.name).unwrap_or("auto");
+        if !THEMES.contains(&theme) {
+            return Err(refused(THEME, theme));
+        }
+        let log_filter = environment.get(LOG.name).unwrap_or(DEFAULT_LOG_FILTER);
+        if tracing_subscriber::EnvFilter::from_str(log_filter).is_err() {
+            return Err(refused(LOG, log_filter));
+        }
+        let defaults = RoutingLimits::default();
+        Ok(Self {
+            llm: endpoint(environment)?,
+            audit_log: environment
+                .get(AUDIT_LOG.name)
+                .map_or_else(|| data_dir.join("audit.jsonl"), PathBuf::from),
+            limits: RoutingLimits {
+                max_iterations: number(environment, MAX_ITERATIONS, 1..=10)?
+                    .unwrap_or(defaults.max_iterations),
+                vector_score_threshold: number(environment, VECTOR_THRESHOLD, 0.0..=1.0)?
+                    .unwrap_or(defaults.vector_score_threshold),
+                auto_approve_max_items: number(environment, AUTO_APPROVE, 0..=100)?
+                    .unwrap_or(defaults.auto_approve_max_items),
+            },
+            sources,
+            data_dir,
+            log_filter: log_filter.to_owned(),
+            theme: theme.to_owned(),
+            no_color: environment.get("NO_COLOR").is_some(),
+            without_effect: without_effect(environment)?,
+        })
+    }
+
+    /// Where the bundled demo knowledge base is laid out.
+    pub fn demo_dir(&self) -> PathBuf {
+        self.data_dir.join("demo-kb")
+    }
+
+    /// The folder of the indexes.
+    pub fn index_dir(&self) -> PathBuf {
+        self.data_dir.join("index")
+    }
+
+    /// The folder of the diagnostics.
+    pub fn log_dir(&self) -> PathBuf {
+        self.data_dir.join("logs")
+    }
+}
+
+fn endpoint(environment: &Environment) -> Result<Option<EndpointSettings>, SettingError> {
+    let api_key = secret(environment, LLM_API_KEY)?;
+    let timeout = number(environment, LLM_TIMEOUT, 1..=3600)?.unwrap_or(60);
+    let Some(base_url) = address(environment, LLM_BASE_URL)? else {
+        return Ok(None);
+    };
+    Ok(Some(EndpointSettings {
+        base_url,
+        api_key,
+        model: environment.get(LLM_MODEL.name).map(str::to_owned),
+        timeout: Duration::from_secs(timeout),
+    }))
+}
+
+/// Checked like the rest, so that a typo is found today and not when the feature arrives.
+fn without_effect(environment: &Environment) -> Result<Vec<String>, SettingError> {
+    address(environment, EMBEDDING_BASE_URL)?;
+    secret(environment, EMBEDDING_API_KEY)?;
+    let embedding = environment.get(EMBEDDING_BASE_URL.name).map(|_| {
+        format!(
+            "{} is set, but this version embeds with its built-in model only",
+            EMBEDDING_BASE_URL.name
+        )
+    });
+    let store = environment.get(STORE_URL.name).map(|_| {
+        format!(
+            "{} is set, but this version keeps its index in the data folder only",
+            STORE_URL.name
+        )
+    });
+    Ok(embedding.into_iter().chain(store).collect())
+}
+
+fn number<T>(
+    environment: &Environment,
+    variable: Variable,
+    allowed: std::ops::RangeInclusive<T>,
+) -> Result<Option<T>, SettingError>
+where
+    T: FromStr + PartialOrd,
+{
+    let Some(text) = environment.get(variable.name) else {
+        return Ok(None);
+    };
+    match text.parse::<T>() {
+        Ok(value) if allowed.contains(&value) => Ok(Some(value)),
+        _ => Err(refused(variable, text)),
+    }
+}
+
+fn address(environment: &Environment, variable: Variable) -> Result<Option<String>, SettingError> {
+    let Some(text) = environment.get(variable.name) else {
+        return Ok(None);
+    };
+    match reqwest::Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
+            Ok(Some(text.to_owned()))
+        }
+        _ => Err(refused(variable, text)),
+    }
+}
+
+fn secret(
+    environment: &Environment,
+    variable: Variable,
+) -> Result<Option<SecretString>, SettingError> {
+    match environment.get(variable.name) {
+        None => Ok(None),
+        Some(text) if text.bytes().all(|b| b.is_ascii_graphic()) => Ok(Some(text.into())),
+        Some(_) => Err(SettingError::Secret {
+            name: variable.name,
+            allowed: variable.allowed,
+        }),
+    }
+}
+
+fn refused(variable: Variable, value: &str) -> SettingError {
+    SettingError::Value {
+        name: variable.name,
+        value: crate::text::one_line(value, 80),
+        allowed: variable.allowed,
+    }
+}
+
+fn platform_data_dir() -> Result<PathBuf, SettingError> {
+    let strategy = etcetera::choose_app_strategy(etcetera::AppStrategyArgs {
+        top_level_domain: String::new(),
+        author: String::new(),
+        app_name: "kb-agent".to_owned(),
+    })
+    .map_err(|_| SettingError::NoHome)?;
+    let path = strategy.data_dir();
+    if path == Path::new("") {
+        return Err(SettingError::NoHome);
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings<const N: usize>(pairs: [(&str, &str); N]) -> Result<Settings, SettingError> {
+        Settings::resolve(&Environment::from_pairs(pairs), Overrides::default())
+    }
+
+    #[test]
+    fn r26_defaults_are_those_of_the_contract() {
+        let settings = settings([("KB_AGENT_DATA_DIR", "data")]).unwrap();
+        assert!(settings.llm.is_none());
+        assert_eq!(settings.limits, RoutingLimits::default());
+        assert_eq!(settings.audit_log, Path::new("data/audit.jsonl"));
+        assert_eq!(settings.log_filter, "info");
+        assert_eq!(settings.theme, "auto");
+        assert!(settings.sources.is_empty() && settings.without_effect.is_empty());
+    }
+
+    #[test]
+    fn r26_a_bad_value_names_variable_value_and_what_is_allowed() {
+        for (name, value) in [
+            ("KB_AGENT_MAX_ITERATIONS", "0"),
+            ("KB_AGENT_MAX_ITERATIONS", "eleven"),
+            ("KB_AGENT_MAX_ITERATIONS", "2.5"),
+            ("KB_AGENT_VECTOR_SCORE_THRESHOLD", "1.01"),
+            ("KB_AGENT_VECTOR_SCORE_THRESHOLD", "NaN"),
+            ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "-1"),
+            ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "101"),
+            ("KB_AGENT_LLM_TIMEOUT_SECS", "0"),
+            ("KB_AGENT_LLM_BASE_URL", "localhost:8080"),
+            ("KB_AGENT_EMBEDDING_BASE_URL", "ftp://somewhere"),
+            ("KB_AGENT_THEME", "pink"),
+            ("KB_AGENT_LOG", "kb_agent=loud"),
+        ] {
+            let line = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)])
+                .unwrap_err()
+                .to_string();
+            let allowed = VARIABLES.iter().find(|v| v.name == name).unwrap().allowed;
+            assert_eq!(line, format!("{name} is '{value}': it must be {allowed}"));
+        }
+    }
+
+    #[test]
+    fn r26_a_key_is_never_repeated() {
+        let line = settings([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_LLM_API_KEY", "my secret key"),
+        ])
+        .unwrap_err()
+        .to_string();
+        assert!(line.contains("KB_AGENT_LLM_API_KEY") && !line.contains("secret key"));
+        let kept = settings([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_LLM_BASE_URL", "http://127.0.0.1:1/v1"),
+            ("KB_AGENT_LLM_API_KEY", "sk-visible"),
+        ])
+        .unwrap();
+        assert!(!format!("{kept:?}").contains("sk-visible"));
+    }
+
+    #[test]
+    fn r26_limits_are_read() {
+        let settings = settings([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_MAX_ITERATIONS", "10"),
+            ("KB_AGENT_VECTOR_SCORE_THRESHOLD", "0.65"),
+            ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "0"),
+        ])
+        .unwrap();
+        let limits = RoutingLimits {
+            max_iterations: 10,
+            vector_score_threshold: 0.65,
+            auto_approve_max_items: 0,
+        };
+        assert_eq!(settings.limits, limits);
+    }
+}
