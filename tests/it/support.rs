@@ -1,0 +1,401 @@
+//! What several test modules drive the agent with.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use kb_agent::agent::ports::{
+    Analysis, AnalyzeJob, AnswerSink, Caveat, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, ToolError, Toolbox,
+    Unreadable,
+};
+use kb_agent::agent::{Agent, Question};
+use kb_agent::domain::{
+    Answer, Complexity, EDGES, Evidence, EvidenceId, LineRange, NodeName, Outcome, RoutingLimits,
+    RoutingPlan, Score, ToolCall, ToolName, Usage,
+};
+use kb_agent::protocol::{Event, EventBody, Mode};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// What a scripted reasoner was asked, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    Analyze {
+        failed: Vec<ToolCall>,
+        history: usize,
+    },
+    Plan {
+        refine: bool,
+        kept: usize,
+    },
+    Grade {
+        items: usize,
+    },
+    Synthesize {
+        items: usize,
+        low: usize,
+        complexity: Complexity,
+    },
+}
+
+/// A reasoner that says what it was told to say; the last reply of a job repeats.
+#[derive(Default)]
+pub struct Script {
+    pub analyses: Vec<(RoutingPlan, Option<&'static str>)>,
+    pub plans: Vec<Vec<ToolCall>>,
+    pub grades: Vec<Result<Vec<f64>, Unreadable>>,
+    pub answer: Vec<&'static str>,
+    pub caveat: Option<Caveat>,
+    pub fail_at: Option<NodeName>,
+    /// Waits for ever in this node, after the answer's pieces where it is synthesize.
+    pub hang_at: Option<NodeName>,
+}
+
+pub struct ScriptedReasoner {
+    script: Script,
+    at: Mutex<[usize; 3]>,
+    pub asked: Mutex<Vec<Asked>>,
+}
+
+impl ScriptedReasoner {
+    pub fn new(script: Script) -> Arc<Self> {
+        Arc::new(Self {
+            script,
+            at: Mutex::default(),
+            asked: Mutex::default(),
+        })
+    }
+
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    fn next<T: Clone>(&self, job: usize, replies: &[T]) -> Option<T> {
+        let mut at = self.at.lock().unwrap();
+        let reply = replies
+            .get(at[job].min(replies.len().saturating_sub(1)))
+            .cloned();
+        at[job] += 1;
+        reply
+    }
+
+    async fn trouble(&self, node: NodeName) -> Result<(), ReasonerError> {
+        if self.script.hang_at == Some(node) {
+            std::future::pending::<()>().await;
+        }
+        if self.script.fail_at == Some(node) {
+            return Err(ReasonerError::Unreachable(format!("no answer in {node}")));
+        }
+        Ok(())
+    }
+
+    fn caveats(&self) -> Vec<Caveat> {
+        self.script.caveat.clone().into_iter().collect()
+    }
+}
+
+#[async_trait]
+impl Reasoner for ScriptedReasoner {
+    fn identity(&self) -> Identity {
+        Identity {
+            mode: Mode::Llm,
+            model: "scripted".to_owned(),
+        }
+    }
+
+    async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
+        self.asked.lock().unwrap().push(Asked::Analyze {
+            failed: job
+                .failed
+                .iter()
+                .map(|record| record.call.clone())
+                .collect(),
+            history: job.history.len(),
+        });
+        self.trouble(NodeName::AnalyzeAndRoute).await?;
+        let (plan, reply) = self.next(0, &self.script.analyses).unwrap_or_default();
+        Ok(Analysis {
+            plan,
+            reply: reply.map(str::to_owned),
+            usage: Usage::ONE_CALL,
+            warnings: self.caveats(),
+        })
+    }
+
+    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+        self.asked.lock().unwrap().push(Asked::Plan {
+            refine: job.refine,
+            kept: job.context.len(),
+        });
+        self.trouble(NodeName::Plan).await?;
+        Ok(Planned {
+            calls: self.next(1, &self.script.plans).unwrap_or_default(),
+            usage: Usage::ONE_CALL,
+            warnings: Vec::new(),
+        })
+    }
+
+    async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
+        self.asked.lock().unwrap().push(Asked::Grade {
+            items: job.context.len(),
+        });
+        self.trouble(NodeName::GradeEvidence).await?;
+        let scores = self
+            .next(2, &self.script.grades)
+            .unwrap_or_else(|| Ok(vec![0.9; job.context.len()]));
+        Ok(Grades {
+            scores,
+            usage: Usage {
+                calls: 1,
+                prompt_tokens: Some(100),
+                completion_tokens: Some(10),
+            },
+        })
+    }
+
+    async fn synthesize(
+        &self,
+        job: SynthesizeJob<'_>,
+        out: AnswerSink,
+    ) -> Result<Synthesis, ReasonerError> {
+        self.asked.lock().unwrap().push(Asked::Synthesize {
+            items: job.context.len(),
+            low: job.context.iter().filter(|item| item.low).count(),
+            complexity: job.complexity,
+        });
+        for piece in &self.script.answer {
+            out.push(*piece).await;
+        }
+        self.trouble(NodeName::Synthesize).await?;
+        Ok(Synthesis {
+            outcome: Outcome::Answered,
+            usage: Usage::ONE_CALL,
+            warnings: Vec::new(),
+        })
+    }
+}
+
+/// Tools that find what they are told to find for each call's subject.
+#[derive(Default)]
+pub struct ScriptedTools {
+    pub items: Vec<(&'static str, Vec<Evidence>)>,
+    pub failing: Vec<(&'static str, ToolError)>,
+    /// Makes a call wait until as many calls are running at once.
+    pub meet: Option<tokio::sync::Barrier>,
+    pub called: Mutex<Vec<ToolCall>>,
+}
+
+#[async_trait]
+impl Toolbox for ScriptedTools {
+    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+        self.called.lock().unwrap().push(call.clone());
+        if let Some(meet) = &self.meet {
+            meet.wait().await;
+        }
+        let subject = call.subject();
+        if let Some((_, error)) = self.failing.iter().find(|(for_it, _)| *for_it == subject) {
+            return Err(error.clone());
+        }
+        Ok(self
+            .items
+            .iter()
+            .find(|(for_it, _)| *for_it == subject)
+            .map(|(_, items)| items.clone())
+            .unwrap_or_default())
+    }
+
+    fn descriptors(&self) -> &'static [ToolDescriptor] {
+        &[]
+    }
+}
+
+/// An item on line `at` of `a.md`.
+pub fn item(at: usize, tool: ToolName, score: f64) -> Evidence {
+    Evidence {
+        id: EvidenceId(String::new()),
+        source: "a.md".to_owned(),
+        lines: LineRange { start: at, end: at },
+        tool,
+        score: Score::clamped(score),
+        text: format!("line {at}"),
+        low: false,
+    }
+}
+
+/// `count` items found by `tool`, on lines of their own.
+pub fn items(count: usize, tool: ToolName, score: f64) -> Vec<Evidence> {
+    (0..count)
+        .map(|at| item(at * 10 + 1, tool, score))
+        .collect()
+}
+
+pub fn hybrid(query: &str) -> ToolCall {
+    ToolCall::HybridSearch {
+        semantic_query: query.to_owned(),
+        exact_keywords: Vec::new(),
+    }
+}
+
+pub fn plan_for(complexity: Complexity) -> RoutingPlan {
+    let mut plan = RoutingPlan {
+        complexity,
+        ..RoutingPlan::default()
+    };
+    if complexity == Complexity::Complex {
+        plan.sub_questions = vec!["one?".to_owned(), "two?".to_owned()];
+    }
+    plan.reconcile();
+    plan
+}
+
+/// One finished run: what came out and the stream it left.
+pub struct Finished {
+    pub answer: Option<Answer>,
+    pub events: Vec<Event>,
+}
+
+impl Finished {
+    pub fn bodies(&self) -> Vec<&EventBody> {
+        self.events.iter().map(|event| &event.body).collect()
+    }
+
+    pub fn names(&self) -> Vec<&'static str> {
+        self.events.iter().map(|event| event.body.name()).collect()
+    }
+
+    pub fn path(&self) -> Vec<NodeName> {
+        match self.bodies().last() {
+            Some(EventBody::RunFinished { path, .. }) => path.clone(),
+            other => panic!("the last event is {other:?}"),
+        }
+    }
+
+    pub fn outcome(&self) -> Outcome {
+        match self.bodies().last() {
+            Some(EventBody::RunFinished { outcome, .. }) => *outcome,
+            other => panic!("the last event is {other:?}"),
+        }
+    }
+
+    /// Reasoning calls made, and calls saved.
+    pub fn calls(&self) -> (u32, u32) {
+        match self.bodies().last() {
+            Some(EventBody::RunFinished {
+                reasoning_calls,
+                calls_saved,
+                ..
+            }) => (*reasoning_calls, *calls_saved),
+            other => panic!("the last event is {other:?}"),
+        }
+    }
+
+    pub fn warnings(&self) -> Vec<&str> {
+        self.bodies()
+            .into_iter()
+            .filter_map(|body| match body {
+                EventBody::Warning { code, .. } => Some(code.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// `(path_type, rule_name)` of every short cut.
+    pub fn fast_paths(&self) -> Vec<(&'static str, &str)> {
+        self.bodies()
+            .into_iter()
+            .filter_map(|body| match body {
+                EventBody::FastPathHit {
+                    path_type,
+                    rule_name,
+                    ..
+                } => Some((path_type.as_str(), rule_name.as_str())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    pub fn text(&self) -> &str {
+        &self.answer.as_ref().expect("an answer").text
+    }
+}
+
+/// Runs one question to its end and checks what holds for every stream.
+pub async fn run(
+    reasoner: Arc<dyn Reasoner>,
+    tools: Arc<dyn Toolbox>,
+    limits: RoutingLimits,
+    question: Question,
+) -> Finished {
+    run_until(reasoner, tools, limits, question, |_| false).await
+}
+
+/// [`run`], cancelled as soon as an event satisfies `stop`.
+pub async fn run_until(
+    reasoner: Arc<dyn Reasoner>,
+    tools: Arc<dyn Toolbox>,
+    limits: RoutingLimits,
+    question: Question,
+    stop: impl Fn(&Event) -> bool,
+) -> Finished {
+    let agent = Agent {
+        ports: Ports { reasoner, tools },
+        limits,
+        session: "session".to_owned(),
+    };
+    let (sender, mut receiver) = mpsc::channel(256);
+    let cancel = CancellationToken::new();
+    let trigger = cancel.clone();
+    let running = agent.answer(question, sender, cancel);
+    let reading = async {
+        let mut events = Vec::new();
+        while let Some(event) = receiver.recv().await {
+            if stop(&event) {
+                trigger.cancel();
+            }
+            events.push(event);
+        }
+        events
+    };
+    let (answer, events) = tokio::join!(running, reading);
+    check_stream(&events);
+    Finished { answer, events }
+}
+
+/// What every stream keeps: one run, no gaps, one end, legal edges.
+pub fn check_stream(events: &[Event]) {
+    assert!(matches!(events[0].body, EventBody::RunStarted { .. }));
+    for (at, event) in events.iter().enumerate() {
+        assert_eq!(event.seq, at as u64, "a gap at {event:?}");
+        assert_eq!(event.run, events[0].run);
+        assert_eq!(event.schema, 1);
+    }
+    let ends = events
+        .iter()
+        .filter(|event| matches!(event.body, EventBody::RunFinished { .. }))
+        .count();
+    assert_eq!(ends, 1);
+    let Some(EventBody::RunFinished { path, outcome, .. }) = events.last().map(|e| &e.body) else {
+        panic!("the stream does not end with run_finished");
+    };
+    for pair in path.windows(2) {
+        let legal = EDGES
+            .iter()
+            .any(|edge| edge.from == pair[0] && edge.to == Some(pair[1]));
+        assert!(legal, "{} → {} is no edge", pair[0], pair[1]);
+    }
+    if matches!(outcome, Outcome::Answered | Outcome::NotFound) {
+        assert_eq!(path.last(), Some(&NodeName::Synthesize));
+        let told: String = events
+            .iter()
+            .filter_map(|event| match &event.body {
+                EventBody::AnswerDelta { text } => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        let finished = events.iter().find_map(|event| match &event.body {
+            EventBody::AnswerFinished { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        assert_eq!(finished, Some(told.as_str()), "deltas add up to the answer");
+    }
+}
