@@ -1,0 +1,295 @@
+use std::collections::HashSet;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::error::KbError;
+use super::extract;
+use super::grep::{self, GrepPassage};
+use super::manifest::Document;
+use super::names;
+use super::roots::Roots;
+use super::search::{self, Hit, SearchMode};
+use super::store::{EmbeddedStore, Passage, Store, Within};
+use super::update::{self, Progress, UpdateReport};
+use super::walk;
+use crate::agent::ports::{Embedder, ToolError};
+
+/// A set of folders and files with their index.
+///
+/// Opening is quick and reads no document; [`KnowledgeBase::update`] brings the index up to date.
+/// All methods take `&self`, so that one base in an `Arc` serves the update and every search.
+pub struct KnowledgeBase {
+    roots: Roots,
+    home: PathBuf,
+    embedder: Arc<dyn Embedder>,
+    store: EmbeddedStore,
+}
+
+/// What the index holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KbStatus {
+    /// What to call it: the folders' names.
+    pub name: String,
+    /// Documents indexed.
+    pub documents: usize,
+    /// Chunks indexed.
+    pub chunks: usize,
+    /// Chunks that still wait for their embedding.
+    pub pending: usize,
+}
+
+impl KnowledgeBase {
+    /// Opens the base over these folders and files. Its index lives in a subfolder of
+    /// `index_home` that belongs to this set of roots.
+    pub fn open(
+        roots: &[PathBuf],
+        index_home: &Path,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, KbError> {
+        let roots = Roots::open(roots)?;
+        let home = index_home.join(folder_of(&roots));
+        fs::create_dir_all(&home).map_err(KbError::io(&home))?;
+        let store = open_store(&home, embedder.model_id())?;
+        Ok(Self {
+            roots,
+            home,
+            embedder,
+            store,
+        })
+    }
+
+    /// Brings the index up to date with the files; blocks.
+    ///
+    /// First the words: what changed is read, cut and committed at once, and can be searched.
+    /// Then the meaning: chunks without a vector are embedded in small batches, each kept as it
+    /// comes. Raising `stop` ends it early without losing what is done; the next update goes on.
+    /// While another process does the same, this is [`KbError::Locked`] and searching goes on
+    /// with what is there.
+    pub fn update(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<UpdateReport, KbError> {
+        self.update_with(false, progress, stop)
+    }
+
+    /// [`KnowledgeBase::update`] from nothing: every document is read and embedded again.
+    pub fn rebuild(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<UpdateReport, KbError> {
+        self.update_with(true, progress, stop)
+    }
+
+    fn update_with(
+        &self,
+        afresh: bool,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<UpdateReport, KbError> {
+        let lock = match try_lock(&self.home)? {
+            Some(lock) => lock,
+            None => {
+                self.refresh()?;
+                return Err(KbError::Locked);
+            }
+        };
+        self.refresh()?;
+        let job = update::Job {
+            roots: &self.roots,
+            store: &self.store,
+            embedder: self.embedder.as_ref(),
+            progress,
+            stop,
+        };
+        let report = job.run(afresh);
+        drop(lock);
+        report
+    }
+
+    /// Takes over what another process has indexed since.
+    pub fn refresh(&self) -> Result<(), KbError> {
+        self.store.reload()?;
+        self.store.reload_vectors(self.embedder.model_id())
+    }
+
+    /// What the index holds now.
+    pub fn status(&self) -> KbStatus {
+        let view = self.store.view();
+        KbStatus {
+            name: self.roots.name(),
+            documents: view.documents.len(),
+            chunks: view.chunks,
+            pending: self.store.pending(),
+        }
+    }
+
+    /// The canonical path of a file or folder of the base. Symlinks and `..` are resolved before
+    /// it is asked whether the path lies inside.
+    pub fn resolve(&self, path: &str) -> Result<PathBuf, ToolError> {
+        self.roots.resolve(path)
+    }
+
+    /// The name under which a resolved path appears as evidence.
+    pub fn source_of(&self, resolved: &Path) -> Option<String> {
+        self.roots.source_of(resolved)
+    }
+
+    /// A resolved file's text, decoded as the index decodes it.
+    pub fn read(&self, resolved: &Path) -> Result<String, ToolError> {
+        extract::read_text(resolved).map_err(|reason| {
+            let name = self
+                .source_of(resolved)
+                .unwrap_or_else(|| resolved.to_string_lossy().into_owned());
+            ToolError::Failed(format!("{name}: {reason}"))
+        })
+    }
+
+    /// The indexed documents, ordered by name.
+    pub fn documents(&self) -> Result<Arc<[Document]>, KbError> {
+        self.store.documents()
+    }
+
+    /// The documents that a name, title, path or glob may mean; exact ones alone, if there are any.
+    pub fn find_documents(&self, asked: &str) -> Result<Vec<String>, KbError> {
+        Ok(names::find(&self.documents()?, asked))
+    }
+
+    /// The documents that a question mentions by the name of their file.
+    pub fn mentioned_documents(&self, question: &str) -> Result<Vec<String>, KbError> {
+        Ok(names::mentioned(&self.documents()?, question))
+    }
+
+    /// Passages for a query, best first. Blocks.
+    pub fn search(&self, mode: SearchMode, query: &str, k: usize) -> Result<Vec<Hit>, KbError> {
+        match mode {
+            SearchMode::Vector => self.vector(query, k, None),
+            SearchMode::Hybrid => self.hybrid(query, &[], k, None),
+            SearchMode::Grep => {
+                let passages = self.grep(query, k)?;
+                Ok(search::grep_hits(passages))
+            }
+        }
+    }
+
+    /// Passages nearest in meaning.
+    pub fn vector(&self, query: &str, k: usize, within: Within<'_>) -> Result<Vec<Hit>, KbError> {
+        search::vector(&self.store, self.embedder.as_ref(), query, k, within)
+    }
+
+    /// Passages by words and meaning together. `keywords` add to the words only.
+    pub fn hybrid(
+        &self,
+        query: &str,
+        keywords: &[String],
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<Vec<Hit>, KbError> {
+        let asked = search::HybridQuery {
+            query,
+            keywords,
+            k,
+            within,
+        };
+        search::hybrid(&self.store, self.embedder.as_ref(), &asked)
+    }
+
+    /// Passages around the lines that hold words of the query or match it as a pattern; read from
+    /// the files as they are now.
+    pub fn grep(&self, query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
+        let (files, _) = walk::walk(&self.roots);
+        grep::grep(&files, query, k)
+    }
+
+    /// The names of all indexed documents below a folder, or the file itself.
+    pub fn sources_under(&self, resolved: &Path) -> Result<HashSet<String>, KbError> {
+        let Some(source) = self.source_of(resolved) else {
+            return Ok(HashSet::new());
+        };
+        let folder = format!("{source}/");
+        Ok(self
+            .documents()?
+            .iter()
+            .map(|document| &document.source)
+            .filter(|name| **name == source || source.is_empty() || name.starts_with(&folder))
+            .cloned()
+            .collect())
+    }
+
+    /// The first passage of a document: what it is about.
+    pub fn opening(&self, source: &str) -> Result<Option<Passage>, KbError> {
+        let view = self.store.view();
+        let first = view
+            .documents
+            .iter()
+            .find(|document| document.source == source)
+            .and_then(|document| document.chunks.first());
+        let Some(key) = first else { return Ok(None) };
+        Ok(view
+            .lexical
+            .passages(key)?
+            .into_iter()
+            .find(|passage| passage.source == source))
+    }
+}
+
+/// One folder a set of roots, in whatever order they were given.
+fn folder_of(roots: &Roots) -> String {
+    let mut paths: Vec<&Path> = roots.paths().collect();
+    paths.sort();
+    let mut hasher = blake3::Hasher::new();
+    for path in paths {
+        hasher.update(path.as_os_str().as_encoded_bytes());
+        hasher.update(&[0]);
+    }
+    hasher.finalize().to_hex()[..16].to_owned()
+}
+
+/// A first opening makes files, and a broken index is thrown away: both only under the lock.
+fn open_store(home: &Path, model_id: &str) -> Result<EmbeddedStore, KbError> {
+    let first = if home.join("writer.lock").exists() {
+        EmbeddedStore::open(home, model_id)
+    } else {
+        let lock = lock_file(home)?;
+        lock.lock().map_err(KbError::io(home))?;
+        EmbeddedStore::open(home, model_id)
+    };
+    let error = match first {
+        Err(error @ KbError::Lexical(_)) => error,
+        other => return other,
+    };
+    let Some(_lock) = try_lock(home)? else {
+        return Err(error);
+    };
+    tracing::warn!(%error, "the index is broken and is made anew");
+    for entry in fs::read_dir(home).map_err(KbError::io(home))?.flatten() {
+        if entry.path().is_dir() {
+            let path = entry.path();
+            fs::remove_dir_all(&path).map_err(KbError::io(&path))?;
+        }
+    }
+    EmbeddedStore::open(home, model_id)
+}
+
+fn lock_file(home: &Path) -> Result<File, KbError> {
+    let path = home.join("writer.lock");
+    File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(KbError::io(&path))
+}
+
+/// The right to write, held until it is dropped; `None` while another process has it.
+fn try_lock(home: &Path) -> Result<Option<File>, KbError> {
+    let file = lock_file(home)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(KbError::io(home)(error)),
+    }
+}

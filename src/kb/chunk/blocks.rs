@@ -1,0 +1,150 @@
+//! What should stay together: paragraphs, fences and tables under their headings, or the
+//! top-level items of a source file.
+
+/// Lines `start..=end`, counted from 0, under a path of headings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    pub path: Vec<String>,
+    pub start: usize,
+    pub end: usize,
+    /// Headings only, no text yet.
+    pub heading: bool,
+}
+
+/// Blocks of Markdown.
+pub(super) fn markdown(lines: &[&str]) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut headings: Vec<(usize, String)> = Vec::new();
+    let mut at = front_matter(lines);
+    if at > 0 {
+        blocks.push(block(&headings, 0, at - 1));
+    }
+    while at < lines.len() {
+        let line = lines[at];
+        if line.trim().is_empty() {
+            at += 1;
+        } else if let Some(fence) = fence(line) {
+            let end = (at + 1..lines.len())
+                .find(|&n| closes(lines[n], fence))
+                .unwrap_or(lines.len() - 1);
+            blocks.push(block(&headings, at, end));
+            at = end + 1;
+        } else if let Some((level, title, height)) = heading(lines, at) {
+            headings.retain(|(above, _)| *above < level);
+            headings.push((level, title));
+            blocks.push(Block {
+                heading: true,
+                ..block(&headings, at, at + height - 1)
+            });
+            at += height;
+        } else {
+            let end = (at + 1..lines.len())
+                .find(|&n| {
+                    lines[n].trim().is_empty()
+                        || fence(lines[n]).is_some()
+                        || heading(lines, n).is_some()
+                })
+                .unwrap_or(lines.len())
+                - 1;
+            blocks.push(block(&headings, at, end));
+            at = end + 1;
+        }
+    }
+    blocks
+}
+
+/// Paragraphs of plain text.
+pub(super) fn paragraphs(lines: &[&str]) -> Vec<Block> {
+    split_before(lines, |at| {
+        at > 0 && lines[at - 1].trim().is_empty() && !lines[at].trim().is_empty()
+    })
+}
+
+/// Top-level items of source code: what begins at the margin after a blank line.
+pub(super) fn code(lines: &[&str]) -> Vec<Block> {
+    split_before(lines, |at| {
+        at > 0
+            && lines[at - 1].trim().is_empty()
+            && lines[at].chars().next().is_some_and(|c| !c.is_whitespace())
+    })
+}
+
+fn split_before(lines: &[&str], starts: impl Fn(usize) -> bool) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut start = 0;
+    for at in 0..lines.len() {
+        if starts(at) {
+            blocks.push(block(&[], start, at - 1));
+            start = at;
+        }
+    }
+    if start < lines.len() {
+        blocks.push(block(&[], start, lines.len() - 1));
+    }
+    blocks
+}
+
+fn block(headings: &[(usize, String)], start: usize, end: usize) -> Block {
+    Block {
+        path: headings.iter().map(|(_, title)| title.clone()).collect(),
+        start,
+        end,
+        heading: false,
+    }
+}
+
+/// How many lines of metadata stand at the top between `---` marks.
+fn front_matter(lines: &[&str]) -> usize {
+    if lines.first().map(|line| line.trim_end()) != Some("---") {
+        return 0;
+    }
+    lines
+        .iter()
+        .take(100)
+        .skip(1)
+        .position(|line| matches!(line.trim_end(), "---" | "..."))
+        .map_or(0, |at| at + 2)
+}
+
+fn fence(line: &str) -> Option<(char, usize)> {
+    let line = unindented(line)?;
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = line.chars().take_while(|&c| c == mark).count();
+    let info = &line[length..];
+    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length))
+}
+
+fn closes(line: &str, (mark, length): (char, usize)) -> bool {
+    let line = line.trim();
+    line.len() >= length && line.chars().all(|c| c == mark)
+}
+
+/// Level, title and height in lines of the heading that stands at this line.
+fn heading(lines: &[&str], at: usize) -> Option<(usize, String, usize)> {
+    let line = unindented(lines[at])?;
+    let level = line.chars().take_while(|&c| c == '#').count();
+    if (1..=6).contains(&level) {
+        let rest = &line[level..];
+        if rest.is_empty() || rest.starts_with([' ', '\t']) {
+            let title = rest.trim().trim_end_matches('#').trim_end().to_owned();
+            return Some((level, title, 1));
+        }
+    }
+    let under = lines
+        .get(at + 1)
+        .and_then(|next| unindented(next))?
+        .trim_end();
+    let level = match under.chars().next()? {
+        '=' if under.chars().all(|c| c == '=') => 1,
+        '-' if under.len() > 1 && under.chars().all(|c| c == '-') => 2,
+        _ => return None,
+    };
+    let alone = at == 0 || lines[at - 1].trim().is_empty();
+    let is_text = !line.starts_with(['-', '*', '+', '>', '|']) && !line.trim().is_empty();
+    (alone && is_text).then(|| (level, line.trim().to_owned(), 2))
+}
+
+fn unindented(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches(' ');
+    (line.len() - text.len() <= 3).then_some(text)
+}

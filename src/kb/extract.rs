@@ -1,0 +1,105 @@
+//! A file's text, or why it has none.
+//!
+//! Decoding is decided once, here, so that the line numbers of the index, of grep and of
+//! `read_file` agree.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use thiserror::Error;
+
+/// Files larger than this are passed over.
+pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
+
+/// How much is looked at before a whole file is read.
+const SNIFF_BYTES: usize = 8 * 1024;
+
+/// A few broken bytes are a slip of an editor; more than one in this many are another encoding.
+const BYTES_PER_REPLACEMENT: usize = 500;
+
+/// Why a file is not part of the index.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SkipReason {
+    /// It holds NUL bytes.
+    #[error("binary file")]
+    Binary,
+    /// Its bytes are not UTF-8.
+    #[error("not UTF-8 text")]
+    NotUtf8,
+    /// It is over [`MAX_FILE_BYTES`].
+    #[error("too large ({} MB; the limit is 10 MB)", .0 / (1024 * 1024))]
+    TooLarge(u64),
+    /// A link that leads out of the knowledge base, or nowhere.
+    #[error("a link out of the knowledge base is not followed")]
+    LinkOutside,
+    /// The system refused.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+}
+
+/// Reads a file as UTF-8, without a byte order mark; single broken bytes become `�`.
+pub(super) fn read_text(path: &Path) -> Result<String, SkipReason> {
+    let refused = |error: io::Error| SkipReason::Unreadable(error.to_string());
+    let file = File::open(path).map_err(refused)?;
+    let size = file.metadata().map_err(refused)?.len();
+    if size > MAX_FILE_BYTES {
+        return Err(SkipReason::TooLarge(size));
+    }
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    // A file can grow between the two looks at it, so the limit holds for the reading too.
+    let mut file = file.take(MAX_FILE_BYTES + 1);
+    Read::by_ref(&mut file)
+        .take(SNIFF_BYTES as u64)
+        .read_to_end(&mut bytes)
+        .map_err(refused)?;
+    if bytes.contains(&0) {
+        return Err(SkipReason::Binary);
+    }
+    file.read_to_end(&mut bytes).map_err(refused)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(SkipReason::TooLarge(bytes.len() as u64));
+    }
+    decode(bytes)
+}
+
+fn decode(bytes: Vec<u8>) -> Result<String, SkipReason> {
+    if memchr::memchr(0, &bytes).is_some() {
+        return Err(SkipReason::Binary);
+    }
+    let mut text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let bytes = error.as_bytes();
+            let broken = bytes
+                .utf8_chunks()
+                .filter(|c| !c.invalid().is_empty())
+                .count();
+            if broken > 1 + bytes.len() / BYTES_PER_REPLACEMENT {
+                return Err(SkipReason::NotUtf8);
+            }
+            String::from_utf8_lossy(bytes).into_owned()
+        }
+    };
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_broken_bytes_are_replaced_and_other_encodings_refused() {
+        assert_eq!(
+            decode(b"caf\xe9 and more".to_vec()).unwrap(),
+            "caf\u{fffd} and more"
+        );
+        let latin = b"d\xe9j\xe0 vu, caf\xe9, gar\xe7on, \xe9t\xe9".to_vec();
+        assert_eq!(decode(latin), Err(SkipReason::NotUtf8));
+        assert_eq!(decode(b"a\0b".to_vec()), Err(SkipReason::Binary));
+        assert_eq!(decode(b"\xef\xbb\xbfhi".to_vec()).unwrap(), "hi");
+    }
+}

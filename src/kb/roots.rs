@@ -1,0 +1,205 @@
+//! What belongs to the knowledge base, and what its files are called.
+//!
+//! A root is kept in its canonical form, and so is every path that is compared with it: symlinks
+//! and `..` are resolved first and the question "inside?" is asked afterwards, never the other
+//! way round. Names that leave this module (`Evidence.source`) are relative, with `/`.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use super::error::KbError;
+use super::walk;
+use crate::agent::ports::ToolError;
+
+/// The folders and files of one knowledge base.
+#[derive(Debug, Clone)]
+pub struct Roots {
+    roots: Vec<Root>,
+}
+
+#[derive(Debug, Clone)]
+struct Root {
+    path: PathBuf,
+    is_file: bool,
+    /// What its files' names begin with; empty when it is the only root.
+    label: String,
+}
+
+impl Roots {
+    /// Checks that each exists and can be read; a root within another root is dropped.
+    pub fn open(given: &[PathBuf]) -> Result<Self, KbError> {
+        let mut paths: Vec<(PathBuf, bool)> = Vec::new();
+        for path in given {
+            let (canonical, is_file) = inspect(path).map_err(|source| KbError::Root {
+                path: path.clone(),
+                source,
+            })?;
+            if !paths.iter().any(|(known, _)| canonical.starts_with(known)) {
+                paths.retain(|(known, _)| !known.starts_with(&canonical));
+                paths.push((canonical, is_file));
+            }
+        }
+        if paths.is_empty() {
+            return Err(KbError::NoRoots);
+        }
+        let alone = paths.len() == 1;
+        let mut taken = HashSet::new();
+        let roots = paths
+            .into_iter()
+            .map(|(path, is_file)| {
+                let label = if alone {
+                    String::new()
+                } else {
+                    unique(base_name(&path), &mut taken)
+                };
+                Root {
+                    path,
+                    is_file,
+                    label,
+                }
+            })
+            .collect();
+        Ok(Self { roots })
+    }
+
+    /// The canonical paths.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().map(|root| root.path.as_path())
+    }
+
+    /// What to call the whole: the folders' names.
+    pub fn name(&self) -> String {
+        let names: Vec<String> = self.paths().map(base_name).collect();
+        names.join(", ")
+    }
+
+    /// The name under which a canonical path appears as evidence; `None` outside the roots.
+    pub fn source_of(&self, canonical: &Path) -> Option<String> {
+        self.roots.iter().find_map(|root| {
+            let relative = canonical.strip_prefix(&root.path).ok()?;
+            let mut parts: Vec<String> = Vec::new();
+            if !root.label.is_empty() {
+                parts.push(root.label.clone());
+            } else if root.is_file {
+                parts.push(base_name(&root.path));
+            }
+            parts.extend(relative.components().map(|part| lossy(part.as_os_str())));
+            Some(parts.join("/"))
+        })
+    }
+
+    /// The canonical path of a file or folder of the base, however it was named: as evidence
+    /// names it, relative to a root, or absolute.
+    ///
+    /// What hidden or ignored files hold is not part of the base, although it lies within.
+    pub fn resolve(&self, asked: &str) -> Result<PathBuf, ToolError> {
+        let asked = asked.trim();
+        if asked.is_empty() {
+            return Err(ToolError::BadArguments(
+                "path is empty; name a file of the knowledge base".to_owned(),
+            ));
+        }
+        let missing = || ToolError::NotFound {
+            what: asked.to_owned(),
+        };
+        let mut outside = false;
+        for candidate in self.candidates(asked) {
+            match candidate.canonicalize() {
+                Ok(real) => match self.roots.iter().find(|root| real.starts_with(&root.path)) {
+                    Some(root) if walk::lists(&root.path, &real) => return Ok(real),
+                    Some(_) => {}
+                    None => outside = true,
+                },
+                Err(_) => outside |= !self.contains_lexically(&candidate),
+            }
+        }
+        if outside {
+            Err(ToolError::OutsideRoots {
+                path: asked.to_owned(),
+            })
+        } else {
+            Err(missing())
+        }
+    }
+
+    fn candidates(&self, asked: &str) -> Vec<PathBuf> {
+        if Path::new(asked).is_absolute() {
+            return vec![PathBuf::from(asked)];
+        }
+        let asked = asked.strip_prefix("./").unwrap_or(asked);
+        let mut found = Vec::new();
+        for root in &self.roots {
+            let (first, rest) = asked.split_once('/').unwrap_or((asked, ""));
+            if !root.label.is_empty() && root.label == first {
+                found.push(if rest.is_empty() {
+                    root.path.clone()
+                } else {
+                    root.path.join(rest)
+                });
+            }
+        }
+        for root in &self.roots {
+            if !root.is_file {
+                found.push(root.path.join(asked));
+            } else if base_name(&root.path) == asked {
+                found.push(root.path.clone());
+            } else if let Some(folder) = root.path.parent() {
+                found.push(folder.join(asked));
+            }
+        }
+        found
+    }
+
+    /// For paths that do not exist, so that asking never tells what lies outside.
+    fn contains_lexically(&self, path: &Path) -> bool {
+        let mut plain = PathBuf::new();
+        for part in path.components() {
+            match part {
+                Component::ParentDir => {
+                    plain.pop();
+                }
+                Component::CurDir => {}
+                other => plain.push(other),
+            }
+        }
+        self.roots.iter().any(|root| {
+            let home = if root.is_file {
+                root.path.parent().unwrap_or(&root.path)
+            } else {
+                &root.path
+            };
+            plain.starts_with(home)
+        })
+    }
+}
+
+fn inspect(path: &Path) -> std::io::Result<(PathBuf, bool)> {
+    let canonical = path.canonicalize()?;
+    let is_file = canonical.is_file();
+    if is_file {
+        std::fs::File::open(&canonical)?;
+    } else {
+        std::fs::read_dir(&canonical)?;
+    }
+    Ok((canonical, is_file))
+}
+
+fn base_name(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(|| lossy(path.as_os_str()), lossy)
+}
+
+fn lossy(part: &OsStr) -> String {
+    part.to_string_lossy().into_owned()
+}
+
+fn unique(name: String, taken: &mut HashSet<String>) -> String {
+    let mut candidate = name.clone();
+    let mut n = 2;
+    while !taken.insert(candidate.clone()) {
+        candidate = format!("{name}-{n}");
+        n += 1;
+    }
+    candidate
+}

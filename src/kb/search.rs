@@ -1,0 +1,287 @@
+//! Searching the index: by meaning, and by words and meaning together.
+//!
+//! Hybrid search orders by 0.5·minmax(BM25) + 0.5·minmax(cosine), which measured best; what it
+//! shows is another number, because a min–max makes the best of any list look like 1.0, also when
+//! the base holds nothing of the kind. The score shown is absolute: the mean of the cosine and of
+//! the BM25 as a share of a full match.
+
+use std::collections::HashMap;
+use std::thread;
+
+use super::error::KbError;
+use super::grep::GrepPassage;
+use super::store::{LexicalMatches, Match, Passage, Store, Within};
+use crate::agent::ports::{EmbedError, Embedder};
+use crate::domain::{LineRange, Score};
+
+/// How many passages each side offers to the fusion at least.
+const POOL: usize = 50;
+
+/// How to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SearchMode {
+    /// By meaning.
+    Vector,
+    /// In the files, by words or a pattern.
+    Grep,
+    /// By words and meaning together.
+    Hybrid,
+}
+
+/// A passage that a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Where in the file.
+    pub lines: LineRange,
+    /// The text of these lines.
+    pub text: String,
+    /// How well it matched, by the search's own measure.
+    pub score: Score,
+    /// Its place in this list, from 1.
+    pub rank: usize,
+    /// Its place among the lexical matches, from 1.
+    pub lexical_rank: Option<usize>,
+    /// Its place among the semantic matches, from 1.
+    pub vector_rank: Option<usize>,
+}
+
+/// What hybrid search is asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HybridQuery<'a> {
+    pub query: &'a str,
+    /// Added to the lexical side only.
+    pub keywords: &'a [String],
+    pub k: usize,
+    pub within: Within<'a>,
+}
+
+/// The passages nearest in meaning; the score is the cosine.
+pub(super) fn vector(
+    store: &dyn Store,
+    embedder: &dyn Embedder,
+    query: &str,
+    k: usize,
+    within: Within<'_>,
+) -> Result<Vec<Hit>, KbError> {
+    let query = not_empty(query)?;
+    let vector = embed(embedder, query)?;
+    let found = store.semantic(&vector, k, within)?;
+    Ok(found
+        .into_iter()
+        .enumerate()
+        .map(|(at, found)| Hit {
+            vector_rank: Some(at + 1),
+            ..hit(found.passage, found.score, at)
+        })
+        .collect())
+}
+
+/// The passages best by words and meaning. Works when either side finds nothing, and without the
+/// semantic side when the embedding fails.
+pub(super) fn hybrid(
+    store: &dyn Store,
+    embedder: &dyn Embedder,
+    asked: &HybridQuery<'_>,
+) -> Result<Vec<Hit>, KbError> {
+    let words = format!("{} {}", asked.query, asked.keywords.join(" "));
+    let words = not_empty(&words)?;
+    let meaning = if asked.query.trim().is_empty() {
+        words
+    } else {
+        asked.query.trim()
+    };
+    let pool = POOL.max(2 * asked.k);
+    let (lexical, semantic) = thread::scope(|scope| {
+        let side = scope.spawn(|| semantic_side(store, embedder, meaning, pool, asked.within));
+        let lexical = store.lexical(words, pool, asked.within);
+        let semantic = side
+            .join()
+            .unwrap_or_else(|_| Err(EmbedError("the embedding panicked".to_owned()).into()));
+        (lexical, semantic)
+    });
+    let lexical = lexical?;
+    let (vector, semantic) = match semantic {
+        Ok((vector, matches)) => (Some(vector), matches),
+        Err(error) if !lexical.matches.is_empty() => {
+            tracing::warn!(%error, "hybrid search goes on without the semantic side");
+            (None, Vec::new())
+        }
+        Err(error) => return Err(error),
+    };
+    let candidates = join(store, vector.as_deref(), &lexical, semantic)?;
+    Ok(fuse(candidates, lexical.full, asked.k))
+}
+
+/// Grep's passages as hits.
+pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
+    passages
+        .into_iter()
+        .enumerate()
+        .map(|(at, found)| Hit {
+            source: found.source,
+            lines: found.lines,
+            text: found.text,
+            score: found.score,
+            rank: at + 1,
+            lexical_rank: Some(at + 1),
+            vector_rank: None,
+        })
+        .collect()
+}
+
+struct Candidate {
+    passage: Passage,
+    bm25: Option<f64>,
+    cosine: Option<f64>,
+    lexical_rank: Option<usize>,
+    vector_rank: Option<usize>,
+}
+
+fn semantic_side(
+    store: &dyn Store,
+    embedder: &dyn Embedder,
+    meaning: &str,
+    pool: usize,
+    within: Within<'_>,
+) -> Result<(Vec<f32>, Vec<Match>), KbError> {
+    let vector = embed(embedder, meaning)?;
+    let matches = store.semantic(&vector, pool, within)?;
+    Ok((vector, matches))
+}
+
+/// Both lists as one, each passage once. A passage that only its words brought gets its true
+/// cosine, which the scan had but did not list.
+fn join(
+    store: &dyn Store,
+    vector: Option<&[f32]>,
+    lexical: &LexicalMatches,
+    semantic: Vec<Match>,
+) -> Result<Vec<Candidate>, KbError> {
+    let keys: Vec<_> = lexical.matches.iter().map(|m| m.passage.key).collect();
+    let cosines = match vector {
+        Some(vector) => store.similarities(vector, &keys)?,
+        None => vec![None; keys.len()],
+    };
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut places: HashMap<(String, usize, _), usize> = HashMap::new();
+    for (at, (found, cosine)) in lexical.matches.iter().zip(cosines).enumerate() {
+        places.insert(identity(&found.passage), candidates.len());
+        candidates.push(Candidate {
+            passage: found.passage.clone(),
+            bm25: Some(found.score),
+            cosine,
+            lexical_rank: Some(at + 1),
+            vector_rank: None,
+        });
+    }
+    for (at, found) in semantic.into_iter().enumerate() {
+        if let Some(&place) = places.get(&identity(&found.passage)) {
+            candidates[place].vector_rank = Some(at + 1);
+        } else {
+            candidates.push(Candidate {
+                passage: found.passage,
+                bm25: None,
+                cosine: Some(found.score),
+                lexical_rank: None,
+                vector_rank: Some(at + 1),
+            });
+        }
+    }
+    Ok(candidates)
+}
+
+/// Pieces of one long line share their lines, so the key belongs to what a passage is.
+fn identity(passage: &Passage) -> (String, usize, super::store::ChunkKey) {
+    (passage.source.clone(), passage.lines.start, passage.key)
+}
+
+fn fuse(candidates: Vec<Candidate>, full: f64, k: usize) -> Vec<Hit> {
+    let words = Scale::over(candidates.iter().map(|c| c.bm25));
+    let meaning = Scale::over(candidates.iter().map(|c| c.cosine));
+    let mut fused: Vec<(f64, Candidate)> = candidates
+        .into_iter()
+        .map(|c| (0.5 * words.place(c.bm25) + 0.5 * meaning.place(c.cosine), c))
+        .collect();
+    fused.sort_by(|(a, left), (b, right)| {
+        let place = |c: &Candidate| (c.passage.source.clone(), c.passage.lines.start);
+        b.total_cmp(a).then_with(|| place(left).cmp(&place(right)))
+    });
+    fused
+        .into_iter()
+        .take(k)
+        .enumerate()
+        .map(|(at, (_, c))| {
+            let score = absolute(c.bm25, c.cosine, full);
+            Hit {
+                lexical_rank: c.lexical_rank,
+                vector_rank: c.vector_rank,
+                ..hit(c.passage, score, at)
+            }
+        })
+        .collect()
+}
+
+/// Min–max over one side; what that side did not find stands at its minimum.
+struct Scale {
+    min: f64,
+    max: f64,
+}
+
+impl Scale {
+    fn over(values: impl Iterator<Item = Option<f64>>) -> Self {
+        let empty = Self {
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+        };
+        values.flatten().fold(empty, |scale, value| Self {
+            min: scale.min.min(value),
+            max: scale.max.max(value),
+        })
+    }
+
+    fn place(&self, value: Option<f64>) -> f64 {
+        match value {
+            None => 0.0,
+            Some(_) if self.max <= self.min => 1.0,
+            Some(value) => (value - self.min) / (self.max - self.min),
+        }
+    }
+}
+
+/// The mean of both measures; of the lexical one alone while a chunk has no vector.
+fn absolute(bm25: Option<f64>, cosine: Option<f64>, full: f64) -> f64 {
+    let words = bm25.map_or(0.0, |score| (score / full.max(f64::MIN_POSITIVE)).min(1.0));
+    match cosine {
+        Some(cosine) => 0.5 * words + 0.5 * cosine.clamp(0.0, 1.0),
+        None => words,
+    }
+}
+
+fn hit(passage: Passage, score: f64, at: usize) -> Hit {
+    Hit {
+        source: passage.source,
+        lines: passage.lines,
+        text: passage.text,
+        score: Score::clamped(score),
+        rank: at + 1,
+        lexical_rank: None,
+        vector_rank: None,
+    }
+}
+
+fn embed(embedder: &dyn Embedder, text: &str) -> Result<Vec<f32>, KbError> {
+    let missing = || EmbedError("no vector came back for the query".to_owned());
+    Ok(embedder.embed(&[text])?.pop().ok_or_else(missing)?)
+}
+
+pub(super) fn not_empty(query: &str) -> Result<&str, KbError> {
+    let query = query.trim();
+    if query.is_empty() {
+        return Err(KbError::BadQuery(
+            "query is empty; say what to look for".to_owned(),
+        ));
+    }
+    Ok(query)
+}
