@@ -1,0 +1,13 @@
+//! What a model wrote, read with good will and without guessing.
+//!
+//! Models fence their JSON, wrap it in prose, think aloud before it and spell fields their own
+//! way; all of that is read. What is still not there is said, one caveat each, and never made up.
+
+mod analysis;
+mod grades;
+mod json;
+mod plan;
+
+pub use analysis::analysis;
+pub use grades::grades;
+pub use plan::plan;

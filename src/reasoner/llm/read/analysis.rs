@@ -1,0 +1,289 @@
+//! The routing plan in a reply (R1–R4).
+
+use serde_json::{Map, Value};
+
+use crate::agent::ports::{Analysis, Caveat};
+use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName};
+use crate::text::one_line;
+
+use super::json::{find_all, unquoted};
+use super::plan::tool_named;
+
+const FIELDS: [&str; 6] = [
+    "complexity",
+    "query_type",
+    "sub_questions",
+    "suggested_tools",
+    "grep_keywords",
+    "reply",
+];
+
+/// The plan of the reply; the fallback with a caveat when there is none (R4). Costs are not known
+/// here.
+pub fn analysis(reply: &str) -> Analysis {
+    let Some(fields) = find_all(reply)
+        .into_iter()
+        .find_map(|found| plan_in(found.value))
+    else {
+        return Analysis {
+            plan: RoutingPlan::fallback(),
+            warnings: vec![Caveat {
+                code: "analysis_unreadable",
+                message: "the analysis could not be read; searching on the question as it is"
+                    .to_owned(),
+            }],
+            ..Analysis::default()
+        };
+    };
+    let mut warnings = Vec::new();
+    let complexity = word(&fields, "complexity", &mut warnings, |word| match word {
+        "chitchat" => Some(Complexity::Chitchat),
+        "simple" => Some(Complexity::Simple),
+        "complex" => Some(Complexity::Complex),
+        _ => None,
+    });
+    let query_type = word(&fields, "query_type", &mut warnings, |word| match word {
+        "exact" => Some(QueryType::Exact),
+        "conceptual" => Some(QueryType::Conceptual),
+        "relational" => Some(QueryType::Relational),
+        "file_discovery" => Some(QueryType::FileDiscovery),
+        "chitchat" => Some(QueryType::Chitchat),
+        _ => None,
+    });
+    let reply = fields
+        .get("reply")
+        .and_then(Value::as_str)
+        .map(str::trim)
+        .filter(|reply| !reply.is_empty() && complexity == Complexity::Chitchat)
+        .map(str::to_owned);
+    Analysis {
+        plan: RoutingPlan {
+            query_type,
+            complexity,
+            sub_questions: texts(fields.get("sub_questions"), &['\n']),
+            suggested_tools: tools(&fields, &mut warnings),
+            grep_keywords: texts(fields.get("grep_keywords"), &[',', '\n', '，', '、']),
+        },
+        reply,
+        warnings,
+        ..Analysis::default()
+    }
+}
+
+/// The object that has a plan's fields: itself, one level down, or the first of a list.
+fn plan_in(value: Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(fields) if FIELDS.iter().any(|field| fields.contains_key(*field)) => {
+            Some(fields)
+        }
+        Value::Object(fields) => fields.into_iter().find_map(|(_, inner)| match inner {
+            Value::Object(_) => plan_in(inner),
+            _ => None,
+        }),
+        Value::Array(items) => items.into_iter().find_map(plan_in),
+        _ => None,
+    }
+}
+
+/// The value that a word stands for; a word nobody knows is the default, with a caveat.
+fn word<T: Default>(
+    fields: &Map<String, Value>,
+    field: &str,
+    warnings: &mut Vec<Caveat>,
+    known: impl Fn(&str) -> Option<T>,
+) -> T {
+    let text = match fields.get(field) {
+        None | Some(Value::Null) => return T::default(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
+    known(&spelled).unwrap_or_else(|| {
+        warnings.push(Caveat {
+            code: "analysis_value_unknown",
+            message: format!("the analysis gives {field} as '{}'", one_line(&text, 60)),
+        });
+        T::default()
+    })
+}
+
+fn tools(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<ToolName> {
+    let mut tools = Vec::new();
+    for name in texts(fields.get("suggested_tools"), &[',', ' ', '\n']) {
+        match tool_named(&name) {
+            Some(tool) if tools.contains(&tool) => {}
+            Some(tool) => tools.push(tool),
+            None => warnings.push(Caveat {
+                code: "tool_unknown",
+                message: format!(
+                    "the analysis suggests '{}', no such tool",
+                    one_line(&name, 60)
+                ),
+            }),
+        }
+    }
+    tools
+}
+
+/// A list of texts, however it was written: a list, a list as text, or one text cut at `borders`.
+pub fn texts(value: Option<&Value>, borders: &[char]) -> Vec<String> {
+    let pieces: Vec<String> = match value {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(items)) => items.iter().filter_map(text_of).collect(),
+        Some(Value::String(text)) => match unquoted(&Value::from(text.as_str())) {
+            Some(Value::Array(items)) => items.iter().filter_map(text_of).collect(),
+            _ => text.split(borders).map(str::to_owned).collect(),
+        },
+        Some(other) => text_of(other).into_iter().collect(),
+    };
+    pieces
+        .into_iter()
+        .map(|piece| piece.trim().to_owned())
+        .filter(|piece| !piece.is_empty())
+        .collect()
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Object(fields) => ["question", "query", "text", "tool", "name"]
+            .into_iter()
+            .find_map(|key| fields.get(key)?.as_str().map(str::to_owned)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"{"query_type": "relational", "complexity": "complex",
+        "sub_questions": ["a?", "b?"], "suggested_tools": ["graph_related", "hybrid_search"],
+        "grep_keywords": ["PROJ-123"]}"#;
+
+    #[test]
+    fn r01_the_plan_is_read_in_every_wrapping() {
+        let plan = RoutingPlan {
+            query_type: QueryType::Relational,
+            complexity: Complexity::Complex,
+            sub_questions: vec!["a?".to_owned(), "b?".to_owned()],
+            suggested_tools: vec![ToolName::GraphRelated, ToolName::HybridSearch],
+            grep_keywords: vec!["PROJ-123".to_owned()],
+        };
+        for reply in [
+            WHOLE.to_owned(),
+            format!("```json\n{WHOLE}\n```"),
+            format!(
+                "<think>simple? {{\"complexity\": \"simple\"}}</think>\nHere it is: {WHOLE}\nDone."
+            ),
+            format!("{{\"routing_plan\": {WHOLE}}}"),
+            format!("[{WHOLE}]"),
+            WHOLE
+                .replace("\"complex\"", "\"Complex\"")
+                .replace("relational", "Relational"),
+            WHOLE.replace(
+                "[\"graph_related\", \"hybrid_search\"]",
+                "\"graph_related, hybrid-search\"",
+            ),
+            WHOLE.replace("[\"PROJ-123\"]", "\"PROJ-123\""),
+        ] {
+            let analysis = analysis(&reply);
+            assert_eq!(analysis.plan, plan, "{reply}");
+            assert_eq!(analysis.warnings, vec![], "{reply}");
+        }
+    }
+
+    #[test]
+    fn r02_chitchat_carries_its_reply_and_nothing_else_does() {
+        for (reply, said) in [
+            (
+                r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": " Hello! "}"#,
+                Some("Hello!"),
+            ),
+            (r#"{"complexity": "chitchat", "reply": ""}"#, None),
+            (r#"{"complexity": "chitchat", "reply": null}"#, None),
+            (r#"{"complexity": "chitchat"}"#, None),
+            (r#"{"complexity": "simple", "reply": "It is 0.8."}"#, None),
+        ] {
+            assert_eq!(analysis(reply).reply.as_deref(), said, "{reply}");
+        }
+    }
+
+    #[test]
+    fn r04_missing_or_unknown_complexity_is_complex() {
+        for (reply, warnings) in [
+            (r#"{"query_type": "exact"}"#, 0),
+            (r#"{"query_type": "exact", "complexity": null}"#, 0),
+            (r#"{"query_type": "exact", "complexity": "medium"}"#, 1),
+            (r#"{"query_type": "exact", "complexity": 3}"#, 1),
+        ] {
+            let analysis = analysis(reply);
+            assert_eq!(analysis.plan.complexity, Complexity::Complex, "{reply}");
+            assert_eq!(analysis.plan.query_type, QueryType::Exact, "{reply}");
+            assert_eq!(analysis.warnings.len(), warnings, "{reply}");
+        }
+    }
+
+    #[test]
+    fn r04_what_cannot_be_read_falls_back_with_a_caveat() {
+        for reply in [
+            "",
+            "I think this is simple.",
+            "{\"complexity\": \"simple\", \"query_type\": \"ex",
+            "<think>{\"complexity\": \"simple\"}</think>",
+            "<think>{\"complexity\": \"simple\"}",
+            "[1, 2]",
+            "{}",
+            "{\"answer\": 42}",
+        ] {
+            let analysis = analysis(reply);
+            assert_eq!(analysis.plan, RoutingPlan::fallback(), "{reply}");
+            assert_eq!(analysis.warnings.len(), 1, "{reply}");
+            assert_eq!(analysis.warnings[0].code, "analysis_unreadable", "{reply}");
+        }
+    }
+
+    #[test]
+    fn unknown_words_are_dropped_with_a_caveat() {
+        let analysis = analysis(
+            r#"{"complexity": "simple", "query_type": "odd",
+                "suggested_tools": ["web_search", "grep_search", "grep_search", null, 7]}"#,
+        );
+        assert_eq!(analysis.plan.query_type, QueryType::Conceptual);
+        assert_eq!(analysis.plan.suggested_tools, vec![ToolName::GrepSearch]);
+        let said: Vec<_> = analysis
+            .warnings
+            .iter()
+            .map(|caveat| (caveat.code, caveat.message.as_str()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                (
+                    "analysis_value_unknown",
+                    "the analysis gives query_type as 'odd'"
+                ),
+                (
+                    "tool_unknown",
+                    "the analysis suggests 'web_search', no such tool"
+                ),
+                ("tool_unknown", "the analysis suggests '7', no such tool"),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_text_is_a_list_of_one() {
+        let analysis = analysis(
+            r#"{"complexity": "complex", "sub_questions": "What is a, and b?\nWhat is c?",
+                "grep_keywords": "a, b、c", "suggested_tools": "[\"read_file\"]"}"#,
+        );
+        assert_eq!(
+            analysis.plan.sub_questions,
+            ["What is a, and b?", "What is c?"]
+        );
+        assert_eq!(analysis.plan.grep_keywords, ["a", "b", "c"]);
+        assert_eq!(analysis.plan.suggested_tools, [ToolName::ReadFile]);
+    }
+}

@@ -1,0 +1,228 @@
+//! The grades in a reply (R17, R18).
+//!
+//! A wrong number is worse than none, since none is answered with an honest 0.5: so the numbers
+//! must be recognisable as the reply. A list that stands alone or in an object under `scores` is;
+//! among words, `[1]` or `[1, 2]` is what a citation looks like, and is passed over.
+
+use serde_json::{Map, Value};
+
+use crate::agent::ports::Unreadable;
+
+use super::json::{Found, find_all, unquoted};
+
+/// The numbers of the reply, as they are: out of range or of the wrong count is for the agent to
+/// judge. Of several lists the last one of the expected length wins, then the last one.
+pub fn grades(reply: &str, expected: usize) -> Result<Vec<f64>, Unreadable> {
+    let mut lists = Vec::new();
+    let mut reason = None;
+    for found in find_all(reply) {
+        match numbers_of(&found) {
+            Some(Ok(numbers)) => lists.push(numbers),
+            Some(Err(why)) => reason = Some(why),
+            None => {}
+        }
+    }
+    lists
+        .iter()
+        .rposition(|numbers| numbers.len() == expected)
+        .or(lists.len().checked_sub(1))
+        .map(|chosen| lists.swap_remove(chosen))
+        .ok_or_else(|| {
+            Unreadable(reason.unwrap_or_else(|| "the reply holds no list of numbers".to_owned()))
+        })
+}
+
+/// The numbers, or why they are none; nothing when this is not about grades at all.
+fn numbers_of(found: &Found) -> Option<Result<Vec<f64>, String>> {
+    match &found.value {
+        Value::Array(items) if !found.stands_alone && is_citation(items) => None,
+        Value::Array(items) => Some(numbers(items)),
+        Value::Object(fields) => list_in(fields).map(|items| numbers(&items)),
+        _ => None,
+    }
+}
+
+/// The list under `scores`, or the only list there is.
+fn list_in(fields: &Map<String, Value>) -> Option<Vec<Value>> {
+    let list = |value: &Value| match value {
+        Value::Array(items) => Some(items.clone()),
+        other => unquoted(other).and_then(|value| match value {
+            Value::Array(items) => Some(items),
+            _ => None,
+        }),
+    };
+    if let Some(scores) = fields.get("scores") {
+        return Some(list(scores).unwrap_or_default());
+    }
+    let mut lists = fields.values().filter_map(list);
+    let only = lists.next()?;
+    lists.next().is_none().then_some(only)
+}
+
+fn numbers(items: &[Value]) -> Result<Vec<f64>, String> {
+    if items.is_empty() {
+        return Err("the list of scores is empty".to_owned());
+    }
+    if items.iter().all(Value::is_object) {
+        return by_id(items);
+    }
+    items
+        .iter()
+        .enumerate()
+        .map(|(at, item)| number(item).ok_or_else(|| not_a_number(at, item)))
+        .collect()
+}
+
+/// `{"id": 1, "score": 0.5}` each; the ids, when given, tell the order.
+fn by_id(items: &[Value]) -> Result<Vec<f64>, String> {
+    let mut scored = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        let score = ["score", "relevance", "value"]
+            .into_iter()
+            .find_map(|key| item.get(key))
+            .unwrap_or(&Value::Null);
+        let score = number(score).ok_or_else(|| not_a_number(at, score))?;
+        let id = ["id", "n", "index", "item"]
+            .into_iter()
+            .find_map(|key| item.get(key));
+        let id = match id {
+            None => at as u64,
+            Some(id) => id
+                .as_u64()
+                .or_else(|| id.as_str()?.trim().parse().ok())
+                .ok_or_else(|| format!("score {} has the id {id}", at + 1))?,
+        };
+        scored.push((id, score));
+    }
+    scored.sort_by_key(|(id, _)| *id);
+    let first = scored.first().map_or(0, |(id, _)| *id);
+    let gapless = first <= 1
+        && scored
+            .iter()
+            .zip(first..)
+            .all(|((id, _), expected)| *id == expected);
+    if gapless {
+        Ok(scored.into_iter().map(|(_, score)| score).collect())
+    } else {
+        Err("the ids of the scores are not 1, 2, 3 …".to_owned())
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|number| number.is_finite())
+}
+
+fn not_a_number(at: usize, item: &Value) -> String {
+    let kind = match item {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+        Value::Number(_) => "no finite number",
+    };
+    format!("score {} is {kind}, not a number", at + 1)
+}
+
+/// Whole numbers from 1, rising: `[1]`, `[2, 5]`.
+fn is_citation(items: &[Value]) -> bool {
+    let numbers: Option<Vec<u64>> = items.iter().map(Value::as_u64).collect();
+    numbers.is_some_and(|numbers| {
+        numbers.first().is_some_and(|&first| first >= 1) && numbers.is_sorted_by(|a, b| a < b)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r17_numbers_are_read_in_every_wrapping() {
+        for (reply, expected, numbers) in [
+            ("[0.9, 0.1]", 2, vec![0.9, 0.1]),
+            ("[1, 0]", 2, vec![1.0, 0.0]),
+            ("[1]", 1, vec![1.0]),
+            ("```json\n[0.9, 0.1]\n```", 2, vec![0.9, 0.1]),
+            ("{\"scores\": [0.9, 0.1]}", 2, vec![0.9, 0.1]),
+            ("{\"scores\": \"[0.9, 0.1]\"}", 2, vec![0.9, 0.1]),
+            (
+                "{\"relevance\": [0.9, 0.1], \"note\": \"x\"}",
+                2,
+                vec![0.9, 0.1],
+            ),
+            (
+                "{\"scores\": [{\"id\": 2, \"score\": 0.1}, {\"id\": 1, \"score\": 0.9}]}",
+                2,
+                vec![0.9, 0.1],
+            ),
+            ("[{\"score\": 0.9}, {\"score\": 0.1}]", 2, vec![0.9, 0.1]),
+            ("The scores are [0.9, 0.1], as [1] fits.", 2, vec![0.9, 0.1]),
+            ("[1] fits. Scores: [0.9]", 1, vec![0.9]),
+            ("draft [0.5, 0.5]\nfinal [0.9, 0.1]", 2, vec![0.9, 0.1]),
+            ("[0.9, 0.1] from [0.3, 0.2, 0.1]", 2, vec![0.9, 0.1]),
+            ("<think>[0.5, 0.5]</think>[0.9, 0.1]", 2, vec![0.9, 0.1]),
+            ("hm [0.5, 0.5]</think>[0.9, 0.1]", 2, vec![0.9, 0.1]),
+        ] {
+            assert_eq!(grades(reply, expected), Ok(numbers), "{reply}");
+        }
+    }
+
+    #[test]
+    fn r18_what_the_agent_has_to_judge_is_passed_on_raw() {
+        for (reply, numbers) in [
+            ("[1.7, -0.2]", vec![1.7, -0.2]),
+            ("[0.9]", vec![0.9]),
+            ("[0.9, 0.8, 0.7]", vec![0.9, 0.8, 0.7]),
+            ("[90, 1e300]", vec![90.0, 1e300]),
+        ] {
+            assert_eq!(grades(reply, 2), Ok(numbers), "{reply}");
+        }
+    }
+
+    #[test]
+    fn r18_what_holds_no_numbers_is_unreadable_with_the_reason() {
+        for (reply, reason) in [
+            ("", "the reply holds no list of numbers"),
+            ("Both are relevant.", "the reply holds no list of numbers"),
+            (
+                "Items [1] and [2] fit.",
+                "the reply holds no list of numbers",
+            ),
+            ("Only [1, 2] fit.", "the reply holds no list of numbers"),
+            (
+                "<think>[0.9, 0.1]</think>",
+                "the reply holds no list of numbers",
+            ),
+            ("<think>[0.9, 0.1]", "the reply holds no list of numbers"),
+            ("[]", "the list of scores is empty"),
+            ("{\"scores\": []}", "the list of scores is empty"),
+            ("{\"scores\": null}", "the list of scores is empty"),
+            ("[0.9, null]", "score 2 is null, not a number"),
+            ("[\"0.9\", 0.1]", "score 1 is text, not a number"),
+            (
+                "{\"scores\": [\"high\"], \"ids\": [1, 2]}",
+                "score 1 is text, not a number",
+            ),
+            ("[[0.9, 0.1]]", "score 1 is a list, not a number"),
+            ("[true]", "score 1 is true or false, not a number"),
+            ("[0.9, NaN]", "the reply holds no list of numbers"),
+            ("[1e999, 0.1]", "the reply holds no list of numbers"),
+            (
+                "{\"scores\": [0.9, NaN], \"ids\": [1, 2]}",
+                "the reply holds no list of numbers",
+            ),
+            (
+                "[{\"id\": 1, \"score\": 0.9}, {\"id\": 7, \"score\": 0.1}]",
+                "the ids of the scores are not 1, 2, 3 …",
+            ),
+            ("[{\"id\": 1}]", "score 1 is null, not a number"),
+            ("0.9", "the reply holds no list of numbers"),
+        ] {
+            assert_eq!(
+                grades(reply, 2),
+                Err(Unreadable(reason.to_owned())),
+                "{reply}"
+            );
+        }
+    }
+}

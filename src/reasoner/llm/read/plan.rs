@@ -1,0 +1,348 @@
+//! The tool calls in a reply (R11).
+
+use serde_json::{Map, Value};
+
+use crate::agent::ports::{Caveat, Planned};
+use crate::domain::{ToolCall, ToolName};
+use crate::text::one_line;
+
+use super::analysis::texts;
+use super::json::{find_all, unquoted};
+
+const LISTS: [&str; 5] = ["calls", "tool_calls", "tools", "plan", "actions"];
+const NAMES: [&str; 3] = ["tool", "name", "tool_name"];
+const ARGUMENTS: [&str; 4] = ["args", "arguments", "parameters", "input"];
+const QUERIES: [&str; 6] = [
+    "query",
+    "semantic_query",
+    "q",
+    "question",
+    "text",
+    "pattern",
+];
+
+/// The calls of the reply. What cannot be called is dropped, with a caveat each; a reply without
+/// any plan has one caveat of its own. Costs are not known here.
+pub fn plan(reply: &str) -> Planned {
+    let mut planned = Planned::default();
+    let Some(calls) = calls_in(reply) else {
+        planned.warnings.push(Caveat {
+            code: "plan_unreadable",
+            message: "the plan could not be read".to_owned(),
+        });
+        return planned;
+    };
+    for fields in calls {
+        match call(&fields) {
+            Ok(call) => planned.calls.push(call),
+            Err(why) => planned.warnings.push(Caveat {
+                code: "call_dropped",
+                message: format!("a planned call was dropped: {why}"),
+            }),
+        }
+    }
+    planned
+}
+
+/// The tool of that name, with the prefixes and separators that models add.
+pub fn tool_named(name: &str) -> Option<ToolName> {
+    let name = name.trim().to_lowercase().replace(['-', ' '], "_");
+    ToolName::parse(name.rsplit(['.', '/']).next().unwrap_or_default())
+}
+
+/// The first list of calls; without any, all the calls that stand for themselves.
+fn calls_in(reply: &str) -> Option<Vec<Map<String, Value>>> {
+    let found = find_all(reply);
+    if let Some(calls) = found.iter().find_map(|found| list_of_calls(&found.value)) {
+        return Some(calls);
+    }
+    let single: Vec<_> = found
+        .iter()
+        .filter_map(|found| as_call(&found.value))
+        .collect();
+    (!single.is_empty()).then_some(single)
+}
+
+fn list_of_calls(value: &Value) -> Option<Vec<Map<String, Value>>> {
+    match value {
+        Value::Array(items) => {
+            let calls: Vec<_> = items.iter().filter_map(as_call).collect();
+            (!calls.is_empty() || items.is_empty()).then_some(calls)
+        }
+        Value::Object(fields) => LISTS.into_iter().find_map(|key| {
+            let inner = fields.get(key)?;
+            list_of_calls(unquoted(inner).as_ref().unwrap_or(inner))
+        }),
+        _ => None,
+    }
+}
+
+/// The fields of a call, unwrapped from `{"function": {…}}`.
+fn as_call(value: &Value) -> Option<Map<String, Value>> {
+    let fields = value.as_object()?;
+    let fields = match fields.get("function") {
+        Some(Value::Object(inner)) => inner,
+        _ => fields,
+    };
+    name_of(fields).map(|_| fields.clone())
+}
+
+fn name_of(fields: &Map<String, Value>) -> Option<&str> {
+    NAMES.into_iter().find_map(|key| fields.get(key)?.as_str())
+}
+
+fn call(fields: &Map<String, Value>) -> Result<ToolCall, String> {
+    let name = name_of(fields).unwrap_or_default();
+    let tool = tool_named(name).ok_or_else(|| format!("no tool '{}'", one_line(name, 60)))?;
+    Args::of(tool, fields)?.call()
+}
+
+/// The arguments of one call, and whose they are, for what is said about them.
+struct Args {
+    tool: ToolName,
+    fields: Map<String, Value>,
+}
+
+impl Args {
+    fn of(tool: ToolName, fields: &Map<String, Value>) -> Result<Self, String> {
+        let given = ARGUMENTS.into_iter().find_map(|key| fields.get(key));
+        let fields = match given {
+            // Some models put the arguments beside the name.
+            None => fields
+                .iter()
+                .filter(|(key, _)| !NAMES.contains(&key.as_str()))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
+            Some(Value::Object(fields)) => fields.clone(),
+            Some(Value::String(text)) => match unquoted(&Value::from(text.as_str())) {
+                Some(Value::Object(fields)) => fields,
+                _ if text.trim_start().starts_with('{') => {
+                    return Err(format!("{tool} has arguments that are not JSON"));
+                }
+                _ => bare_argument(tool, text),
+            },
+            Some(_) => return Err(format!("{tool} has arguments that are no object")),
+        };
+        Ok(Self { tool, fields })
+    }
+
+    fn call(&self) -> Result<ToolCall, String> {
+        Ok(match self.tool {
+            ToolName::VectorSearch => ToolCall::VectorSearch {
+                query: self.text(&QUERIES)?,
+                k: self.number(&["k", "top_k"])?.filter(|&k| k > 0),
+            },
+            ToolName::GrepSearch => ToolCall::GrepSearch {
+                query: self.text(&["query", "pattern", "keywords", "keyword", "regex"])?,
+            },
+            ToolName::HybridSearch => ToolCall::HybridSearch {
+                semantic_query: self.text(&["semantic_query", "query", "q", "question", "text"])?,
+                exact_keywords: texts(
+                    self.get(&["exact_keywords", "keywords", "grep_keywords"]),
+                    &[',', '\n', '，', '、'],
+                ),
+            },
+            ToolName::ReadFile => ToolCall::ReadFile {
+                path: self.text(&["path", "file", "file_path", "source"])?,
+                start_line: self.number(&["start_line", "start"])?,
+                end_line: self.number(&["end_line", "end"])?,
+            },
+            ToolName::LocalFileQa => ToolCall::LocalFileQa {
+                query: self.text(&QUERIES)?,
+                path: self.optional_text(&["path", "file", "folder", "glob"]),
+            },
+            ToolName::GraphRelated => ToolCall::GraphRelated {
+                entity_id: self.text(&[
+                    "entity_id",
+                    "entity",
+                    "id",
+                    "document",
+                    "path",
+                    "query",
+                ])?,
+            },
+        })
+    }
+
+    fn get(&self, names: &[&str]) -> Option<&Value> {
+        names
+            .iter()
+            .find_map(|name| self.fields.get(*name).filter(|value| !value.is_null()))
+    }
+
+    fn text(&self, names: &[&str]) -> Result<String, String> {
+        self.optional_text(names)
+            .ok_or_else(|| format!("{} lacks '{}'", self.tool, names[0]))
+    }
+
+    fn optional_text(&self, names: &[&str]) -> Option<String> {
+        let text = match self.get(names)? {
+            Value::String(text) => text.trim().to_owned(),
+            Value::Number(number) => number.to_string(),
+            Value::Array(items) => {
+                let words: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+                words.join(" ").trim().to_owned()
+            }
+            _ => return None,
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn number(&self, names: &[&str]) -> Result<Option<usize>, String> {
+        let Some(value) = self.get(names) else {
+            return Ok(None);
+        };
+        let number = match value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) if text.trim().is_empty() => return Ok(None),
+            Value::String(text) => text.trim().parse().ok(),
+            _ => None,
+        };
+        number
+            .filter(|number| number.fract() == 0.0 && (0.0..=1e9).contains(number))
+            .map(|number| Some(number as usize))
+            .ok_or_else(|| {
+                let given = one_line(&value.to_string(), 40);
+                format!("{} has '{}' {given}, not a count", self.tool, names[0])
+            })
+    }
+}
+
+/// One word in place of arguments is the one that every tool needs.
+fn bare_argument(tool: ToolName, text: &str) -> Map<String, Value> {
+    let name = match tool {
+        ToolName::VectorSearch | ToolName::GrepSearch | ToolName::LocalFileQa => "query",
+        ToolName::HybridSearch => "semantic_query",
+        ToolName::ReadFile => "path",
+        ToolName::GraphRelated => "entity_id",
+    };
+    Map::from_iter([(name.to_owned(), Value::from(text))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vector(query: &str, k: Option<usize>) -> ToolCall {
+        ToolCall::VectorSearch {
+            query: query.to_owned(),
+            k,
+        }
+    }
+
+    #[test]
+    fn r11_calls_are_read_in_every_wrapping() {
+        for reply in [
+            r#"[{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]"#,
+            r#"[{"tool": "vector_search", "args": {"query": "routing", "k": "5"}}]"#,
+            r#"[{"tool": "vector_search", "args": {"query": "routing", "k": 5.0}}]"#,
+            r#"{"calls": [{"tool": "vector_search", "args": {"query": "routing", "k": 5}}]}"#,
+            r#"{"tool_calls": [{"name": "vector_search", "arguments": {"query": "routing", "k": 5}}]}"#,
+            r#"[{"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}]"#,
+            r#"[{"type": "function", "function": {"name": "vector_search", "arguments": "{\"query\": \"routing\", \"k\": 5}"}}]"#,
+            r#"{"tool": "vector_search", "args": {"query": "routing", "k": 5}}"#,
+            r#"<tool_call>{"name": "vector_search", "arguments": {"query": "routing", "k": 5}}</tool_call>"#,
+            r#"[{"tool": "functions.Vector-Search", "query": "routing", "top_k": 5}]"#,
+            "<think>[{\"tool\": \"read_file\", \"args\": {\"path\": \"a\"}}]</think>See [1]:\n```json\n[{\"tool\": \"vector_search\", \"args\": {\"query\": \"routing\", \"k\": 5}}]\n```\nDone.",
+        ] {
+            let planned = plan(reply);
+            assert_eq!(planned.calls, [vector("routing", Some(5))], "{reply}");
+            assert_eq!(planned.warnings, vec![], "{reply}");
+        }
+    }
+
+    #[test]
+    fn r11_every_tool_is_read_with_its_arguments() {
+        let planned = plan(
+            r#"[{"tool": "vector_search", "args": {"query": "a"}},
+                {"tool": "grep_search", "args": {"query": "PROJ-\\d+"}},
+                {"tool": "hybrid_search", "args": {"semantic_query": "b", "exact_keywords": "c, d"}},
+                {"tool": "hybrid_search", "args": {"query": "b", "exact_keywords": ["c"]}},
+                {"tool": "read_file", "args": {"path": "a.md", "start_line": "3", "end_line": 9}},
+                {"tool": "read_file", "args": "b.md"},
+                {"tool": "local_file_qa", "args": {"query": "e", "path": "*.md"}},
+                {"tool": "graph_related", "args": {"entity_id": "PROJ-123"}}]"#,
+        );
+        assert_eq!(planned.warnings, vec![]);
+        let wire = serde_json::to_value(&planned.calls).unwrap();
+        assert_eq!(
+            wire,
+            serde_json::json!([
+                {"tool": "vector_search", "args": {"query": "a"}},
+                {"tool": "grep_search", "args": {"query": "PROJ-\\d+"}},
+                {"tool": "hybrid_search", "args": {"semantic_query": "b", "exact_keywords": ["c", "d"]}},
+                {"tool": "hybrid_search", "args": {"semantic_query": "b", "exact_keywords": ["c"]}},
+                {"tool": "read_file", "args": {"path": "a.md", "start_line": 3, "end_line": 9}},
+                {"tool": "read_file", "args": {"path": "b.md"}},
+                {"tool": "local_file_qa", "args": {"query": "e", "path": "*.md"}},
+                {"tool": "graph_related", "args": {"entity_id": "PROJ-123"}},
+            ])
+        );
+    }
+
+    #[test]
+    fn r11_what_cannot_be_called_is_dropped_and_the_rest_kept() {
+        for (dropped, why) in [
+            (
+                r#"{"tool": "web_search", "args": {"query": "x"}}"#,
+                "no tool 'web_search'",
+            ),
+            (
+                r#"{"tool": "vector_search", "args": {}}"#,
+                "vector_search lacks 'query'",
+            ),
+            (
+                r#"{"tool": "vector_search", "args": {"query": " "}}"#,
+                "vector_search lacks 'query'",
+            ),
+            (
+                r#"{"tool": "vector_search", "args": {"query": {"a": 1}}}"#,
+                "vector_search lacks 'query'",
+            ),
+            (
+                r#"{"tool": "vector_search", "args": {"query": "x", "k": "many"}}"#,
+                "vector_search has 'k' \"many\", not a count",
+            ),
+            (
+                r#"{"tool": "read_file", "args": {"path": "a", "start_line": -1}}"#,
+                "read_file has 'start_line' -1, not a count",
+            ),
+            (
+                r#"{"tool": "read_file", "args": "{\"path\": "}"#,
+                "read_file has arguments that are not JSON",
+            ),
+            (
+                r#"{"tool": "read_file", "args": 7}"#,
+                "read_file has arguments that are no object",
+            ),
+        ] {
+            let kept = r#"{"tool": "vector_search", "args": {"query": "kept"}}"#;
+            let planned = plan(&format!("[{dropped}, {kept}]"));
+            assert_eq!(planned.calls, [vector("kept", None)], "{dropped}");
+            assert_eq!(
+                planned.warnings,
+                [Caveat {
+                    code: "call_dropped",
+                    message: format!("a planned call was dropped: {why}"),
+                }]
+            );
+        }
+    }
+
+    #[test]
+    fn r11_a_reply_without_a_plan_is_said_to_be_one() {
+        for reply in [
+            "",
+            "I would search for it.",
+            "[1, 2]",
+            "{\"answer\": \"42\"}",
+            "<think>[{\"tool\": \"read_file\", \"args\": \"a\"}]",
+        ] {
+            let planned = plan(reply);
+            assert_eq!(planned.calls, vec![], "{reply}");
+            assert_eq!(planned.warnings.len(), 1, "{reply}");
+            assert_eq!(planned.warnings[0].code, "plan_unreadable", "{reply}");
+        }
+        assert_eq!(plan("[]"), Planned::default());
+    }
+}
