@@ -1,1 +1,191 @@
 //! Texts to vectors, by a sentence embedding carried in the binary.
+//!
+//! all-MiniLM-L6-v2 with 8-bit weights (see `assets/embedding/NOTICE`), run by `rten`: the one
+//! combination measured that is pure Rust, small and fast enough to be asked on every keystroke.
+//!
+//! One text is one run of the model. The activations are quantised with one scale per run, so a
+//! batch would make a vector depend on its neighbours; parallelism is over texts instead, each
+//! worker with a pool of one thread.
+
+mod wordpiece;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, op_registry};
+use rten_tensor::prelude::*;
+use rten_tensor::{NdTensor, Tensor};
+
+use crate::agent::ports::{EmbedError, Embedder};
+
+pub use wordpiece::WordPiece;
+
+/// Which model makes the vectors; changes whenever a vector of the same text would.
+pub const MODEL_ID: &str = "all-MiniLM-L6-v2-int8-256";
+/// How long each vector is.
+pub const DIMENSIONS: usize = 384;
+/// How many tokens of a text are read, both marks included; the rest is not seen.
+pub const MAX_TOKENS: usize = 256;
+
+/// The embedded model. Nothing is loaded before the first text; then it stays.
+///
+/// Deterministic: the same text gives the same vector, whatever else is embedded with it.
+#[derive(Default)]
+pub struct SentenceEmbedding {
+    loaded: OnceLock<Result<Loaded, EmbedError>>,
+}
+
+impl SentenceEmbedding {
+    /// An embedding that has not loaded anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn loaded(&self) -> Result<&Loaded, EmbedError> {
+        self.loaded
+            .get_or_init(Loaded::load)
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+impl Embedder for SentenceEmbedding {
+    fn model_id(&self) -> &str {
+        MODEL_ID
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.loaded()?.embed(texts)
+    }
+}
+
+struct Loaded {
+    model: Model,
+    tokens: WordPiece,
+    ids: NodeId,
+    mask: NodeId,
+    out: NodeId,
+    pools: Vec<Arc<ThreadPool>>,
+    /// Where the next call starts, so that calls at the same time do not queue on one pool.
+    turn: AtomicUsize,
+}
+
+impl Loaded {
+    fn load() -> Result<Self, EmbedError> {
+        // Only what the graph uses: the other operators would add 1.8 MB to the binary.
+        let operators = op_registry!(
+            Add,
+            Cast,
+            Div,
+            DynamicQuantizeLinear,
+            Gather,
+            Gelu,
+            LayerNormalization,
+            MatMul,
+            MatMulInteger,
+            Mul,
+            ReduceSum,
+            Reshape,
+            Shape,
+            Slice,
+            Softmax,
+            Split,
+            Sub,
+            Transpose,
+            Unsqueeze
+        );
+        let model = ModelOptions::with_ops(operators)
+            .prepack_weights(true)
+            .load_static_slice(include_bytes!(
+                "../../assets/embedding/all-minilm-l6-v2-int8.onnx"
+            ))
+            .map_err(failed)?;
+        let node = |name| model.node_id(name).map_err(failed);
+        let workers = thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            ids: node("ids")?,
+            mask: node("mask")?,
+            out: node("out")?,
+            tokens: WordPiece::bert_uncased(),
+            pools: (0..workers)
+                .map(|_| Arc::new(ThreadPool::with_num_threads(1)))
+                .collect(),
+            turn: AtomicUsize::new(0),
+            model,
+        })
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let workers = self.pools.len().min(texts.len());
+        let start = self.turn.fetch_add(workers, Ordering::Relaxed);
+        let pool = |worker: usize| &self.pools[start.wrapping_add(worker) % self.pools.len()];
+        if workers == 1 {
+            return texts.iter().map(|text| self.one(text, pool(0))).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let slots: Vec<OnceLock<Result<Vec<f32>, EmbedError>>> =
+            texts.iter().map(|_| OnceLock::new()).collect();
+        thread::scope(|scope| {
+            for worker in 0..workers {
+                let (pool, next, slots) = (pool(worker), &next, &slots);
+                scope.spawn(move || {
+                    while let Some(at) =
+                        Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < texts.len())
+                    {
+                        slots[at].get_or_init(|| self.one(texts[at], pool));
+                    }
+                });
+            }
+        });
+        slots
+            .into_iter()
+            .map(|slot| {
+                slot.into_inner()
+                    .unwrap_or_else(|| Err(EmbedError("a text was skipped".to_owned())))
+            })
+            .collect()
+    }
+
+    fn one(&self, text: &str, pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
+        let ids = self.tokens.encode(text, MAX_TOKENS);
+        let length = ids.len();
+        let ids = NdTensor::from_data([1, length], ids);
+        let mask = NdTensor::from_data([1, length], vec![1.0_f32; length]);
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
+        let [out] = self
+            .model
+            .run_n(
+                vec![(self.ids, ids.into()), (self.mask, mask.into())],
+                [self.out],
+                Some(options),
+            )
+            .map_err(failed)?;
+        let out: Tensor<f32> = out.try_into().map_err(failed)?;
+        let vector = out.to_vec();
+        if vector.len() != DIMENSIONS {
+            return Err(EmbedError(format!(
+                "the model gave {} numbers instead of {DIMENSIONS}",
+                vector.len()
+            )));
+        }
+        Ok(normalised(vector))
+    }
+}
+
+fn normalised(mut vector: Vec<f32>) -> Vec<f32> {
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if length > 0.0 {
+        for x in &mut vector {
+            *x /= length;
+        }
+    }
+    vector
+}
+
+fn failed(error: impl std::fmt::Display) -> EmbedError {
+    EmbedError(error.to_string())
+}
