@@ -207,7 +207,7 @@ mod tests {
         for (text, expected) in [
             ("PROJ-123", vec!["proj-123", "proj", "123"]),
             ("max_items", vec!["max_item", "max", "item"]),
-            ("HTTPServer", vec!["httpserv", "http", "server"]),
+            ("HTTPServer", vec!["httpserver", "http", "server"]),
             ("end. Next", vec!["end", "next"]),
             ("the user's don't", vec!["user", "don"]),
             ("tools.md", vec!["tools.md", "tool", "md"]),

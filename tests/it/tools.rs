@@ -1,1 +1,383 @@
 //! The six tools over a real index.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use kb_agent::agent::ports::{ToolError, Toolbox};
+use kb_agent::domain::{Evidence, ToolCall, ToolName};
+use kb_agent::tools::KbToolbox;
+
+use crate::kb::Bench;
+
+fn toolbox(bench: &Bench) -> KbToolbox {
+    KbToolbox::new(Arc::new(bench.indexed()))
+}
+
+async fn run(tools: &KbToolbox, json: &str) -> Result<Vec<Evidence>, ToolError> {
+    let call: ToolCall = serde_json::from_str(json).unwrap();
+    tools.run(&call).await
+}
+
+fn places(found: &[Evidence]) -> Vec<String> {
+    found
+        .iter()
+        .map(|item| format!("{}:{}", item.source, item.lines))
+        .collect()
+}
+
+fn numbered(lines: usize, special: &[(usize, &str)]) -> String {
+    let line = |n| {
+        special
+            .iter()
+            .find(|(at, _)| *at == n)
+            .map_or(format!("filler {n}"), |(_, text)| (*text).to_owned())
+    };
+    (1..=lines).map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn r12_grep_shows_ten_lines_around_and_merges_overlaps() {
+    let bench = Bench::new(&[(
+        "long.txt",
+        &numbered(
+            120,
+            &[(20, "needle here"), (35, "Needle again"), (90, "a NEEDLE")],
+        ),
+    )]);
+    let tools = toolbox(&bench);
+    let found = run(
+        &tools,
+        r#"{"tool":"grep_search","args":{"query":"needle"}}"#,
+    )
+    .await
+    .unwrap();
+    assert_eq!(places(&found), ["long.txt:10-45", "long.txt:80-100"]);
+    assert_eq!(found[1].text.lines().count(), 21);
+    assert_eq!(found[1].text.lines().nth(10), Some("a NEEDLE"));
+    assert!((found[0].score.value() - 1.0).abs() < 1e-9);
+}
+
+#[tokio::test]
+async fn r12_grep_ranks_by_the_words_a_passage_holds() {
+    let bench = Bench::new(&[
+        ("a.md", "the threshold of rules\n"),
+        ("b.md", "grading threshold: 0.7\n"),
+        ("c.md", "PROJ-10 only\n"),
+        ("d.md", "PROJ-103 only\n"),
+        ("e.md", "call foo( now\n"),
+    ]);
+    let tools = toolbox(&bench);
+    for (query, expected) in [
+        (
+            "What is the grading threshold?",
+            vec!["b.md:1-1", "a.md:1-1"],
+        ),
+        ("proj-10", vec!["c.md:1-1"]),
+        ("PROJ-103?", vec!["d.md:1-1"]),
+        (r"PROJ-\\d{3}", vec!["d.md:1-1"]),
+        ("foo(", vec!["e.md:1-1"]),
+        ("[unclosed", vec![]),
+        ("only", vec!["c.md:1-1", "d.md:1-1"]),
+    ] {
+        let json = format!(r#"{{"tool":"grep_search","args":{{"query":"{query}"}}}}"#);
+        let found = run(&tools, &json).await.unwrap();
+        assert_eq!(places(&found), expected, "{query}");
+    }
+    let half = run(
+        &tools,
+        r#"{"tool":"grep_search","args":{"query":"grading absent"}}"#,
+    )
+    .await
+    .unwrap();
+    assert!(half[0].score.value() < 0.6, "{}", half[0].score);
+}
+
+#[tokio::test]
+async fn r12_grep_survives_any_pattern() {
+    let bench = Bench::new(&[("a.md", &"a".repeat(2000))]);
+    let tools = toolbox(&bench);
+    for query in [
+        "((((((((((a{1,1000}){1,1000}){1,1000}){1,1000}",
+        "(a*)*$",
+        "\\\\",
+        "*",
+        ".",
+        "???",
+        "\\u0000",
+        "(?i)(?x)(",
+        "^",
+        "\\\\n",
+        "\\\"",
+    ] {
+        let json = format!(r#"{{"tool":"grep_search","args":{{"query":"{query}"}}}}"#);
+        let _ = run(&tools, &json).await;
+    }
+}
+
+#[tokio::test]
+async fn r12_vector_search_scores_by_cosine_and_drops_what_is_far() {
+    let bench = Bench::new(&[
+        ("near.txt", "alpha beta gamma delta"),
+        ("half.txt", "alpha beta other things entirely"),
+        ("far.txt", "nothing shared whatsoever"),
+    ]);
+    let tools = toolbox(&bench);
+    let found = run(
+        &tools,
+        r#"{"tool":"vector_search","args":{"query":"alpha beta gamma delta"}}"#,
+    )
+    .await
+    .unwrap();
+    assert_eq!(places(&found), ["near.txt:1-1", "half.txt:1-1"]);
+    assert!(found[0].score.value() > 0.98);
+    assert!(found.iter().all(|item| item.tool == ToolName::VectorSearch));
+    let one = run(
+        &tools,
+        r#"{"tool":"vector_search","args":{"query":"alpha","k":1}}"#,
+    )
+    .await;
+    assert_eq!(one.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn r12_hybrid_works_when_either_side_is_empty() {
+    let bench = Bench::new(&[
+        ("a.md", "# Routing\n\nThe routing plan decides the way.\n"),
+        ("b.md", "# Gardens\n\nRoses and tulips.\n"),
+    ]);
+    // No vectors yet: the update is stopped before the first is made.
+    let base = bench.open();
+    let stop = AtomicBool::new(false);
+    base.update(
+        &|progress| {
+            if progress.phase == kb_agent::kb::Phase::Embedding {
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        },
+        &stop,
+    )
+    .unwrap();
+    assert_eq!(base.status().pending, 2);
+    let tools = KbToolbox::new(Arc::new(base));
+    let json = r#"{"tool":"hybrid_search","args":{"semantic_query":"routing plan"}}"#;
+    let found = run(&tools, json).await.unwrap();
+    assert_eq!(places(&found), ["a.md:1-3"]);
+    assert!(found[0].score.value() > 0.3);
+    // No common words: only stop words reach the lexical side.
+    let bench = Bench::new(&[("a.md", "not the such\n")]);
+    let tools = toolbox(&bench);
+    let json = r#"{"tool":"hybrid_search","args":{"semantic_query":"not the such"}}"#;
+    assert_eq!(places(&run(&tools, json).await.unwrap()), ["a.md:1-1"]);
+}
+
+#[tokio::test]
+async fn r12_hybrid_shows_a_score_that_an_unrelated_base_cannot_reach() {
+    let bench = Bench::new(&[
+        (
+            "a.md",
+            "# Routing\n\nThe routing plan decides the way of a question.\n",
+        ),
+        (
+            "b.md",
+            "# Gardens\n\nRoses and tulips want water in a dry summer.\n",
+        ),
+    ]);
+    let tools = toolbox(&bench);
+    let ask = |query: &str| {
+        format!(r#"{{"tool":"hybrid_search","args":{{"semantic_query":"{query}"}}}}"#)
+    };
+    let related = run(&tools, &ask("routing plan question")).await.unwrap();
+    assert!(related[0].score.value() > 0.5, "{}", related[0].score);
+    let unrelated = run(&tools, &ask("quantum chromodynamics lattice water"))
+        .await
+        .unwrap();
+    assert!(
+        unrelated.iter().all(|item| item.score.value() < 0.4),
+        "{unrelated:?}"
+    );
+    let keyword =
+        r#"{"tool":"hybrid_search","args":{"semantic_query":"","exact_keywords":["tulips"]}}"#;
+    assert_eq!(run(&tools, keyword).await.unwrap()[0].source, "b.md");
+}
+
+#[tokio::test]
+async fn r12_read_file_gives_lines_within_bounds_and_roots() {
+    let bench = Bench::new(&[
+        ("docs/a.txt", &numbered(1000, &[])),
+        ("docs/b.md", "one\ntwo\n"),
+        ("empty.md", ""),
+    ]);
+    bench.write("bin.dat", b"\0\0\0".as_slice());
+    let tools = toolbox(&bench);
+    let ask = |path: &str, rest: &str| {
+        format!(r#"{{"tool":"read_file","args":{{"path":"{path}"{rest}}}}}"#)
+    };
+    let whole = run(&tools, &ask("docs/a.txt", "")).await.unwrap();
+    assert_eq!(places(&whole), ["docs/a.txt:1-400"]);
+    let part = run(
+        &tools,
+        &ask("docs/a.txt", r#","start_line":5,"end_line":6"#),
+    )
+    .await
+    .unwrap();
+    assert_eq!(part[0].text, "filler 5\nfiller 6");
+    assert!((part[0].score.value() - 1.0).abs() < f64::EPSILON);
+    let short = run(&tools, &ask("docs/b.md", r#","end_line":99"#))
+        .await
+        .unwrap();
+    assert_eq!(places(&short), ["docs/b.md:1-2"]);
+    assert!(run(&tools, &ask("empty.md", "")).await.unwrap().is_empty());
+    for (path, rest) in [
+        ("docs", ""),
+        ("", ""),
+        ("docs/b.md", r#","start_line":3"#),
+        ("docs/b.md", r#","start_line":2,"end_line":1"#),
+    ] {
+        let error = run(&tools, &ask(path, rest)).await.unwrap_err();
+        assert!(matches!(error, ToolError::BadArguments(_)), "{error}");
+    }
+    for path in ["../../etc/passwd", "/etc/passwd", "docs/../../x"] {
+        let error = run(&tools, &ask(path, "")).await.unwrap_err();
+        assert!(
+            matches!(error, ToolError::OutsideRoots { .. }),
+            "{path}: {error}"
+        );
+    }
+    let error = run(&tools, &ask("bin.dat", "")).await.unwrap_err();
+    assert!(error.to_string().contains("binary"), "{error}");
+}
+
+#[tokio::test]
+async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
+    let bench = Bench::new(&[
+        (
+            "audit-log.md",
+            "# Audit log\n\nEvery event is one line of the log.\n",
+        ),
+        ("nodes/plan.md", "# plan\n\nThe plan node picks tools.\n"),
+        (
+            "nodes/synthesize.md",
+            "# synthesize\n\nWrites an answer line by line.\n",
+        ),
+        ("gardens.txt", "roses and tulips\n"),
+    ]);
+    let tools = toolbox(&bench);
+    let ask = |query: &str, path: &str| {
+        let path = if path.is_empty() {
+            String::new()
+        } else {
+            format!(r#","path":"{path}""#)
+        };
+        format!(r#"{{"tool":"local_file_qa","args":{{"query":"{query}"{path}}}}}"#)
+    };
+    for (query, path, expected) in [
+        ("what does audit-log say about an event", "", "audit-log.md"),
+        ("which file describes tulips", "", "gardens.txt"),
+        ("writes an answer", "nodes", "nodes/synthesize.md"),
+        ("picks tools", "nodes/*.md", "nodes/plan.md"),
+        ("what is in it", "gardens.txt", "gardens.txt"),
+        ("roses", "*.txt", "gardens.txt"),
+    ] {
+        let found = run(&tools, &ask(query, path)).await.unwrap();
+        assert_eq!(
+            found.first().map(|item| item.source.as_str()),
+            Some(expected),
+            "{query}"
+        );
+    }
+    let error = run(&tools, &ask("x", "absent/*.md")).await.unwrap_err();
+    assert!(matches!(error, ToolError::NotFound { .. }), "{error}");
+    let error = run(&tools, &ask("x", "/etc")).await.unwrap_err();
+    assert!(matches!(error, ToolError::OutsideRoots { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn r12_graph_related_follows_links_both_ways() {
+    let bench = Bench::new(&[
+        (
+            "tickets/PROJ-101.md",
+            "# PROJ-101: Short cut\n\nParent: PROJ-100\nBlocks: PROJ-105\nRelates to: ../fast-path.md\n",
+        ),
+        (
+            "tickets/PROJ-105.md",
+            "# PROJ-105: Audit\n\nText.\n\nDepends on: PROJ-101\n",
+        ),
+        ("fast-path.md", "# Fast path\n\nPlain.\n"),
+        (
+            "notes.md",
+            "# Notes\n\nSee [[fast path]] for more.\n\n\n\n\nPROJ-999 is open.\n",
+        ),
+    ]);
+    let tools = toolbox(&bench);
+    let ask = |id: &str| format!(r#"{{"tool":"graph_related","args":{{"entity_id":"{id}"}}}}"#);
+    let ticket = run(&tools, &ask("proj-101")).await.unwrap();
+    assert_eq!(
+        places(&ticket),
+        ["tickets/PROJ-101.md:3-5", "tickets/PROJ-105.md:5-5"]
+    );
+    assert!(ticket[0].text.contains("Blocks: PROJ-105"));
+    assert_eq!(ticket[1].text, "Depends on: PROJ-101");
+    let document = run(&tools, &ask("fast-path.md")).await.unwrap();
+    assert_eq!(
+        places(&document),
+        ["tickets/PROJ-101.md:5-5", "notes.md:3-3"]
+    );
+    let mentioned = run(&tools, &ask("PROJ-999")).await.unwrap();
+    assert_eq!(places(&mentioned), ["notes.md:8-8"]);
+    for id in ["PROJ-9", "nowhere.md"] {
+        let error = run(&tools, &ask(id)).await.unwrap_err();
+        assert!(matches!(error, ToolError::NotFound { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn r13_bad_arguments_are_values_and_never_evidence() {
+    let bench = Bench::new(&[("a.md", "text\n")]);
+    let tools = toolbox(&bench);
+    for json in [
+        r#"{"tool":"vector_search","args":{"query":" "}}"#,
+        r#"{"tool":"vector_search","args":{"query":"x","k":0}}"#,
+        r#"{"tool":"grep_search","args":{"query":""}}"#,
+        r#"{"tool":"hybrid_search","args":{"semantic_query":""}}"#,
+        r#"{"tool":"local_file_qa","args":{"query":""}}"#,
+        r#"{"tool":"graph_related","args":{"entity_id":""}}"#,
+    ] {
+        let error = run(&tools, json).await.unwrap_err();
+        assert!(
+            matches!(error, ToolError::BadArguments(_)),
+            "{json}: {error}"
+        );
+        assert!(!error.to_string().contains('\n'));
+    }
+}
+
+#[tokio::test]
+async fn r14_evidence_names_its_tool_and_leaves_the_id_to_the_agent() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha beta\n")]);
+    let tools = toolbox(&bench);
+    for tool in ["vector_search", "grep_search", "local_file_qa"] {
+        let json = format!(r#"{{"tool":"{tool}","args":{{"query":"alpha beta"}}}}"#);
+        for item in run(&tools, &json).await.unwrap() {
+            assert_eq!(item.tool.as_str(), tool);
+            assert!(item.id.0.is_empty() && !item.low);
+            assert!((0.0..=1.0).contains(&item.score.value()));
+        }
+    }
+}
+
+#[test]
+fn r12_every_tool_is_described_with_arguments_that_parse() {
+    let described: Vec<ToolName> = kb_agent::tools::DESCRIPTORS
+        .iter()
+        .map(|d| d.name)
+        .collect();
+    assert_eq!(described, ToolName::ALL);
+    for descriptor in kb_agent::tools::DESCRIPTORS {
+        let json = format!(
+            r#"{{"tool":"{}","args":{}}}"#,
+            descriptor.name, descriptor.args
+        );
+        let call: ToolCall = serde_json::from_str(&json).unwrap();
+        assert_eq!(call.tool(), descriptor.name);
+    }
+}

@@ -1,0 +1,24 @@
+//! By words or a regular expression. The score is the share of the query's words that a passage
+//! holds, rare words counting more.
+
+use crate::agent::ports::ToolError;
+use crate::domain::{Evidence, EvidenceId, ToolName};
+use crate::kb::KnowledgeBase;
+
+const MAX_PASSAGES: usize = 10;
+
+pub(super) fn run(base: &KnowledgeBase, query: &str) -> Result<Vec<Evidence>, ToolError> {
+    Ok(base
+        .grep(query, MAX_PASSAGES)?
+        .into_iter()
+        .map(|found| Evidence {
+            id: EvidenceId(String::new()),
+            source: found.source,
+            lines: found.lines,
+            tool: ToolName::GrepSearch,
+            score: found.score,
+            text: found.text,
+            low: false,
+        })
+        .collect())
+}

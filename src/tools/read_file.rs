@@ -1,0 +1,69 @@
+//! A named file, or some of its lines. The score is 1.0: it was asked for by name, nothing was
+//! measured.
+
+use crate::agent::ports::ToolError;
+use crate::domain::{Evidence, EvidenceId, LineRange, Score, ToolName};
+use crate::kb::KnowledgeBase;
+
+const MAX_LINES: usize = 400;
+const MAX_BYTES: usize = 40_000;
+
+pub(super) fn run(
+    base: &KnowledgeBase,
+    path: &str,
+    start: Option<usize>,
+    end: Option<usize>,
+) -> Result<Vec<Evidence>, ToolError> {
+    let resolved = base.resolve(path)?;
+    if resolved.is_dir() {
+        return Err(ToolError::BadArguments(format!(
+            "{path} is a folder; name a file in it"
+        )));
+    }
+    let source = base.source_of(&resolved).unwrap_or_else(|| path.to_owned());
+    let text = base.read(&resolved)?;
+    let lines: Vec<&str> = text.lines().collect();
+    let first = start.unwrap_or(1).max(1);
+    let last = end.unwrap_or(lines.len()).min(lines.len());
+    if end.is_some_and(|end| end < first) {
+        return Err(ToolError::BadArguments(format!(
+            "end_line lies before start_line {first}; give them in order"
+        )));
+    }
+    if lines.is_empty() && first == 1 {
+        return Ok(Vec::new());
+    }
+    if first > last {
+        return Err(ToolError::BadArguments(format!(
+            "{source} has {} lines; start_line {first} lies beyond its end",
+            lines.len()
+        )));
+    }
+    let last = bounded(&lines, first, last);
+    Ok(vec![Evidence {
+        id: EvidenceId(String::new()),
+        source,
+        lines: LineRange {
+            start: first,
+            end: last,
+        },
+        tool: ToolName::ReadFile,
+        score: Score::FULL,
+        text: lines[first - 1..last].join("\n"),
+        low: false,
+    }])
+}
+
+/// The last line that keeps the whole within bounds; one line at least, however long.
+fn bounded(lines: &[&str], first: usize, last: usize) -> usize {
+    let mut bytes = 0;
+    let within = lines[first - 1..last]
+        .iter()
+        .take(MAX_LINES)
+        .take_while(|line| {
+            bytes += line.len() + 1;
+            bytes <= MAX_BYTES
+        })
+        .count();
+    first + within.max(1) - 1
+}

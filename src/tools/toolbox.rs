@@ -1,0 +1,79 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::{
+    catalog, graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search,
+};
+use crate::agent::ports::{ToolDescriptor, ToolError, Toolbox};
+use crate::domain::{Evidence, EvidenceId, Score, ToolCall, ToolName};
+use crate::kb::{Hit, KnowledgeBase};
+
+/// The six tools over one knowledge base.
+#[derive(Clone)]
+pub struct KbToolbox {
+    base: Arc<KnowledgeBase>,
+}
+
+impl KbToolbox {
+    /// Over this base, which may be updated meanwhile.
+    pub fn new(base: Arc<KnowledgeBase>) -> Self {
+        Self { base }
+    }
+}
+
+#[async_trait]
+impl Toolbox for KbToolbox {
+    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+        let base = Arc::clone(&self.base);
+        let call = call.clone();
+        let tool = call.tool();
+        tokio::task::spawn_blocking(move || dispatch(&base, &call))
+            .await
+            .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
+    }
+
+    fn descriptors(&self) -> &'static [ToolDescriptor] {
+        catalog::DESCRIPTORS
+    }
+}
+
+fn dispatch(base: &KnowledgeBase, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+    match call {
+        ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k),
+        ToolCall::GrepSearch { query } => grep_search::run(base, query),
+        ToolCall::HybridSearch {
+            semantic_query,
+            exact_keywords,
+        } => hybrid_search::run(base, semantic_query, exact_keywords),
+        ToolCall::ReadFile {
+            path,
+            start_line,
+            end_line,
+        } => read_file::run(base, path, *start_line, *end_line),
+        ToolCall::LocalFileQa { query, path } => local_file_qa::run(base, query, path.as_deref()),
+        ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id),
+    }
+}
+
+/// A hit as evidence of the tool that found it.
+pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
+    Evidence {
+        id: EvidenceId(String::new()),
+        source: hit.source,
+        lines: hit.lines,
+        tool,
+        score: hit.score,
+        text: hit.text,
+        low: false,
+    }
+}
+
+/// Whether a hit has anything to say for itself: words in common, or some nearness in meaning.
+/// A scan always has a nearest neighbour, also for a question about something else.
+pub(super) fn is_relevant(hit: &Hit) -> bool {
+    /// Unrelated English sentences seldom come nearer than this.
+    const COSINE_FLOOR: f64 = 0.15;
+    // In hybrid search a passage without common words shows half its cosine.
+    hit.lexical_rank.is_some() || hit.score >= Score::clamped(COSINE_FLOOR / 2.0)
+}

@@ -1,0 +1,30 @@
+//! By meaning. The score is the cosine between query and passage.
+
+use super::toolbox::evidence;
+use crate::agent::ports::ToolError;
+use crate::domain::{Evidence, ToolName};
+use crate::kb::KnowledgeBase;
+
+const DEFAULT_K: usize = 10;
+const MAX_K: usize = 50;
+/// A scan always has a nearest neighbour; below this it is one of chance.
+const COSINE_FLOOR: f64 = 0.15;
+
+pub(super) fn run(
+    base: &KnowledgeBase,
+    query: &str,
+    k: Option<usize>,
+) -> Result<Vec<Evidence>, ToolError> {
+    let k = k.unwrap_or(DEFAULT_K);
+    if k == 0 {
+        return Err(ToolError::BadArguments(format!(
+            "k is 0; ask for 1 to {MAX_K} passages"
+        )));
+    }
+    Ok(base
+        .vector(query, k.min(MAX_K), None)?
+        .into_iter()
+        .filter(|hit| hit.score.value() >= COSINE_FLOOR)
+        .map(|hit| evidence(ToolName::VectorSearch, hit))
+        .collect())
+}
