@@ -90,12 +90,9 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        let lock = match try_lock(&self.home)? {
-            Some(lock) => lock,
-            None => {
-                self.refresh()?;
-                return Err(KbError::Locked);
-            }
+        let Some(lock) = try_lock(&self.home)? else {
+            self.refresh()?;
+            return Err(KbError::Locked);
         };
         self.refresh()?;
         let job = update::Job {

@@ -51,7 +51,7 @@ impl Roots {
                 let label = if alone {
                     String::new()
                 } else {
-                    unique(base_name(&path), &mut taken)
+                    unique(&base_name(&path), &mut taken)
                 };
                 Root {
                     path,
@@ -194,8 +194,8 @@ fn lossy(part: &OsStr) -> String {
     part.to_string_lossy().into_owned()
 }
 
-fn unique(name: String, taken: &mut HashSet<String>) -> String {
-    let mut candidate = name.clone();
+fn unique(name: &str, taken: &mut HashSet<String>) -> String {
+    let mut candidate = name.to_owned();
     let mut n = 2;
     while !taken.insert(candidate.clone()) {
         candidate = format!("{name}-{n}");

@@ -202,7 +202,12 @@ fn fuse(candidates: Vec<Candidate>, full: f64, k: usize) -> Vec<Hit> {
     let meaning = Scale::over(candidates.iter().map(|c| c.cosine));
     let mut fused: Vec<(f64, Candidate)> = candidates
         .into_iter()
-        .map(|c| (0.5 * words.place(c.bm25) + 0.5 * meaning.place(c.cosine), c))
+        .map(|c| {
+            let by_words = words.place(c.bm25);
+            // No cosine means no vector yet: then the words speak for both sides.
+            let by_meaning = c.cosine.map_or(by_words, |_| meaning.place(c.cosine));
+            (0.5 * by_words + 0.5 * by_meaning, c)
+        })
         .collect();
     fused.sort_by(|(a, left), (b, right)| {
         let place = |c: &Candidate| (c.passage.source.clone(), c.passage.lines.start);

