@@ -1,1 +1,280 @@
-//! The endpoint engine against scripted servers.
+//! The endpoint engine against scripted servers: the four jobs.
+
+use kb_agent::agent::ports::{Reasoner, ReasonerError};
+use kb_agent::domain::{
+    Complexity, NodeName, Outcome, QueryType, RoutingPlan, ToolCall, ToolName, Turn,
+};
+use kb_agent::protocol::Mode;
+use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
+use secrecy::SecretString;
+
+use crate::llm_jobs::{COUNTED, answer, given, reasoner_at, settings};
+use crate::scripted_endpoint::{MODEL, Reply, ScriptedEndpoint};
+
+#[tokio::test]
+async fn r01_one_call_yields_the_whole_plan() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::AnalyzeAndRoute,
+        Reply::streamed(
+            r#"{"query_type": "exact", "complexity": "complex", "sub_questions": ["a", "b"],
+                "suggested_tools": ["grep_search"], "grep_keywords": ["PROJ-123"]}"#,
+        ),
+    );
+    let reasoner = reasoner_at(&endpoint).await;
+    let analysis = reasoner
+        .analyze(given("PROJ-123 and PROJ-124?").analyze())
+        .await
+        .unwrap();
+    assert_eq!(
+        analysis.plan,
+        RoutingPlan {
+            query_type: QueryType::Exact,
+            complexity: Complexity::Complex,
+            sub_questions: vec!["a".to_owned(), "b".to_owned()],
+            suggested_tools: vec![ToolName::GrepSearch],
+            grep_keywords: vec!["PROJ-123".to_owned()],
+        }
+    );
+    assert_eq!(analysis.usage, COUNTED);
+    assert_eq!(analysis.warnings, vec![]);
+    assert_eq!(endpoint.nodes().await, ["analyze_and_route"]);
+}
+
+#[tokio::test]
+async fn r02_chitchat_comes_with_its_reply() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::AnalyzeAndRoute,
+        Reply::streamed(
+            r#"{"query_type": "chitchat", "complexity": "chitchat", "reply": "你好！"}"#,
+        ),
+    );
+    let reasoner = reasoner_at(&endpoint).await;
+    let analysis = reasoner.analyze(given("你好").analyze()).await.unwrap();
+    assert_eq!(analysis.plan.complexity, Complexity::Chitchat);
+    assert_eq!(analysis.reply.as_deref(), Some("你好！"));
+}
+
+#[tokio::test]
+async fn r04_an_unreadable_analysis_falls_back_and_still_counts() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::AnalyzeAndRoute,
+        Reply::streamed("I would rather talk about the weather."),
+    );
+    let reasoner = reasoner_at(&endpoint).await;
+    let analysis = reasoner.analyze(given("why?").analyze()).await.unwrap();
+    assert_eq!(analysis.plan, RoutingPlan::fallback());
+    assert_eq!(analysis.warnings.len(), 1);
+    assert_eq!(analysis.warnings[0].code, "analysis_unreadable");
+    assert_eq!(analysis.usage, COUNTED);
+}
+
+#[tokio::test]
+async fn r11_the_plan_is_calls_and_what_cannot_be_called_is_said() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::Plan,
+        Reply::streamed(
+            "```json\n[{\"tool\": \"grep_search\", \"args\": {\"query\": \"x\"}}, {\"tool\": \"web\", \"args\": {}}]\n```",
+        ),
+    );
+    let reasoner = reasoner_at(&endpoint).await;
+    let planned = reasoner.plan(given("x?").plan()).await.unwrap();
+    assert_eq!(
+        planned.calls,
+        [ToolCall::GrepSearch {
+            query: "x".to_owned()
+        }]
+    );
+    assert_eq!(planned.warnings.len(), 1);
+    assert_eq!(planned.usage, COUNTED);
+}
+
+#[tokio::test]
+async fn r17_all_items_are_graded_in_one_call() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::GradeEvidence,
+        Reply::streamed("<think>[0.1, 0.1]?</think>[0.9, 0.2]"),
+    );
+    let reasoner = reasoner_at(&endpoint).await;
+    let grades = reasoner.grade(given("threshold?").grade()).await.unwrap();
+    assert_eq!(grades.scores, Ok(vec![0.9, 0.2]));
+    assert_eq!(grades.usage, COUNTED);
+    assert_eq!(endpoint.nodes().await, ["grade_evidence"]);
+}
+
+#[tokio::test]
+async fn r18_grades_are_raw_and_their_absence_has_a_reason() {
+    let endpoint = ScriptedEndpoint::start().await;
+    for reply in [
+        "[1.7, -0.2]",
+        "[0.9]",
+        "[\"high\", 0.1]",
+        "Both fit [1][2].",
+    ] {
+        endpoint.say(NodeName::GradeEvidence, Reply::plain(reply));
+    }
+    let reasoner = reasoner_at(&endpoint).await;
+    let given = given("threshold?");
+    let mut read = Vec::new();
+    for _ in 0..4 {
+        let grades = reasoner.grade(given.grade()).await.unwrap();
+        read.push(grades.scores.map_err(|why| why.to_string()));
+    }
+    assert_eq!(
+        read,
+        [
+            Ok(vec![1.7, -0.2]),
+            Ok(vec![0.9]),
+            Err("score 1 is text, not a number".to_owned()),
+            Err("the reply holds no list of numbers".to_owned()),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn r23_the_answer_streams_piece_by_piece() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::Synthesize,
+        Reply::streamed_in(&["The ", "default ", "is 0.8 [1]", "."]),
+    );
+    let reasoner = reasoner_at(&endpoint).await;
+    let given = given("threshold?");
+    let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
+    assert_eq!(pieces, ["The ", "default ", "is 0.8 [1]", "."]);
+    let synthesis = result.unwrap();
+    assert_eq!(synthesis.outcome, Outcome::Answered);
+    assert_eq!(synthesis.usage, COUNTED);
+    assert_eq!(synthesis.warnings, vec![]);
+}
+
+#[tokio::test]
+async fn r23_thoughts_are_never_shown_even_cut_in_pieces() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::Synthesize,
+        Reply::streamed_in(&[
+            "<th",
+            "ink>Let me ",
+            "see</thi",
+            "nk>\n",
+            "\nIt is ",
+            "< 1 [1].",
+        ]),
+    );
+    let reasoner = reasoner_at(&endpoint).await;
+    let given = given("threshold?");
+    let (pieces, _) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
+    assert_eq!(pieces.concat(), "It is < 1 [1].");
+}
+
+#[tokio::test]
+async fn r23_an_empty_answer_is_an_error() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint
+        .say(NodeName::Synthesize, Reply::streamed_in(&[]))
+        .say(NodeName::Synthesize, Reply::streamed("<think>all of it"))
+        .say(NodeName::Synthesize, Reply::plain(" \n"));
+    let reasoner = reasoner_at(&endpoint).await;
+    let given = given("threshold?");
+    for _ in 0..3 {
+        let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
+        assert_eq!(pieces, Vec::<String>::new());
+        assert!(
+            matches!(&result, Err(ReasonerError::Protocol(line)) if line.contains("an empty answer")),
+            "{result:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn r24_chitchat_is_answered_without_any_rule_about_evidence() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(NodeName::Synthesize, Reply::streamed("Hello!"));
+    let reasoner = reasoner_at(&endpoint).await;
+    let mut given = given("hi");
+    given.history = vec![Turn {
+        question: "What is RRF?".to_owned(),
+        answer: "A way to fuse rankings.".to_owned(),
+    }];
+    let (pieces, _) = answer(&reasoner, given.synthesize(Complexity::Chitchat)).await;
+    assert_eq!(pieces.concat(), "Hello!");
+    let sent = endpoint.requests().await.remove(0);
+    assert!(!sent.body.to_string().contains("<evidence n="));
+    assert!(!sent.message("system").contains("evidence"));
+    assert!(sent.message("user").contains("A way to fuse rankings."));
+}
+
+#[tokio::test]
+async fn requests_say_which_run_and_node_they_belong_to() {
+    let endpoint = ScriptedEndpoint::start().await;
+    for node in NodeName::ALL {
+        endpoint.say(node, Reply::streamed("[]"));
+    }
+    let reasoner = reasoner_at(&endpoint).await;
+    let given = given("x?");
+    reasoner.analyze(given.analyze()).await.unwrap();
+    reasoner.plan(given.plan()).await.unwrap();
+    reasoner.grade(given.grade()).await.unwrap();
+    let (_, result) = answer(&reasoner, given.synthesize(Complexity::Complex)).await;
+    result.unwrap();
+    let requests = endpoint.requests().await;
+    let nodes: Vec<_> = requests.iter().map(|sent| sent.node.as_str()).collect();
+    assert_eq!(
+        nodes,
+        ["analyze_and_route", "plan", "grade_evidence", "synthesize"]
+    );
+    assert!(requests.iter().all(|sent| sent.run == "run-1"));
+    assert!(requests.iter().all(|sent| sent.authorization.is_none()));
+    assert!(requests.iter().all(|sent| sent.body["model"] == "m"));
+    assert!(requests.iter().all(|sent| sent.body["stream"] == true));
+    assert!(
+        requests
+            .iter()
+            .all(|sent| sent.body["stream_options"]["include_usage"] == true)
+    );
+    let temperatures: Vec<_> = requests
+        .iter()
+        .map(|sent| sent.body["temperature"].as_f64())
+        .collect();
+    assert_eq!(temperatures, [Some(0.0), Some(0.0), Some(0.0), Some(0.2)]);
+}
+
+#[tokio::test]
+async fn the_first_model_listed_is_used_when_none_is_named() {
+    let endpoint = ScriptedEndpoint::start().await;
+    let reasoner = EndpointReasoner::connect(EndpointSettings {
+        model: None,
+        ..settings(format!("{}/", endpoint.base_url()))
+    })
+    .await
+    .unwrap();
+    assert_eq!(reasoner.identity().mode, Mode::Llm);
+    assert_eq!(reasoner.identity().model, MODEL);
+}
+
+#[tokio::test]
+async fn the_key_is_sent_and_never_shown() {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(
+        NodeName::Plan,
+        Reply::error(401, "Incorrect API key provided: sk-very-secret."),
+    );
+    let settings = EndpointSettings {
+        api_key: Some(SecretString::from("sk-very-secret")),
+        ..settings(endpoint.base_url())
+    };
+    let shown = format!("{settings:?}");
+    let reasoner = EndpointReasoner::connect(settings).await.unwrap();
+    let error = reasoner.plan(given("x?").plan()).await.unwrap_err();
+    let sent = endpoint.requests().await.remove(0);
+    assert_eq!(sent.authorization.as_deref(), Some("Bearer sk-very-secret"));
+    assert!(error.to_string().contains("provided: [key]"), "{error}");
+    for shown in [shown, format!("{reasoner:?}"), format!("{error} {error:?}")] {
+        assert!(!shown.contains("sk-very"), "{shown}");
+    }
+}

@@ -7,7 +7,14 @@ mod graph;
 mod kb;
 mod law;
 mod llm;
+mod llm_failures;
+mod llm_jobs;
+mod llm_prompts;
+#[cfg(feature = "llm-server-tests")]
+mod llm_server;
+mod llm_wire;
 mod offline;
 mod screen;
 mod support;
+mod scripted_endpoint;
 mod tools;

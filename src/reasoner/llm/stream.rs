@@ -72,6 +72,8 @@ impl ChatReply {
                 },
             }
         };
+        // eventsource-stream panics on a byte order mark, so none may reach it.
+        let start = after_marks(&start).to_vec();
         let body = stream::iter([Ok(start)]).chain(body).boxed();
         let source = match first {
             None => return Err(site.not_a_reply("nothing")),
@@ -226,9 +228,8 @@ pub async fn collect_bytes(mut body: Body) -> Result<Vec<u8>, ReasonerError> {
 
 async fn whole(body: Body, site: &Site) -> Result<Chunk, ReasonerError> {
     let bytes = collect_bytes(body).await?;
-    let bytes = bytes.strip_prefix(BOM).unwrap_or(&bytes);
     let value: Value =
-        serde_json::from_slice(bytes).map_err(|_| site.not_a_reply("broken JSON"))?;
+        serde_json::from_slice(&bytes).map_err(|_| site.not_a_reply("broken JSON"))?;
     // `{"message": …}` without choices is how some servers say that something went wrong.
     if value.get("error").is_some_and(|error| !error.is_null()) || value.get("choices").is_none() {
         return Err(match super::wire::error_message(&value) {
@@ -241,14 +242,18 @@ async fn whole(body: Body, site: &Site) -> Result<Chunk, ReasonerError> {
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The first byte that is not white space, once it is known.
+/// The first byte that is neither white space nor of a byte order mark, once it is known.
 fn first_sign(start: &[u8]) -> Option<u8> {
-    let text = match start.strip_prefix(BOM) {
-        Some(text) => text,
-        None if BOM.starts_with(start) => return None,
-        None => start,
-    };
-    text.iter()
-        .copied()
-        .find(|byte| !byte.is_ascii_whitespace())
+    let text = after_marks(start);
+    let cut_mark = BOM.starts_with(text);
+    text.first().copied().filter(|_| !cut_mark)
+}
+
+/// What follows leading white space and byte order marks.
+fn after_marks(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes.trim_ascii_start();
+    while let Some(after) = rest.strip_prefix(BOM) {
+        rest = after.trim_ascii_start();
+    }
+    rest
 }

@@ -1,0 +1,290 @@
+//! Everything that can go wrong with an endpoint is one clear line.
+
+use std::time::Duration;
+
+use kb_agent::agent::ports::{Reasoner, ReasonerError};
+use kb_agent::domain::{Complexity, NodeName};
+use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
+use tokio::net::TcpListener;
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use crate::llm_jobs::{answer, given, reasoner_at, settings};
+use crate::llm_wire::{captured, serve_once};
+use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+
+/// The error that this reply to a plan request leads to, the host replaced by `HOST`.
+async fn failure(reply: Reply) -> ReasonerError {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(NodeName::Plan, reply);
+    let reasoner = reasoner_at(&endpoint).await;
+    reasoner.plan(given("x?").plan()).await.unwrap_err()
+}
+
+fn line(error: &ReasonerError) -> String {
+    let text = error.to_string();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let Some(at) = text.find("127.0.0.1:") else {
+        return text;
+    };
+    let rest = text[at..].trim_start_matches("127.0.0.1:");
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{}HOST{rest}", &text[..at])
+}
+
+#[tokio::test]
+async fn captured_refusals_are_quoted() {
+    for (capture, expected) in [
+        (
+            include_str!("fixtures/llm/error_401.txt"),
+            "HOST asks for a key (401): Invalid API Key; set KB_AGENT_LLM_API_KEY",
+        ),
+        (
+            include_str!("fixtures/llm/error_404.txt"),
+            "HOST does not know the address or the model (404): File Not Found; check \
+             KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL",
+        ),
+        (
+            include_str!("fixtures/llm/error_context_overflow_stream.txt"),
+            "HOST rejects the request (400): request (9015 tokens) exceeds the available context \
+             size (4096 tokens), try increasing it; give the model a larger context, or forget \
+             the conversation and ask again",
+        ),
+        (
+            include_str!("fixtures/llm/error_bad_schema.txt"),
+            "HOST rejects the request (400): Unable to generate parser for this template. \
+             Automatic parser generation failed: JSON schema error at #: unrecognized type \
+             nonsense; check KB_AGENT_LLM_MODEL, or see the server's log",
+        ),
+    ] {
+        let error = failure(captured(capture)).await;
+        assert!(matches!(error, ReasonerError::Refused(_)), "{error:?}");
+        assert_eq!(line(&error), expected);
+    }
+}
+
+#[tokio::test]
+async fn errors_in_place_of_a_reply_are_quoted() {
+    let in_stream = "data: {\"choices\":[{\"delta\":{\"content\":\"[\"}}]}\n\n\
+                     data: {\"error\":{\"message\":\"out of\\nmemory\"}}\n\n";
+    for (kind, body, expected) in [
+        (
+            "application/json",
+            "{\"error\": {\"message\": \"overloaded\"}}",
+            "overloaded",
+        ),
+        (
+            "application/json",
+            "{\"error\": \"overloaded\"}",
+            "overloaded",
+        ),
+        (
+            "application/json",
+            "{\"object\": \"error\", \"message\": \"overloaded\"}",
+            "overloaded",
+        ),
+        ("text/event-stream", in_stream, "out of memory"),
+        (
+            "text/event-stream",
+            "event: error\ndata: {\"message\": \"overloaded\"}\n\n",
+            "overloaded",
+        ),
+        (
+            "text/event-stream",
+            "event: error\ndata: overloaded\n\n",
+            "overloaded",
+        ),
+    ] {
+        let error = failure(Reply::raw(200, kind, body)).await;
+        assert!(matches!(error, ReasonerError::Refused(_)), "{error:?}");
+        assert_eq!(
+            line(&error),
+            format!("HOST failed: {expected}; check KB_AGENT_LLM_MODEL, or see the server's log"),
+            "{body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_chat_reply_is_named() {
+    for (kind, body, what) in [
+        (
+            "text/html",
+            "<!doctype html><title>Login</title>",
+            "a web page",
+        ),
+        ("text/plain", "", "nothing"),
+        ("text/plain", " \n", "nothing"),
+        ("text/plain", "It works!", "something else"),
+        ("application/json", "[]", "other JSON"),
+        ("application/json", "{\"status\": \"ok\"}", "other JSON"),
+        ("application/json", "{\"choices\": [", "broken JSON"),
+        (
+            "text/event-stream",
+            "data: nonsense\n\n",
+            "an event that is not JSON",
+        ),
+        ("text/event-stream", "data: [DONE]\n\n", "something else"),
+    ] {
+        let error = failure(Reply::raw(200, kind, body)).await;
+        assert!(matches!(error, ReasonerError::Protocol(_)), "{error:?}");
+        assert_eq!(
+            line(&error),
+            format!(
+                "HOST sent {what} instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end \
+                 in /v1)"
+            ),
+            "{body}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_reply_without_end_is_stopped() {
+    let event = format!(
+        "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n",
+        "x".repeat(4000)
+    );
+    let body = event.repeat(2300);
+    let error = failure(Reply::raw(200, "text/event-stream", body)).await;
+    assert_eq!(
+        line(&error),
+        "HOST sent more than 8 MB; choose another KB_AGENT_LLM_MODEL"
+    );
+}
+
+#[tokio::test]
+async fn a_refused_connection_says_where_and_what_to_check() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    drop(listener);
+    let reasoner = EndpointReasoner::connect(settings(base_url)).await.unwrap();
+    let error = reasoner.plan(given("x?").plan()).await.unwrap_err();
+    assert!(matches!(error, ReasonerError::Unreachable(_)), "{error:?}");
+    assert_eq!(
+        line(&error),
+        "cannot reach HOST: connection refused; check that the server runs and \
+         KB_AGENT_LLM_BASE_URL"
+    );
+}
+
+#[tokio::test]
+async fn silence_is_an_error_before_and_within_a_reply() {
+    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".to_vec();
+    for pieces in [vec![], vec![event]] {
+        let (base_url, server) = serve_once(pieces, true).await;
+        let reasoner = EndpointReasoner::connect(EndpointSettings {
+            timeout: Duration::from_millis(50),
+            ..settings(base_url)
+        })
+        .await
+        .unwrap();
+        let given = given("x?");
+        let (_, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
+        let error = result.unwrap_err();
+        assert!(matches!(error, ReasonerError::Unreachable(_)), "{error:?}");
+        assert_eq!(
+            line(&error),
+            "HOST sent nothing for 50 ms; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS"
+        );
+        assert_eq!(server.await.unwrap(), 0);
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_too_slow_is_an_error() {
+    let endpoint = ScriptedEndpoint::start().await;
+    let late = Reply::streamed("[]").after(Duration::from_hours(1));
+    endpoint.say(NodeName::Plan, late);
+    let reasoner = EndpointReasoner::connect(EndpointSettings {
+        timeout: Duration::from_millis(50),
+        ..settings(endpoint.base_url())
+    })
+    .await
+    .unwrap();
+    let error = reasoner.plan(given("x?").plan()).await.unwrap_err();
+    assert!(matches!(error, ReasonerError::Unreachable(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_within_a_reply_is_an_error() {
+    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".to_vec();
+    let (base_url, server) = serve_once(vec![event], true).await;
+    let reasoner = EndpointReasoner::connect(settings(base_url)).await.unwrap();
+    let given = given("x?");
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
+    let asking = reasoner.synthesize(
+        given.synthesize(Complexity::Simple),
+        kb_agent::agent::ports::AnswerSink(sender),
+    );
+    let breaking = async {
+        assert_eq!(receiver.recv().await.as_deref(), Some("a"));
+        server.abort();
+    };
+    let (result, ()) = tokio::join!(asking, breaking);
+    let said = line(&result.unwrap_err());
+    assert!(said.starts_with("HOST broke the connection: "), "{said}");
+}
+
+#[tokio::test]
+async fn a_listing_without_a_model_is_an_error_of_connecting() {
+    for (reply, expected) in [
+        (
+            ResponseTemplate::new(200).set_body_raw("{\"data\": []}", "application/json"),
+            "HOST lists no model; set KB_AGENT_LLM_MODEL",
+        ),
+        (
+            ResponseTemplate::new(200).set_body_raw("<html></html>", "text/html"),
+            "HOST sent no list of models instead of a chat reply; check KB_AGENT_LLM_BASE_URL \
+             (most end in /v1)",
+        ),
+        (
+            ResponseTemplate::new(404),
+            "HOST does not know the address or the model (404); check KB_AGENT_LLM_BASE_URL and \
+             KB_AGENT_LLM_MODEL",
+        ),
+        (
+            ResponseTemplate::new(308).insert_header("Location", "/elsewhere"),
+            "HOST redirects (308); set KB_AGENT_LLM_BASE_URL to where it leads",
+        ),
+    ] {
+        let server = MockServer::start().await;
+        Mock::given(path("/v1/models"))
+            .respond_with(reply)
+            .mount(&server)
+            .await;
+        let error = EndpointReasoner::connect(EndpointSettings {
+            model: None,
+            ..settings(format!("{}/v1", server.uri()))
+        })
+        .await
+        .unwrap_err();
+        assert_eq!(line(&error), expected);
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_parse_is_one_clear_line() {
+    let error = EndpointReasoner::connect(settings("not an address".to_owned()))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "KB_AGENT_LLM_BASE_URL 'not an address' is not an address (relative URL without a base); \
+         it should look like http://127.0.0.1:8080/v1"
+    );
+}
+
+#[tokio::test]
+async fn a_key_that_no_header_can_carry_is_named_and_not_shown() {
+    let error = EndpointReasoner::connect(EndpointSettings {
+        api_key: Some("sk-one\nsk-two".into()),
+        ..settings("http://127.0.0.1:9/v1".to_owned())
+    })
+    .await
+    .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "KB_AGENT_LLM_API_KEY holds a character that no header can carry"
+    );
+}

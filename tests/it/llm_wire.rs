@@ -1,0 +1,212 @@
+//! The reply on the wire: real captures, awkward cuts, and connections that end early.
+
+use kb_agent::agent::ports::{AnswerSink, Reasoner};
+use kb_agent::domain::{Complexity, NodeName, Usage};
+use kb_agent::reasoner::llm::EndpointReasoner;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::llm_jobs::{answer, given, reasoner_at, settings};
+use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+
+/// A recorded reply of a real server.
+pub fn captured(text: &'static str) -> Reply {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let content_type = if head.contains("text/event-stream") {
+        "text/event-stream"
+    } else {
+        "application/json"
+    };
+    Reply::raw(status, content_type, body)
+}
+
+/// A server for one connection: reads the request, sends `pieces`, each in a chunk of its own so
+/// that it arrives by itself, and then ends the body, or waits for the other side to hang up.
+pub async fn serve_once(pieces: Vec<Vec<u8>>, hang: bool) -> (String, JoinHandle<usize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        read_request(&mut socket).await;
+        if !(hang && pieces.is_empty()) {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+            socket.write_all(head.as_bytes()).await.unwrap();
+        }
+        for piece in pieces {
+            let size = format!("{:x}\r\n", piece.len());
+            let chunk = [size.as_bytes(), &piece, b"\r\n"].concat();
+            socket.write_all(&chunk).await.unwrap();
+        }
+        if !hang {
+            socket.write_all(b"0\r\n\r\n").await.unwrap();
+        }
+        // The other side has hung up once there is nothing more to read.
+        socket.read(&mut [0; 16]).await.unwrap_or(0)
+    });
+    (base_url, server)
+}
+
+async fn read_request(socket: &mut TcpStream) {
+    let mut request = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = socket.read(&mut buffer).await.unwrap();
+        assert!(count > 0, "the request was cut off");
+        request.extend_from_slice(&buffer[..count]);
+        let text = String::from_utf8_lossy(&request);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head
+                .lines()
+                .find_map(|line| {
+                    line.to_lowercase()
+                        .strip_prefix("content-length: ")?
+                        .parse()
+                        .ok()
+                })
+                .unwrap_or(0);
+            if body.len() >= length {
+                return;
+            }
+        }
+    }
+}
+
+async fn answer_from(base_url: String) -> (String, Option<Usage>) {
+    let reasoner = EndpointReasoner::connect(settings(base_url)).await.unwrap();
+    let given = given("x?");
+    let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
+    (
+        pieces.concat(),
+        result.ok().map(|synthesis| synthesis.usage),
+    )
+}
+
+async fn answer_with(reply: Reply) -> (String, Option<Usage>) {
+    let endpoint = ScriptedEndpoint::start().await;
+    endpoint.say(NodeName::Synthesize, reply);
+    answer_from(endpoint.base_url()).await
+}
+
+#[tokio::test]
+async fn a_captured_stream_is_read_with_the_counts_of_its_last_chunk() {
+    let reply = captured(include_str!("fixtures/llm/stream_usage.txt"));
+    let counted = Usage {
+        calls: 1,
+        prompt_tokens: Some(50),
+        completion_tokens: Some(12),
+    };
+    let (text, usage) = answer_with(reply).await;
+    assert_eq!(text, "sysand fisearc有foucontaisect pa和sour foun");
+    assert_eq!(usage, Some(counted));
+}
+
+#[tokio::test]
+async fn a_captured_stream_without_counts_leaves_them_open() {
+    let (text, usage) = answer_with(captured(include_str!("fixtures/llm/stream_normal.txt"))).await;
+    assert!(text.starts_with("sysand fisearc有"), "{text}");
+    assert_eq!(usage, Some(Usage::ONE_CALL));
+}
+
+#[tokio::test]
+async fn a_captured_plain_completion_answers_a_streaming_request() {
+    let (text, usage) = answer_with(captured(include_str!("fixtures/llm/nonstream.txt"))).await;
+    assert_eq!(text, "sysand fisearc有foucontaisect pa和sour foun");
+    assert_eq!(usage.and_then(|usage| usage.prompt_tokens), Some(50));
+}
+
+#[tokio::test]
+async fn a_plain_completion_is_known_by_its_first_character() {
+    let body =
+        "\n {\"choices\": [{\"message\": {\"content\": \"yes\", \"reasoning_content\": \"hm\"}}]}";
+    let (text, _) = answer_with(Reply::raw(200, "text/event-stream", body)).await;
+    assert_eq!(text, "yes");
+}
+
+#[tokio::test]
+async fn the_same_text_is_read_however_the_bytes_are_cut() {
+    let body = concat!(
+        "\u{feff}\u{feff}: keep-alive\r\n\r\n",
+        "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":null}}]}\r\n\r\n",
+        "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\"}}]}\r\n\r\n",
+        "event: message\r\nid: 7\r\ndata: {\"choices\":[{\"delta\":\r\ndata: {\"content\":\"比较 \"}}]}\r\n\r\n",
+        ": keep-alive\n\n",
+        "data:{\"choices\":[{\"delta\":{\"content\":\"👍\"},\"finish_reason\":\"stop\"}]}\n\n",
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n\n",
+        "data: [DONE]",
+    );
+    let counted = Usage {
+        calls: 1,
+        prompt_tokens: Some(3),
+        completion_tokens: Some(4),
+    };
+    for size in [1, 2, 3, 7, body.len()] {
+        let pieces = body.as_bytes().chunks(size).map(<[u8]>::to_vec).collect();
+        let (base_url, server) = serve_once(pieces, false).await;
+        assert_eq!(
+            answer_from(base_url).await,
+            ("比较 👍".to_owned(), Some(counted)),
+            "in pieces of {size}"
+        );
+        server.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_without_a_word_of_farewell_is_read() {
+    let body = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}";
+    let (text, usage) = answer_with(Reply::raw(200, "text/event-stream", body)).await;
+    assert_eq!((text.as_str(), usage), ("a", Some(Usage::ONE_CALL)));
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_short_says_so() {
+    let endpoint = ScriptedEndpoint::start().await;
+    let body =
+        "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"length\"}]}\n\n";
+    endpoint.say(
+        NodeName::Synthesize,
+        Reply::raw(200, "text/event-stream", body),
+    );
+    let reasoner = reasoner_at(&endpoint).await;
+    let given = given("x?");
+    let (_, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
+    let warnings = result.unwrap().warnings;
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(warnings[0].code, "answer_cut_short");
+}
+
+#[tokio::test]
+async fn dropping_an_answer_hangs_up() {
+    let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".to_vec();
+    let (base_url, server) = serve_once(vec![event], true).await;
+    let reasoner = EndpointReasoner::connect(settings(base_url)).await.unwrap();
+    let given = given("x?");
+    let (sender, mut receiver) = mpsc::channel(1);
+    tokio::select! {
+        result = reasoner.synthesize(given.synthesize(Complexity::Simple), AnswerSink(sender)) => {
+            panic!("the server never ended the answer: {result:?}");
+        }
+        piece = receiver.recv() => assert_eq!(piece.as_deref(), Some("a")),
+    }
+    assert_eq!(server.await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn dropping_a_question_hangs_up_before_any_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let reasoner = EndpointReasoner::connect(settings(base_url)).await.unwrap();
+    let given = given("x?");
+    let mut socket = tokio::select! {
+        result = reasoner.plan(given.plan()) => panic!("nobody answered: {result:?}"),
+        socket = async {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            read_request(&mut socket).await;
+            socket
+        } => socket,
+    };
+    assert_eq!(socket.read(&mut [0; 16]).await.unwrap_or(0), 0);
+}
