@@ -1,1 +1,102 @@
 //! The screen.
+//!
+//! Elm's shape: one [`model`](self::update) that only `update` changes, a `view` that only reads,
+//! and messages between. It is given two channels and nothing else: what it shows is a fold over
+//! the events that come in, and what it wants leaves as commands.
+//!
+//! ```text
+//! terminal ─┐                      ┌─► Command
+//! events   ─┼─► Msg ─► update ─────┤
+//! ticks    ─┘       (Model)        └─► settle ─► view ─► cells
+//! ```
+
+mod act;
+mod ask;
+mod event_loop;
+mod fold;
+mod ink;
+mod keymap;
+mod layout;
+mod list;
+mod markdown;
+mod model;
+mod overlays;
+mod panes;
+mod prompt;
+mod screen;
+mod slash;
+mod terminal;
+mod theme;
+mod update;
+mod view;
+mod wrap;
+
+use tokio::sync::mpsc;
+
+use crate::domain::RoutingLimits;
+use crate::protocol::{Command, Mode, Update};
+
+pub use screen::Screen;
+pub use theme::{ColorDepth, ThemeName};
+pub use update::{Effect, Msg};
+
+/// What the screen needs to know before the first event.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// How it looks.
+    pub theme: ThemeName,
+    /// Whether colour is unwanted, whatever the theme.
+    pub no_color: bool,
+    /// Which engine thinks.
+    pub mode: Mode,
+    /// Its model.
+    pub model: String,
+    /// The settings that route.
+    pub limits: RoutingLimits,
+    /// Questions to try, one for each route.
+    pub samples: Vec<Sample>,
+    /// What is to be said at the start, one line each.
+    pub notices: Vec<String>,
+}
+
+/// A question to try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// The route it should go: `chitchat`, `simple` or `complex`.
+    pub route: &'static str,
+    /// The question.
+    pub text: String,
+}
+
+/// Why the screen could not be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// The terminal failed.
+    #[error("terminal: {0}")]
+    Terminal(#[from] std::io::Error),
+    /// A file that is part of the program is wrong.
+    #[error("{name}: {reason}")]
+    Asset {
+        /// Which file.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// Shows the screen until the person leaves.
+///
+/// The terminal is given back as it was found, whichever way this ends.
+pub async fn run(
+    setup: Setup,
+    commands: mpsc::Sender<Command>,
+    updates: mpsc::Receiver<Update>,
+) -> Result<(), TuiError> {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let setup = Setup {
+        theme: setup.theme.resolve(Some(&variable("COLORFGBG"))),
+        ..setup
+    };
+    let depth = ColorDepth::of(&variable("COLORTERM"), &variable("TERM"));
+    event_loop::event_loop(Screen::with_depth(setup, depth)?, commands, updates).await
+}

@@ -1,0 +1,210 @@
+//! What the actions of the keymap do.
+
+use crossterm::event::KeyEvent;
+
+use crate::protocol::{Command, NoticeLevel};
+
+use super::ask;
+use super::keymap::Action;
+use super::layout::Pane;
+use super::list::List;
+use super::model::{Model, Overlay};
+use super::slash::ROUTES;
+use super::update::Effect;
+
+/// An action while nothing lies above the panes.
+pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effect> {
+    match action {
+        Action::Send => return ask::send(model),
+        Action::Newline => model.prompt.newline(),
+        Action::HistoryPrevious => model.prompt.history_previous(event),
+        Action::HistoryNext => model.prompt.history_next(event),
+        Action::Up => scroll(model, |list, _| list.step(-1)),
+        Action::Down => scroll(model, |list, _| list.step(1)),
+        Action::PageUp if model.focus == Pane::Chat => model.chat.page(-1),
+        Action::PageDown if model.focus == Pane::Chat => model.chat.page(1),
+        Action::PageUp => scroll(model, |list, _| list.page(-1)),
+        Action::PageDown => scroll(model, |list, _| list.page(1)),
+        Action::First if model.focus == Pane::Chat => model.chat.first(),
+        Action::Last if model.focus == Pane::Chat => model.chat.last(),
+        Action::First => scroll(model, |list, _| list.first()),
+        Action::Last => scroll(model, |list, count| list.last(count)),
+        Action::Open => open(model),
+        Action::Filter => {
+            model.audit.typing = true;
+            model.audit.left_end = false;
+        }
+        Action::NextWarning => next_warning(model, true),
+        Action::PreviousWarning => next_warning(model, false),
+        Action::Zoom => model.zoomed = !model.zoomed,
+        Action::Help => model.overlay = Some(Overlay::Help(List::default())),
+        Action::NextPane => focus(model, model.focus.step(1)),
+        Action::PreviousPane => focus(model, model.focus.step(-1)),
+        Action::FocusChat => focus(model, Pane::Chat),
+        Action::FocusPath => focus(model, Pane::Path),
+        Action::FocusEvidence => focus(model, Pane::Evidence),
+        Action::FocusAudit => focus(model, Pane::Audit),
+        Action::PreviousRun => show_run(model, -1),
+        Action::NextRun => show_run(model, 1),
+        Action::Retry => ask::choose_route(model),
+        Action::Cancel => return cancel(model),
+        Action::Quit => return quit(model),
+    }
+    Vec::new()
+}
+
+/// An action while something lies above the panes.
+pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
+    let Some(overlay) = &mut model.overlay else {
+        return Vec::new();
+    };
+    let list = match overlay {
+        Overlay::Help(list) | Overlay::Json { list, .. } | Overlay::Retry(list) => &mut *list,
+    };
+    match action {
+        Action::Up => list.step(-1),
+        Action::Down => list.step(1),
+        Action::PageUp => list.page(-1),
+        Action::PageDown => list.page(1),
+        Action::First => list.first(),
+        Action::Last => list.last(usize::MAX),
+        Action::Open => {
+            if let Some(Overlay::Retry(list)) = model.overlay.take()
+                && let Some((_, route)) = ROUTES.get(list.selected)
+            {
+                return ask::again(model, *route);
+            }
+        }
+        Action::Cancel | Action::Help => model.overlay = None,
+        Action::Quit => {
+            model.overlay = None;
+            return quit(model);
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Gives the keys to a pane.
+pub fn focus(model: &mut Model, pane: Pane) {
+    model.focus = pane;
+    if pane != Pane::Chat {
+        model.side = pane;
+    }
+}
+
+/// Moves in the audit pane; whoever leaves the end stops following it.
+pub fn move_audit(model: &mut Model, by: impl Fn(&mut List, usize)) {
+    let count = model.audit_rows().len();
+    by(&mut model.audit.list, count);
+    model.audit.left_end = model.audit.list.selected + 1 < count;
+}
+
+fn scroll(model: &mut Model, by: impl Fn(&mut List, usize)) {
+    match model.focus {
+        Pane::Chat => {}
+        Pane::Path => by(&mut model.path.list, usize::MAX),
+        Pane::Evidence => {
+            let items = model.shown_run().map_or(0, |run| run.evidence.len());
+            by(&mut model.evidence.list, items);
+        }
+        Pane::Audit => move_audit(model, by),
+    }
+}
+
+fn open(model: &mut Model) {
+    match model.focus {
+        Pane::Chat => {}
+        Pane::Path => {
+            model.path.unrolled = !model.path.unrolled;
+            model.path.list = List::default();
+        }
+        Pane::Evidence => model.evidence.expanded = !model.evidence.expanded,
+        Pane::Audit => {
+            let lines: Option<Vec<String>> = model
+                .audit_rows()
+                .get(model.audit.list.selected)
+                .map(|row| row.json().lines().map(str::to_owned).collect());
+            if let Some(lines) = lines {
+                model.overlay = Some(Overlay::Json {
+                    lines,
+                    list: List::default(),
+                });
+            }
+        }
+    }
+}
+
+fn next_warning(model: &mut Model, forward: bool) {
+    let selected = model.audit.list.selected;
+    let rows = model.audit_rows();
+    let alarming = |at: &usize| Model::is_alarming(rows[*at]);
+    let found = if forward {
+        (selected + 1..rows.len()).find(alarming)
+    } else {
+        (0..selected.min(rows.len())).rev().find(alarming)
+    };
+    match found {
+        Some(at) => move_audit(model, |list, _| list.selected = at),
+        None => model.say(NoticeLevel::Info, "No further warning in that direction."),
+    }
+}
+
+fn show_run(model: &mut Model, by: isize) {
+    let Some(last) = model.turns.len().checked_sub(1) else {
+        return;
+    };
+    let at = model
+        .shown
+        .unwrap_or(last)
+        .saturating_add_signed(by)
+        .min(last);
+    model.shown = (at != last || model.pending.is_some()).then_some(at);
+    model.evidence.list = List::default();
+    model.path.list = List::default();
+    model.audit.left_end = false;
+    let asked = crate::text::one_line(&model.turns[at].run.query, 60);
+    model.say(
+        NoticeLevel::Info,
+        &format!("Panes show run {} of {}: {asked}", at + 1, last + 1),
+    );
+}
+
+fn cancel(model: &mut Model) -> Vec<Effect> {
+    if model.is_busy() {
+        model.say(NoticeLevel::Info, "Stopping …");
+        return vec![Effect::Send(Command::Cancel)];
+    }
+    if model.notice.is_some() {
+        model.notice = None;
+    } else if !model.audit.filter.is_empty() && model.focus == Pane::Audit {
+        model.audit.filter.clear();
+    } else if model.zoomed {
+        model.zoomed = false;
+    } else if model.focus != Pane::Chat {
+        focus(model, Pane::Chat);
+    } else if model.prompt.slash().is_some() {
+        model.prompt.set("");
+    } else {
+        model.chat.last();
+    }
+    Vec::new()
+}
+
+fn quit(model: &mut Model) -> Vec<Effect> {
+    if std::mem::replace(&mut model.leaving, true) {
+        return vec![Effect::Quit];
+    }
+    if model.prompt.is_empty() {
+        model.say(NoticeLevel::Info, "Ctrl+C again leaves.");
+    } else {
+        let typed = model.prompt.text();
+        model.prompt.remember(&typed);
+        model.prompt.set("");
+        model.say(
+            NoticeLevel::Info,
+            "Question cleared; ↑ brings it back. Ctrl+C again leaves.",
+        );
+    }
+    Vec::new()
+}

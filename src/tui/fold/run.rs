@@ -1,0 +1,533 @@
+//! One run: which nodes, which edges and why, what it cost, what it answered.
+
+use crate::domain::{
+    AutoApproveRule, Citation, Complexity, GradedBy, GraderAction, KEEP_FROM, NodeName, Outcome,
+    RouteReason, RoutingLimits, RoutingPlan, SUFFICIENT_FROM, ToolCall, edge,
+};
+use crate::protocol::{Event, EventBody, Mode, RunId, Timestamp};
+use crate::text::{StreamSanitizer, one_line, sanitize};
+
+use super::EvidenceFold;
+
+/// How far a node has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeState {
+    /// Not reached.
+    Waiting,
+    /// At work.
+    Running,
+    /// Done.
+    Done,
+    /// This route does not need it, and why.
+    Skipped(&'static str),
+    /// It was at work when the run was stopped.
+    Stopped,
+    /// It was at work when the run broke.
+    Failed,
+}
+
+/// What is known of one node, over all visits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeView {
+    /// How far it has come.
+    pub state: NodeState,
+    /// How often it was entered.
+    pub visits: u32,
+    /// How long the finished visits took, milliseconds.
+    pub ms: f64,
+    /// Reasoning calls it made.
+    pub calls: u32,
+    /// Tokens both ways; `None` when nobody counted.
+    pub tokens: Option<u64>,
+    /// When the visit that is going on began.
+    pub since: Option<Timestamp>,
+}
+
+/// One visit of a node, in the path as it ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Visit {
+    /// Which node.
+    pub node: NodeName,
+    /// Gradings made before.
+    pub iteration: u32,
+    /// How long it took; `None` while it goes on.
+    pub ms: Option<f64>,
+    /// Reasoning calls it made.
+    pub calls: u32,
+    /// Why the next node came next.
+    pub left: Option<String>,
+}
+
+/// An edge that the run went along.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TakenEdge {
+    /// The node left.
+    pub from: NodeName,
+    /// The node entered.
+    pub to: NodeName,
+    /// The reason; `None` for an edge that is always taken.
+    pub reason: Option<RouteReason>,
+    /// The reason with its arithmetic.
+    pub why: String,
+    /// How often.
+    pub count: u32,
+}
+
+/// One tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolUse {
+    /// What was called.
+    pub call: ToolCall,
+    /// How many items it found; `None` while it runs.
+    pub items: Option<usize>,
+    /// Why it failed, clean.
+    pub error: Option<String>,
+}
+
+/// The last verdict on the evidence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grading {
+    /// The mean over what remained.
+    pub average: f64,
+    /// How many items it spoke of.
+    pub items: usize,
+    /// What followed.
+    pub action: GraderAction,
+    /// Who said so.
+    pub by: GradedBy,
+}
+
+/// How the run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finish {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Gradings made.
+    pub iterations: u32,
+    /// Reasoning calls made.
+    pub calls: u32,
+    /// Calls that the full pipeline would have made besides.
+    pub saved: u32,
+    /// Tokens both ways.
+    pub tokens: u64,
+    /// Milliseconds.
+    pub ms: f64,
+    /// Why it failed, clean.
+    pub error: Option<String>,
+}
+
+/// A run, as far as its events have told.
+#[derive(Debug, Clone)]
+pub struct RunView {
+    /// Which run.
+    pub id: RunId,
+    /// The question, clean.
+    pub query: String,
+    /// Which engine thought.
+    pub mode: Mode,
+    /// The route the user chose.
+    pub forced: Option<Complexity>,
+    /// The settings that routed.
+    pub limits: RoutingLimits,
+    /// When it began.
+    pub started: Timestamp,
+    /// What the analysis came to.
+    pub plan: Option<RoutingPlan>,
+    /// The path as it ran.
+    pub visits: Vec<Visit>,
+    /// Edges taken.
+    pub edges: Vec<TakenEdge>,
+    /// Tool calls, in order.
+    pub tools: Vec<ToolUse>,
+    /// The last verdict.
+    pub grading: Option<Grading>,
+    /// Items.
+    pub evidence: EvidenceFold,
+    /// The answer as far as it came, clean.
+    pub answer: String,
+    /// What its marks stand for, clean.
+    pub citations: Vec<Citation>,
+    /// Warnings so far.
+    pub warnings: usize,
+    /// How it ended; `None` while it goes on.
+    pub finish: Option<Finish>,
+    /// Grows when the text of the answer changes: wrapped rows are cached by it.
+    pub revision: u64,
+    nodes: [NodeView; NodeName::ALL.len()],
+    stream: StreamSanitizer,
+}
+
+impl RunView {
+    /// The run that this event begins; `None` when it begins none.
+    pub fn begin(event: &Event) -> Option<Self> {
+        let EventBody::RunStarted {
+            query,
+            mode,
+            forced_route,
+            settings,
+            ..
+        } = &event.body
+        else {
+            return None;
+        };
+        Some(Self {
+            id: event.run.clone(),
+            query: sanitize(query).into_owned(),
+            mode: *mode,
+            forced: *forced_route,
+            limits: *settings,
+            started: event.ts,
+            plan: None,
+            visits: Vec::new(),
+            edges: Vec::new(),
+            tools: Vec::new(),
+            grading: None,
+            evidence: EvidenceFold::default(),
+            answer: String::new(),
+            citations: Vec::new(),
+            warnings: 0,
+            finish: None,
+            revision: 0,
+            nodes: [NodeView::UNTOUCHED; NodeName::ALL.len()],
+            stream: StreamSanitizer::default(),
+        })
+    }
+
+    /// Takes the next event of this run.
+    pub fn apply(&mut self, event: &Event) {
+        self.evidence.apply(&event.body);
+        match &event.body {
+            EventBody::NodeEntered { node, iteration } => self.enter(*node, *iteration, event.ts),
+            EventBody::NodeFinished {
+                node,
+                ms,
+                reasoning_calls,
+                prompt_tokens,
+                completion_tokens,
+                ..
+            } => {
+                let tokens = match (prompt_tokens, completion_tokens) {
+                    (None, None) => None,
+                    (sent, got) => Some(sent.unwrap_or(0) + got.unwrap_or(0)),
+                };
+                self.leave(*node, *ms, *reasoning_calls, tokens);
+            }
+            EventBody::RouteDecided { from, to, reason } => self.decide(*from, *to, *reason),
+            EventBody::RoutingPlan(plan) => self.plan = Some(plan.clone()),
+            EventBody::ToolCalled { call } => self.tools.push(ToolUse {
+                call: call.clone(),
+                items: None,
+                error: None,
+            }),
+            EventBody::ToolFinished {
+                call, items, error, ..
+            } => {
+                let open = self
+                    .tools
+                    .iter_mut()
+                    .find(|used| used.items.is_none() && used.call == *call);
+                if let Some(used) = open {
+                    used.items = Some(*items);
+                    used.error = error.as_deref().map(|error| one_line(error, 200));
+                }
+            }
+            EventBody::EvidenceGraded {
+                scores,
+                average,
+                action,
+                by,
+            } => {
+                self.grading = Some(Grading {
+                    average: *average,
+                    items: scores.len(),
+                    action: *action,
+                    by: *by,
+                });
+            }
+            EventBody::AnswerDelta { text } => {
+                let clean = self.stream.push(text);
+                self.answer.push_str(&clean);
+                self.revision += 1;
+            }
+            EventBody::AnswerFinished { text, citations } => {
+                self.answer = sanitize(text).into_owned();
+                self.citations = citations
+                    .iter()
+                    .map(|citation| Citation {
+                        source: one_line(&citation.source, 400),
+                        ..citation.clone()
+                    })
+                    .collect();
+                self.revision += 1;
+            }
+            EventBody::Warning { .. } => self.warnings += 1,
+            EventBody::RunFinished {
+                outcome,
+                iterations,
+                reasoning_calls,
+                calls_saved,
+                prompt_tokens,
+                completion_tokens,
+                ms,
+                error,
+                ..
+            } => self.end(Finish {
+                outcome: *outcome,
+                iterations: *iterations,
+                calls: *reasoning_calls,
+                saved: *calls_saved,
+                tokens: prompt_tokens + completion_tokens,
+                ms: *ms,
+                error: error.as_deref().map(|error| one_line(error, 400)),
+            }),
+            EventBody::RunStarted { .. }
+            | EventBody::EvidenceAdded { .. }
+            | EventBody::EvidenceRemoved { .. }
+            | EventBody::FastPathHit { .. } => {}
+        }
+    }
+
+    /// Closes a run whose end will never be told.
+    pub fn abandon(&mut self, error: &str, now: Timestamp) {
+        if self.finish.is_none() {
+            self.end(Finish {
+                outcome: Outcome::Failed,
+                iterations: self.rounds(),
+                calls: self.calls(),
+                saved: 0,
+                tokens: 0,
+                ms: now.0.saturating_sub(self.started.0) as f64,
+                error: Some(error.to_owned()),
+            });
+        }
+    }
+
+    /// What is known of one node.
+    pub fn node(&self, name: NodeName) -> NodeView {
+        self.nodes[name as usize]
+    }
+
+    /// The way it goes, once that is known.
+    pub fn complexity(&self) -> Option<Complexity> {
+        self.forced
+            .or(self.plan.as_ref().map(|plan| plan.complexity))
+    }
+
+    /// Gradings begun.
+    pub fn rounds(&self) -> u32 {
+        self.visits
+            .last()
+            .map_or(0, |visit| visit.iteration)
+            .max(self.finish.as_ref().map_or(0, |finish| finish.iterations))
+    }
+
+    /// Reasoning calls made so far.
+    pub fn calls(&self) -> u32 {
+        match &self.finish {
+            Some(finish) => finish.calls,
+            None => self.nodes.iter().map(|node| node.calls).sum(),
+        }
+    }
+
+    /// Tokens both ways so far.
+    pub fn tokens(&self) -> u64 {
+        match &self.finish {
+            Some(finish) => finish.tokens,
+            None => self.nodes.iter().filter_map(|node| node.tokens).sum(),
+        }
+    }
+
+    /// Milliseconds from the start to the end, or to `now`.
+    pub fn elapsed(&self, now: Timestamp) -> f64 {
+        match &self.finish {
+            Some(finish) => finish.ms,
+            None => now.0.saturating_sub(self.started.0) as f64,
+        }
+    }
+
+    /// The node at work.
+    pub fn active(&self) -> Option<NodeName> {
+        NodeName::ALL
+            .into_iter()
+            .find(|name| self.node(*name).state == NodeState::Running)
+    }
+
+    /// How often the run went along this edge, and why the last time.
+    pub fn taken(&self, from: NodeName, to: NodeName) -> Vec<&TakenEdge> {
+        self.edges
+            .iter()
+            .filter(|edge| edge.from == from && edge.to == to)
+            .collect()
+    }
+
+    fn enter(&mut self, node: NodeName, iteration: u32, now: Timestamp) {
+        if let Some(last) = self.visits.last()
+            && edge(last.node, None).is_some_and(|edge| edge.to == Some(node))
+        {
+            let from = last.node;
+            self.take(from, node, None, String::new());
+        }
+        let view = &mut self.nodes[node as usize];
+        view.state = NodeState::Running;
+        view.visits += 1;
+        view.since = Some(now);
+        self.visits.push(Visit {
+            node,
+            iteration,
+            ms: None,
+            calls: 0,
+            left: None,
+        });
+    }
+
+    fn leave(&mut self, node: NodeName, ms: f64, calls: u32, tokens: Option<u64>) {
+        let view = &mut self.nodes[node as usize];
+        view.state = NodeState::Done;
+        view.since = None;
+        view.ms += ms;
+        view.calls += calls;
+        if let Some(tokens) = tokens {
+            view.tokens = Some(view.tokens.unwrap_or(0) + tokens);
+        }
+        if let Some(visit) = self.last_visit(node) {
+            visit.ms = Some(ms);
+            visit.calls = calls;
+        }
+    }
+
+    fn last_visit(&mut self, node: NodeName) -> Option<&mut Visit> {
+        self.visits
+            .iter_mut()
+            .rev()
+            .find(|visit| visit.node == node)
+    }
+
+    fn decide(&mut self, from: NodeName, to: NodeName, reason: RouteReason) {
+        let why = self.why(from, reason);
+        if let Some(visit) = self.last_visit(from) {
+            visit.left = Some(why.clone());
+        }
+        self.take(from, to, Some(reason), why);
+        if to == NodeName::Synthesize {
+            let because = match from {
+                NodeName::AnalyzeAndRoute => "chitchat",
+                NodeName::ToolExec => "simple",
+                _ => "not needed",
+            };
+            for node in &mut self.nodes[..NodeName::Synthesize as usize] {
+                if node.state == NodeState::Waiting {
+                    node.state = NodeState::Skipped(because);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, from: NodeName, to: NodeName, reason: Option<RouteReason>, why: String) {
+        let known = self
+            .edges
+            .iter_mut()
+            .find(|edge| edge.from == from && edge.to == to && edge.reason == reason);
+        match known {
+            Some(edge) => {
+                edge.count += 1;
+                edge.why = why;
+            }
+            None => self.edges.push(TakenEdge {
+                from,
+                to,
+                reason,
+                why,
+                count: 1,
+            }),
+        }
+    }
+
+    /// The reason with its arithmetic.
+    fn why(&self, from: NodeName, reason: RouteReason) -> String {
+        let word = reason.as_str();
+        let Some(grading) = self.grading.filter(|_| from == NodeName::GradeEvidence) else {
+            return word.to_owned();
+        };
+        let grounds = grounds(&grading, self.evidence.kept(), &self.limits);
+        match reason {
+            RouteReason::MaxIterations => {
+                let max = self.limits.max_iterations;
+                format!("{grounds}, {max} of {max} gradings → {word}")
+            }
+            _ => format!("{grounds} → {word}"),
+        }
+    }
+
+    fn end(&mut self, finish: Finish) {
+        let tail = self.stream.finish();
+        if self.citations.is_empty() {
+            self.answer.push_str(&tail);
+        }
+        for node in &mut self.nodes {
+            node.state = match (node.state, finish.outcome) {
+                (NodeState::Running, Outcome::Cancelled) => NodeState::Stopped,
+                (NodeState::Running, Outcome::Failed) => NodeState::Failed,
+                (NodeState::Running, _) => NodeState::Done,
+                (NodeState::Waiting, Outcome::Cancelled) => NodeState::Skipped("cancelled"),
+                (NodeState::Waiting, Outcome::Failed) => NodeState::Skipped("run failed"),
+                (NodeState::Waiting, _) => NodeState::Skipped("not needed"),
+                (state, _) => state,
+            };
+            node.since = None;
+        }
+        self.finish = Some(finish);
+        self.revision += 1;
+    }
+}
+
+impl NodeView {
+    /// Nothing is known of it yet.
+    pub const UNTOUCHED: Self = Self {
+        state: NodeState::Waiting,
+        visits: 0,
+        ms: 0.0,
+        calls: 0,
+        tokens: None,
+        since: None,
+    };
+}
+
+/// What the grader's action was founded on.
+fn grounds(grading: &Grading, kept: usize, limits: &RoutingLimits) -> String {
+    match grading.by {
+        GradedBy::NoEvidence => "no evidence".to_owned(),
+        GradedBy::Rule(rule) => {
+            let founded = match rule {
+                AutoApproveRule::FewContext => {
+                    format!(": {} ≤ {}", grading.items, limits.auto_approve_max_items)
+                }
+                AutoApproveRule::HighVectorScore => {
+                    format!(": all ≥ {:.2}", limits.vector_score_threshold)
+                }
+                AutoApproveRule::LocalFileQa | AutoApproveRule::ReadFile => String::new(),
+            };
+            format!("rule {}{founded}", rule.as_str())
+        }
+        GradedBy::Grader | GradedBy::Fallback => {
+            let name = match grading.by {
+                GradedBy::Fallback => "fallback",
+                _ => "avg",
+            };
+            if kept == 0 {
+                format!("nothing ≥ {KEEP_FROM:.2}")
+            } else if grading.average < SUFFICIENT_FROM {
+                format!("{name} {} < {SUFFICIENT_FROM:.2}", below(grading.average))
+            } else {
+                format!("{name} {:.2} ≥ {SUFFICIENT_FROM:.2}", grading.average)
+            }
+        }
+    }
+}
+
+/// As many decimals as it takes not to look like the mark that the number did not reach.
+fn below(average: f64) -> String {
+    (2..6)
+        .map(|decimals| format!("{average:.decimals$}"))
+        .find(|text| text.parse().is_ok_and(|shown: f64| shown < SUFFICIENT_FROM))
+        .unwrap_or_else(|| average.to_string())
+}

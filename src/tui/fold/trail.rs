@@ -1,0 +1,190 @@
+//! One line for each event, for the audit pane.
+
+use crate::domain::{Outcome, ToolCall};
+use crate::protocol::{Event, EventBody, Timestamp};
+use crate::text::{one_line, sanitize};
+use crate::tui::ink::{counted, duration, grouped};
+
+/// How much a line matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// As expected.
+    Plain,
+    /// A decision that saved or cost something.
+    Decision,
+    /// Not as it should be.
+    Warning,
+    /// The run broke.
+    Error,
+}
+
+/// An event as the audit pane lists it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditRow {
+    /// When.
+    pub ts: Timestamp,
+    /// The `event` field.
+    pub name: &'static str,
+    /// How much it matters.
+    pub level: Level,
+    /// The rest on one line, clean.
+    pub summary: String,
+    event: Event,
+}
+
+impl AuditRow {
+    /// The line for an event; pieces of the answer have none, as in the audit log.
+    pub fn of(event: &Event) -> Option<Self> {
+        if matches!(event.body, EventBody::AnswerDelta { .. }) {
+            return None;
+        }
+        Some(Self {
+            ts: event.ts,
+            name: event.body.name(),
+            level: level(&event.body),
+            summary: one_line(&summary(&event.body), 400),
+            event: event.clone(),
+        })
+    }
+
+    /// The event as the log holds it, indented, clean.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(&self.event)
+            .map(|json| sanitize(&json).into_owned())
+            .unwrap_or_default()
+    }
+}
+
+fn level(body: &EventBody) -> Level {
+    match body {
+        EventBody::Warning { .. } | EventBody::ToolFinished { error: Some(_), .. } => {
+            Level::Warning
+        }
+        EventBody::RunFinished {
+            outcome: Outcome::Failed,
+            ..
+        } => Level::Error,
+        EventBody::RouteDecided { .. }
+        | EventBody::FastPathHit { .. }
+        | EventBody::EvidenceGraded { .. } => Level::Decision,
+        _ => Level::Plain,
+    }
+}
+
+fn summary(body: &EventBody) -> String {
+    match body {
+        EventBody::RunStarted {
+            query,
+            forced_route,
+            ..
+        } => match forced_route {
+            Some(route) => format!("{query} (route: {})", route.as_str()),
+            None => query.clone(),
+        },
+        EventBody::NodeEntered { node, iteration } => match iteration {
+            0 => node.to_string(),
+            _ => format!("{node}  round {}", iteration + 1),
+        },
+        EventBody::NodeFinished {
+            node,
+            ms,
+            reasoning_calls,
+            ..
+        } => format!(
+            "{node}  {}  {}",
+            duration(*ms),
+            counted(u64::from(*reasoning_calls), "call", "calls")
+        ),
+        EventBody::RouteDecided { from, to, reason } => {
+            format!("{}  {from} → {to}", reason.as_str())
+        }
+        EventBody::RoutingPlan(plan) => {
+            let tools: Vec<_> = plan.suggested_tools.iter().map(|t| t.as_str()).collect();
+            let mut text = plan.complexity.as_str().to_owned();
+            if !plan.sub_questions.is_empty() {
+                text.push_str(&format!("  {} parts", plan.sub_questions.len()));
+            }
+            if !tools.is_empty() {
+                text.push_str(&format!("  {}", tools.join(", ")));
+            }
+            text
+        }
+        EventBody::ToolCalled { call } => call_line(call),
+        EventBody::ToolFinished {
+            call,
+            items,
+            ms,
+            error,
+        } => match error {
+            Some(error) => format!("{}  failed: {error}", call.tool()),
+            None => format!(
+                "{}  {}  {}",
+                call.tool(),
+                counted(*items as u64, "item", "items"),
+                duration(*ms)
+            ),
+        },
+        EventBody::EvidenceAdded { items } => {
+            let sources: Vec<_> = items
+                .iter()
+                .map(|item| format!("{}:{}", item.source, item.lines))
+                .collect();
+            format!("{}  {}", items.len(), sources.join(", "))
+        }
+        EventBody::FastPathHit {
+            path_type,
+            rule_name,
+            ..
+        } => format!("{}  {rule_name}", path_type.as_str()),
+        EventBody::EvidenceGraded {
+            scores,
+            average,
+            action,
+            by,
+        } => format!(
+            "{}  avg {average:.2}  {}  by {}",
+            action.as_str(),
+            counted(scores.len() as u64, "item", "items"),
+            by.as_str()
+        ),
+        EventBody::EvidenceRemoved { id, score } => format!("{id}  {score} < 0.30"),
+        EventBody::AnswerDelta { text } => text.clone(),
+        EventBody::AnswerFinished { text, citations } => format!(
+            "{}  {}",
+            counted(text.chars().count() as u64, "character", "characters"),
+            counted(citations.len() as u64, "citation", "citations")
+        ),
+        EventBody::Warning { code, message } => format!("{code}: {message}"),
+        EventBody::RunFinished {
+            outcome,
+            reasoning_calls,
+            calls_saved,
+            ms,
+            error,
+            prompt_tokens,
+            completion_tokens,
+            ..
+        } => {
+            let mut text = format!(
+                "{}  {}  saved {calls_saved}  {}",
+                outcome.as_str(),
+                counted(u64::from(*reasoning_calls), "call", "calls"),
+                duration(*ms)
+            );
+            if prompt_tokens + completion_tokens > 0 {
+                text.push_str(&format!(
+                    "  {} tok",
+                    grouped(prompt_tokens + completion_tokens)
+                ));
+            }
+            if let Some(error) = error {
+                text.push_str(&format!("  {error}"));
+            }
+            text
+        }
+    }
+}
+
+fn call_line(call: &ToolCall) -> String {
+    format!("{}  {}", call.tool(), call.subject())
+}

@@ -1,0 +1,330 @@
+//! Text that knows what it means but not yet how it looks.
+//!
+//! Panes build [`Row`]s of pieces, each with an [`Ink`]: the meaning. Only painting asks the theme
+//! for colours, so wrapped rows can be cached whatever the theme, and no pane can pick a colour.
+
+use serde::Deserialize;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// What a piece of text means; the themes say how each looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ink {
+    /// Ordinary text.
+    Text,
+    /// Less important text.
+    Dim,
+    /// Lines between panes.
+    Border,
+    /// Border and title of the pane that has the keys.
+    Focus,
+    /// Titles of the other panes.
+    Title,
+    /// The program's name.
+    Brand,
+    /// The person's side of the conversation.
+    You,
+    /// The program's side of it.
+    Kb,
+    /// Headings in an answer.
+    Heading,
+    /// Code.
+    Code,
+    /// Quoted text.
+    Quote,
+    /// `[n]` and what it stands for.
+    Citation,
+    /// The chitchat route.
+    Chitchat,
+    /// The simple route.
+    Simple,
+    /// The complex route.
+    Complex,
+    /// A node that has not been reached.
+    Waiting,
+    /// A node at work.
+    Running,
+    /// A node that is done, an edge that was taken.
+    Done,
+    /// A node that this route does not need.
+    Skipped,
+    /// A node or run that failed.
+    Failed,
+    /// Evidence graded 0.7 or better.
+    Strong,
+    /// Evidence graded 0.3 or better.
+    Weak,
+    /// Evidence below 0.3.
+    Dropped,
+    /// A number that nobody measured.
+    Unmeasured,
+    /// Something is not as it should be.
+    Warning,
+    /// Good to know.
+    Info,
+    /// The name of a key.
+    Key,
+    /// The selected row of a list; laid under the other inks.
+    Selected,
+}
+
+impl Ink {
+    /// How many there are.
+    pub const COUNT: usize = Self::Selected as usize + 1;
+}
+
+/// How text stands out besides its ink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Emphasis {
+    /// Strong.
+    pub bold: bool,
+    /// Slanted.
+    pub italic: bool,
+    /// Struck through.
+    pub struck: bool,
+}
+
+/// A stretch of text with one meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The text, free of control characters.
+    pub text: String,
+    /// Its meaning.
+    pub ink: Ink,
+    /// How it stands out.
+    pub emphasis: Emphasis,
+}
+
+/// One line of the screen before it has a place.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Row {
+    /// From left to right.
+    pub pieces: Vec<Piece>,
+}
+
+impl Row {
+    /// A row of one piece.
+    pub fn of(ink: Ink, text: impl Into<String>) -> Self {
+        Self::default().with(ink, text)
+    }
+
+    /// The row and one more piece.
+    #[must_use]
+    pub fn with(mut self, ink: Ink, text: impl Into<String>) -> Self {
+        self.push(ink, text);
+        self
+    }
+
+    /// Appends a piece.
+    pub fn push(&mut self, ink: Ink, text: impl Into<String>) {
+        self.push_emphatic(ink, Emphasis::default(), text);
+    }
+
+    /// Appends a piece that stands out.
+    pub fn push_emphatic(&mut self, ink: Ink, emphasis: Emphasis, text: impl Into<String>) {
+        let text = text.into();
+        if text.is_empty() {
+            return;
+        }
+        if let Some(last) = self.pieces.last_mut()
+            && last.ink == ink
+            && last.emphasis == emphasis
+        {
+            last.text.push_str(&text);
+            return;
+        }
+        self.pieces.push(Piece {
+            text,
+            ink,
+            emphasis,
+        });
+    }
+
+    /// Appends all pieces of `other`.
+    #[must_use]
+    pub fn join(mut self, other: Self) -> Self {
+        for piece in other.pieces {
+            self.push_emphatic(piece.ink, piece.emphasis, piece.text);
+        }
+        self
+    }
+
+    /// In cells.
+    pub fn width(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.text.width()).sum()
+    }
+
+    /// Fills up with blanks to a column.
+    #[must_use]
+    pub fn pad_to(mut self, column: usize) -> Self {
+        let width = self.width();
+        if width < column {
+            self.push(Ink::Text, " ".repeat(column - width));
+        }
+        self
+    }
+
+    /// Cuts with `…` what does not fit.
+    #[must_use]
+    pub fn fit(self, width: usize) -> Self {
+        if self.width() <= width {
+            return self;
+        }
+        let mut row = Self::default();
+        let mut left = width;
+        for piece in self.pieces {
+            let taken = piece.text.width();
+            if taken < left {
+                left -= taken;
+                row.pieces.push(piece);
+            } else {
+                row.push_emphatic(piece.ink, piece.emphasis, cut(&piece.text, left));
+                break;
+            }
+        }
+        row
+    }
+
+    /// This row at the left, `right` at the right edge; the left one gives way.
+    #[must_use]
+    pub fn and_right(self, right: Self, width: usize) -> Self {
+        let right = right.fit(width);
+        let room = width - right.width();
+        self.fit(room.saturating_sub(1)).pad_to(room).join(right)
+    }
+
+    /// Every piece struck through and in `ink`.
+    #[must_use]
+    pub fn struck(mut self, ink: Ink) -> Self {
+        for piece in &mut self.pieces {
+            piece.ink = ink;
+            piece.emphasis.struck = !piece.text.trim().is_empty();
+        }
+        self
+    }
+
+    /// Every piece bold.
+    #[must_use]
+    pub fn bold(mut self) -> Self {
+        for piece in &mut self.pieces {
+            piece.emphasis.bold = true;
+        }
+        self
+    }
+
+    /// The text alone.
+    pub fn text(&self) -> String {
+        self.pieces
+            .iter()
+            .map(|piece| piece.text.as_str())
+            .collect()
+    }
+}
+
+/// `text` in at most `width` cells, its end replaced by `…` when it is longer.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.width() < width || (text.width() == width && width > 0) {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 0;
+    for grapheme in text.graphemes(true) {
+        if used + grapheme.width() >= width {
+            break;
+        }
+        used += grapheme.width();
+        kept.push_str(grapheme);
+    }
+    if width > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// `text` in at most `width` cells, its beginning replaced by `…`: the end of a path says more.
+pub fn cut_left(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let mut used = 0;
+    for grapheme in text.graphemes(true).rev() {
+        if used + grapheme.width() >= width {
+            break;
+        }
+        used += grapheme.width();
+        kept.push(grapheme);
+    }
+    let mut shown = String::from(if width > 0 { "…" } else { "" });
+    shown.extend(kept.into_iter().rev());
+    shown
+}
+
+/// `text` filled up with blanks to `width` cells.
+pub fn pad(text: &str, width: usize) -> String {
+    let used = text.width();
+    format!("{text}{}", " ".repeat(width.saturating_sub(used)))
+}
+
+/// `412 ms`, `3.2 s`, `2 m 05 s`.
+pub fn duration(ms: f64) -> String {
+    if ms < 999.5 {
+        format!("{ms:.0} ms")
+    } else if ms < 59_950.0 {
+        format!("{:.1} s", ms / 1000.0)
+    } else {
+        let seconds = (ms / 1000.0).round() as u64;
+        format!("{} m {:02} s", seconds / 60, seconds % 60)
+    }
+}
+
+/// `1 243`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 call`, `3 calls`.
+pub fn counted(number: u64, one: &str, many: &str) -> String {
+    format!(
+        "{} {}",
+        grouped(number),
+        if number == 1 { one } else { many }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cutting_counts_cells() {
+        assert_eq!(cut("比较两个", 5), "比较…");
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abcd", 3), "ab…");
+        assert_eq!(cut("abcd", 0), "");
+        assert_eq!(cut_left("docs/guide/index.md", 9), "…index.md");
+    }
+
+    #[test]
+    fn a_row_gives_way_to_its_right_end() {
+        let row = Row::of(Ink::Text, "a long left side").and_right(Row::of(Ink::Dim, "right"), 12);
+        assert_eq!(row.text(), "a lon… right");
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(duration(412.4), "412 ms");
+        assert_eq!(duration(3210.0), "3.2 s");
+        assert_eq!(duration(125_000.0), "2 m 05 s");
+        assert_eq!(grouped(1_234_567), "1 234 567");
+    }
+}

@@ -1,0 +1,374 @@
+//! Which key does what: data in `assets/keymap.toml`.
+//!
+//! The help overlay and the hints in the last line are made from the same table that is asked
+//! when a key arrives, so they cannot disagree with it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde::Deserialize;
+
+use super::TuiError;
+
+/// What a key can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Send the question, or run the command that is typed.
+    Send,
+    /// Break the line.
+    Newline,
+    /// The question asked before.
+    HistoryPrevious,
+    /// The question asked after.
+    HistoryNext,
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// One page up.
+    PageUp,
+    /// One page down.
+    PageDown,
+    /// To the first row.
+    First,
+    /// To the last row.
+    Last,
+    /// Show more of what is selected.
+    Open,
+    /// Narrow the audit list.
+    Filter,
+    /// To the next warning.
+    NextWarning,
+    /// To the warning before.
+    PreviousWarning,
+    /// One pane alone.
+    Zoom,
+    /// All keys.
+    Help,
+    /// The keys go to the next pane.
+    NextPane,
+    /// The keys go to the pane before.
+    PreviousPane,
+    /// The keys go to the chat pane.
+    FocusChat,
+    /// The keys go to the path pane.
+    FocusPath,
+    /// The keys go to the evidence pane.
+    FocusEvidence,
+    /// The keys go to the audit pane.
+    FocusAudit,
+    /// The panes show the run before.
+    PreviousRun,
+    /// The panes show the run after.
+    NextRun,
+    /// Choose a route and ask again.
+    Retry,
+    /// Stop the run, else close what is open.
+    Cancel,
+    /// Clear the question; twice: leave.
+    Quit,
+}
+
+/// Where a key means something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// The chat pane, where text is typed.
+    Prompt,
+    /// Any of the other panes.
+    List,
+    /// The path pane.
+    Path,
+    /// The evidence pane.
+    Evidence,
+    /// The audit pane.
+    Audit,
+    /// What lies above the panes.
+    Overlay,
+    /// Everywhere below an overlay.
+    Global,
+}
+
+impl Place {
+    /// What help calls it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Prompt => "In the chat",
+            Self::List => "In the other panes",
+            Self::Path => "Path",
+            Self::Evidence => "Evidence",
+            Self::Audit => "Audit",
+            Self::Overlay => "In a window like this",
+            Self::Global => "Everywhere",
+        }
+    }
+}
+
+/// One line of the table.
+#[derive(Debug, Clone)]
+pub struct Binding {
+    /// The keys, the one to show first.
+    pub keys: Vec<Key>,
+    /// What they do.
+    pub action: Action,
+    /// Where.
+    pub place: Place,
+    /// The word in the last line of the screen.
+    pub hint: Option<String>,
+    /// The line in help.
+    pub help: String,
+}
+
+/// A key with its modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    code: KeyCode,
+    modifiers: KeyModifiers,
+}
+
+/// The table.
+#[derive(Debug, Clone)]
+pub struct Keymap {
+    bindings: Vec<Binding>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    key: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    on: Vec<String>,
+    r#do: Action,
+    r#where: Place,
+    hint: Option<String>,
+    help: String,
+}
+
+impl Keymap {
+    /// The table from the assets.
+    pub fn load() -> Result<Self, TuiError> {
+        Self::parse(include_str!("../../assets/keymap.toml")).map_err(|reason| TuiError::Asset {
+            name: "keymap.toml".to_owned(),
+            reason,
+        })
+    }
+
+    fn parse(source: &str) -> Result<Self, String> {
+        let file: File = toml::from_str(source).map_err(|error| error.to_string())?;
+        let mut bindings = Vec::new();
+        for entry in file.key {
+            let keys = entry
+                .on
+                .iter()
+                .map(|name| Key::parse(name).ok_or_else(|| format!("'{name}' is no key")))
+                .collect::<Result<Vec<_>, _>>()?;
+            bindings.push(Binding {
+                keys,
+                action: entry.r#do,
+                place: entry.r#where,
+                hint: entry.hint,
+                help: entry.help,
+            });
+        }
+        Ok(Self { bindings })
+    }
+
+    /// What the key does in the first of these places that knows it.
+    pub fn action(&self, event: KeyEvent, places: &[Place]) -> Option<Action> {
+        let key = Key::from(event);
+        places.iter().find_map(|place| {
+            self.bindings
+                .iter()
+                .find(|binding| binding.place == *place && binding.keys.contains(&key))
+                .map(|binding| binding.action)
+        })
+    }
+
+    /// Key and word for the last line, in these places.
+    pub fn hints(&self, places: &[Place]) -> Vec<(String, &str)> {
+        places
+            .iter()
+            .flat_map(|place| self.bindings.iter().filter(move |b| b.place == *place))
+            .filter_map(|binding| {
+                let hint = binding.hint.as_deref()?;
+                Some((binding.keys.first()?.glyph(), hint))
+            })
+            .collect()
+    }
+
+    /// Everything, for help.
+    pub fn bindings(&self) -> &[Binding] {
+        &self.bindings
+    }
+}
+
+const NAMED: [(&str, &str, &str, KeyCode); 14] = [
+    ("enter", "Enter", "⏎", KeyCode::Enter),
+    ("esc", "Esc", "Esc", KeyCode::Esc),
+    ("tab", "Tab", "⇥", KeyCode::Tab),
+    ("space", "Space", "␣", KeyCode::Char(' ')),
+    ("up", "↑", "↑", KeyCode::Up),
+    ("down", "↓", "↓", KeyCode::Down),
+    ("left", "←", "←", KeyCode::Left),
+    ("right", "→", "→", KeyCode::Right),
+    ("home", "Home", "Home", KeyCode::Home),
+    ("end", "End", "End", KeyCode::End),
+    ("pageup", "PgUp", "PgUp", KeyCode::PageUp),
+    ("pagedown", "PgDn", "PgDn", KeyCode::PageDown),
+    ("backspace", "Backspace", "⌫", KeyCode::Backspace),
+    ("delete", "Del", "Del", KeyCode::Delete),
+];
+
+impl Key {
+    fn parse(name: &str) -> Option<Self> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = name;
+        loop {
+            let (modifier, after) = if let Some(after) = rest.strip_prefix("ctrl+") {
+                (KeyModifiers::CONTROL, after)
+            } else if let Some(after) = rest.strip_prefix("alt+") {
+                (KeyModifiers::ALT, after)
+            } else if let Some(after) = rest.strip_prefix("shift+") {
+                (KeyModifiers::SHIFT, after)
+            } else {
+                break;
+            };
+            modifiers |= modifier;
+            rest = after;
+        }
+        let mut chars = rest.chars();
+        let code = match (chars.next(), chars.next()) {
+            (Some(only), None) => KeyCode::Char(only),
+            _ => match NAMED.iter().find(|(word, ..)| *word == rest) {
+                Some((.., code)) => *code,
+                None => KeyCode::F(rest.strip_prefix('f')?.parse().ok()?),
+            },
+        };
+        Some(Self { code, modifiers })
+    }
+
+    /// `Ctrl+R`, for help.
+    pub fn name(self) -> String {
+        self.spelled(["Ctrl+", "Alt+", "Shift+"], |(_, name, ..)| name)
+    }
+
+    /// `^R`, for the last line.
+    pub fn glyph(self) -> String {
+        self.spelled(["^", "⌥", "⇧"], |(_, _, glyph, _)| glyph)
+    }
+
+    fn spelled(
+        self,
+        modifiers: [&str; 3],
+        word: impl Fn((&'static str, &'static str, &'static str, KeyCode)) -> &'static str,
+    ) -> String {
+        let mut text = String::new();
+        for (modifier, spelled) in [
+            KeyModifiers::CONTROL,
+            KeyModifiers::ALT,
+            KeyModifiers::SHIFT,
+        ]
+        .into_iter()
+        .zip(modifiers)
+        {
+            if self.modifiers.contains(modifier) {
+                text.push_str(spelled);
+            }
+        }
+        match NAMED.iter().find(|(.., code)| *code == self.code) {
+            Some(named) => text.push_str(word(*named)),
+            None => match self.code {
+                KeyCode::Char(c) if self.modifiers.contains(KeyModifiers::CONTROL) => {
+                    text.extend(c.to_uppercase());
+                }
+                KeyCode::Char(c) => text.push(c),
+                KeyCode::F(n) => text.push_str(&format!("F{n}")),
+                _ => {}
+            },
+        }
+        text
+    }
+}
+
+impl From<KeyEvent> for Key {
+    /// As the table spells it: terminals report shift with a capital or not, and a back-tab.
+    fn from(event: KeyEvent) -> Self {
+        let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
+        let mut modifiers = event.modifiers & known;
+        let code = match event.code {
+            KeyCode::BackTab => {
+                modifiers |= KeyModifiers::SHIFT;
+                KeyCode::Tab
+            }
+            KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => {
+                KeyCode::Char(c.to_ascii_lowercase())
+            }
+            code => code,
+        };
+        if matches!(code, KeyCode::Char(_)) {
+            modifiers -= KeyModifiers::SHIFT;
+        }
+        Self { code, modifiers }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_loads_and_no_key_is_bound_twice_in_a_place() {
+        let keymap = Keymap::load().unwrap();
+        let mut seen: Vec<(Place, Key)> = Vec::new();
+        for binding in keymap.bindings() {
+            for key in &binding.keys {
+                assert!(
+                    !seen.contains(&(binding.place, *key)),
+                    "{} twice in {:?}",
+                    key.name(),
+                    binding.place
+                );
+                seen.push((binding.place, *key));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_recognised_as_terminals_report_them() {
+        let keymap = Keymap::load().unwrap();
+        for (event, places, action) in [
+            (
+                KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT),
+                [Place::Global],
+                Action::PreviousPane,
+            ),
+            (
+                KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT),
+                [Place::List],
+                Action::Last,
+            ),
+            (
+                KeyEvent::new(KeyCode::Char('?'), KeyModifiers::SHIFT),
+                [Place::List],
+                Action::Help,
+            ),
+            (
+                KeyEvent::new(KeyCode::Char('r'), KeyModifiers::CONTROL),
+                [Place::Global],
+                Action::Retry,
+            ),
+        ] {
+            assert_eq!(keymap.action(event, &places), Some(action), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn keys_have_names() {
+        assert_eq!(Key::parse("alt+enter").unwrap().glyph(), "⌥⏎");
+        assert_eq!(Key::parse("ctrl+r").unwrap().name(), "Ctrl+R");
+        assert_eq!(Key::parse("f1").unwrap().name(), "F1");
+    }
+}

@@ -1,0 +1,266 @@
+//! Where everything stands.
+//!
+//! One function of size, focus and zoom, asked by the view to draw and by the mouse to find what
+//! is under it. Panes share their borders: a junction grid draws them, so that any arrangement
+//! has the right corners.
+
+use ratatui::layout::{Position, Rect};
+
+use super::model::Model;
+
+/// The panes, in the order of the Tab key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pane {
+    /// Conversation and prompt.
+    Chat,
+    /// The graph and the way through it.
+    Path,
+    /// What the answer rests on.
+    Evidence,
+    /// Every event.
+    Audit,
+}
+
+impl Pane {
+    /// In the order of the Tab key.
+    pub const ALL: [Self; 4] = [Self::Chat, Self::Path, Self::Evidence, Self::Audit];
+
+    /// What the title says.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Chat => "Chat",
+            Self::Path => "Path",
+            Self::Evidence => "Evidence",
+            Self::Audit => "Audit",
+        }
+    }
+
+    /// The pane that many places further.
+    #[must_use]
+    pub fn step(self, by: isize) -> Self {
+        let at = self as isize + by;
+        Self::ALL[at.rem_euclid(Self::ALL.len() as isize) as usize]
+    }
+}
+
+/// How much fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breadth {
+    /// Chat at the left, all other panes at the right.
+    Wide,
+    /// Chat above one other pane.
+    Medium,
+    /// One pane.
+    Narrow,
+    /// Not enough.
+    Tiny,
+}
+
+/// The least size at which anything is drawn.
+pub const LEAST: (u16, u16) = (40, 10);
+
+/// Where everything stands on the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrangement {
+    /// The whole screen.
+    pub screen: Rect,
+    /// How much fits.
+    pub breadth: Breadth,
+    /// Panes drawn, each with the area inside its borders.
+    pub panes: Vec<(Pane, Rect)>,
+    /// Where the titles of these panes stand.
+    pub titles: Vec<(Pane, Rect)>,
+    /// Where the state of a pane stands, when the title has no room for it.
+    pub status: Option<(Pane, Rect)>,
+    /// Where text is typed.
+    pub prompt: Option<Rect>,
+    /// Where a notice stands: on the border above the prompt or the last line.
+    pub notice: Rect,
+    /// Horizontal borders: row, first and last column.
+    pub across: Vec<(u16, u16, u16)>,
+    /// Vertical borders: column, first and last row.
+    pub down: Vec<(u16, u16, u16)>,
+}
+
+impl Arrangement {
+    /// For this model.
+    pub fn of(model: &Model) -> Self {
+        let screen = Rect::new(0, 0, model.size.width, model.size.height);
+        let breadth = match (screen.width, screen.height) {
+            (width, height) if width < LEAST.0 || height < LEAST.1 => Breadth::Tiny,
+            (120.., 24..) => Breadth::Wide,
+            (80.., 20..) => Breadth::Medium,
+            _ => Breadth::Narrow,
+        };
+        let mut arrangement = Self {
+            screen,
+            breadth,
+            panes: Vec::new(),
+            titles: Vec::new(),
+            status: None,
+            prompt: None,
+            notice: Rect::new(0, screen.height.saturating_sub(1), screen.width, 1),
+            across: Vec::new(),
+            down: Vec::new(),
+        };
+        if breadth == Breadth::Tiny {
+            return arrangement;
+        }
+        arrangement.outer();
+        match breadth {
+            _ if model.zoomed => arrangement.zoomed(model),
+            Breadth::Wide => arrangement.wide(model),
+            Breadth::Medium => arrangement.medium(model),
+            _ => arrangement.narrow(model),
+        }
+        arrangement
+    }
+
+    /// The inside of a pane, if it is drawn.
+    pub fn pane(&self, pane: Pane) -> Option<Rect> {
+        self.panes
+            .iter()
+            .find(|(drawn, _)| *drawn == pane)
+            .map(|(_, area)| *area)
+    }
+
+    /// The pane under a cell.
+    pub fn pane_at(&self, position: Position) -> Option<Pane> {
+        if self.prompt.is_some_and(|area| area.contains(position)) {
+            return Some(Pane::Chat);
+        }
+        self.panes
+            .iter()
+            .chain(&self.titles)
+            .find(|(_, area)| area.contains(position))
+            .map(|(pane, _)| *pane)
+    }
+
+    /// The inside of an overlay.
+    pub fn overlay_room(&self) -> Rect {
+        let width = self.screen.width.saturating_sub(8).clamp(1, 96);
+        let height = self.screen.height.saturating_sub(6).max(1);
+        Rect::new(
+            self.screen.width.saturating_sub(width) / 2,
+            self.screen.height.saturating_sub(height) / 2,
+            width,
+            height,
+        )
+        .intersection(self.screen)
+    }
+
+    fn outer(&mut self) {
+        let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
+        self.across.extend([(0, 0, right), (bottom, 0, right)]);
+        self.down.extend([(0, 0, bottom), (right, 0, bottom)]);
+    }
+
+    /// Puts the prompt at the foot of the column and returns the first row that it takes.
+    fn foot(&mut self, model: &Model, left: u16, right: u16) -> u16 {
+        let bottom = self.screen.height - 1;
+        let width = right - left - 1;
+        let most = (self.screen.height / 4).max(1);
+        let rows = model.prompt.rows(width.saturating_sub(5)).min(most).max(1);
+        let border = bottom - rows - 1;
+        self.across.push((border, left, right));
+        self.prompt = Some(Rect::new(left + 1, border + 1, width, rows));
+        self.notice = Rect::new(left + 2, border, width.saturating_sub(2), 1);
+        border
+    }
+
+    fn wide(&mut self, model: &Model) {
+        let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
+        let side = (self.screen.width * 47 / 100).clamp(58, 84);
+        let middle = right - side - 1;
+        self.down.push((middle, 0, bottom));
+        let prompt = self.foot(model, 0, middle);
+        self.titled(Pane::Chat, Rect::new(1, 1, middle - 1, prompt - 1));
+
+        let inner = bottom - 1;
+        // Title, all nodes with all edges, the meter.
+        let path = 18.min(inner * 45 / 100).max(8);
+        let evidence = ((inner - path) * 45 / 100).max(4);
+        self.titled(Pane::Path, Rect::new(middle + 1, 1, side, path));
+        let mut top = path + 1;
+        for (pane, height) in [
+            (Pane::Evidence, evidence),
+            (Pane::Audit, bottom - top - evidence),
+        ] {
+            self.across.push((top, middle, right));
+            self.titles
+                .push((pane, Rect::new(middle + 2, top, side - 2, 1)));
+            self.panes
+                .push((pane, Rect::new(middle + 1, top + 1, side, height - 1)));
+            top += height;
+        }
+    }
+
+    fn medium(&mut self, model: &Model) {
+        let right = self.screen.width - 1;
+        let prompt = self.foot(model, 0, right);
+        let chat = (prompt - 1) * 48 / 100;
+        self.titled(Pane::Chat, Rect::new(1, 1, right - 1, chat));
+        let border = chat + 1;
+        self.across.push((border, 0, right));
+        let side = side_pane(model);
+        self.tabs(&Pane::ALL[1..], side, Rect::new(2, border, right - 3, 1));
+        self.panes.push((
+            side,
+            Rect::new(1, border + 1, right - 1, prompt - border - 1),
+        ));
+    }
+
+    fn narrow(&mut self, model: &Model) {
+        let right = self.screen.width - 1;
+        let prompt = self.foot(model, 0, right);
+        self.tabs(&Pane::ALL, model.focus, Rect::new(2, 1, right - 3, 1));
+        self.panes
+            .push((model.focus, Rect::new(1, 2, right - 1, prompt - 2)));
+    }
+
+    /// Names of panes side by side, and the state of the one that is drawn.
+    fn tabs(&mut self, panes: &[Pane], drawn: Pane, area: Rect) {
+        let mut left = area.x;
+        for &pane in panes {
+            let width = pane.title().len() as u16 + 3;
+            self.titles
+                .push((pane, Rect::new(left, area.y, width, 1).intersection(area)));
+            left += width;
+        }
+        let rest = area.right().saturating_sub(left + 1);
+        self.status = Some((drawn, Rect::new(left + 1, area.y, rest, 1)));
+    }
+
+    fn zoomed(&mut self, model: &Model) {
+        let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
+        let foot = if model.focus == Pane::Chat {
+            self.foot(model, 0, right)
+        } else {
+            bottom
+        };
+        self.titled(model.focus, Rect::new(1, 1, right - 1, foot - 1));
+    }
+
+    /// A pane whose first row is its title.
+    fn titled(&mut self, pane: Pane, area: Rect) {
+        let title = Rect {
+            height: 1.min(area.height),
+            ..area
+        };
+        let inside = Rect {
+            y: area.y + title.height,
+            height: area.height - title.height,
+            ..area
+        };
+        self.titles.push((pane, title));
+        self.panes.push((pane, inside));
+    }
+}
+
+/// The pane that shares the screen with the chat.
+pub fn side_pane(model: &Model) -> Pane {
+    match model.focus {
+        Pane::Chat => model.side,
+        pane => pane,
+    }
+}

@@ -1,0 +1,407 @@
+//! Markdown as rows of the chat pane.
+//!
+//! An answer is rendered anew from its whole text while it streams, so half a construct is shown
+//! as far as it is known and never needs to be repaired. Whatever has no form in a terminal
+//! (images, HTML) stays readable as text.
+
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use unicode_width::UnicodeWidthStr;
+
+use super::ink::{Emphasis, Ink, Row, cut, pad};
+use super::wrap::wrap;
+
+/// `text`, already sanitised, in lines of at most `width` cells.
+pub fn render(text: &str, width: usize) -> Vec<Row> {
+    let mut page = Page {
+        width: width.max(1),
+        ..Page::default()
+    };
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    for event in Parser::new_ext(text, options) {
+        page.event(event);
+    }
+    page.flush();
+    while page.rows.last().is_some_and(|row| row.pieces.is_empty()) {
+        page.rows.pop();
+    }
+    page.rows
+}
+
+#[derive(Default)]
+struct Page {
+    width: usize,
+    rows: Vec<Row>,
+    line: Row,
+    emphasis: Emphasis,
+    heading: bool,
+    code: bool,
+    quotes: usize,
+    /// The next number of each open list; `None` for bullets.
+    lists: Vec<Option<u64>>,
+    marker: Option<String>,
+    links: Vec<String>,
+    table: Option<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    alignments: Vec<Alignment>,
+    rows: Vec<Vec<String>>,
+    cell: String,
+}
+
+impl Page {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) if self.code => self.code_lines(&text),
+            Event::Code(text) => self.put(Ink::Code, &text),
+            Event::SoftBreak => self.put(self.ink(), " "),
+            Event::HardBreak => self.break_line(),
+            Event::Rule => {
+                self.blank();
+                self.rows
+                    .push(Row::of(Ink::Border, "─".repeat(self.width.min(24))));
+            }
+            Event::TaskListMarker(done) => {
+                self.put(Ink::Dim, if done { "[x] " } else { "[ ] " });
+            }
+            Event::Html(text) | Event::InlineHtml(text) => {
+                self.put(Ink::Dim, text.trim_end_matches('\n'));
+            }
+            Event::Text(text)
+            | Event::FootnoteReference(text)
+            | Event::InlineMath(text)
+            | Event::DisplayMath(text) => self.put(self.ink(), &text),
+        }
+    }
+
+    fn ink(&self) -> Ink {
+        if self.heading {
+            Ink::Heading
+        } else if self.quotes > 0 {
+            Ink::Quote
+        } else {
+            Ink::Text
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph => {
+                if self.marker.is_none() {
+                    self.flush();
+                    self.blank();
+                }
+            }
+            Tag::Heading { level, .. } => {
+                self.flush();
+                self.blank();
+                self.heading = true;
+                self.emphasis.bold = true;
+                if level == HeadingLevel::H1 {
+                    self.put(Ink::Heading, "▎ ");
+                }
+            }
+            Tag::BlockQuote(_) => {
+                self.flush();
+                self.blank();
+                self.quotes += 1;
+            }
+            Tag::CodeBlock(kind) => {
+                self.flush();
+                self.blank();
+                if let CodeBlockKind::Fenced(language) = kind
+                    && !language.is_empty()
+                {
+                    self.line = Row::of(Ink::Dim, format!("▏ {language}"));
+                    self.flush();
+                }
+                self.code = true;
+            }
+            Tag::List(first) => {
+                self.flush();
+                if self.lists.is_empty() {
+                    self.blank();
+                }
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.flush();
+                self.marker = Some(match self.lists.last_mut() {
+                    Some(Some(number)) => {
+                        *number += 1;
+                        format!("{}. ", *number - 1)
+                    }
+                    _ => "• ".to_owned(),
+                });
+            }
+            Tag::Emphasis => self.emphasis.italic = true,
+            Tag::Strong => self.emphasis.bold = true,
+            Tag::Strikethrough => self.emphasis.struck = true,
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.links.push(dest_url.into_string());
+            }
+            Tag::Table(alignments) => {
+                self.flush();
+                self.blank();
+                self.table = Some(Table {
+                    alignments,
+                    ..Table::default()
+                });
+            }
+            Tag::TableHead | Tag::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.rows.push(Vec::new());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::HtmlBlock => self.flush(),
+            TagEnd::Heading(_) => {
+                self.flush();
+                self.heading = false;
+                self.emphasis.bold = false;
+            }
+            TagEnd::BlockQuote(_) => {
+                self.flush();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            TagEnd::CodeBlock => self.code = false,
+            TagEnd::List(_) => {
+                self.flush();
+                self.lists.pop();
+            }
+            TagEnd::Item => {
+                self.flush();
+                self.marker = None;
+            }
+            TagEnd::Emphasis => self.emphasis.italic = false,
+            TagEnd::Strong => self.emphasis.bold = self.heading,
+            TagEnd::Strikethrough => self.emphasis.struck = false,
+            TagEnd::Link | TagEnd::Image => {
+                if let Some(url) = self.links.pop()
+                    && !url.is_empty()
+                    && !self.line.text().contains(&url)
+                {
+                    self.put(Ink::Dim, &format!(" ({url})"));
+                }
+            }
+            TagEnd::TableCell => {
+                if let Some(table) = &mut self.table {
+                    let cell = std::mem::take(&mut table.cell);
+                    if let Some(row) = table.rows.last_mut() {
+                        row.push(cell);
+                    }
+                }
+            }
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    self.rows.extend(table.layout(self.width));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn put(&mut self, ink: Ink, text: &str) {
+        let text = text.replace('\t', "    ");
+        if let Some(table) = &mut self.table {
+            table.cell.push_str(&text.replace('\n', " "));
+            return;
+        }
+        for (at, part) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.break_line();
+            }
+            self.line.push_emphatic(ink, self.emphasis, part);
+        }
+    }
+
+    fn code_lines(&mut self, text: &str) {
+        for line in text.lines() {
+            let bar = self.prefix("").with(Ink::Dim, "▏ ");
+            let row = Row::of(Ink::Code, line.replace('\t', "    "));
+            self.rows.extend(wrap(&row, &bar, &bar, self.width));
+        }
+    }
+
+    fn prefix(&self, marker: &str) -> Row {
+        let mut row = Row::default();
+        row.push(Ink::Dim, "▎ ".repeat(self.quotes));
+        let depth = self.lists.len().saturating_sub(1);
+        row.push(Ink::Text, "  ".repeat(depth));
+        row.push(Ink::Heading, marker);
+        row
+    }
+
+    fn break_line(&mut self) {
+        if self.line.pieces.is_empty() {
+            return;
+        }
+        let marker = self.marker.take();
+        let line = with_citations(std::mem::take(&mut self.line));
+        let hang = if self.lists.is_empty() {
+            String::new()
+        } else {
+            " ".repeat(marker.as_deref().map_or(2, UnicodeWidthStr::width))
+        };
+        let first = self.prefix(marker.as_deref().unwrap_or(&hang));
+        let rest = self.prefix(&hang);
+        self.rows.extend(wrap(&line, &first, &rest, self.width));
+    }
+
+    fn flush(&mut self) {
+        self.break_line();
+    }
+
+    fn blank(&mut self) {
+        if self.lists.is_empty() && self.rows.last().is_some_and(|row| !row.pieces.is_empty()) {
+            self.rows.push(self.prefix(""));
+        }
+    }
+}
+
+/// Gives `[12]` the ink of a citation.
+fn with_citations(row: Row) -> Row {
+    let mut marked = Row::default();
+    for piece in row.pieces {
+        if piece.ink == Ink::Code {
+            marked.push_emphatic(piece.ink, piece.emphasis, piece.text);
+            continue;
+        }
+        let mut rest = piece.text.as_str();
+        while let Some(open) = rest.find('[') {
+            let digits = rest[open + 1..]
+                .bytes()
+                .take_while(u8::is_ascii_digit)
+                .count();
+            let close = open + 1 + digits;
+            if digits > 0 && rest[close..].starts_with(']') {
+                marked.push_emphatic(piece.ink, piece.emphasis, &rest[..open]);
+                marked.push_emphatic(Ink::Citation, piece.emphasis, &rest[open..=close]);
+                rest = &rest[close + 1..];
+            } else {
+                marked.push_emphatic(piece.ink, piece.emphasis, &rest[..=open]);
+                rest = &rest[open + 1..];
+            }
+        }
+        marked.push_emphatic(piece.ink, piece.emphasis, rest);
+    }
+    marked
+}
+
+impl Table {
+    const GAP: usize = 2;
+
+    fn layout(self, width: usize) -> Vec<Row> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut widths = vec![1_usize; columns];
+        for row in &self.rows {
+            for (column, cell) in row.iter().enumerate() {
+                widths[column] = widths[column].max(cell.width());
+            }
+        }
+        let room = width.saturating_sub(Self::GAP * columns.saturating_sub(1));
+        while widths.iter().sum::<usize>() > room.max(columns) {
+            if let Some(widest) = widths.iter_mut().max() {
+                *widest -= 1;
+            }
+        }
+        let mut lines = Vec::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            let mut line = Row::default();
+            for (column, cell) in row.iter().enumerate() {
+                let cell = cut(cell, widths[column]);
+                let blank = widths[column].saturating_sub(cell.width());
+                let text = match self.alignments.get(column) {
+                    Some(Alignment::Right) => format!("{}{cell}", " ".repeat(blank)),
+                    Some(Alignment::Center) => {
+                        pad(&format!("{}{cell}", " ".repeat(blank / 2)), widths[column])
+                    }
+                    _ => pad(&cell, widths[column]),
+                };
+                line.push(
+                    if at == 0 { Ink::Heading } else { Ink::Text },
+                    format!("{text}{}", " ".repeat(Self::GAP)),
+                );
+            }
+            lines.push(with_citations(line).fit(width));
+            if at == 0 {
+                let rule = widths
+                    .iter()
+                    .map(|&width| "─".repeat(width))
+                    .collect::<Vec<_>>()
+                    .join(&" ".repeat(Self::GAP));
+                lines.push(Row::of(Ink::Border, rule).fit(width));
+            }
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, width: usize) -> String {
+        render(text, width)
+            .iter()
+            .map(|row| row.text().trim_end().to_owned())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[test]
+    fn blocks_have_their_form() {
+        let text = "# Title\n\nSome *slanted* **strong** `code` [1].\n\n- one\n- two two two two\n  - deep\n\n\
+                    3. three\n\n> quoted\n\n```rust\nfn main() {}\n```\n\n| a | bb |\n|---|---:|\n| 1 | 2 |\n";
+        insta::assert_snapshot!(shown(text, 14), @r"
+        ▎ Title
+
+        Some slanted
+        strong code
+        [1].
+
+        • one
+        • two two two
+          two
+          • deep
+
+        3. three
+
+        ▎ quoted
+
+        ▏ rust
+        ▏ fn main() {}
+
+        a  bb
+        ─  ──
+        1   2
+        ");
+    }
+
+    #[test]
+    fn citations_are_marked() {
+        let rows = render("See [1][12] and [x].", 40);
+        let marked: Vec<_> = rows[0]
+            .pieces
+            .iter()
+            .filter(|piece| piece.ink == Ink::Citation)
+            .map(|piece| piece.text.as_str())
+            .collect();
+        assert_eq!(marked, ["[1][12]"]);
+    }
+
+    #[test]
+    fn depth_does_not_eat_the_width() {
+        let text = format!("{} deep", ">".repeat(200));
+        assert!(shown(&text, 10).contains("deep"));
+    }
+}

@@ -1,0 +1,308 @@
+//! All that the screen knows.
+//!
+//! Nothing outside `update` changes it. What depends on the size of the screen (wrapped rows,
+//! scroll positions) is settled before drawing, so that drawing only reads.
+
+use std::time::Duration;
+
+use ratatui::layout::Size;
+
+use crate::domain::{Complexity, RoutingLimits};
+use crate::protocol::{KnowledgeStatus, Mode, NoticeLevel, RunId, Timestamp};
+use crate::text::one_line;
+
+use super::fold::{AuditRow, Level, RunView};
+use super::ink::Row;
+use super::keymap::{Keymap, Place};
+use super::layout::{Arrangement, Pane};
+use super::list::List;
+use super::panes::{audit, chat, evidence, path};
+use super::prompt::Prompt;
+use super::{Sample, Setup, TuiError};
+
+/// Between two frames of the animation.
+pub const FRAME: Duration = Duration::from_millis(120);
+
+/// The state of the screen.
+#[derive(Debug)]
+pub struct Model {
+    /// What keys do.
+    pub keymap: Keymap,
+    /// Which engine thinks.
+    pub mode: Mode,
+    /// Its model.
+    pub model: String,
+    /// The settings that route, until a run tells its own.
+    pub limits: RoutingLimits,
+    /// One question for each route.
+    pub samples: Vec<Sample>,
+    /// What was to be said before the screen opened.
+    pub greetings: Vec<String>,
+    /// What the knowledge base holds.
+    pub knowledge: KnowledgeStatus,
+    /// The conversation.
+    pub turns: Vec<Turn>,
+    /// A question that was sent and whose run has not begun.
+    pub pending: Option<Question>,
+    /// The run that is going on.
+    pub current: Option<RunId>,
+    /// Which turn the panes show; `None`: the last.
+    pub shown: Option<usize>,
+    /// Which pane has the keys.
+    pub focus: Pane,
+    /// Which pane is shown beside or below the chat where there is room for one.
+    pub side: Pane,
+    /// Whether the focused pane has the screen for itself.
+    pub zoomed: bool,
+    /// What lies above the panes.
+    pub overlay: Option<Overlay>,
+    /// One line for the person.
+    pub notice: Option<Notice>,
+    /// What is being typed.
+    pub prompt: Prompt,
+    /// The route of the questions to come.
+    pub route: Option<Complexity>,
+    /// Whether the next Ctrl+C leaves.
+    pub leaving: bool,
+    /// The conversation on the screen.
+    pub chat: chat::ChatScroll,
+    /// The path pane.
+    pub path: PathState,
+    /// The evidence pane.
+    pub evidence: EvidenceState,
+    /// The audit pane.
+    pub audit: AuditState,
+    /// The last moment told.
+    pub now: Timestamp,
+    /// Frames of the animation.
+    pub frame: usize,
+    /// Of the terminal.
+    pub size: Size,
+}
+
+/// A question and its run.
+#[derive(Debug)]
+pub struct Turn {
+    /// The run.
+    pub run: RunView,
+    /// Its events for the audit pane.
+    pub trail: Vec<AuditRow>,
+    /// Its wrapped rows.
+    pub cache: chat::TurnCache,
+}
+
+/// A question to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The text.
+    pub text: String,
+    /// The route, if chosen.
+    pub route: Option<Complexity>,
+}
+
+/// One line for the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Whether something is wrong.
+    pub level: NoticeLevel,
+    /// The line, clean.
+    pub message: String,
+}
+
+/// What lies above the panes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Overlay {
+    /// All keys.
+    Help(List),
+    /// An event as the log holds it.
+    Json {
+        /// Its lines.
+        lines: Vec<String>,
+        /// How far it is scrolled.
+        list: List,
+    },
+    /// Which route to ask again by.
+    Retry(List),
+}
+
+/// The path pane.
+#[derive(Debug, Clone, Default)]
+pub struct PathState {
+    /// Whether it shows the path as it ran.
+    pub unrolled: bool,
+    /// How far it is scrolled.
+    pub list: List,
+}
+
+/// The evidence pane.
+#[derive(Debug, Clone, Default)]
+pub struct EvidenceState {
+    /// Whether the selected passage takes half of the pane.
+    pub expanded: bool,
+    /// Selection.
+    pub list: List,
+}
+
+/// The audit pane.
+#[derive(Debug, Clone, Default)]
+pub struct AuditState {
+    /// Selection; following means at the end.
+    pub list: List,
+    /// Whether the user scrolled away from the end.
+    pub left_end: bool,
+    /// Only events that contain this.
+    pub filter: String,
+    /// Whether the filter is being typed.
+    pub typing: bool,
+}
+
+impl Model {
+    /// The state at the start.
+    pub fn new(setup: Setup) -> Result<Self, TuiError> {
+        Ok(Self {
+            keymap: Keymap::load()?,
+            mode: setup.mode,
+            model: one_line(&setup.model, 60),
+            limits: setup.limits,
+            samples: setup.samples,
+            greetings: setup.notices.iter().map(|n| one_line(n, 400)).collect(),
+            knowledge: KnowledgeStatus::default(),
+            turns: Vec::new(),
+            pending: None,
+            current: None,
+            shown: None,
+            focus: Pane::Chat,
+            side: Pane::Path,
+            zoomed: false,
+            overlay: None,
+            notice: None,
+            prompt: Prompt::default(),
+            route: None,
+            leaving: false,
+            chat: chat::ChatScroll::default(),
+            path: PathState::default(),
+            evidence: EvidenceState::default(),
+            audit: AuditState::default(),
+            now: Timestamp(0),
+            frame: 0,
+            size: Size::new(80, 24),
+        })
+    }
+
+    /// Whether a question is being answered.
+    pub fn is_busy(&self) -> bool {
+        self.current.is_some() || self.pending.is_some()
+    }
+
+    /// The turn that the panes show.
+    pub fn shown_turn(&self) -> Option<&Turn> {
+        match self.shown {
+            Some(at) => self.turns.get(at),
+            None if self.pending.is_some() => None,
+            None => self.turns.last(),
+        }
+    }
+
+    /// The run that the panes show.
+    pub fn shown_run(&self) -> Option<&RunView> {
+        self.shown_turn().map(|turn| &turn.run)
+    }
+
+    /// Audit rows that pass the filter.
+    pub fn audit_rows(&self) -> Vec<&AuditRow> {
+        let wanted = self.audit.filter.to_lowercase();
+        self.shown_turn()
+            .map(|turn| turn.trail.iter())
+            .into_iter()
+            .flatten()
+            .filter(|row| {
+                wanted.is_empty()
+                    || row.name.contains(&wanted)
+                    || row.summary.to_lowercase().contains(&wanted)
+            })
+            .collect()
+    }
+
+    /// Whether the audit row asks for attention.
+    pub fn is_alarming(row: &AuditRow) -> bool {
+        matches!(row.level, Level::Warning | Level::Error)
+    }
+
+    /// Where the next key is looked up.
+    pub fn places(&self) -> &'static [Place] {
+        if self.overlay.is_some() {
+            return &[Place::Overlay];
+        }
+        match self.focus {
+            Pane::Chat => &[Place::Prompt, Place::Global],
+            Pane::Path => &[Place::Path, Place::List, Place::Global],
+            Pane::Evidence => &[Place::Evidence, Place::List, Place::Global],
+            Pane::Audit => &[Place::Audit, Place::List, Place::Global],
+        }
+    }
+
+    /// Where everything stands on a screen of the present size.
+    pub fn arrangement(&self) -> Arrangement {
+        Arrangement::of(self)
+    }
+
+    /// One line for the person.
+    pub fn say(&mut self, level: NoticeLevel, message: &str) {
+        self.notice = Some(Notice {
+            level,
+            message: one_line(message, 400),
+        });
+    }
+
+    /// Settles what depends on the size of the screen, so that drawing only reads.
+    pub fn settle(&mut self) {
+        let places = self.arrangement();
+        if let Some(area) = places.pane(Pane::Chat) {
+            chat::settle(self, area.as_size());
+        }
+        let audit_rows = self.audit_rows().len();
+        if let Some(area) = places.pane(Pane::Audit) {
+            let height = usize::from(area.height).saturating_sub(audit::reserved(self));
+            if !self.audit.left_end {
+                self.audit.list.last(audit_rows);
+            }
+            self.audit.list.settle(audit_rows, height);
+        }
+        let items = self.shown_run().map_or(0, |run| run.evidence.len());
+        if let Some(area) = places.pane(Pane::Evidence) {
+            let height = evidence::list_height(self, area.as_size());
+            self.evidence.list.settle(items, height);
+        }
+        if let Some(area) = places.pane(Pane::Path) {
+            let rows = path::rows(self, area.as_size()).len();
+            self.path.list.settle_view(rows, usize::from(area.height));
+        }
+        let room = places.overlay_room();
+        match &mut self.overlay {
+            Some(Overlay::Help(list)) => {
+                let rows = super::overlays::help_rows(&self.keymap, room.width.into()).len();
+                list.settle_view(rows, room.height.into());
+            }
+            Some(Overlay::Json { lines, list }) => {
+                list.settle_view(lines.len(), room.height.into());
+            }
+            Some(Overlay::Retry(list)) => {
+                list.settle(super::slash::ROUTES.len(), room.height.into());
+            }
+            None => {}
+        }
+    }
+
+    /// The rows of a pane, as settled.
+    pub fn rows(&self, pane: Pane, size: Size) -> Vec<Row> {
+        match pane {
+            Pane::Chat => self.chat.visible.clone(),
+            Pane::Path => path::rows(self, size)
+                .into_iter()
+                .skip(self.path.list.top)
+                .collect(),
+            Pane::Evidence => evidence::rows(self, size),
+            Pane::Audit => audit::rows(self, size),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What lies above the panes: help, an event as JSON, the choice of a route.
+
+use crate::domain::Complexity;
+
+use super::ink::{Ink, Row, pad};
+use super::keymap::{Keymap, Place};
+use super::model::{Model, Overlay};
+use super::panes::path::route_ink;
+use super::slash::{COMMANDS, ROUTES};
+
+/// Title and rows, from the first one seen.
+pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Vec<Row>) {
+    match overlay {
+        Overlay::Help(list) => (
+            "Help",
+            help_rows(&model.keymap, width)
+                .into_iter()
+                .skip(list.top)
+                .collect(),
+        ),
+        Overlay::Json { lines, list } => (
+            "Event",
+            lines
+                .iter()
+                .skip(list.top)
+                .map(|line| json_row(line).fit(width))
+                .collect(),
+        ),
+        Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
+    }
+}
+
+/// Rows that the overlay wants.
+pub fn wanted(model: &Model, overlay: &Overlay, width: usize) -> usize {
+    match overlay {
+        Overlay::Help(_) => help_rows(&model.keymap, width).len(),
+        Overlay::Json { lines, .. } => lines.len(),
+        Overlay::Retry(_) => ROUTES.len(),
+    }
+}
+
+/// All keys, from the table that is asked when a key arrives.
+pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
+    let section = |place: Place| {
+        let mut rows = vec![Row::of(Ink::Heading, place.title())];
+        for binding in keymap.bindings().iter().filter(|b| b.place == place) {
+            let keys: Vec<_> = binding.keys.iter().map(|key| key.name()).collect();
+            rows.push(
+                Row::of(Ink::Key, pad(&keys.join(", "), KEYS))
+                    .with(Ink::Text, format!(" {}", binding.help)),
+            );
+        }
+        rows.push(Row::default());
+        rows
+    };
+    let mut left = [Place::Prompt, Place::Global].map(section).concat();
+    let mut commands = vec![Row::of(Ink::Heading, "Commands at the prompt")];
+    for (name, arguments, help) in COMMANDS {
+        commands
+            .push(Row::of(Ink::Key, pad(name, 8)).with(Ink::Dim, format!("{help} {arguments}")));
+    }
+    commands.push(Row::default());
+    left.extend(commands);
+    let right = [
+        Place::List,
+        Place::Path,
+        Place::Evidence,
+        Place::Audit,
+        Place::Overlay,
+    ]
+    .map(section)
+    .concat();
+    let mut signs = vec![
+        Row::of(Ink::Heading, "Signs"),
+        Row::of(Ink::Waiting, "○ waiting  ")
+            .with(Ink::Running, "◐ at work  ")
+            .with(Ink::Done, "● done"),
+        Row::of(Ink::Skipped, "· skipped  ")
+            .with(Ink::Warning, "◼ stopped  ")
+            .with(Ink::Failed, "× failed, dropped"),
+        Row::of(Ink::Running, "↺ 2 ")
+            .with(Ink::Text, "entered twice  ")
+            .with(Ink::Warning, "⚠ warning"),
+        Row::of(Ink::Strong, "▇▇▇")
+            .with(Ink::Text, " graded   ")
+            .with(Ink::Unmeasured, "╌╌╌ nobody measured"),
+    ];
+    let mut right = right;
+    right.append(&mut signs);
+    if width < 92 {
+        left.extend(right);
+        return left.into_iter().map(|row| row.fit(width)).collect();
+    }
+    let half = width / 2;
+    let count = left.len().max(right.len());
+    left.resize(count, Row::default());
+    right.resize(count, Row::default());
+    left.into_iter()
+        .zip(right)
+        .map(|(left, right)| {
+            left.fit(half - 2)
+                .pad_to(half)
+                .join(right.fit(width - half))
+        })
+        .collect()
+}
+
+const KEYS: usize = 16;
+
+fn retry_rows() -> Vec<Row> {
+    ROUTES
+        .iter()
+        .enumerate()
+        .map(|(at, (name, route))| {
+            let (ink, why) = match route {
+                None => (Ink::Text, "the agent decides"),
+                Some(Complexity::Simple) => {
+                    (route_ink(Complexity::Simple), "retrieve once, no grading")
+                }
+                Some(Complexity::Complex) => {
+                    (route_ink(Complexity::Complex), "the whole path, graded")
+                }
+                Some(Complexity::Chitchat) => {
+                    (route_ink(Complexity::Chitchat), "a reply without documents")
+                }
+            };
+            Row::of(Ink::Key, format!(" {} ", at + 1))
+                .with(ink, pad(name, 10))
+                .with(Ink::Dim, why)
+        })
+        .collect()
+}
+
+/// `"key": value`, the key in its own ink.
+fn json_row(line: &str) -> Row {
+    match line.split_once("\": ") {
+        Some((key, value)) if key.trim_start().starts_with('"') => {
+            Row::of(Ink::Citation, format!("{key}\"")).with(Ink::Text, format!(": {value}"))
+        }
+        _ => Row::of(Ink::Text, line),
+    }
+}

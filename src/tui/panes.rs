@@ -1,0 +1,6 @@
+//! The panes: each a function of the model to rows of ink.
+
+pub mod audit;
+pub mod chat;
+pub mod evidence;
+pub mod path;

@@ -1,0 +1,387 @@
+//! The conversation.
+//!
+//! Each turn caches its wrapped rows by width and revision. The position is kept from the top of
+//! a turn, so only turns that are seen are laid out, and an answer that grows below does not move
+//! what is being read.
+
+use ratatui::layout::Size;
+
+use crate::domain::Outcome;
+use crate::protocol::Mode;
+use crate::tui::fold::RunView;
+use crate::tui::ink::{Ink, Row, counted, duration, grouped};
+use crate::tui::markdown;
+use crate::tui::model::{Model, Question, Turn};
+use crate::tui::wrap::wrap;
+
+use super::path::{route_ink, spinner};
+
+/// What the conversation shows at present.
+#[derive(Debug, Clone, Default)]
+pub struct ChatScroll {
+    /// Turn and row at the top; `None` follows the end.
+    anchor: Option<(usize, usize)>,
+    /// Rows to move before the next drawing.
+    moving: isize,
+    height: usize,
+    /// The rows, as settled.
+    pub visible: Vec<Row>,
+}
+
+/// Wrapped rows of a turn.
+#[derive(Debug, Clone, Default)]
+pub struct TurnCache {
+    width: usize,
+    revision: u64,
+    rows: Vec<Row>,
+}
+
+impl ChatScroll {
+    /// Moves by rows.
+    pub fn step(&mut self, by: isize) {
+        self.moving = self.moving.saturating_add(by);
+    }
+
+    /// Moves by pages.
+    pub fn page(&mut self, pages: isize) {
+        self.step(pages * self.height.saturating_sub(2).max(1) as isize);
+    }
+
+    /// To the beginning.
+    pub fn first(&mut self) {
+        self.anchor = Some((0, 0));
+        self.moving = 0;
+    }
+
+    /// To the end, and stays there.
+    pub fn last(&mut self) {
+        self.anchor = None;
+        self.moving = 0;
+    }
+
+    /// Whether it stays at the end.
+    pub fn is_following(&self) -> bool {
+        self.anchor.is_none()
+    }
+}
+
+/// The word for how a run ended.
+pub fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answered => "answered",
+        Outcome::NotFound => "not found",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Failed => "failed",
+    }
+}
+
+/// Lays out what is seen of the conversation.
+pub fn settle(model: &mut Model, size: Size) {
+    let width = usize::from(size.width);
+    let height = usize::from(size.height);
+    model.chat.height = height;
+    if model.turns.is_empty() && model.pending.is_none() {
+        let rows = welcome(model, width);
+        let top = rows.len().saturating_sub(height);
+        let top = model.chat.moving.clamp(0, top as isize);
+        model.chat.moving = top;
+        model.chat.visible = rows.into_iter().skip(top as usize).take(height).collect();
+        return;
+    }
+    let end = tail(model, width);
+    let mut view = Window {
+        turns: &mut model.turns,
+        tail: end,
+        width,
+    };
+    let moving = std::mem::take(&mut model.chat.moving);
+    let bottom = view.bottom(height);
+    let mut at = model.chat.anchor.unwrap_or(bottom);
+    at = view.moved(at, moving);
+    model.chat.anchor = (at < bottom).then_some(at);
+    model.chat.visible = view.rows(at.min(bottom), height);
+}
+
+struct Window<'a> {
+    turns: &'a mut Vec<Turn>,
+    /// What comes after the last turn.
+    tail: Vec<Row>,
+    width: usize,
+}
+
+impl Window<'_> {
+    fn block(&mut self, at: usize) -> &[Row] {
+        match self.turns.get_mut(at) {
+            Some(turn) => turn_rows(turn, self.width),
+            None => &self.tail,
+        }
+    }
+
+    /// The position at which the end is just seen.
+    fn bottom(&mut self, height: usize) -> (usize, usize) {
+        let mut left = height;
+        for at in (0..=self.turns.len()).rev() {
+            let rows = self.block(at).len();
+            if rows >= left {
+                return (at, rows - left);
+            }
+            left -= rows;
+        }
+        (0, 0)
+    }
+
+    fn moved(&mut self, from: (usize, usize), by: isize) -> (usize, usize) {
+        let (mut turn, row) = from;
+        let mut row = row as isize + by;
+        while row < 0 && turn > 0 {
+            turn -= 1;
+            row += self.block(turn).len() as isize;
+        }
+        while turn < self.turns.len() && row >= self.block(turn).len() as isize {
+            row -= self.block(turn).len() as isize;
+            turn += 1;
+        }
+        (turn, row.max(0) as usize)
+    }
+
+    fn rows(&mut self, from: (usize, usize), height: usize) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let (mut turn, mut skip) = from;
+        while rows.len() < height && turn <= self.turns.len() {
+            let room = height - rows.len();
+            rows.extend(self.block(turn).iter().skip(skip).take(room).cloned());
+            skip = 0;
+            turn += 1;
+        }
+        rows
+    }
+}
+
+fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
+    let cache = &mut turn.cache;
+    if cache.width != width || cache.revision != turn.run.revision || cache.rows.is_empty() {
+        cache.rows = rows_of(&turn.run, width);
+        cache.width = width;
+        cache.revision = turn.run.revision;
+    }
+    &cache.rows
+}
+
+/// Columns before the text of a turn.
+const GUTTER: usize = 7;
+
+fn rows_of(run: &RunView, width: usize) -> Vec<Row> {
+    let mut rows = asked(&run.query, width);
+    let body = width.saturating_sub(GUTTER + 1).max(1);
+    let mut answer = markdown::render(&run.answer, body);
+    if let Some(finish) = &run.finish {
+        if answer.is_empty() {
+            let words = match finish.outcome {
+                Outcome::Cancelled => "stopped before an answer came",
+                Outcome::Failed => "no answer",
+                _ => "an empty answer",
+            };
+            answer.push(Row::of(Ink::Dim, words));
+        }
+        if !run.citations.is_empty() {
+            answer.push(Row::default());
+            answer.extend(citations(run, body));
+        }
+        answer.push(Row::default());
+        match finish.outcome {
+            Outcome::Answered => {}
+            Outcome::NotFound => {
+                answer.push(Row::of(Ink::Warning, "◌ not found in the knowledge base"))
+            }
+            Outcome::Cancelled => answer.push(Row::of(Ink::Warning, "◼ cancelled")),
+            Outcome::Failed => answer.extend(wrap(
+                &Row::of(
+                    Ink::Failed,
+                    format!(
+                        "× failed: {}",
+                        finish.error.as_deref().unwrap_or("no reason given")
+                    ),
+                ),
+                &Row::default(),
+                &Row::of(Ink::Text, "  "),
+                body,
+            )),
+        }
+        answer.extend(wrap(&footer(run), &Row::default(), &Row::default(), body));
+    }
+    for (at, line) in answer.into_iter().enumerate() {
+        let label = if at == 0 { " kb    " } else { "       " };
+        rows.push(Row::of(Ink::Kb, label).join(line));
+    }
+    if run.finish.is_some() {
+        rows.push(Row::default());
+    }
+    rows
+}
+
+fn asked(query: &str, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let rest = Row::of(Ink::Text, " ".repeat(GUTTER));
+    for (at, line) in query.lines().take(200).enumerate() {
+        let first = if at == 0 {
+            Row::of(Ink::You, " you   ")
+        } else {
+            rest.clone()
+        };
+        let line = Row::of(Ink::Text, line.replace('\t', "    ")).bold();
+        rows.extend(wrap(&line, &first, &rest, width.saturating_sub(1)));
+    }
+    rows.push(Row::default());
+    rows
+}
+
+/// `[1] routing.md:10-42  [2] …`, as many on a line as fit.
+fn citations(run: &RunView, width: usize) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for citation in &run.citations {
+        let entry = Row::of(Ink::Citation, format!("[{}]", citation.n))
+            .with(Ink::Dim, format!(" {}:{}", citation.source, citation.lines));
+        match rows.last_mut() {
+            Some(last) if last.width() + 3 + entry.width() <= width => {
+                *last = std::mem::take(last).with(Ink::Text, "   ").join(entry);
+            }
+            _ => rows.push(entry.fit(width)),
+        }
+    }
+    rows
+}
+
+/// Route, calls, saved, time, and that an offline engine thought.
+fn footer(run: &RunView) -> Row {
+    let mut row = Row::default();
+    let Some(finish) = &run.finish else {
+        return row;
+    };
+    if let Some(complexity) = run.complexity() {
+        row.push(route_ink(complexity), complexity.as_str());
+        if run.forced.is_some() {
+            row.push(Ink::Dim, " (chosen)");
+        }
+        row.push(Ink::Dim, " · ");
+    }
+    let whole = finish.calls + finish.saved;
+    row.push(
+        Ink::Dim,
+        format!(
+            "{} of {} · saved {} · {}",
+            finish.calls,
+            counted(u64::from(whole), "call", "calls"),
+            finish.saved,
+            duration(finish.ms)
+        ),
+    );
+    if finish.tokens > 0 {
+        row.push(Ink::Dim, format!(" · {} tok", grouped(finish.tokens)));
+    }
+    if run.mode == Mode::Offline {
+        row.push(Ink::Dim, " · ");
+        row.push(Ink::Unmeasured, "extractive, offline");
+    }
+    row
+}
+
+/// What comes after the finished turns: a question on its way, or what is being done.
+fn tail(model: &Model, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(Question { text, .. }) = &model.pending {
+        rows.extend(asked(&crate::text::sanitize(text), width));
+        rows.push(working(model, "starting"));
+    } else if let Some(run) = model
+        .turns
+        .last()
+        .map(|turn| &turn.run)
+        .filter(|run| run.finish.is_none())
+    {
+        let doing = run.active().map_or("…", |node| node.as_str());
+        rows.push(working(model, doing));
+    }
+    rows
+}
+
+fn working(model: &Model, doing: &str) -> Row {
+    let mut row = Row::of(Ink::Running, format!("       {} ", spinner(model.frame)));
+    row.push(Ink::Dim, doing);
+    let found = model
+        .shown_run()
+        .filter(|run| run.finish.is_none())
+        .map_or(0, |run| run.evidence.kept());
+    if found > 0 {
+        row.push(
+            Ink::Dim,
+            format!(" · {}", counted(found as u64, "passage", "passages")),
+        );
+    }
+    row.push(Ink::Dim, " · Esc stops");
+    row
+}
+
+/// The empty chat: what this is, what the knowledge base holds, what to try.
+fn welcome(model: &Model, width: usize) -> Vec<Row> {
+    let body = width.saturating_sub(3).max(1);
+    let knowledge = &model.knowledge;
+    let name = crate::text::one_line(&knowledge.name, 60);
+    let name = if name.is_empty() {
+        "the knowledge base".to_owned()
+    } else {
+        name
+    };
+    let mut rows = vec![Row::default()];
+    let mut say = |row: Row| {
+        let indent = Row::of(Ink::Text, "  ");
+        rows.extend(wrap(&row, &indent, &indent, body + 2));
+    };
+    say(Row::of(Ink::Brand, format!("Ask {name} anything.")));
+    say(Row::of(
+        Ink::Text,
+        "Each answer shows its work: which way the question went and why, what it rests on, \
+         and what it cost.",
+    ));
+    say(Row::default());
+    say(match (knowledge.documents, knowledge.indexing) {
+        (0, true) => Row::of(Ink::Running, "Reading the documents…"),
+        (0, false) => Row::of(Ink::Dim, "It holds no documents yet."),
+        (documents, _) => Row::of(Ink::Dim, "It holds ")
+            .with(
+                Ink::Text,
+                format!(
+                    "{} in {}",
+                    counted(documents as u64, "document", "documents"),
+                    counted(knowledge.chunks as u64, "chunk", "chunks")
+                ),
+            )
+            .with(Ink::Dim, "."),
+    });
+    if model.mode == Mode::Offline {
+        say(Row::of(
+            Ink::Dim,
+            "No model is configured: answers are extractive, offline: quoted from the documents.",
+        ));
+    }
+    for notice in &model.greetings {
+        say(Row::of(Ink::Warning, "⚠ ").with(Ink::Text, notice.clone()));
+    }
+    if !model.samples.is_empty() {
+        say(Row::default());
+        say(Row::of(Ink::Dim, "Try one; press its number:"));
+    }
+    for (at, sample) in model.samples.iter().take(9).enumerate() {
+        let ink = match sample.route {
+            "chitchat" => Ink::Chitchat,
+            "simple" => Ink::Simple,
+            "complex" => Ink::Complex,
+            _ => Ink::Dim,
+        };
+        let first = Row::of(Ink::Key, format!("  {} ", at + 1))
+            .with(ink, crate::tui::ink::pad(sample.route, 9))
+            .with(Ink::Text, " ");
+        let rest = Row::of(Ink::Text, " ".repeat(first.width()));
+        let text = Row::of(Ink::Text, crate::text::one_line(&sample.text, 200));
+        rows.extend(wrap(&text, &first, &rest, body + 2));
+    }
+    rows
+}

@@ -1,0 +1,272 @@
+//! What the answer rests on: one row an item, with its grade and where the grade came from.
+//!
+//! Only a number that the grader measured gets a filled bar. What a rule, a fallback or nobody
+//! said is a dashed line with the word.
+
+use ratatui::layout::Size;
+use unicode_width::UnicodeWidthStr;
+
+use crate::domain::{Complexity, GradedBy, KEEP_FROM, SUFFICIENT_FROM, ToolName};
+use crate::tui::fold::{EvidenceFold, EvidenceRow, Grade, RunView, Standing};
+use crate::tui::ink::{Ink, Row, cut_left, pad};
+use crate::tui::layout::Pane;
+use crate::tui::model::Model;
+use crate::tui::wrap::wrap;
+
+/// The tool in at most six letters.
+pub fn short_tool(tool: ToolName) -> &'static str {
+    match tool {
+        ToolName::VectorSearch => "vector",
+        ToolName::GrepSearch => "grep",
+        ToolName::HybridSearch => "hybrid",
+        ToolName::ReadFile => "read",
+        ToolName::LocalFileQa => "files",
+        ToolName::GraphRelated => "graph",
+    }
+}
+
+/// What stands beside the title: the verdict.
+pub fn status(model: &Model) -> Row {
+    let Some(run) = model.shown_run().filter(|run| !run.evidence.is_empty()) else {
+        return Row::of(Ink::Dim, "what the answer rests on");
+    };
+    let kept = run.evidence.kept();
+    let mut row = Row::default();
+    if let Some(edge) = run
+        .edges
+        .iter()
+        .rev()
+        .find(|edge| edge.from == crate::domain::NodeName::GradeEvidence)
+        && let Some(grading) = run.grading
+    {
+        let action = grading.action;
+        let reason = crate::domain::RouteReason::from(action);
+        match grading.by {
+            GradedBy::Grader => row.push(Ink::Text, format!("avg {:.2}", grading.average)),
+            GradedBy::Fallback => row.push(Ink::Unmeasured, "fallback 0.50"),
+            GradedBy::Rule(rule) => row.push(Ink::Unmeasured, format!("rule {}", rule.as_str())),
+            GradedBy::NoEvidence => row.push(Ink::Dim, "no evidence"),
+        }
+        row.push(Ink::Dim, " → ");
+        let reason = if edge.reason == Some(crate::domain::RouteReason::MaxIterations) {
+            crate::domain::RouteReason::MaxIterations
+        } else {
+            reason
+        };
+        row.push(super::path::reason_ink(Some(reason)), reason.as_str());
+        row.push(Ink::Dim, " · ");
+    }
+    let dropped = run.evidence.len() - kept;
+    row.push(Ink::Dim, format!("{kept} kept"));
+    if dropped > 0 {
+        row.push(Ink::Dim, format!(" · {dropped} dropped"));
+    }
+    row
+}
+
+/// The pane.
+pub fn rows(model: &Model, size: Size) -> Vec<Row> {
+    let width = usize::from(size.width);
+    let Some(run) = model.shown_run() else {
+        return vec![
+            Row::of(Ink::Dim, " passages will stand here, each with its grade").fit(width),
+        ];
+    };
+    if run.evidence.is_empty() {
+        let words = match (&run.finish, run.complexity()) {
+            (_, Some(Complexity::Chitchat)) => " none needed: small talk rests on no document",
+            (None, _) => " nothing yet",
+            (Some(_), _) => " nothing was found",
+        };
+        return vec![Row::of(Ink::Dim, words).fit(width)];
+    }
+    let list = &model.evidence.list;
+    let seen = list_height(model, size);
+    let columns = Columns::of(&run.evidence, width);
+    let mut rows: Vec<Row> = run
+        .evidence
+        .rows()
+        .skip(list.top)
+        .take(seen)
+        .map(|item| item_row(run, item, &columns).fit(width))
+        .collect();
+    let room = usize::from(size.height).saturating_sub(rows.len());
+    if room > 1
+        && let Some(item) = run.evidence.rows().nth(list.selected)
+    {
+        rows.extend(passage(run, item, width).into_iter().take(room));
+    }
+    rows
+}
+
+/// Which of the drawn rows is selected.
+pub fn selected_row(model: &Model) -> Option<usize> {
+    let run = model.shown_run()?;
+    let list = &model.evidence.list;
+    (model.focus == Pane::Evidence && !run.evidence.is_empty())
+        .then(|| list.selected.saturating_sub(list.top))
+}
+
+/// Rows for the list; the passage of the selected item takes the others.
+pub fn list_height(model: &Model, size: Size) -> usize {
+    let height = usize::from(size.height);
+    let items = model.shown_run().map_or(0, |run| run.evidence.len());
+    let wanted = if model.evidence.expanded {
+        height * 2 / 3
+    } else if model.focus == Pane::Evidence && height >= 6 {
+        3
+    } else {
+        0
+    };
+    items.min(height.saturating_sub(wanted).max(1))
+}
+
+struct Columns {
+    source: usize,
+    bar: bool,
+}
+
+impl Columns {
+    /// Number, tool, bar, score and provenance have fixed widths; the source takes the rest.
+    fn of(evidence: &EvidenceFold, width: usize) -> Self {
+        let widest = evidence
+            .rows()
+            .map(|row| place(row).width())
+            .max()
+            .unwrap_or(0);
+        let bar = width >= 54;
+        let others = 4 + 8 + if bar { BAR + 1 } else { 0 } + 5 + 9;
+        Self {
+            source: widest.clamp(8, width.saturating_sub(others).max(8)),
+            bar,
+        }
+    }
+}
+
+fn place(row: &EvidenceRow) -> String {
+    format!("{}:{}", row.source, row.lines)
+}
+
+fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
+    let dropped = item.standing == Standing::Dropped;
+    let number = match run.evidence.number(item) {
+        _ if dropped => " × ".to_owned(),
+        Some(number) => format!("{number:>2} "),
+        None => " · ".to_owned(),
+    };
+    let source = pad(&cut_left(&place(item), columns.source), columns.source);
+    let tool = format!(" {:<7}", short_tool(item.tool));
+    let head = if dropped {
+        Row::of(Ink::Dropped, number)
+            .join(Row::of(Ink::Dropped, source.trim_end().to_owned()).struck(Ink::Dropped))
+            .pad_to(3 + columns.source)
+            .with(Ink::Dropped, tool)
+    } else {
+        Row::of(Ink::Citation, number)
+            .with(Ink::Text, source)
+            .with(Ink::Dim, tool)
+    };
+    head.join(judgement(run, item, columns.bar))
+}
+
+fn judgement(run: &RunView, item: &EvidenceRow, with_bar: bool) -> Row {
+    let mut row = Row::default();
+    let unmeasured = |mut row: Row, words: String| {
+        if with_bar {
+            row.push(Ink::Unmeasured, "╌╌╌┆╌╌╌╌┆╌╌╌  ");
+        }
+        row.push(Ink::Unmeasured, words);
+        row
+    };
+    match item.grade {
+        None => {
+            let words = match (run.complexity(), &run.finish) {
+                (Some(Complexity::Simple), _) => "not graded (simple)",
+                (_, None) => "not graded yet",
+                _ => "not graded",
+            };
+            unmeasured(row, words.to_owned())
+        }
+        Some(Grade {
+            by: GradedBy::Grader,
+            score,
+        }) => {
+            let value = score.value();
+            let ink = band(value);
+            if with_bar {
+                row = row.join(bar(value, ink));
+                row.push(Ink::Text, " ");
+            }
+            row.push(ink, format!("{score} "));
+            match item.standing {
+                Standing::Dropped => row.push(Ink::Dropped, "dropped"),
+                Standing::Low => row.push(Ink::Warning, "grader, low"),
+                Standing::Kept => row.push(Ink::Dim, "grader"),
+            }
+            row
+        }
+        Some(Grade { by, score }) => {
+            let mut words = match by {
+                GradedBy::Rule(rule) => format!("rule {}", rule.as_str()),
+                _ => format!("fallback {:.1}", score.value()),
+            };
+            if item.standing == Standing::Low {
+                words.push_str(", low");
+            }
+            unmeasured(row, words)
+        }
+    }
+}
+
+/// The ink of a measured score.
+pub fn band(value: f64) -> Ink {
+    if value >= SUFFICIENT_FROM {
+        Ink::Strong
+    } else if value >= KEEP_FROM {
+        Ink::Weak
+    } else {
+        Ink::Dropped
+    }
+}
+
+/// Ten cells and two marks.
+const BAR: usize = 12;
+
+fn bar(value: f64, ink: Ink) -> Row {
+    let filled = (value * 10.0).round() as usize;
+    let mut row = Row::default();
+    for cell in 0..10 {
+        for mark in [KEEP_FROM, SUFFICIENT_FROM] {
+            if cell == (mark * 10.0).round() as usize {
+                row.push(if value >= mark { ink } else { Ink::Dim }, "│");
+            }
+        }
+        if cell < filled {
+            row.push(ink, "▇");
+        } else {
+            row.push(Ink::Border, "·");
+        }
+    }
+    row
+}
+
+/// The selected item's text.
+fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
+    let edge = Row::of(Ink::Border, "   ▏ ");
+    let mut head = Row::of(Ink::Border, "   ▏ ").with(Ink::Citation, place(item));
+    head.push(
+        Ink::Dim,
+        format!("  {} match {}", short_tool(item.tool), item.found_with),
+    );
+    if run.evidence.number(item).is_none() && item.standing != Standing::Dropped {
+        head.push(Ink::Dim, "  not cited");
+    }
+    let mut rows = vec![head.fit(width)];
+    rows.extend(wrap(
+        &Row::of(Ink::Quote, item.excerpt.clone()),
+        &edge,
+        &edge,
+        width,
+    ));
+    rows
+}

@@ -1,0 +1,152 @@
+//! What is being typed, and what was typed before.
+
+use crossterm::event::KeyEvent;
+use ratatui::style::Style;
+use tui_textarea::{CursorMove, TextArea, WrapMode};
+use unicode_width::UnicodeWidthStr;
+
+use crate::text::sanitize;
+
+/// The largest question that is sent, bytes.
+pub const MAX_QUESTION: usize = 16 * 1024;
+
+/// Rows that the prompt grows to.
+pub const MAX_ROWS: u16 = 6;
+
+/// The text being edited and the questions before it.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    area: TextArea<'static>,
+    history: Vec<String>,
+    /// Which question of the history is shown, and what was typed before it.
+    recalled: Option<(usize, String)>,
+}
+
+impl Default for Prompt {
+    fn default() -> Self {
+        Self {
+            area: area_of(""),
+            history: Vec::new(),
+            recalled: None,
+        }
+    }
+}
+
+impl Prompt {
+    /// The text.
+    pub fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// Whether nothing is typed.
+    pub fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// The line of a command, if one is being typed.
+    pub fn slash(&self) -> Option<&str> {
+        match self.area.lines() {
+            [line] if line.starts_with('/') => Some(line),
+            _ => None,
+        }
+    }
+
+    /// The editor, to be drawn.
+    pub fn area(&self) -> &TextArea<'static> {
+        &self.area
+    }
+
+    /// Rows wanted at this width.
+    pub fn rows(&self, width: u16) -> u16 {
+        let width = usize::from(width.max(1));
+        let mut rows = 0;
+        for line in self.area.lines() {
+            // The caret needs a cell behind the last character.
+            rows += line.width() / width + 1;
+            if rows >= usize::from(MAX_ROWS) {
+                return MAX_ROWS;
+            }
+        }
+        rows as u16
+    }
+
+    /// A key that means text.
+    pub fn key(&mut self, key: KeyEvent) {
+        self.recalled = None;
+        self.area.input(key);
+    }
+
+    /// A line break.
+    pub fn newline(&mut self) {
+        self.recalled = None;
+        self.area.insert_newline();
+    }
+
+    /// Pasted text, as one edit.
+    pub fn paste(&mut self, text: &str) {
+        self.recalled = None;
+        self.area.insert_str(sanitize(text));
+    }
+
+    /// Replaces the text.
+    pub fn set(&mut self, text: &str) {
+        self.area = area_of(text);
+        self.recalled = None;
+    }
+
+    /// Remembers a question that was sent.
+    pub fn remember(&mut self, question: &str) {
+        if self.history.last().is_none_or(|last| last != question) {
+            self.history.push(question.to_owned());
+        }
+        self.recalled = None;
+    }
+
+    /// To the question before, if the caret is in the first row.
+    pub fn history_previous(&mut self, key: KeyEvent) {
+        if self.area.screen_cursor().row > 0 {
+            self.area.input(key);
+            return;
+        }
+        let at = self.recalled.as_ref().map_or(self.history.len(), |r| r.0);
+        let Some(before) = at.checked_sub(1) else {
+            return;
+        };
+        let Some(question) = self.history.get(before).cloned() else {
+            return;
+        };
+        let typed = self.recalled.take().map_or_else(|| self.text(), |r| r.1);
+        self.area = area_of(&question);
+        self.recalled = Some((before, typed));
+    }
+
+    /// To the question after, if the caret is in the last row.
+    pub fn history_next(&mut self, key: KeyEvent) {
+        if self.area.cursor().0 + 1 < self.area.lines().len() {
+            self.area.input(key);
+            return;
+        }
+        let Some((at, typed)) = self.recalled.take() else {
+            self.area.input(key);
+            return;
+        };
+        match self.history.get(at + 1).cloned() {
+            Some(question) => {
+                self.area = area_of(&question);
+                self.recalled = Some((at + 1, typed));
+            }
+            None => self.area = area_of(&typed),
+        }
+    }
+}
+
+fn area_of(text: &str) -> TextArea<'static> {
+    let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
+    area.set_cursor_line_style(Style::new());
+    // The terminal's own cursor stands at the caret, so that input methods open there.
+    area.set_cursor_style(Style::new());
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area.move_cursor(CursorMove::Bottom);
+    area.move_cursor(CursorMove::End);
+    area
+}

@@ -1,0 +1,94 @@
+//! The screen without a terminal: messages in, cells out.
+//!
+//! The event loop and the tests drive the same thing, so what a test sees is what is drawn.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+
+use super::model::Model;
+use super::theme::{ColorDepth, Theme, ThemeName};
+use super::update::{Effect, Msg, update};
+use super::view::view;
+use super::{Setup, TuiError};
+
+/// State and looks.
+#[derive(Debug)]
+pub struct Screen {
+    model: Model,
+    theme: Theme,
+}
+
+impl Screen {
+    /// The screen at the start, with all colours.
+    pub fn new(setup: Setup) -> Result<Self, TuiError> {
+        Self::with_depth(setup, ColorDepth::True)
+    }
+
+    /// The screen at the start.
+    pub fn with_depth(setup: Setup, depth: ColorDepth) -> Result<Self, TuiError> {
+        let name = if setup.no_color {
+            ThemeName::Mono
+        } else {
+            setup.theme
+        };
+        Ok(Self {
+            theme: Theme::load(name, depth)?,
+            model: Model::new(setup)?,
+        })
+    }
+
+    /// Takes one message.
+    pub fn handle(&mut self, msg: Msg) -> Vec<Effect> {
+        update(&mut self.model, msg)
+    }
+
+    /// Whether something moves on the screen.
+    pub fn is_animated(&self) -> bool {
+        self.model.is_busy()
+    }
+
+    /// Draws on a terminal.
+    pub fn draw<B: ratatui::backend::Backend>(
+        &mut self,
+        terminal: &mut Terminal<B>,
+    ) -> Result<(), B::Error> {
+        terminal.autoresize()?;
+        let size = terminal.size()?;
+        self.handle(Msg::Resize(size.width, size.height));
+        self.model.settle();
+        terminal.draw(|frame| view(&self.model, &self.theme, frame))?;
+        Ok(())
+    }
+
+    /// Draws on a buffer of this size.
+    pub fn render(&mut self, width: u16, height: u16) -> Buffer {
+        let backend = TestBackend::new(width, height);
+        let Ok(mut terminal) = Terminal::new(backend);
+        let Ok(()) = self.draw(&mut terminal);
+        terminal.backend().buffer().clone()
+    }
+
+    /// The cells as text, line by line.
+    pub fn text(&mut self, width: u16, height: u16) -> String {
+        let buffer = self.render(width, height);
+        let mut lines = Vec::new();
+        for y in 0..height {
+            let mut line = String::new();
+            let mut skip = 0;
+            for x in 0..width {
+                let Some(cell) = buffer.cell((x, y)) else {
+                    continue;
+                };
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                line.push_str(cell.symbol());
+                skip = unicode_width::UnicodeWidthStr::width(cell.symbol()).saturating_sub(1);
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,86 @@
+//! Commands typed at the prompt, after a `/`.
+
+use crate::domain::Complexity;
+
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slash {
+    /// All keys.
+    Help,
+    /// Forget the conversation.
+    Clear,
+    /// Leave.
+    Quit,
+    /// The route of the questions to come; `None`: the agent decides.
+    Route(Option<Complexity>),
+    /// Ask the last question again, by a route to choose.
+    Retry,
+}
+
+/// Name, arguments and purpose, in the order of the list above the prompt.
+pub const COMMANDS: [(&str, &str, &str); 5] = [
+    ("/help", "", "all keys"),
+    (
+        "/route",
+        "auto|simple|complex|chitchat",
+        "the route of the questions to come",
+    ),
+    ("/retry", "", "the last question again, by another route"),
+    ("/clear", "", "forget the conversation"),
+    ("/quit", "", "leave"),
+];
+
+/// The routes a person can choose.
+pub const ROUTES: [(&str, Option<Complexity>); 4] = [
+    ("auto", None),
+    ("simple", Some(Complexity::Simple)),
+    ("complex", Some(Complexity::Complex)),
+    ("chitchat", Some(Complexity::Chitchat)),
+];
+
+impl Slash {
+    /// The command on this line; the error is for the person who typed it.
+    pub fn parse(line: &str) -> Result<Self, String> {
+        let mut words = line.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let argument = words.next();
+        match (name, argument) {
+            ("/help", None) => Ok(Self::Help),
+            ("/clear", None) => Ok(Self::Clear),
+            ("/quit", None) => Ok(Self::Quit),
+            ("/retry", None) => Ok(Self::Retry),
+            ("/route", word) => ROUTES
+                .into_iter()
+                .find(|(name, _)| Some(*name) == word)
+                .map(|(_, route)| Self::Route(route))
+                .ok_or_else(|| "/route needs one of auto, simple, complex, chitchat".to_owned()),
+            _ => Err(format!("{name} is no command; /help lists the keys")),
+        }
+    }
+}
+
+/// The commands that begin like this.
+pub fn matching(typed: &str) -> Vec<(&'static str, &'static str, &'static str)> {
+    let name = typed.split_whitespace().next().unwrap_or("/");
+    COMMANDS
+        .into_iter()
+        .filter(|(command, ..)| command.starts_with(name))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read() {
+        assert_eq!(
+            Slash::parse("/route simple"),
+            Ok(Slash::Route(Some(Complexity::Simple)))
+        );
+        assert_eq!(Slash::parse("/route auto"), Ok(Slash::Route(None)));
+        assert!(Slash::parse("/route").is_err());
+        assert!(Slash::parse("/nothing").is_err());
+        assert_eq!(matching("/r").len(), 2);
+    }
+}

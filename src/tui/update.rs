@@ -1,0 +1,291 @@
+//! What each message changes, and what it asks of the outside.
+//!
+//! Pure: no clock, no terminal, no channel. Time enters as a message, and what must happen
+//! outside leaves as an effect.
+
+use crossterm::event::{
+    KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use ratatui::layout::{Position, Size};
+
+use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update};
+use crate::text::{one_line, sanitize};
+
+use super::fold::{AuditRow, RunView};
+use super::keymap::{Action, Place};
+use super::layout::Pane;
+use super::list::List;
+use super::model::{Model, Overlay, Turn};
+use super::panes::chat;
+use super::{act, ask};
+
+/// What can reach the screen.
+#[derive(Debug, Clone)]
+pub enum Msg {
+    /// A key.
+    Key(KeyEvent),
+    /// Pasted text, whole.
+    Paste(String),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// The terminal has this size now.
+    Resize(u16, u16),
+    /// What the engine tells.
+    Update(Update),
+    /// The next frame of the animation, at this moment.
+    Tick(Timestamp),
+    /// A command could not be delivered.
+    Refused(Command),
+    /// The engine is gone.
+    EngineGone,
+}
+
+/// What must happen outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Tell the engine.
+    Send(Command),
+    /// Leave.
+    Quit,
+}
+
+/// Takes one message.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    match msg {
+        Msg::Key(event) if event.kind != KeyEventKind::Release => return key(model, event),
+        Msg::Key(_) => {}
+        Msg::Paste(text) => paste(model, &text),
+        Msg::Mouse(event) => mouse(model, event),
+        Msg::Resize(width, height) => model.size = Size::new(width, height),
+        Msg::Update(Update::Event(event)) => stream(model, &event),
+        Msg::Update(Update::Knowledge(status)) => model.knowledge = status,
+        Msg::Update(Update::Notice { level, message }) => model.say(level, &message),
+        Msg::Tick(now) => {
+            model.now = model.now.max(now);
+            model.frame = model.frame.wrapping_add(1);
+        }
+        Msg::Refused(command) => refused(model, command),
+        Msg::EngineGone => {
+            model.pending = None;
+            model.current = None;
+            let now = model.now;
+            if let Some(turn) = model.turns.last_mut() {
+                turn.run.abandon("the engine stopped", now);
+            }
+            model.say(
+                NoticeLevel::Warning,
+                "The engine stopped; Ctrl+C twice leaves.",
+            );
+        }
+    }
+    Vec::new()
+}
+
+fn stream(model: &mut Model, event: &Event) {
+    model.now = model.now.max(event.ts);
+    if let Some(run) = RunView::begin(event) {
+        model.pending = None;
+        model.current = Some(run.id.clone());
+        model.shown = None;
+        model.evidence = super::model::EvidenceState::default();
+        model.path.list = List::default();
+        model.audit.left_end = false;
+        model.turns.push(Turn {
+            run,
+            trail: AuditRow::of(event).into_iter().collect(),
+            cache: chat::TurnCache::default(),
+        });
+        return;
+    }
+    // Events of any other run are late: whoever they were for is gone.
+    if model.current.as_ref() != Some(&event.run) {
+        return;
+    }
+    let Some(turn) = model
+        .turns
+        .iter_mut()
+        .rfind(|turn| turn.run.id == event.run)
+    else {
+        return;
+    };
+    turn.run.apply(event);
+    turn.trail.extend(AuditRow::of(event));
+    if matches!(event.body, EventBody::RunFinished { .. }) {
+        model.current = None;
+    }
+}
+
+fn refused(model: &mut Model, command: Command) {
+    match command {
+        Command::Ask { query, .. } => {
+            model.pending = None;
+            if model.prompt.is_empty() {
+                model.prompt.set(&query);
+            }
+            model.say(
+                NoticeLevel::Warning,
+                "The engine is busy and did not take the question; it is back in the prompt.",
+            );
+        }
+        Command::Cancel | Command::Forget => model.say(
+            NoticeLevel::Warning,
+            "The engine is busy and did not hear that; try again.",
+        ),
+    }
+}
+
+fn paste(model: &mut Model, text: &str) {
+    if model.overlay.is_some() {
+        return;
+    }
+    if model.audit.typing {
+        model.audit.filter.push_str(&one_line(text, 80));
+        return;
+    }
+    model.focus = Pane::Chat;
+    model.prompt.paste(&sanitize(text));
+    model.leaving = false;
+}
+
+fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+    if model.audit.typing && model.overlay.is_none() && model.focus == Pane::Audit {
+        return filter_key(model, event);
+    }
+    let places = model.places();
+    let action = model.keymap.action(event, places);
+    if action != Some(Action::Quit) {
+        model.leaving = false;
+    }
+    if let Some(Overlay::Retry(_)) = model.overlay
+        && let Some(digit) = plain_digit(event)
+        && (1..=super::slash::ROUTES.len()).contains(&digit)
+    {
+        model.overlay = None;
+        return ask::again(model, super::slash::ROUTES[digit - 1].1);
+    }
+    if model.overlay.is_some() {
+        // Leaving and starting over must work from everywhere.
+        let action = action.or_else(|| model.keymap.action(event, &[Place::Global]));
+        return action.map_or_else(Vec::new, |action| act::on_overlay(model, action));
+    }
+    if model.focus == Pane::Chat {
+        if model.prompt.is_empty() {
+            if let Some(digit) = plain_digit(event)
+                && model.turns.is_empty()
+                && !model.is_busy()
+                && let Some(sample) = digit.checked_sub(1).and_then(|at| model.samples.get(at))
+            {
+                let text = sample.text.clone();
+                return ask::question(model, &text, model.route);
+            }
+            if event.code == KeyCode::Char('?') {
+                return act::on_panes(model, Action::Help, event);
+            }
+        }
+        if event.code == KeyCode::Tab
+            && event.modifiers.is_empty()
+            && let Some(typed) = model.prompt.slash()
+        {
+            ask::complete(model, &typed.to_owned());
+            return Vec::new();
+        }
+    }
+    match action {
+        Some(action) => act::on_panes(model, action, event),
+        None if model.focus == Pane::Chat => {
+            model.prompt.key(event);
+            Vec::new()
+        }
+        None => Vec::new(),
+    }
+}
+
+fn plain_digit(event: KeyEvent) -> Option<usize> {
+    match event.code {
+        KeyCode::Char(c) if event.modifiers.is_empty() => {
+            c.to_digit(10).map(|digit| digit as usize)
+        }
+        _ => None,
+    }
+}
+
+fn filter_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+    let audit = &mut model.audit;
+    match event.code {
+        KeyCode::Enter | KeyCode::Down | KeyCode::Tab => audit.typing = false,
+        KeyCode::Esc => {
+            audit.typing = false;
+            audit.filter.clear();
+        }
+        KeyCode::Backspace => {
+            if audit.filter.pop().is_none() {
+                audit.typing = false;
+            }
+        }
+        KeyCode::Char('c') if event.modifiers.contains(KeyModifiers::CONTROL) => {
+            audit.typing = false;
+            audit.filter.clear();
+        }
+        KeyCode::Char(c) if !c.is_control() && !event.modifiers.contains(KeyModifiers::CONTROL) => {
+            if audit.filter.chars().count() < 80 {
+                audit.filter.push(c);
+            }
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+/// Rows that one turn of the wheel moves.
+const WHEEL: isize = 3;
+
+fn mouse(model: &mut Model, event: MouseEvent) {
+    let by = match event.kind {
+        MouseEventKind::ScrollUp => -WHEEL,
+        MouseEventKind::ScrollDown => WHEEL,
+        MouseEventKind::Down(MouseButton::Left) => 0,
+        _ => return,
+    };
+    if let Some(overlay) = &mut model.overlay {
+        if let Overlay::Help(list) | Overlay::Json { list, .. } = overlay {
+            list.step(by);
+        }
+        return;
+    }
+    let places = model.arrangement();
+    let position = Position::new(event.column, event.row);
+    let Some(pane) = places.pane_at(position) else {
+        return;
+    };
+    if by == 0 {
+        act::focus(model, pane);
+        let Some(area) = places.pane(pane).filter(|area| area.contains(position)) else {
+            return;
+        };
+        let row = usize::from(position.y - area.y);
+        match pane {
+            Pane::Evidence => {
+                let items = model.shown_run().map_or(0, |run| run.evidence.len());
+                let clicked = model.evidence.list.top + row;
+                if clicked < items {
+                    model.evidence.list.selected = clicked;
+                }
+            }
+            Pane::Audit => {
+                let reserved = super::panes::audit::reserved(model);
+                if let Some(row) = row.checked_sub(reserved) {
+                    model.audit.left_end = true;
+                    model.audit.list.selected = model.audit.list.top + row;
+                }
+            }
+            Pane::Chat | Pane::Path => {}
+        }
+        return;
+    }
+    match pane {
+        Pane::Chat => model.chat.step(by),
+        Pane::Path => model.path.list.step(by),
+        Pane::Evidence => model.evidence.list.step(by),
+        Pane::Audit => act::move_audit(model, |list, _| list.step(by)),
+    }
+}

@@ -1,0 +1,419 @@
+//! Model in, cells out.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Margin, Position, Rect};
+use ratatui::widgets::{Clear, Widget};
+
+use crate::protocol::{Mode, NoticeLevel};
+
+use super::ink::{Ink, Row, counted, grouped, pad};
+use super::layout::{Arrangement, Breadth, LEAST, Pane};
+use super::model::{Model, Overlay};
+use super::overlays;
+use super::panes::{audit, evidence, path};
+use super::theme::Theme;
+
+/// Draws the screen as settled.
+pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
+    let places = model.arrangement();
+    // A resize can overtake the model; what is drawn must fit the buffer at hand.
+    if places.screen != frame.area() {
+        return;
+    }
+    let buffer = frame.buffer_mut();
+    if places.breadth == Breadth::Tiny {
+        let words = format!("kb-agent needs {}×{} cells", LEAST.0, LEAST.1);
+        put(buffer, theme, places.screen, &Row::of(Ink::Warning, words));
+        return;
+    }
+    borders(model, &places, theme, buffer);
+    header(model, &places, theme, buffer);
+    footer(model, &places, theme, buffer);
+    titles(model, &places, theme, buffer);
+    for &(pane, area) in &places.panes {
+        for (line, row) in area.rows().zip(model.rows(pane, area.as_size())) {
+            put(buffer, theme, line, &row);
+        }
+        let selected = match pane {
+            Pane::Evidence => evidence::selected_row(model),
+            Pane::Audit => audit::selected_row(model),
+            Pane::Chat | Pane::Path => None,
+        };
+        if let Some(line) = selected.and_then(|at| area.rows().nth(at)) {
+            buffer.set_style(line, theme.style(Ink::Selected));
+        }
+    }
+    let caret = places
+        .prompt
+        .and_then(|area| prompt(model, theme, area, buffer));
+    notice(model, &places, theme, buffer);
+    if let Some(area) = places.prompt {
+        commands(model, area, theme, buffer);
+    }
+    match &model.overlay {
+        Some(shown) => overlay(model, shown, &places, theme, buffer),
+        None => {
+            if let Some(caret) = caret.filter(|_| model.focus == Pane::Chat) {
+                frame.set_cursor_position(caret);
+            }
+        }
+    }
+}
+
+/// Writes a row into the first line of an area, cut at its edge.
+fn put(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
+    if area.is_empty() {
+        return;
+    }
+    buffer.set_line(area.x, area.y, &theme.line(row), area.width);
+}
+
+const UP: u8 = 1;
+const DOWN: u8 = 2;
+const LEFT: u8 = 4;
+const RIGHT: u8 = 8;
+
+fn borders(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
+    let (width, height) = (places.screen.width, places.screen.height);
+    let at = |x: u16, y: u16| usize::from(y) * usize::from(width) + usize::from(x);
+    let mut arms = vec![0_u8; usize::from(width) * usize::from(height)];
+    for &(y, first, last) in &places.across {
+        for x in first..=last {
+            arms[at(x, y)] |= if x > first { LEFT } else { 0 } | if x < last { RIGHT } else { 0 };
+        }
+    }
+    for &(x, first, last) in &places.down {
+        for y in first..=last {
+            arms[at(x, y)] |= if y > first { UP } else { 0 } | if y < last { DOWN } else { 0 };
+        }
+    }
+    let focused = places.pane(model.focus).map(|area| {
+        // The border runs around the title row and, for the chat, around the prompt.
+        let mut around = area;
+        for &(pane, title) in &places.titles {
+            if pane == model.focus && title.width == area.width {
+                around = around.union(title);
+            }
+        }
+        if let Some(prompt) = places.prompt.filter(|_| model.focus == Pane::Chat) {
+            around = around.union(prompt);
+        }
+        around.outer(Margin::new(1, 1))
+    });
+    for y in 0..height {
+        for x in 0..width {
+            let sign = match arms[at(x, y)] {
+                0 => continue,
+                arms if arms == LEFT | RIGHT => "─",
+                arms if arms == UP | DOWN => "│",
+                arms if arms == RIGHT | DOWN => "┌",
+                arms if arms == LEFT | DOWN => "┐",
+                arms if arms == RIGHT | UP => "└",
+                arms if arms == LEFT | UP => "┘",
+                arms if arms == UP | DOWN | RIGHT => "├",
+                arms if arms == UP | DOWN | LEFT => "┤",
+                arms if arms == LEFT | RIGHT | DOWN => "┬",
+                arms if arms == LEFT | RIGHT | UP => "┴",
+                _ => "┼",
+            };
+            let lit = focused.is_some_and(|area| area.contains(Position::new(x, y)));
+            let ink = if lit { Ink::Focus } else { Ink::Border };
+            let style = theme
+                .style(ink)
+                .remove_modifier(ratatui::style::Modifier::BOLD);
+            if let Some(cell) = buffer.cell_mut(Position::new(x, y)) {
+                cell.set_symbol(sign).set_style(style);
+            }
+        }
+    }
+}
+
+fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
+    let width = usize::from(places.screen.width);
+    let knowledge = &model.knowledge;
+    let mut right = Row::of(Ink::Text, " ");
+    match model.mode {
+        Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
+        Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.model, width / 4)),
+    }
+    if let Some(run) = model.shown_run().filter(|_| width >= 90) {
+        right.push(Ink::Border, " ── ");
+        right.push(Ink::Dim, format!("run {}", short_id(&run.id.0)));
+    }
+    right.push(Ink::Text, " ");
+    let mut left = Row::of(Ink::Brand, " kb-agent ");
+    if !knowledge.name.is_empty() {
+        left.push(Ink::Border, "── ");
+        left.push(Ink::Text, crate::text::one_line(&knowledge.name, 40));
+        if width >= 60 {
+            left.push(
+                Ink::Dim,
+                format!(
+                    " · {} · {}",
+                    counted(knowledge.documents as u64, "doc", "docs"),
+                    counted(knowledge.chunks as u64, "chunk", "chunks")
+                ),
+            );
+        }
+        if knowledge.indexing {
+            left.push(Ink::Running, " · indexing");
+        } else if knowledge.pending > 0 {
+            left.push(
+                Ink::Running,
+                format!(" · embedding, {} left", grouped(knowledge.pending as u64)),
+            );
+        }
+        left.push(Ink::Text, " ");
+    }
+    line_with_ends(places.screen, 0, left, right, theme, buffer);
+}
+
+fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
+    let mut right = Row::default();
+    let tokens: u64 = model.turns.iter().map(|turn| turn.run.tokens()).sum();
+    if tokens > 0 {
+        right.push(Ink::Dim, format!(" {} tok ", grouped(tokens)));
+    }
+    let room = usize::from(places.screen.width).saturating_sub(right.width() + 6);
+    let mut left = Row::of(Ink::Text, " ");
+    let hints = model.keymap.hints(model.places());
+    let help = Row::of(Ink::Key, "?").with(Ink::Dim, " help ");
+    for (key, word) in hints {
+        let hint = Row::of(Ink::Key, key).with(Ink::Dim, format!(" {word}  "));
+        if left.width() + hint.width() + help.width() <= room {
+            left = left.join(hint);
+        }
+    }
+    if model.overlay.is_none() {
+        left = left.join(help);
+    }
+    let last = places.screen.height - 1;
+    line_with_ends(places.screen, last, left, right, theme, buffer);
+}
+
+/// Writes into a horizontal border, leaving the line between the two visible.
+fn line_with_ends(screen: Rect, y: u16, left: Row, right: Row, theme: &Theme, buffer: &mut Buffer) {
+    let width = usize::from(screen.width).saturating_sub(4);
+    let right = right.fit(width);
+    let left = left.fit(width.saturating_sub(right.width() + 1));
+    let inside = Rect::new(2, y, width as u16, 1);
+    put(buffer, theme, inside, &left);
+    let start = inside.right().saturating_sub(right.width() as u16);
+    let end = Rect::new(start, y, right.width() as u16, 1);
+    put(buffer, theme, end, &right);
+}
+
+fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
+    for &(pane, area) in &places.titles {
+        let focused = pane == model.focus;
+        let ink = if focused { Ink::Focus } else { Ink::Title };
+        let drawn = places.pane(pane).is_some();
+        let label = match (focused, drawn) {
+            (true, _) => format!("▸{} ", pane.title()),
+            (false, true) => format!(" {} ", pane.title()),
+            (false, false) => format!(" {} ", pane.title()),
+        };
+        let ink = if drawn { ink } else { Ink::Dim };
+        let label = Row::of(ink, label);
+        let used = label.width();
+        put(buffer, theme, area, &label);
+        let room = usize::from(area.width).saturating_sub(used + 2);
+        if places.status.is_none() && room > 0 {
+            let status = status(model, pane).fit(room);
+            let place = Rect {
+                x: area.x + used as u16 + 1,
+                width: room as u16,
+                ..area
+            };
+            if !status.pieces.is_empty() {
+                put(buffer, theme, place, &status.with(Ink::Text, " "));
+            }
+        }
+    }
+    if let Some((pane, area)) = places.status {
+        let row = status(model, pane).fit(usize::from(area.width).saturating_sub(2));
+        if !row.pieces.is_empty() {
+            let width = row.width() as u16 + 2;
+            let place = Rect {
+                x: area.right().saturating_sub(width),
+                width,
+                ..area
+            };
+            let row = Row::of(Ink::Text, " ").join(row).with(Ink::Text, " ");
+            put(buffer, theme, place, &row);
+        }
+    }
+}
+
+fn status(model: &Model, pane: Pane) -> Row {
+    match pane {
+        Pane::Chat if !model.chat.is_following() => Row::of(Ink::Dim, "scrolled: Ctrl+End follows"),
+        Pane::Chat => Row::default(),
+        Pane::Path => path::status(model),
+        Pane::Evidence => evidence::status(model),
+        Pane::Audit => audit::status(model),
+    }
+}
+
+/// Draws the prompt and tells where the caret stands.
+fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    let ink = if model.focus == Pane::Chat {
+        Ink::Focus
+    } else {
+        Ink::Dim
+    };
+    let mut sign = Row::of(ink, " > ");
+    if let Some(route) = model.route {
+        sign.push(path::route_ink(route), format!("{} ", route.as_str()));
+    }
+    let used = (sign.width() as u16).min(area.width);
+    put(buffer, theme, area, &sign);
+    let text = Rect {
+        x: area.x + used,
+        width: (area.width - used).saturating_sub(1),
+        ..area
+    };
+    if text.is_empty() {
+        return None;
+    }
+    if model.prompt.is_empty() {
+        let words = if model.is_busy() {
+            "answering … you can type the next question"
+        } else {
+            "ask, / for commands"
+        };
+        put(buffer, theme, text, &Row::of(Ink::Dim, words));
+        return Some(text.as_position());
+    }
+    let area = model.prompt.area();
+    Widget::render(area, text, buffer);
+    let caret = area.screen_cursor();
+    let (top, left) = area.scroll_offset();
+    let x = text.x + (caret.col as u16).saturating_sub(left).min(text.width);
+    let y = text.y + (caret.row as u16).saturating_sub(top).min(text.height - 1);
+    Some(Position::new(x, y))
+}
+
+fn notice(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
+    let Some(notice) = &model.notice else {
+        return;
+    };
+    let (sign, ink) = match notice.level {
+        NoticeLevel::Info => (" ", Ink::Info),
+        NoticeLevel::Warning => (" ⚠ ", Ink::Warning),
+    };
+    let row = Row::of(ink, sign)
+        .with(ink, notice.message.clone())
+        .fit(usize::from(places.notice.width).saturating_sub(2))
+        .with(ink, " ");
+    put(buffer, theme, places.notice, &row);
+}
+
+/// The commands that begin with what is typed, above the prompt.
+fn commands(model: &Model, prompt: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(typed) = model.prompt.slash().filter(|_| model.focus == Pane::Chat) else {
+        return;
+    };
+    let found = super::slash::matching(typed);
+    let width = usize::from(prompt.width);
+    let rows: Vec<Row> = found
+        .iter()
+        .map(|(name, arguments, help)| {
+            Row::of(Ink::Key, format!("   {}", pad(name, 8)))
+                .with(Ink::Text, format!("{help}  "))
+                .with(Ink::Dim, *arguments)
+                .fit(width)
+        })
+        .collect();
+    let border = prompt.y.saturating_sub(1);
+    let top = border.saturating_sub(rows.len() as u16);
+    for (at, row) in rows.iter().enumerate() {
+        let line = Rect::new(prompt.x, top + at as u16, prompt.width, 1);
+        if line.y >= border || line.y < 1 {
+            continue;
+        }
+        Clear.render(line, buffer);
+        put(buffer, theme, line, row);
+        buffer.set_style(line, theme.style(Ink::Selected));
+    }
+}
+
+fn overlay(
+    model: &Model,
+    shown: &Overlay,
+    places: &Arrangement,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let room = places.overlay_room();
+    let wanted = overlays::wanted(model, shown, room.width.into()) as u16;
+    let height = room.height.min(wanted.max(1));
+    let inside = Rect {
+        y: room.y + (room.height - height) / 2,
+        height,
+        ..room
+    };
+    let (title, rows) = overlays::rows(model, shown, room.width.into());
+    let around = inside.outer(Margin::new(2, 1)).intersection(places.screen);
+    Clear.render(around, buffer);
+    let horizontal = "─".repeat(usize::from(around.width.saturating_sub(2)));
+    let line = |y: u16| Rect {
+        y,
+        height: 1,
+        ..around
+    };
+    put(
+        buffer,
+        theme,
+        line(around.y),
+        &Row::of(Ink::Focus, format!("┌{horizontal}┐")),
+    );
+    for y in around.y + 1..around.bottom() - 1 {
+        put(buffer, theme, line(y), &Row::of(Ink::Focus, "│"));
+        let right = Rect {
+            x: around.right() - 1,
+            width: 1,
+            ..line(y)
+        };
+        put(buffer, theme, right, &Row::of(Ink::Focus, "│"));
+    }
+    let bottom = around.bottom() - 1;
+    put(
+        buffer,
+        theme,
+        line(bottom),
+        &Row::of(Ink::Focus, format!("└{horizontal}┘")),
+    );
+    let head = Rect {
+        x: around.x + 2,
+        width: around.width.saturating_sub(4),
+        ..line(around.y)
+    };
+    put(
+        buffer,
+        theme,
+        head,
+        &Row::of(Ink::Focus, format!(" {title} ")),
+    );
+    for (at, (line, row)) in inside.rows().zip(&rows).enumerate() {
+        put(buffer, theme, line, row);
+        if let Overlay::Retry(list) = shown
+            && list.selected == at
+        {
+            buffer.set_style(line, theme.style(Ink::Selected));
+        }
+    }
+}
+
+/// `0193…a7`: enough to tell runs of one day apart.
+fn short_id(id: &str) -> String {
+    let clean = crate::text::one_line(id, 64);
+    let chars: Vec<char> = clean.chars().collect();
+    if chars.len() <= 8 {
+        return clean;
+    }
+    let head: String = chars[..4].iter().collect();
+    let tail: String = chars[chars.len() - 2..].iter().collect();
+    format!("{head}…{tail}")
+}
