@@ -1,1 +1,143 @@
-//! The command line.
+//! The command line: one subcommand a file.
+//!
+//! Standard output carries results only; everything else is one line on standard error. Exit
+//! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
+
+mod ask;
+mod chat;
+mod completions;
+mod graph;
+mod index;
+mod output;
+mod search;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use tracing_appender::non_blocking::WorkerGuard;
+
+use crate::config::{Environment, Overrides, Settings};
+use output::Failure;
+
+/// Chat with a knowledge base in the terminal, and see how each answer came about.
+#[derive(Debug, Parser)]
+#[command(name = "kb-agent", version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    /// Folders or files to chat with [default: KB_AGENT_SOURCE, else the bundled demo]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Args)]
+struct Global {
+    /// Folder or file of the knowledge base; may be given several times
+    #[arg(long = "kb", value_name = "PATH", global = true)]
+    kb: Vec<PathBuf>,
+    /// Where index, audit log and diagnostics are kept [default: KB_AGENT_DATA_DIR]
+    #[arg(long, value_name = "DIR", global = true)]
+    data_dir: Option<PathBuf>,
+    /// Read settings from this file instead of .env
+    #[arg(long, value_name = "FILE", global = true)]
+    env_file: Option<PathBuf>,
+    /// More diagnostics in the log folder; twice for even more
+    #[arg(short, action = clap::ArgAction::Count, global = true)]
+    verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Answer one question on standard output
+    Ask(ask::Ask),
+    /// Build or update the index
+    Index(index::Index),
+    /// Search without answering
+    Search(search::Search),
+    /// Show the graph, or the path of one run
+    Graph(graph::Graph),
+    /// Print a completion script for a shell
+    Completions(completions::Completions),
+}
+
+/// Runs the command that the arguments name.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    let Cli {
+        global,
+        paths,
+        command,
+    } = cli;
+    if let (Some(_), Some(path)) = (&command, paths.first()) {
+        return Err(Failure::usage(format!(
+            "'{}' stands before the command: give folders to a command with --kb",
+            path.display()
+        )));
+    }
+    if let Some(Command::Completions(completions)) = command {
+        return completions::run(&completions);
+    }
+    let environment = Environment::read(global.env_file.as_deref())?;
+    let overrides = Overrides {
+        sources: if paths.is_empty() {
+            global.kb
+        } else {
+            [global.kb, paths].concat()
+        },
+        data_dir: global.data_dir,
+    };
+    let settings = Settings::resolve(&environment, overrides)?;
+    let _diagnostics = diagnostics(&settings, global.verbose);
+    match command {
+        None => chat::run(&settings),
+        Some(Command::Ask(ask)) => ask::run(ask, &settings),
+        Some(Command::Index(index)) => index::run(&index, &settings),
+        Some(Command::Search(search)) => search::run(&search, &settings),
+        Some(Command::Graph(graph)) => graph::run(&graph, &settings),
+        Some(Command::Completions(_)) => Ok(()),
+    }
+}
+
+/// Starts the diagnostics log. A folder that cannot be written costs the diagnostics and nothing
+/// else: the command itself says what is wrong with the folder when it needs it.
+fn diagnostics(settings: &Settings, verbose: u8) -> Option<WorkerGuard> {
+    let folder = settings.log_dir();
+    std::fs::create_dir_all(&folder).ok()?;
+    let appender = tracing_appender::rolling::Builder::new()
+        .rotation(tracing_appender::rolling::Rotation::DAILY)
+        .filename_prefix("kb-agent")
+        .filename_suffix("log")
+        .max_log_files(7)
+        .build(folder)
+        .ok()?;
+    let (writer, guard) = tracing_appender::non_blocking(appender);
+    let filter = match verbose {
+        0 => settings.log_filter.as_str(),
+        1 => "info,kb_agent=debug",
+        _ => "debug,kb_agent=trace",
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(writer)
+        .try_init()
+        .ok()?;
+    Some(guard)
+}

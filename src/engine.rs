@@ -1,1 +1,274 @@
-//! The composition root.
+//! The composition root: settings in, ports built, tasks owned.
+//!
+//! The only room that knows every part. It hands each part what that part needs and nothing more,
+//! so that the agent can be driven without a disk and the screen without an agent.
+
+mod conversation;
+mod demo;
+mod knowledge;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+
+use secrecy::ExposeSecret;
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::Agent;
+use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
+use crate::audit::{AuditError, AuditLog, Mask, Session, close_interrupted_runs};
+use crate::config::Settings;
+use crate::domain::{Answer, Outcome};
+use crate::kb::embed::SentenceEmbedding;
+use crate::kb::{KbError, KnowledgeBase, Progress, UpdateReport};
+use crate::protocol::{Event, EventBody, Update};
+use crate::reasoner::llm::{EndpointReasoner, EndpointSettings};
+use crate::reasoner::offline::OfflineReasoner;
+use crate::tools::KbToolbox;
+
+pub use crate::agent::Question;
+pub use conversation::Conversation;
+pub use demo::SAMPLES;
+pub use knowledge::open_knowledge;
+
+/// Events that may wait between the agent, the audit log and a reader.
+const EVENTS_IN_FLIGHT: usize = 256;
+
+/// Everything that answers questions over one knowledge base.
+pub struct Engine {
+    agent: Agent,
+    knowledge: Arc<KnowledgeBase>,
+    is_demo: bool,
+    audit_log: PathBuf,
+    mask: Mask,
+    notices: Vec<String>,
+    _session: Session,
+}
+
+/// Why there is no engine, or no answer; one line each.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// The data folder.
+    #[error("the data folder {} cannot be written: {source}; set KB_AGENT_DATA_DIR to one that can", path.display())]
+    DataDir {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The audit log.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+    /// The knowledge base.
+    #[error(transparent)]
+    Knowledge(#[from] KbError),
+    /// The thinking engine, or the run itself.
+    #[error("{0}")]
+    Run(String),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Cancelled,
+}
+
+impl Engine {
+    /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
+    pub async fn open(settings: &Settings) -> Result<Self, EngineError> {
+        let data_dir = |source| EngineError::DataDir {
+            path: settings.data_dir.clone(),
+            source,
+        };
+        std::fs::create_dir_all(&settings.data_dir).map_err(data_dir)?;
+        let mask = Mask::knowing(
+            settings
+                .llm
+                .iter()
+                .filter_map(|llm| llm.api_key.as_ref())
+                .map(|key| key.expose_secret().to_owned()),
+        );
+        let mut log = AuditLog::open(&settings.audit_log, mask.clone())?;
+        let mut notices = settings.without_effect.clone();
+        notices.extend(interrupted_runs(settings, &mut log));
+        let session = Session::begin(&settings.audit_log).map_err(|source| AuditError {
+            path: settings.audit_log.clone(),
+            source,
+        })?;
+
+        let embedder: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
+        let knowledge = Arc::new(open_knowledge(settings, embedder.clone())?);
+        let tools = Arc::new(KbToolbox::new(knowledge.clone()));
+        let reasoner: Arc<dyn Reasoner> = match &settings.llm {
+            None => Arc::new(OfflineReasoner::new(embedder)),
+            Some(llm) => {
+                let endpoint = EndpointSettings {
+                    base_url: llm.base_url.clone(),
+                    api_key: llm.api_key.clone(),
+                    model: llm.model.clone(),
+                    timeout: llm.timeout,
+                    tools: crate::tools::DESCRIPTORS,
+                };
+                let connected = EndpointReasoner::connect(endpoint).await;
+                Arc::new(connected.map_err(|error| EngineError::Run(error.to_string()))?)
+            }
+        };
+        Ok(Self {
+            agent: Agent {
+                ports: Ports { reasoner, tools },
+                limits: settings.limits,
+                session: session.id().to_owned(),
+            },
+            knowledge,
+            is_demo: settings.sources.is_empty(),
+            audit_log: settings.audit_log.clone(),
+            mask,
+            notices,
+            _session: session,
+        })
+    }
+
+    /// Answers one question, from the conversation's beginning (R27).
+    pub async fn answer_query(&self, query: &str) -> Result<Answer, EngineError> {
+        let question = Question {
+            query: query.to_owned(),
+            ..Question::default()
+        };
+        let mut run = self.stream(question, CancellationToken::new())?;
+        let mut end = None;
+        while let Some(event) = run.next_event().await {
+            end = Some(event.body);
+        }
+        run.answer(end).await
+    }
+
+    /// The same, event by event: what the panes draw.
+    pub fn stream(
+        &self,
+        question: Question,
+        cancel: CancellationToken,
+    ) -> Result<Running, EngineError> {
+        let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);
+        let (events, audit) = self.audited(readers)?;
+        let agent = self.agent.clone();
+        let task = tokio::spawn(async move { agent.answer(question, events, cancel).await });
+        Ok(Running {
+            updates,
+            task,
+            audit,
+            complaint: None,
+        })
+    }
+
+    /// Reads the folders and brings the index up to date; blocks until done or stopped.
+    pub fn update_index(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<UpdateReport, EngineError> {
+        Ok(self.knowledge.update(progress, stop)?)
+    }
+
+    /// What is searched.
+    pub fn knowledge(&self) -> &Arc<KnowledgeBase> {
+        &self.knowledge
+    }
+
+    /// Whether the bundled demo is searched.
+    pub fn is_demo(&self) -> bool {
+        self.is_demo
+    }
+
+    /// Which engine thinks, with which model.
+    pub fn identity(&self) -> Identity {
+        self.agent.ports.reasoner.identity()
+    }
+
+    /// What the person should know before the first question, one line each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// A writer whose events pass through the audit log on their way to `readers`.
+    fn audited(
+        &self,
+        readers: mpsc::Sender<Update>,
+    ) -> Result<(mpsc::Sender<Event>, JoinHandle<()>), EngineError> {
+        let log = AuditLog::open(&self.audit_log, self.mask.clone())?;
+        let (events, written) = mpsc::channel(EVENTS_IN_FLIGHT);
+        let audit = log.spawn(written, readers).map_err(|source| AuditError {
+            path: self.audit_log.clone(),
+            source,
+        })?;
+        Ok((events, audit))
+    }
+}
+
+/// A run that is going on. Dropping it cancels nothing: use the token it was started with.
+pub struct Running {
+    updates: mpsc::Receiver<Update>,
+    task: tokio::task::JoinHandle<Option<Answer>>,
+    audit: JoinHandle<()>,
+    complaint: Option<String>,
+}
+
+impl Running {
+    /// The next event, already in the audit log; `None` after `run_finished`.
+    pub async fn next_event(&mut self) -> Option<Event> {
+        loop {
+            match self.updates.recv().await? {
+                Update::Event(event) => return Some(event),
+                Update::Notice { message, .. } => self.complaint = Some(message),
+                Update::Knowledge(_) => {}
+            }
+        }
+    }
+
+    /// What went wrong beside the run, such as an audit log that cannot be written.
+    pub fn complaint(&self) -> Option<&str> {
+        self.complaint.as_deref()
+    }
+
+    /// The answer, once the events have ended; `end` is the last of them.
+    pub async fn answer(self, end: Option<EventBody>) -> Result<Answer, EngineError> {
+        let answer = self
+            .task
+            .await
+            .map_err(|error| EngineError::Run(format!("the run broke off: {error}")))?;
+        // The events have ended, so the thread is at its end too.
+        let _ = self.audit.join();
+        match (answer, end) {
+            (Some(answer), _) => Ok(answer),
+            (
+                None,
+                Some(EventBody::RunFinished {
+                    outcome: Outcome::Cancelled,
+                    ..
+                }),
+            ) => Err(EngineError::Cancelled),
+            (
+                None,
+                Some(EventBody::RunFinished {
+                    error: Some(error), ..
+                }),
+            ) => Err(EngineError::Run(error)),
+            _ => Err(EngineError::Run("the run ended without a word".to_owned())),
+        }
+    }
+}
+
+fn interrupted_runs(settings: &Settings, log: &mut AuditLog) -> Vec<String> {
+    match close_interrupted_runs(&settings.audit_log, log) {
+        Ok(closed) => closed
+            .into_iter()
+            .map(|run| {
+                format!(
+                    "the last run was interrupted and is closed as failed: {}",
+                    crate::text::one_line(&run.query, 60)
+                )
+            })
+            .collect(),
+        Err(error) => vec![error.to_string()],
+    }
+}

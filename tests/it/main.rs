@@ -15,6 +15,6 @@ mod llm_server;
 mod llm_wire;
 mod offline;
 mod screen;
-mod support;
 mod scripted_endpoint;
+mod support;
 mod tools;

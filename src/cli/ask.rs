@@ -1,0 +1,194 @@
+use std::io::Read;
+
+use clap::{Args, ValueEnum};
+use tokio_util::sync::CancellationToken;
+
+use super::index::bring_up_to_date;
+use super::output::{Failure, complain, say, say_json};
+use crate::config::Settings;
+use crate::domain::{Citation, Complexity, Outcome};
+use crate::engine::{Engine, Question};
+use crate::protocol::{EventBody, Mode};
+use crate::text::sanitize;
+
+/// A question longer than this is a document.
+const LONGEST_QUESTION: usize = 64 << 10;
+
+/// Arguments of `ask`.
+#[derive(Debug, Args)]
+pub(super) struct Ask {
+    /// Print the run's events, one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Take this route instead of the one the analysis chooses
+    #[arg(long, value_enum, default_value_t = Route::Auto)]
+    route: Route,
+    /// The question; '-' reads it from standard input
+    #[arg(value_name = "QUESTION", required = true)]
+    question: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Route {
+    Auto,
+    Chitchat,
+    Simple,
+    Complex,
+}
+
+impl Route {
+    fn forced(self) -> Option<Complexity> {
+        match self {
+            Self::Auto => None,
+            Self::Chitchat => Some(Complexity::Chitchat),
+            Self::Simple => Some(Complexity::Simple),
+            Self::Complex => Some(Complexity::Complex),
+        }
+    }
+}
+
+/// Answers one question and ends.
+pub(super) fn run(ask: Ask, settings: &Settings) -> Result<(), Failure> {
+    let question = Question {
+        query: read_question(&ask.question)?,
+        route: ask.route.forced(),
+        ..Question::default()
+    };
+    let runtime = tokio::runtime::Runtime::new().map_err(Failure::failed)?;
+    let result = runtime.block_on(async {
+        let cancel = CancellationToken::new();
+        let interrupted = cancel.clone();
+        let watch = tokio::spawn(async move {
+            super::index::interruption().await;
+            interrupted.cancel();
+        });
+        let result = answer(question, ask.json, settings, cancel).await;
+        watch.abort();
+        result
+    });
+    runtime.shutdown_background();
+    result
+}
+
+async fn answer(
+    question: Question,
+    json: bool,
+    settings: &Settings,
+    cancel: CancellationToken,
+) -> Result<(), Failure> {
+    let engine = Engine::open(settings).await?;
+    for notice in engine.notices() {
+        complain(notice);
+    }
+    bring_up_to_date(engine.knowledge(), &cancel).await?;
+    let mut run = engine.stream(question, cancel.clone())?;
+    let mut end = None;
+    let mut mode = None;
+    let mut citations = Vec::new();
+    // A reader that goes away stops the run, and the run still ends as every run does.
+    let mut written = Ok(());
+    while let Some(event) = run.next_event().await {
+        let told = match (&event.body, json) {
+            _ if written.is_err() => Ok(()),
+            (_, true) => say_json(&event),
+            (EventBody::AnswerDelta { text }, _) => say(text),
+            _ => Ok(()),
+        };
+        if let Err(error) = told {
+            written = Err(error);
+            cancel.cancel();
+        }
+        match event.body {
+            EventBody::RunStarted { mode: started, .. } => mode = Some(started),
+            EventBody::AnswerFinished { citations: all, .. } => citations = all,
+            EventBody::Warning { message, .. } if !json => tracing::warn!("{message}"),
+            last @ EventBody::RunFinished { .. } => end = Some(last),
+            _ => {}
+        }
+    }
+    written?;
+    if let Some(line) = run.complaint() {
+        complain(line);
+    }
+    if !json {
+        if let Some(end) = &end {
+            say(footer(end, mode, &citations))?;
+        }
+    }
+    run.answer(end).await?;
+    Ok(())
+}
+
+fn read_question(words: &[String]) -> Result<String, Failure> {
+    let question = if words == ["-"] {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .take(LONGEST_QUESTION as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
+        String::from_utf8(bytes).map_err(|_| {
+            Failure::usage("standard input is not UTF-8 text: give the question as text")
+        })?
+    } else {
+        words.join(" ")
+    };
+    let question = question.trim();
+    if question.is_empty() {
+        return Err(Failure::usage(
+            "the question is empty: give it as an argument, or '-' and text on standard input",
+        ));
+    }
+    if question.len() > LONGEST_QUESTION {
+        return Err(Failure::usage(format!(
+            "the question is longer than {} kB: ask about a document with --kb instead",
+            LONGEST_QUESTION >> 10
+        )));
+    }
+    Ok(question.to_owned())
+}
+
+/// The sources, and one line that says how the answer came about.
+fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String {
+    let EventBody::RunFinished {
+        outcome,
+        complexity,
+        reasoning_calls,
+        calls_saved,
+        prompt_tokens,
+        completion_tokens,
+        ms,
+        ..
+    } = end
+    else {
+        return String::new();
+    };
+    if !matches!(outcome, Outcome::Answered | Outcome::NotFound) {
+        return "\n".to_owned();
+    }
+    let mut text = "\n".to_owned();
+    if !citations.is_empty() {
+        text.push('\n');
+    }
+    for citation in citations {
+        text.push_str(&format!(
+            "[{}] {}:{}\n",
+            citation.n,
+            sanitize(&citation.source),
+            citation.lines
+        ));
+    }
+    let engine = match mode {
+        Some(Mode::Offline) => "offline, extractive · ",
+        _ => "",
+    };
+    let route = complexity.map_or("unknown", Complexity::as_str);
+    let tokens = match prompt_tokens + completion_tokens {
+        0 => String::new(),
+        tokens => format!(" · {tokens} tokens"),
+    };
+    text.push_str(&format!(
+        "\n— {engine}{route} · {reasoning_calls} calls, {calls_saved} saved{tokens} · {:.1} s\n",
+        ms / 1000.0
+    ));
+    text
+}

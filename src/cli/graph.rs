@@ -1,0 +1,176 @@
+use clap::Args;
+
+use super::output::{Failure, say};
+use crate::audit::events_of_run;
+use crate::config::Settings;
+use crate::domain::{EDGES, ENTRY, Edge, NodeName};
+use crate::protocol::{Event, EventBody};
+use crate::text::one_line;
+
+/// Arguments of `graph`.
+#[derive(Debug, Args)]
+pub(super) struct Graph {
+    /// Print Mermaid source
+    #[arg(long)]
+    mermaid: bool,
+    /// A run from the audit log: its id, the end of it, or 'last'
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+/// Prints the topology, or the way one run took through it.
+pub(super) fn run(graph: &Graph, settings: &Settings) -> Result<(), Failure> {
+    let events = match &graph.run {
+        Some(run) => events_of_run(&settings.audit_log, run).map_err(Failure::failed)?,
+        None => Vec::new(),
+    };
+    let text = match (graph.mermaid, events.is_empty()) {
+        (true, _) => mermaid(&steps_of(&events)),
+        (false, true) => topology(),
+        (false, false) => path(&events),
+    };
+    Ok(say(text)?)
+}
+
+fn topology() -> String {
+    let mut text = format!("START → {ENTRY}\n");
+    for node in NodeName::ALL {
+        text.push_str(&format!("{node}\n"));
+        let leaving: Vec<_> = EDGES.iter().filter(|edge| edge.from == node).collect();
+        for (at, edge) in leaving.iter().enumerate() {
+            let branch = if at + 1 == leaving.len() {
+                "└"
+            } else {
+                "├"
+            };
+            let to = edge.to.map_or("END", NodeName::as_str);
+            text.push_str(&match label(edge) {
+                label if label.is_empty() => format!("  {branch}─► {to}\n"),
+                label => format!("  {branch}─ {label} ─► {to}\n"),
+            });
+        }
+    }
+    text
+}
+
+fn label(edge: &Edge) -> String {
+    let reasons: Vec<_> = edge.when.iter().map(|reason| reason.as_str()).collect();
+    reasons.join(", ")
+}
+
+/// How often each edge was taken.
+fn steps_of(events: &[Event]) -> Vec<(NodeName, Option<NodeName>)> {
+    let mut nodes = Vec::new();
+    let mut ended = false;
+    for event in events {
+        match &event.body {
+            EventBody::NodeEntered { node, .. } => nodes.push(*node),
+            EventBody::AnswerFinished { .. } => ended = true,
+            _ => {}
+        }
+    }
+    let mut steps: Vec<_> = nodes
+        .windows(2)
+        .map(|pair| (pair[0], Some(pair[1])))
+        .collect();
+    if let (true, Some(last)) = (ended, nodes.last()) {
+        steps.push((*last, None));
+    }
+    steps
+}
+
+fn mermaid(steps: &[(NodeName, Option<NodeName>)]) -> String {
+    let mut text = format!("flowchart TD\n    START([START]) --> {ENTRY}\n");
+    let mut taken = Vec::new();
+    for (at, edge) in EDGES.iter().enumerate() {
+        let to = edge.to.map_or("END([END])", NodeName::as_str);
+        let times = steps
+            .iter()
+            .filter(|step| **step == (edge.from, edge.to))
+            .count();
+        let mut label = label(edge);
+        if times > 0 {
+            // Link 0 is the one from START.
+            taken.push((at + 1).to_string());
+        }
+        if times > 1 {
+            label.push_str(&format!(" ×{times}"));
+        }
+        let arrow = if label.is_empty() {
+            "-->".to_owned()
+        } else {
+            format!("-->|\"{label}\"|")
+        };
+        text.push_str(&format!("    {} {arrow} {to}\n", edge.from));
+    }
+    if !taken.is_empty() {
+        text.push_str(&format!(
+            "    linkStyle 0,{} stroke-width:3px\n",
+            taken.join(",")
+        ));
+    }
+    text
+}
+
+fn path(events: &[Event]) -> String {
+    let mut text = String::new();
+    for event in events {
+        match &event.body {
+            EventBody::RunStarted { query, model, .. } => {
+                text.push_str(&format!(
+                    "{}  {model}\n{}\n",
+                    event.run,
+                    one_line(query, 200)
+                ));
+            }
+            EventBody::NodeFinished {
+                node,
+                ms,
+                reasoning_calls,
+                ..
+            } => text.push_str(&format!(
+                "  {node:<18} {ms:>9.1} ms  {reasoning_calls} calls\n"
+            )),
+            EventBody::RouteDecided { to, reason, .. } => {
+                text.push_str(&format!("    {} ─► {to}\n", reason.as_str()));
+            }
+            EventBody::FastPathHit {
+                path_type,
+                rule_name,
+                ..
+            } => text.push_str(&format!(
+                "    fast path: {} ({rule_name})\n",
+                path_type.as_str()
+            )),
+            EventBody::EvidenceGraded {
+                scores,
+                average,
+                action,
+                by,
+            } => text.push_str(&format!(
+                "    {} items, average {average:.2} by {}: {}\n",
+                scores.len(),
+                by.as_str(),
+                action.as_str()
+            )),
+            EventBody::RunFinished {
+                outcome,
+                reasoning_calls,
+                calls_saved,
+                ms,
+                error,
+                ..
+            } => {
+                let error = error
+                    .as_ref()
+                    .map_or(String::new(), |e| format!(": {}", one_line(e, 200)));
+                text.push_str(&format!(
+                    "{}{error}  {reasoning_calls} calls, {calls_saved} saved, {ms:.0} ms\n",
+                    outcome.as_str()
+                ));
+            }
+            _ => {}
+        }
+    }
+    text
+}

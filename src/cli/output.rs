@@ -1,0 +1,103 @@
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::config::SettingError;
+use crate::engine::EngineError;
+
+/// How a command ends when it does not end well.
+#[derive(Debug)]
+pub(super) struct Failure {
+    code: u8,
+    line: Option<String>,
+}
+
+impl Failure {
+    /// It could not be done.
+    pub(super) fn failed(why: impl Display) -> Self {
+        Self {
+            code: 1,
+            line: Some(why.to_string()),
+        }
+    }
+
+    /// It was asked for wrongly.
+    pub(super) fn usage(why: impl Display) -> Self {
+        Self {
+            code: 2,
+            line: Some(why.to_string()),
+        }
+    }
+
+    /// The user stopped it.
+    pub(super) fn interrupted() -> Self {
+        Self {
+            code: 130,
+            line: None,
+        }
+    }
+
+    /// Says why in one line.
+    pub(super) fn report(self) -> ExitCode {
+        if let Some(line) = self.line {
+            complain(&line);
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Cancelled => Self::interrupted(),
+            error => Self::failed(error),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// A reader that has had enough, as `head` does, is no failure worth a word.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self {
+                code: 0,
+                line: None,
+            }
+        } else {
+            Self::failed(format!("standard output cannot be written: {error}"))
+        }
+    }
+}
+
+/// One line for a person, on standard error.
+pub(super) fn complain(line: &str) {
+    let _ = writeln!(
+        io::stderr(),
+        "kb-agent: {}",
+        crate::text::one_line(line, 2000)
+    );
+}
+
+/// Writes to standard output what a person reads.
+pub(super) fn say(text: impl Display) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    write!(out, "{text}")?;
+    out.flush()
+}
+
+/// Writes one JSON object on a line of its own.
+pub(super) fn say_json(value: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&line)?;
+    out.flush()
+}

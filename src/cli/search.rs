@@ -1,0 +1,112 @@
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::index::{bring_up_to_date, interruption};
+use super::output::{Failure, complain, say, say_json};
+use crate::config::Settings;
+use crate::domain::{EvidenceId, ToolName};
+use crate::engine::open_knowledge;
+use crate::kb::embed::SentenceEmbedding;
+use crate::kb::{Hit, SearchMode};
+use crate::protocol::EvidenceItem;
+use crate::text::{one_line, sanitize};
+
+/// Arguments of `search`.
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// How to search
+    #[arg(long, value_enum, default_value_t = Tool::Hybrid)]
+    tool: Tool,
+    /// How many hits
+    #[arg(short, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    k: u64,
+    /// Print one JSON object a hit
+    #[arg(long)]
+    json: bool,
+    /// What to search for
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Tool {
+    Vector,
+    Grep,
+    Hybrid,
+}
+
+/// Searches and prints the hits, best first.
+pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
+    let query = search.query.join(" ");
+    if query.trim().is_empty() {
+        return Err(Failure::usage("the query is empty: say what to search for"));
+    }
+    let knowledge = Arc::new(open_knowledge(
+        settings,
+        Arc::new(SentenceEmbedding::new()),
+    )?);
+    let runtime = tokio::runtime::Runtime::new().map_err(Failure::failed)?;
+    let cancel = CancellationToken::new();
+    let interrupted = cancel.clone();
+    runtime.spawn(async move {
+        interruption().await;
+        interrupted.cancel();
+    });
+    runtime.block_on(bring_up_to_date(&knowledge, &cancel))?;
+    let (mode, tool) = match search.tool {
+        Tool::Vector => (SearchMode::Vector, ToolName::VectorSearch),
+        Tool::Grep => (SearchMode::Grep, ToolName::GrepSearch),
+        Tool::Hybrid => (SearchMode::Hybrid, ToolName::HybridSearch),
+    };
+    let hits = knowledge
+        .search(mode, &query, search.k as usize)
+        .map_err(Failure::failed)?;
+    for hit in &hits {
+        if search.json {
+            say_json(&as_json(hit, tool))?;
+        } else {
+            say(as_text(hit))?;
+        }
+    }
+    if hits.is_empty() {
+        complain("nothing was found");
+    }
+    Ok(())
+}
+
+fn as_json(hit: &Hit, tool: ToolName) -> serde_json::Value {
+    let item = EvidenceItem {
+        id: EvidenceId(format!("e{}", hit.rank)),
+        source: hit.source.clone(),
+        lines: hit.lines,
+        tool,
+        score: hit.score,
+        excerpt: one_line(&hit.text, EvidenceItem::EXCERPT_CHARS),
+        low: false,
+    };
+    let mut value = json!(item);
+    value["rank"] = json!(hit.rank);
+    for (name, rank) in [
+        ("lexical_rank", hit.lexical_rank),
+        ("vector_rank", hit.vector_rank),
+    ] {
+        if let Some(rank) = rank {
+            value[name] = json!(rank);
+        }
+    }
+    value
+}
+
+fn as_text(hit: &Hit) -> String {
+    format!(
+        "{:>3}  {}  {}:{}\n           {}\n",
+        hit.rank,
+        hit.score,
+        sanitize(&hit.source),
+        hit.lines,
+        one_line(&hit.text, 160)
+    )
+}
