@@ -218,15 +218,14 @@ impl KnowledgeBase {
 
     /// The first passage of a document: what it is about.
     pub fn opening(&self, source: &str) -> Result<Option<Passage>, KbError> {
-        let view = self.store.view();
-        let first = view
-            .documents
+        let documents = self.store.documents()?;
+        let first = documents
             .iter()
             .find(|document| document.source == source)
             .and_then(|document| document.chunks.first());
         let Some(key) = first else { return Ok(None) };
-        Ok(view
-            .lexical
+        Ok(self
+            .store
             .passages(key)?
             .into_iter()
             .find(|passage| passage.source == source))

@@ -26,6 +26,8 @@ mod pattern;
 pub const CONTEXT_LINES: usize = 10;
 /// Merging stops here, or a file that matches everywhere would be one passage.
 const MAX_PASSAGE_LINES: usize = 80;
+/// Longer lines are data; they are not shown whole.
+const MAX_LINE_BYTES: usize = 4000;
 /// More matches in one file say nothing new.
 const MAX_MATCHES: usize = 2000;
 
@@ -44,8 +46,14 @@ pub struct GrepPassage {
 
 /// The best `k` passages for words or a regular expression.
 pub(super) fn grep(files: &[Found], query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
-    let pattern = Pattern::parse(not_empty(query)?)?;
+    let query = not_empty(query)?;
+    let mut pattern = Pattern::parse(query)?;
     let mut passages = search_all(files, &pattern);
+    if passages.is_empty() && query.contains(char::is_whitespace) {
+        // "What is (chunking)?" is a pattern by its marks only.
+        pattern = Pattern::of_words(query)?;
+        passages = search_all(files, &pattern);
+    }
     let weights = weights(&passages, pattern.len(), files.len());
     let all: f64 = weights.iter().sum();
     passages.sort_by_cached_key(|passage| {
@@ -78,11 +86,28 @@ pub(super) fn grep(files: &[Found], query: &str, k: usize) -> Result<Vec<GrepPas
                 start: passage.lines.start,
                 end,
             },
-            text: lines[passage.lines.start - 1..end].join("\n"),
+            text: shown(&lines[passage.lines.start - 1..end], &pattern),
             score: Score::clamped(weight_of(passage.mask, &weights) / all.max(f64::MIN_POSITIVE)),
         });
     }
     Ok(found)
+}
+
+/// The lines as they are; of an endless line only what surrounds its first match.
+fn shown(lines: &[&str], pattern: &Pattern) -> String {
+    let lines: Vec<&str> = lines
+        .iter()
+        .map(|line| {
+            if line.len() <= MAX_LINE_BYTES {
+                return *line;
+            }
+            let at = pattern.first_match(line).unwrap_or(0);
+            let start = line.floor_char_boundary(at.saturating_sub(MAX_LINE_BYTES / 2));
+            let end = line.floor_char_boundary(start + MAX_LINE_BYTES);
+            &line[start..end]
+        })
+        .collect();
+    lines.join("\n")
 }
 
 /// Where a passage is and which words it holds, one bit each.

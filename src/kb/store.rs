@@ -117,6 +117,9 @@ pub trait Store: Send + Sync {
     /// The cosine of each of these chunks, where it is known.
     fn similarities(&self, vector: &[f32], keys: &[ChunkKey]) -> Result<Vec<Option<f64>>, KbError>;
 
+    /// The chunks with that key: more than one when documents repeat each other.
+    fn passages(&self, key: &ChunkKey) -> Result<Vec<Passage>, KbError>;
+
     /// All documents, ordered by name.
     fn documents(&self) -> Result<Arc<[Document]>, KbError>;
 }
@@ -169,6 +172,10 @@ impl EmbeddedStore {
 
     /// Moves on to the last commit, whoever made it.
     pub fn reload(&self) -> Result<Arc<View>, KbError> {
+        let known = self.view();
+        if known.sound && known.generation == self.lexical.payload()?.generation {
+            return Ok(known);
+        }
         let fresh = Arc::new(load(&self.dir, &self.lexical)?);
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
         *view = Arc::clone(&fresh);
@@ -177,6 +184,12 @@ impl EmbeddedStore {
 
     /// Reads the vectors again, with what another process has added.
     pub fn reload_vectors(&self, model_id: &str) -> Result<(), KbError> {
+        {
+            let known = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+            if known.is_current() {
+                return Ok(());
+            }
+        }
         let fresh = Vectors::open(&self.dir, model_id)?;
         let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
         *vectors = fresh;
@@ -239,6 +252,10 @@ impl Store for EmbeddedStore {
     fn similarities(&self, vector: &[f32], keys: &[ChunkKey]) -> Result<Vec<Option<f64>>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
         Ok(keys.iter().map(|key| vectors.cosine(vector, key)).collect())
+    }
+
+    fn passages(&self, key: &ChunkKey) -> Result<Vec<Passage>, KbError> {
+        self.view().lexical.passages(key)
     }
 
     fn documents(&self) -> Result<Arc<[Document]>, KbError> {

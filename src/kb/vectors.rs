@@ -50,6 +50,16 @@ impl Vectors {
         Ok(vectors)
     }
 
+    /// Whether the file still is what was read: another process only ever adds to it or writes a
+    /// shorter one.
+    pub fn is_current(&self) -> bool {
+        let expected = match self.dims {
+            0 => 0,
+            _ => HEADER + self.keys.len() * self.row_bytes(),
+        };
+        fs::metadata(&self.path).map_or(0, |meta| meta.len()) == expected as u64
+    }
+
     /// Whether this chunk has a vector.
     pub fn contains(&self, key: &ChunkKey) -> bool {
         self.places.contains_key(key)

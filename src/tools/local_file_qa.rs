@@ -17,6 +17,41 @@ const MAX_FILES: usize = 4;
 const MAX_PASSAGES: usize = 6;
 /// A file or passage must come this near to the best.
 const NEAR: f64 = 0.5;
+/// What a file gains when the question holds all words of its name.
+const NAME_BONUS: f64 = 0.3;
+
+/// Words that ask for a file and say nothing about what is in it.
+const ASKING: &[&str] = &[
+    "which",
+    "what",
+    "where",
+    "file",
+    "files",
+    "document",
+    "documents",
+    "doc",
+    "docs",
+    "page",
+    "pages",
+    "folder",
+    "describes",
+    "describe",
+    "mentions",
+    "mention",
+    "contains",
+    "contain",
+    "covers",
+    "explains",
+    "find",
+    "show",
+    "me",
+    "is",
+    "are",
+    "the",
+    "about",
+    "does",
+    "do",
+];
 
 pub(super) fn run(
     base: &KnowledgeBase,
@@ -40,7 +75,7 @@ pub(super) fn run(
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let hits = base.hybrid(query, &[], MAX_PASSAGES, Some(&files))?;
+    let hits = base.hybrid(&topic(query), &[], MAX_PASSAGES, Some(&files))?;
     let kept = near_the_best(hits, by_name);
     if kept.is_empty() && by_name {
         return openings(base, &files);
@@ -72,12 +107,29 @@ fn mentioned(base: &KnowledgeBase, query: &str) -> Result<Option<HashSet<String>
 /// The files whose best passages come nearest to the topic.
 fn files_about(base: &KnowledgeBase, query: &str) -> Result<HashSet<String>, ToolError> {
     let mut best: HashMap<String, f64> = HashMap::new();
-    let hits = base.hybrid(query, &[], POOL, None)?;
+    let words = words(query);
+    let hits = base.hybrid(&topic(query), &[], POOL, None)?;
+    for document in base.documents()?.iter() {
+        if is_named_by(&document.source, &words) {
+            best.insert(document.source.clone(), 0.0);
+        }
+    }
+    let named: HashSet<String> = best.keys().cloned().collect();
     for hit in hits.into_iter().filter(is_relevant) {
         let score = best.entry(hit.source).or_default();
         *score = score.max(hit.score.value());
     }
-    let mut files: Vec<(String, f64)> = best.into_iter().collect();
+    let mut files: Vec<(String, f64)> = best
+        .into_iter()
+        .map(|(source, score)| {
+            let bonus = if named.contains(&source) {
+                NAME_BONUS
+            } else {
+                0.0
+            };
+            (source, score + bonus)
+        })
+        .collect();
     files.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let top = files.first().map_or(0.0, |(_, score)| *score);
     Ok(files
@@ -86,6 +138,38 @@ fn files_about(base: &KnowledgeBase, query: &str) -> Result<HashSet<String>, Too
         .take_while(|(_, score)| *score >= NEAR * top)
         .map(|(source, _)| source)
         .collect())
+}
+
+/// The question without the words that only ask for a file.
+fn topic(query: &str) -> String {
+    let telling: Vec<&str> = query
+        .split_whitespace()
+        .filter(|word| {
+            let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
+            !ASKING.contains(&plain.to_lowercase().as_str())
+        })
+        .collect();
+    if telling.is_empty() {
+        query.to_owned()
+    } else {
+        telling.join(" ")
+    }
+}
+
+fn words(text: &str) -> HashSet<String> {
+    text.to_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// `audit-log.md` by "the audit log".
+fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
+    let name = source.rsplit('/').next().unwrap_or(source);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let own = words(stem);
+    !own.is_empty() && own.is_subset(asked)
 }
 
 fn near_the_best(hits: Vec<Hit>, by_name: bool) -> Vec<Hit> {

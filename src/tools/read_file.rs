@@ -49,9 +49,15 @@ pub(super) fn run(
         },
         tool: ToolName::ReadFile,
         score: Score::FULL,
-        text: lines[first - 1..last].join("\n"),
+        text: cut(lines[first - 1..last].join("\n")),
         low: false,
     }])
+}
+
+/// Only a single endless line can still be over the limit: its beginning must do.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(MAX_BYTES));
+    text
 }
 
 /// The last line that keeps the whole within bounds; one line at least, however long.

@@ -389,6 +389,25 @@ fn a_broken_index_is_made_anew() {
 }
 
 #[test]
+fn a_manifest_without_its_commit_does_not_count() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    drop(bench.indexed());
+    let home = fs::read_dir(bench.home.path())
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    // What a kill between the two writes leaves behind.
+    let orphan = home.path().join("v1/documents-2.json");
+    fs::write(&orphan, r#"{"documents":[]}"#).unwrap();
+    let base = bench.open();
+    assert_eq!(base.status().documents, 1);
+    bench.write("b.md", "# B\n\nbeta text\n");
+    assert_eq!(counts(&update(&base)), [1, 0, 0, 1, 1]);
+    assert_eq!(bench.open().status().documents, 2);
+}
+
+#[test]
 fn identifiers_and_chinese_are_found_by_their_words() {
     let bench = Bench::new(&[
         ("zh.md", "# 路由\n\n快速路径可以跳过评分节点。\n"),

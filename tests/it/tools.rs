@@ -77,6 +77,8 @@ async fn r12_grep_ranks_by_the_words_a_passage_holds() {
         (r"PROJ-\\d{3}", vec!["d.md:1-1"]),
         ("foo(", vec!["e.md:1-1"]),
         ("[unclosed", vec![]),
+        ("What about [PROJ-103]?", vec!["d.md:1-1"]),
+        ("Where is (grading)?", vec!["b.md:1-1"]),
         ("only", vec!["c.md:1-1", "d.md:1-1"]),
     ] {
         let json = format!(r#"{{"tool":"grep_search","args":{{"query":"{query}"}}}}"#);
@@ -111,6 +113,24 @@ async fn r12_grep_survives_any_pattern() {
     ] {
         let json = format!(r#"{{"tool":"grep_search","args":{{"query":"{query}"}}}}"#);
         let _ = run(&tools, &json).await;
+    }
+}
+
+#[tokio::test]
+async fn r12_an_endless_line_is_shown_in_part() {
+    let line = "x ".repeat(60_000) + "needle" + &" 针".repeat(60_000);
+    let bench = Bench::new(&[("min.js", &line)]);
+    let tools = toolbox(&bench);
+    for json in [
+        r#"{"tool":"grep_search","args":{"query":"needle"}}"#,
+        r#"{"tool":"hybrid_search","args":{"semantic_query":"needle"}}"#,
+        r#"{"tool":"read_file","args":{"path":"min.js"}}"#,
+    ] {
+        let found = run(&tools, json).await.unwrap();
+        assert_eq!(found[0].lines.to_string(), "1-1");
+        assert!(found[0].text.len() <= 40_000, "{json}");
+        let shown = found[0].text.contains("needle");
+        assert!(shown || found[0].tool == ToolName::ReadFile, "{json}");
     }
 }
 
@@ -273,6 +293,7 @@ async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
     for (query, path, expected) in [
         ("what does audit-log say about an event", "", "audit-log.md"),
         ("which file describes tulips", "", "gardens.txt"),
+        ("Which file describes the audit log?", "", "audit-log.md"),
         ("writes an answer", "nodes", "nodes/synthesize.md"),
         ("picks tools", "nodes/*.md", "nodes/plan.md"),
         ("what is in it", "gardens.txt", "gardens.txt"),

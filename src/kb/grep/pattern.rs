@@ -60,6 +60,11 @@ impl Pattern {
             }
             return Self::literals(&[query.to_owned()], false);
         }
+        Self::of_words(query)
+    }
+
+    /// Reads a query that is not empty as words, whatever marks it holds.
+    pub fn of_words(query: &str) -> Result<Self, KbError> {
         let words = words(query);
         if words.is_empty() {
             return Self::literals(&[query.to_owned()], false);
@@ -85,6 +90,14 @@ impl Pattern {
             .enumerate()
             .filter(|(_, word)| word.is_in(line))
             .fold(0, |mask, (at, _)| mask | (1 << at))
+    }
+
+    /// Where in the line the first of the words stands, in bytes.
+    pub fn first_match(&self, line: &str) -> Option<usize> {
+        self.words
+            .iter()
+            .filter_map(|word| word.regex.find(line).map(|found| found.start()))
+            .min()
     }
 
     fn literals(words: &[String], bounded: bool) -> Result<Self, KbError> {
@@ -153,10 +166,11 @@ fn compile(pattern: &str, any_case: bool) -> Result<Regex, regex::Error> {
 
 /// A final `?` or `.` and a bracketed aside are prose; these are not.
 fn looks_like_regex(query: &str) -> bool {
-    let marks = [
-        "\\", ".*", ".+", "|", "[", "(?", "^", "$", ")?", ")*", ")+", "+?", "*?",
-    ];
+    let marks = ["\\", ".*", ".+", "|", "(?", ")?", ")*", ")+", "+?", "*?"];
     marks.iter().any(|mark| query.contains(mark))
+        || (query.contains('[') && !query.contains("[["))
+        || query.starts_with('^')
+        || query.ends_with('$')
         || query.contains('(') != query.contains(')')
         || (!query.contains(' ') && query.contains(['*', '+', '{', '(']))
 }
