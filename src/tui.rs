@@ -12,6 +12,7 @@
 
 mod act;
 mod ask;
+mod borders;
 mod event_loop;
 mod fold;
 mod ink;
@@ -25,6 +26,7 @@ mod panes;
 mod prompt;
 mod screen;
 mod slash;
+mod table;
 mod terminal;
 mod theme;
 mod update;

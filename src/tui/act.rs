@@ -28,7 +28,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::First if model.focus == Pane::Chat => model.chat.first(),
         Action::Last if model.focus == Pane::Chat => model.chat.last(),
         Action::First => scroll(model, |list, _| list.first()),
-        Action::Last => scroll(model, |list, count| list.last(count)),
+        Action::Last => scroll(model, List::last),
         Action::Open => open(model),
         Action::Filter => {
             model.audit.typing = true;

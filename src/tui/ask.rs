@@ -17,7 +17,7 @@ pub fn send(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     if model.prompt.slash().is_some() {
-        return command(model, &text.to_owned());
+        return command(model, text);
     }
     if model.is_busy() {
         model.say(
@@ -87,8 +87,9 @@ pub fn choose_route(model: &mut Model) {
 }
 
 /// Completes the command that is typed.
-pub fn complete(model: &mut Model, typed: &str) {
-    if let [(name, arguments, _)] = slash::matching(typed)[..] {
+pub fn complete(model: &mut Model) {
+    let typed = model.prompt.text();
+    if let [(name, arguments, _)] = slash::matching(&typed)[..] {
         let argument = typed.split_whitespace().nth(1).unwrap_or_default();
         let full = arguments
             .split('|')

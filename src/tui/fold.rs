@@ -5,8 +5,10 @@
 
 mod evidence;
 mod run;
+mod step;
 mod trail;
 
 pub use evidence::{EvidenceFold, EvidenceRow, Grade, Standing};
-pub use run::{Finish, Grading, NodeState, NodeView, RunView, TakenEdge, ToolUse, Visit};
+pub use run::RunView;
+pub use step::{NodeState, NodeView, TakenEdge};
 pub use trail::{AuditRow, Level};

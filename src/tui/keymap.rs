@@ -285,7 +285,7 @@ impl Key {
                     text.extend(c.to_uppercase());
                 }
                 KeyCode::Char(c) => text.push(c),
-                KeyCode::F(n) => text.push_str(&format!("F{n}")),
+                KeyCode::F(n) => text.push_str(&["F", &n.to_string()].concat()),
                 _ => {}
             },
         }

@@ -39,7 +39,7 @@ impl Pane {
     #[must_use]
     pub fn step(self, by: isize) -> Self {
         let at = self as isize + by;
-        Self::ALL[at.rem_euclid(Self::ALL.len() as isize) as usize]
+        Self::ALL[at.rem_euclid(Self::ALL.len().cast_signed()) as usize]
     }
 }
 
@@ -138,7 +138,7 @@ impl Arrangement {
 
     /// The inside of an overlay.
     pub fn overlay_room(&self) -> Rect {
-        let width = self.screen.width.saturating_sub(8).clamp(1, 96);
+        let width = self.screen.width.saturating_sub(8).clamp(1, 112);
         let height = self.screen.height.saturating_sub(6).max(1);
         Rect::new(
             self.screen.width.saturating_sub(width) / 2,
@@ -175,10 +175,11 @@ impl Arrangement {
         self.down.push((middle, 0, bottom));
         let prompt = self.foot(model, 0, middle);
         self.titled(Pane::Chat, Rect::new(1, 1, middle - 1, prompt - 1));
+        self.breathe(Pane::Chat);
 
         let inner = bottom - 1;
         // Title, all nodes with all edges, the meter.
-        let path = 18.min(inner * 45 / 100).max(8);
+        let path = 17.min(inner * 45 / 100).max(8);
         let evidence = ((inner - path) * 45 / 100).max(4);
         self.titled(Pane::Path, Rect::new(middle + 1, 1, side, path));
         let mut top = path + 1;
@@ -239,6 +240,16 @@ impl Arrangement {
             bottom
         };
         self.titled(model.focus, Rect::new(1, 1, right - 1, foot - 1));
+    }
+
+    /// A blank row below the title, where there is room for it.
+    fn breathe(&mut self, pane: Pane) {
+        for (drawn, area) in &mut self.panes {
+            if *drawn == pane && area.height >= 20 {
+                area.y += 1;
+                area.height -= 1;
+            }
+        }
     }
 
     /// A pane whose first row is its title.

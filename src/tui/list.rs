@@ -19,7 +19,7 @@ impl List {
 
     /// Moves the selection by pages.
     pub fn page(&mut self, pages: isize) {
-        let rows = self.height.saturating_sub(1).max(1) as isize;
+        let rows = self.height.saturating_sub(1).max(1).cast_signed();
         self.step(pages * rows);
     }
 

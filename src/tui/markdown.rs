@@ -4,10 +4,11 @@
 //! as far as it is known and never needs to be repaired. Whatever has no form in a terminal
 //! (images, HTML) stays readable as text.
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr;
 
-use super::ink::{Emphasis, Ink, Row, cut, pad};
+use super::ink::{Emphasis, Ink, Row};
+use super::table::Table;
 use super::wrap::wrap;
 
 /// `text`, already sanitised, in lines of at most `width` cells.
@@ -42,13 +43,6 @@ struct Page {
     marker: Option<String>,
     links: Vec<String>,
     table: Option<Table>,
-}
-
-#[derive(Default)]
-struct Table {
-    alignments: Vec<Alignment>,
-    rows: Vec<Vec<String>>,
-    cell: String,
 }
 
 impl Page {
@@ -90,11 +84,9 @@ impl Page {
 
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::Paragraph => {
-                if self.marker.is_none() {
-                    self.flush();
-                    self.blank();
-                }
+            Tag::Paragraph if self.marker.is_none() => {
+                self.flush();
+                self.blank();
             }
             Tag::Heading { level, .. } => {
                 self.flush();
@@ -269,7 +261,7 @@ impl Page {
 }
 
 /// Gives `[12]` the ink of a citation.
-fn with_citations(row: Row) -> Row {
+pub fn with_citations(row: Row) -> Row {
     let mut marked = Row::default();
     for piece in row.pieces {
         if piece.ink == Ink::Code {
@@ -295,55 +287,6 @@ fn with_citations(row: Row) -> Row {
         marked.push_emphatic(piece.ink, piece.emphasis, rest);
     }
     marked
-}
-
-impl Table {
-    const GAP: usize = 2;
-
-    fn layout(self, width: usize) -> Vec<Row> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let mut widths = vec![1_usize; columns];
-        for row in &self.rows {
-            for (column, cell) in row.iter().enumerate() {
-                widths[column] = widths[column].max(cell.width());
-            }
-        }
-        let room = width.saturating_sub(Self::GAP * columns.saturating_sub(1));
-        while widths.iter().sum::<usize>() > room.max(columns) {
-            if let Some(widest) = widths.iter_mut().max() {
-                *widest -= 1;
-            }
-        }
-        let mut lines = Vec::new();
-        for (at, row) in self.rows.iter().enumerate() {
-            let mut line = Row::default();
-            for (column, cell) in row.iter().enumerate() {
-                let cell = cut(cell, widths[column]);
-                let blank = widths[column].saturating_sub(cell.width());
-                let text = match self.alignments.get(column) {
-                    Some(Alignment::Right) => format!("{}{cell}", " ".repeat(blank)),
-                    Some(Alignment::Center) => {
-                        pad(&format!("{}{cell}", " ".repeat(blank / 2)), widths[column])
-                    }
-                    _ => pad(&cell, widths[column]),
-                };
-                line.push(
-                    if at == 0 { Ink::Heading } else { Ink::Text },
-                    format!("{text}{}", " ".repeat(Self::GAP)),
-                );
-            }
-            lines.push(with_citations(line).fit(width));
-            if at == 0 {
-                let rule = widths
-                    .iter()
-                    .map(|&width| "─".repeat(width))
-                    .collect::<Vec<_>>()
-                    .join(&" ".repeat(Self::GAP));
-                lines.push(Row::of(Ink::Border, rule).fit(width));
-            }
-        }
-        lines
-    }
 }
 
 #[cfg(test)]

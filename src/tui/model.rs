@@ -30,8 +30,8 @@ pub struct Model {
     pub keymap: Keymap,
     /// Which engine thinks.
     pub mode: Mode,
-    /// Its model.
-    pub model: String,
+    /// Which model it asks.
+    pub engine: String,
     /// The settings that route, until a run tells its own.
     pub limits: RoutingLimits,
     /// One question for each route.
@@ -162,7 +162,7 @@ impl Model {
         Ok(Self {
             keymap: Keymap::load()?,
             mode: setup.mode,
-            model: one_line(&setup.model, 60),
+            engine: one_line(&setup.model, 60),
             limits: setup.limits,
             samples: setup.samples,
             greetings: setup.notices.iter().map(|n| one_line(n, 400)).collect(),

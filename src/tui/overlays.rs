@@ -44,7 +44,7 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
     let section = |place: Place| {
         let mut rows = vec![Row::of(Ink::Heading, place.title())];
         for binding in keymap.bindings().iter().filter(|b| b.place == place) {
-            let keys: Vec<_> = binding.keys.iter().map(|key| key.name()).collect();
+            let keys: Vec<_> = binding.keys.iter().take(2).map(|key| key.name()).collect();
             rows.push(
                 Row::of(Ink::Key, pad(&keys.join(", "), KEYS))
                     .with(Ink::Text, format!(" {}", binding.help)),
@@ -56,8 +56,13 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
     let mut left = [Place::Prompt, Place::Global].map(section).concat();
     let mut commands = vec![Row::of(Ink::Heading, "Commands at the prompt")];
     for (name, arguments, help) in COMMANDS {
-        commands
-            .push(Row::of(Ink::Key, pad(name, 8)).with(Ink::Dim, format!("{help} {arguments}")));
+        let usage = format!("{name} {arguments}");
+        if usage.len() > KEYS {
+            commands.push(Row::of(Ink::Key, usage));
+            commands.push(Row::of(Ink::Text, format!("{} {help}", pad("", KEYS))));
+        } else {
+            commands.push(Row::of(Ink::Key, pad(&usage, KEYS)).with(Ink::Text, format!(" {help}")));
+        }
     }
     commands.push(Row::default());
     left.extend(commands);
@@ -87,7 +92,7 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
     ];
     let mut right = right;
     right.append(&mut signs);
-    if width < 92 {
+    if width < 104 {
         left.extend(right);
         return left.into_iter().map(|row| row.fit(width)).collect();
     }
@@ -105,7 +110,7 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
         .collect()
 }
 
-const KEYS: usize = 16;
+const KEYS: usize = 18;
 
 fn retry_rows() -> Vec<Row> {
     ROUTES

@@ -4,3 +4,4 @@ pub mod audit;
 pub mod chat;
 pub mod evidence;
 pub mod path;
+pub mod trace;

@@ -58,6 +58,7 @@ impl ThemeName {
     }
 
     /// Settles `Auto` by `COLORFGBG`, in which some terminals tell their background.
+    #[must_use]
     pub fn resolve(self, colorfgbg: Option<&str>) -> Self {
         if self != Self::Auto {
             return self;
@@ -139,7 +140,7 @@ impl Theme {
 
     /// A row with its looks.
     pub fn line(&self, row: &Row) -> Line<'static> {
-        Line::from_iter(row.pieces.iter().map(|piece| self.span(piece)))
+        row.pieces.iter().map(|piece| self.span(piece)).collect()
     }
 
     fn span(&self, piece: &Piece) -> Span<'static> {
@@ -159,6 +160,7 @@ impl Theme {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools)] // as the file spells them
 struct Look {
     /// All colours, then sixteen.
     fg: Option<[String; 2]>,

@@ -184,9 +184,9 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         }
         if event.code == KeyCode::Tab
             && event.modifiers.is_empty()
-            && let Some(typed) = model.prompt.slash()
+            && model.prompt.slash().is_some()
         {
-            ask::complete(model, &typed.to_owned());
+            ask::complete(model);
             return Vec::new();
         }
     }
@@ -218,18 +218,19 @@ fn filter_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
             audit.filter.clear();
         }
         KeyCode::Backspace => {
-            if audit.filter.pop().is_none() {
-                audit.typing = false;
-            }
+            // One more at the beginning closes the filter.
+            audit.typing = audit.filter.pop().is_some();
         }
         KeyCode::Char('c') if event.modifiers.contains(KeyModifiers::CONTROL) => {
             audit.typing = false;
             audit.filter.clear();
         }
-        KeyCode::Char(c) if !c.is_control() && !event.modifiers.contains(KeyModifiers::CONTROL) => {
-            if audit.filter.chars().count() < 80 {
-                audit.filter.push(c);
-            }
+        KeyCode::Char(c)
+            if !c.is_control()
+                && !event.modifiers.contains(KeyModifiers::CONTROL)
+                && audit.filter.chars().count() < 80 =>
+        {
+            audit.filter.push(c);
         }
         _ => {}
     }

@@ -7,6 +7,7 @@ use ratatui::widgets::{Clear, Widget};
 
 use crate::protocol::{Mode, NoticeLevel};
 
+use super::borders::borders;
 use super::ink::{Ink, Row, counted, grouped, pad};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::model::{Model, Overlay};
@@ -69,73 +70,13 @@ fn put(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
     buffer.set_line(area.x, area.y, &theme.line(row), area.width);
 }
 
-const UP: u8 = 1;
-const DOWN: u8 = 2;
-const LEFT: u8 = 4;
-const RIGHT: u8 = 8;
-
-fn borders(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
-    let (width, height) = (places.screen.width, places.screen.height);
-    let at = |x: u16, y: u16| usize::from(y) * usize::from(width) + usize::from(x);
-    let mut arms = vec![0_u8; usize::from(width) * usize::from(height)];
-    for &(y, first, last) in &places.across {
-        for x in first..=last {
-            arms[at(x, y)] |= if x > first { LEFT } else { 0 } | if x < last { RIGHT } else { 0 };
-        }
-    }
-    for &(x, first, last) in &places.down {
-        for y in first..=last {
-            arms[at(x, y)] |= if y > first { UP } else { 0 } | if y < last { DOWN } else { 0 };
-        }
-    }
-    let focused = places.pane(model.focus).map(|area| {
-        // The border runs around the title row and, for the chat, around the prompt.
-        let mut around = area;
-        for &(pane, title) in &places.titles {
-            if pane == model.focus && title.width == area.width {
-                around = around.union(title);
-            }
-        }
-        if let Some(prompt) = places.prompt.filter(|_| model.focus == Pane::Chat) {
-            around = around.union(prompt);
-        }
-        around.outer(Margin::new(1, 1))
-    });
-    for y in 0..height {
-        for x in 0..width {
-            let sign = match arms[at(x, y)] {
-                0 => continue,
-                arms if arms == LEFT | RIGHT => "─",
-                arms if arms == UP | DOWN => "│",
-                arms if arms == RIGHT | DOWN => "┌",
-                arms if arms == LEFT | DOWN => "┐",
-                arms if arms == RIGHT | UP => "└",
-                arms if arms == LEFT | UP => "┘",
-                arms if arms == UP | DOWN | RIGHT => "├",
-                arms if arms == UP | DOWN | LEFT => "┤",
-                arms if arms == LEFT | RIGHT | DOWN => "┬",
-                arms if arms == LEFT | RIGHT | UP => "┴",
-                _ => "┼",
-            };
-            let lit = focused.is_some_and(|area| area.contains(Position::new(x, y)));
-            let ink = if lit { Ink::Focus } else { Ink::Border };
-            let style = theme
-                .style(ink)
-                .remove_modifier(ratatui::style::Modifier::BOLD);
-            if let Some(cell) = buffer.cell_mut(Position::new(x, y)) {
-                cell.set_symbol(sign).set_style(style);
-            }
-        }
-    }
-}
-
 fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
     let width = usize::from(places.screen.width);
     let knowledge = &model.knowledge;
     let mut right = Row::of(Ink::Text, " ");
     match model.mode {
         Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
-        Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.model, width / 4)),
+        Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.engine, width / 4)),
     }
     if let Some(run) = model.shown_run().filter(|_| width >= 90) {
         right.push(Ink::Border, " ── ");
@@ -147,14 +88,12 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left.push(Ink::Border, "── ");
         left.push(Ink::Text, crate::text::one_line(&knowledge.name, 40));
         if width >= 60 {
-            left.push(
-                Ink::Dim,
-                format!(
-                    " · {} · {}",
-                    counted(knowledge.documents as u64, "doc", "docs"),
-                    counted(knowledge.chunks as u64, "chunk", "chunks")
-                ),
-            );
+            let documents = counted(knowledge.documents as u64, "doc", "docs");
+            left.push(Ink::Dim, format!(" · {documents}"));
+        }
+        if width >= 80 {
+            let chunks = counted(knowledge.chunks as u64, "chunk", "chunks");
+            left.push(Ink::Dim, format!(" · {chunks}"));
         }
         if knowledge.indexing {
             left.push(Ink::Running, " · indexing");
@@ -181,9 +120,10 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     let help = Row::of(Ink::Key, "?").with(Ink::Dim, " help ");
     for (key, word) in hints {
         let hint = Row::of(Ink::Key, key).with(Ink::Dim, format!(" {word}  "));
-        if left.width() + hint.width() + help.width() <= room {
-            left = left.join(hint);
+        if left.width() + hint.width() + help.width() > room {
+            break;
         }
+        left = left.join(hint);
     }
     if model.overlay.is_none() {
         left = left.join(help);
@@ -209,25 +149,27 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         let focused = pane == model.focus;
         let ink = if focused { Ink::Focus } else { Ink::Title };
         let drawn = places.pane(pane).is_some();
-        let label = match (focused, drawn) {
-            (true, _) => format!("▸{} ", pane.title()),
-            (false, true) => format!(" {} ", pane.title()),
-            (false, false) => format!(" {} ", pane.title()),
+        // With tabs every name keeps its place; else the sign pushes the name in.
+        let label = match (focused, places.status.is_some()) {
+            (true, true) => format!("▸{} ", pane.title()),
+            (true, false) => format!(" ▸ {} ", pane.title()),
+            (false, _) => format!(" {} ", pane.title()),
         };
         let ink = if drawn { ink } else { Ink::Dim };
         let label = Row::of(ink, label);
         let used = label.width();
         put(buffer, theme, area, &label);
-        let room = usize::from(area.width).saturating_sub(used + 2);
+        let room = usize::from(area.width).saturating_sub(used + 3);
         if places.status.is_none() && room > 0 {
             let status = status(model, pane).fit(room);
             let place = Rect {
-                x: area.x + used as u16 + 1,
-                width: room as u16,
+                x: area.x + used as u16,
+                width: room as u16 + 2,
                 ..area
             };
             if !status.pieces.is_empty() {
-                put(buffer, theme, place, &status.with(Ink::Text, " "));
+                let status = Row::of(Ink::Text, "  ").join(status).with(Ink::Text, " ");
+                put(buffer, theme, place, &status);
             }
         }
     }

@@ -14,6 +14,7 @@ mod llm_prompts;
 mod llm_server;
 mod llm_wire;
 mod offline;
+mod picture;
 mod screen;
 mod scripted_endpoint;
 mod support;

@@ -1,1 +1,518 @@
 //! The screen: events and keys in, cells out.
+
+pub mod runs;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};
+use kb_agent::protocol::{
+    Command, Event, EventBody, KnowledgeStatus, Mode, NoticeLevel, RunId, Timestamp, Update,
+};
+use kb_agent::tui::{Effect, Msg, Sample, Screen, Setup, ThemeName};
+use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+
+use runs::{Tape, item};
+
+const SIZES: [(u16, u16); 4] = [(160, 45), (100, 30), (60, 20), (39, 9)];
+
+pub fn screen() -> Screen {
+    let sample = |route, text: &str| Sample {
+        route,
+        text: text.to_owned(),
+    };
+    let mut screen = Screen::new(Setup {
+        theme: ThemeName::Dark,
+        no_color: false,
+        mode: Mode::Offline,
+        model: "extractive".to_owned(),
+        limits: RoutingLimits::default(),
+        samples: vec![
+            sample("chitchat", "Hello, who are you?"),
+            sample("simple", "What is the default chunk size?"),
+            sample(
+                "complex",
+                "Compare the index pipeline with the query engine",
+            ),
+        ],
+        notices: Vec::new(),
+    })
+    .unwrap();
+    screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
+        name: "demo-kb".to_owned(),
+        documents: 24,
+        chunks: 312,
+        pending: 0,
+        indexing: false,
+    })));
+    screen
+}
+
+fn played(events: Vec<Event>) -> Screen {
+    let mut screen = screen();
+    for event in events {
+        screen.handle(Msg::Update(Update::Event(event)));
+    }
+    screen
+}
+
+fn press(screen: &mut Screen, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
+    screen.handle(Msg::Key(KeyEvent::new(code, modifiers)))
+}
+
+fn tap(screen: &mut Screen, code: KeyCode) -> Vec<Effect> {
+    press(screen, code, KeyModifiers::NONE)
+}
+
+fn ctrl(screen: &mut Screen, c: char) -> Vec<Effect> {
+    press(screen, KeyCode::Char(c), KeyModifiers::CONTROL)
+}
+
+fn write(screen: &mut Screen, text: &str) {
+    for c in text.chars() {
+        tap(screen, KeyCode::Char(c));
+    }
+}
+
+fn ask(query: &str, route: Option<Complexity>) -> Vec<Effect> {
+    vec![Effect::Send(Command::Ask {
+        query: query.to_owned(),
+        route,
+    })]
+}
+
+fn pictures(name: &str, screen: &mut Screen) {
+    for (width, height) in SIZES {
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(format!("{name}_{width}x{height}"), screen.text(width, height));
+        });
+    }
+}
+
+#[test]
+fn empty_chat() {
+    pictures("empty", &mut screen());
+}
+
+#[test]
+fn r7_chitchat_run() {
+    pictures("chitchat", &mut played(runs::chitchat()));
+}
+
+#[test]
+fn r8_simple_run() {
+    pictures("simple", &mut played(runs::simple()));
+}
+
+#[test]
+fn r9_complex_run_with_refine_and_dropped_items() {
+    pictures("complex", &mut played(runs::complex()));
+}
+
+#[test]
+fn complex_run_at_work() {
+    let mut events = runs::complex();
+    let grading = events
+        .iter()
+        .position(|event| event.body.name() == "evidence_graded")
+        .unwrap();
+    events.truncate(grading);
+    pictures("at_work", &mut played(events));
+}
+
+#[test]
+fn r16_rule_hit_is_not_drawn_as_measured() {
+    let mut screen = played(runs::rule_hit());
+    pictures("rule", &mut screen);
+    let text = screen.text(160, 45);
+    assert!(text.contains("rule few_context: 2 ≤ 2 → GENERATE"));
+    assert!(!text.contains('▇'), "{text}");
+}
+
+#[test]
+fn cancelled_run() {
+    pictures("cancelled", &mut played(runs::cancelled()));
+}
+
+#[test]
+fn failed_run() {
+    pictures("failed", &mut played(runs::failed()));
+}
+
+#[test]
+fn r23_not_found_run() {
+    pictures("not_found", &mut played(runs::not_found()));
+}
+
+#[test]
+fn help_is_made_from_the_keymap() {
+    let mut screen = screen();
+    tap(&mut screen, KeyCode::Char('?'));
+    pictures("help", &mut screen);
+}
+
+#[test]
+fn side_panes_take_their_turn() {
+    let mut screen = played(runs::complex());
+    tap(&mut screen, KeyCode::Tab);
+    tap(&mut screen, KeyCode::Tab);
+    pictures("evidence", &mut screen);
+    tap(&mut screen, KeyCode::Tab);
+    pictures("audit", &mut screen);
+    tap(&mut screen, KeyCode::Char('z'));
+    pictures("audit_zoomed", &mut screen);
+    tap(&mut screen, KeyCode::Enter);
+    pictures("json", &mut screen);
+}
+
+#[test]
+fn r20_the_arithmetic_of_a_decision_is_shown() {
+    let text = played(runs::complex()).text(160, 45);
+    assert!(text.contains("avg 0.64 < 0.70 → REFINE"), "{text}");
+    assert!(text.contains("avg 0.78 ≥ 0.70 → GENERATE"), "{text}");
+    assert!(text.contains("↺ 2"), "{text}");
+}
+
+#[test]
+fn offline_answers_say_so() {
+    for (width, height) in &SIZES[..3] {
+        let text = played(runs::simple()).text(*width, *height);
+        assert!(text.contains("extractive, offline"), "{text}");
+        assert!(
+            text.contains("not graded (simple)") || *width < 120,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn typing_and_sending() {
+    let mut screen = screen();
+    write(&mut screen, "what is");
+    press(&mut screen, KeyCode::Enter, KeyModifiers::ALT);
+    write(&mut screen, "a chunk");
+    assert_eq!(
+        tap(&mut screen, KeyCode::Enter),
+        ask("what is\na chunk", None)
+    );
+    let text = screen.text(100, 30);
+    assert!(text.contains("you   what is"), "{text}");
+    // While it is being answered the next question stays.
+    write(&mut screen, "next");
+    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    let text = screen.text(100, 30);
+    assert!(
+        text.contains("> next") && text.contains("Still answering"),
+        "{text}"
+    );
+    assert_eq!(
+        tap(&mut screen, KeyCode::Esc),
+        [Effect::Send(Command::Cancel)]
+    );
+}
+
+#[test]
+fn a_refused_question_is_not_lost() {
+    let mut screen = screen();
+    write(&mut screen, "hello");
+    let Effect::Send(command) = tap(&mut screen, KeyCode::Enter).remove(0) else {
+        panic!("no command");
+    };
+    screen.handle(Msg::Refused(command));
+    let text = screen.text(100, 30);
+    assert!(
+        text.contains("> hello") && text.contains("did not take"),
+        "{text}"
+    );
+    assert!(!screen.is_animated());
+}
+
+#[test]
+fn a_digit_sends_a_sample_only_while_nothing_is_typed() {
+    let mut screen = screen();
+    write(&mut screen, "a1");
+    assert!(screen.text(100, 30).contains("> a1"));
+    ctrl(&mut screen, 'c');
+    assert_eq!(
+        tap(&mut screen, KeyCode::Char('2')),
+        ask("What is the default chunk size?", None)
+    );
+}
+
+#[test]
+fn commands_at_the_prompt() {
+    let mut screen = screen();
+    write(&mut screen, "/ro");
+    assert!(screen.text(100, 30).contains("/route"));
+    tap(&mut screen, KeyCode::Tab);
+    write(&mut screen, "simple");
+    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    write(&mut screen, "why");
+    assert_eq!(
+        tap(&mut screen, KeyCode::Enter),
+        ask("why", Some(Complexity::Simple))
+    );
+
+    let mut screen = played(runs::simple());
+    write(&mut screen, "/clear");
+    assert_eq!(
+        tap(&mut screen, KeyCode::Enter),
+        [Effect::Send(Command::Forget)]
+    );
+    assert!(screen.text(100, 30).contains("Ask demo-kb anything"));
+    write(&mut screen, "/nope");
+    tap(&mut screen, KeyCode::Enter);
+    assert!(screen.text(100, 30).contains("/nope is no command"));
+}
+
+#[test]
+fn retry_by_another_route() {
+    let mut screen = played(runs::simple());
+    ctrl(&mut screen, 'r');
+    assert!(screen.text(100, 30).contains("by which route?"));
+    assert_eq!(
+        tap(&mut screen, KeyCode::Enter),
+        ask("What is the default chunk size?", Some(Complexity::Complex))
+    );
+}
+
+#[test]
+fn ctrl_c_clears_then_leaves() {
+    let mut screen = screen();
+    write(&mut screen, "half a question");
+    assert_eq!(ctrl(&mut screen, 'c'), []);
+    assert!(screen.text(100, 30).contains("↑ brings it back"));
+    tap(&mut screen, KeyCode::Up);
+    assert!(screen.text(100, 30).contains("> half a question"));
+    assert_eq!(ctrl(&mut screen, 'c'), []);
+    assert_eq!(ctrl(&mut screen, 'c'), [Effect::Quit]);
+}
+
+#[test]
+fn a_large_paste_is_kept_and_not_sent() {
+    let mut screen = screen();
+    let line = "word ".repeat(20);
+    screen.handle(Msg::Paste(format!("{line}\n").repeat(1000)));
+    screen.text(100, 30);
+    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    let text = screen.text(100, 30);
+    assert!(text.contains("at most 16 kB can be sent"), "{text}");
+    assert!(text.contains("word word"), "{text}");
+}
+
+#[test]
+fn history_of_questions() {
+    let mut screen = screen();
+    for (question, events) in [("one", runs::chitchat()), ("two", runs::simple())] {
+        write(&mut screen, question);
+        tap(&mut screen, KeyCode::Enter);
+        for event in events {
+            screen.handle(Msg::Update(Update::Event(event)));
+        }
+    }
+    write(&mut screen, "draft");
+    for (key, shown) in [
+        (KeyCode::Up, "> two"),
+        (KeyCode::Up, "> one"),
+        (KeyCode::Down, "> two"),
+        (KeyCode::Down, "> draft"),
+    ] {
+        tap(&mut screen, key);
+        let text = screen.text(100, 30);
+        assert!(text.contains(shown), "{shown}\n{text}");
+    }
+}
+
+#[test]
+fn late_events_of_other_runs_are_ignored() {
+    let mut screen = played(runs::simple());
+    let before = screen.text(160, 45);
+    for mut event in runs::complex().into_iter().skip(1) {
+        screen.handle(Msg::Update(Update::Event(event.clone())));
+        // Nor those of this run after its end.
+        event.run = runs::simple()[0].run.clone();
+        screen.handle(Msg::Update(Update::Event(event)));
+    }
+    assert_eq!(screen.text(160, 45), before);
+}
+
+#[test]
+fn the_mouse_focuses_and_scrolls_what_is_under_it() {
+    let mut screen = played(runs::complex());
+    screen.text(160, 45);
+    let at = |kind, column, row| {
+        Msg::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        })
+    };
+    screen.handle(at(MouseEventKind::Down(MouseButton::Left), 120, 40));
+    assert!(screen.text(160, 45).contains("▸ Audit"));
+    screen.handle(at(MouseEventKind::ScrollUp, 120, 40));
+    assert!(screen.text(160, 45).contains("paused"));
+}
+
+#[test]
+fn escape_sequences_never_reach_a_cell() {
+    let evil = "\u{1b}[31mred\u{1b}]0;title\u{7}\u{9b}2J\u{202e}dne";
+    let mut tape = Tape::new("run\u{1b}[31m-with-a-long-name");
+    tape.start(evil);
+    tape.analyze(Complexity::Complex, &[evil, evil]);
+    let mut dirty = item(1, evil, (1, 2), ToolName::GrepSearch, 0.4);
+    dirty.excerpt = evil.to_owned();
+    tape.retrieve(0, Vec::new(), vec![dirty]);
+    for piece in ["a \u{1b}", "[31mb ", evil, "\n```\n", evil, "\n```\n"] {
+        tape.add(
+            1,
+            EventBody::AnswerDelta {
+                text: piece.to_owned(),
+            },
+        );
+    }
+    tape.add(
+        1,
+        EventBody::Warning {
+            code: evil.to_owned(),
+            message: evil.to_owned(),
+        },
+    );
+    let mut citation = runs::cite(1, evil, (1, 2));
+    citation.source = evil.to_owned();
+    let unfinished = tape.events.clone();
+    tape.answer(0, evil, vec![citation]);
+    tape.end(Outcome::Failed, 1, 0, Some(evil));
+    for events in [unfinished, tape.events] {
+        let mut screen = played(events);
+        screen.handle(Msg::Update(Update::Notice {
+            level: NoticeLevel::Warning,
+            message: evil.to_owned(),
+        }));
+        screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
+            name: evil.to_owned(),
+            ..KnowledgeStatus::default()
+        })));
+        screen.handle(Msg::Paste(evil.to_owned()));
+        for _ in 0..4 {
+            tap(&mut screen, KeyCode::Tab);
+            for (width, height) in SIZES {
+                let text = screen.text(width, height);
+                for bad in ["\u{1b}", "\u{9b}", "\u{202e}", "[31m", "title", "2J"] {
+                    assert!(!text.contains(bad), "{bad:?} in\n{text}");
+                }
+            }
+        }
+        press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
+        tap(&mut screen, KeyCode::Char('g'));
+        tap(&mut screen, KeyCode::Enter);
+        let json = screen.text(160, 45);
+        assert!(json.contains("run_started"), "{json}");
+        assert!(
+            !json.contains('\u{1b}') && !json.contains('\u{202e}'),
+            "{json}"
+        );
+    }
+}
+
+#[test]
+fn no_color_leaves_no_colour() {
+    let mut screen = Screen::new(Setup {
+        theme: ThemeName::Dark,
+        no_color: true,
+        mode: Mode::Offline,
+        model: String::new(),
+        limits: RoutingLimits::default(),
+        samples: Vec::new(),
+        notices: vec!["a notice".to_owned()],
+    })
+    .unwrap();
+    for event in runs::complex() {
+        screen.handle(Msg::Update(Update::Event(event)));
+    }
+    let buffer = screen.render(160, 45);
+    assert!(buffer.content().iter().all(|cell| {
+        cell.fg == ratatui::style::Color::Reset && cell.bg == ratatui::style::Color::Reset
+    }));
+}
+
+fn any_msg() -> impl Strategy<Value = Msg> {
+    let all: Vec<Event> = [
+        runs::chitchat(),
+        runs::simple(),
+        runs::complex(),
+        runs::rule_hit(),
+        runs::cancelled(),
+        runs::failed(),
+        runs::not_found(),
+    ]
+    .concat();
+    let event = (0..all.len(), any::<bool>()).prop_map(move |(at, same)| {
+        let mut event = all[at].clone();
+        if same {
+            event.run = RunId("same".to_owned());
+        }
+        Msg::Update(Update::Event(event))
+    });
+    let key = prop_oneof![
+        any::<char>().prop_map(KeyCode::Char),
+        proptest::sample::select("jkgGnNz/?i123 qr".chars().collect::<Vec<_>>())
+            .prop_map(KeyCode::Char),
+        proptest::sample::select(vec![
+            KeyCode::Enter,
+            KeyCode::Esc,
+            KeyCode::Tab,
+            KeyCode::BackTab,
+            KeyCode::Up,
+            KeyCode::Down,
+            KeyCode::PageUp,
+            KeyCode::PageDown,
+            KeyCode::Home,
+            KeyCode::End,
+            KeyCode::Backspace,
+            KeyCode::F(1),
+        ]),
+    ];
+    let modifiers = proptest::sample::select(vec![
+        KeyModifiers::NONE,
+        KeyModifiers::CONTROL,
+        KeyModifiers::ALT,
+        KeyModifiers::SHIFT,
+    ]);
+    prop_oneof![
+        6 => event,
+        6 => (key, modifiers).prop_map(|(code, modifiers)| Msg::Key(KeyEvent::new(code, modifiers))),
+        1 => ".{0,40}".prop_map(Msg::Paste),
+        1 => (0..200_u16, 0..60_u16, any::<bool>()).prop_map(|(column, row, down)| {
+            Msg::Mouse(MouseEvent {
+                kind: if down { MouseEventKind::ScrollDown } else { MouseEventKind::Down(MouseButton::Left) },
+                column,
+                row,
+                modifiers: KeyModifiers::NONE,
+            })
+        }),
+        1 => any::<u32>().prop_map(|now| Msg::Tick(Timestamp(u64::from(now)))),
+        1 => Just(Msg::EngineGone),
+    ]
+}
+
+proptest! {
+    #![proptest_config(proptest::test_runner::Config {
+        cases: 96,
+        failure_persistence: None,
+        ..proptest::test_runner::Config::default()
+    })]
+
+    #[test]
+    fn no_events_keys_or_sizes_panic(
+        steps in proptest::collection::vec((any_msg(), 1_u16..200, 1_u16..60), 1..40)
+    ) {
+        let mut screen = screen();
+        for (at, (msg, width, height)) in steps.into_iter().enumerate() {
+            screen.handle(msg);
+            if at % 4 == 0 {
+                screen.render(width, height);
+            }
+        }
+        screen.render(160, 45);
+        screen.render(1, 1);
+    }
+}

@@ -175,7 +175,9 @@ mod tests {
 
     fn fold(bodies: &[EventBody]) -> EvidenceFold {
         let mut fold = EvidenceFold::default();
-        bodies.iter().for_each(|body| fold.apply(body));
+        for body in bodies {
+            fold.apply(body);
+        }
         fold
     }
 

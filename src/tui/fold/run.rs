@@ -1,120 +1,13 @@
 //! One run: which nodes, which edges and why, what it cost, what it answered.
 
 use crate::domain::{
-    AutoApproveRule, Citation, Complexity, GradedBy, GraderAction, KEEP_FROM, NodeName, Outcome,
-    RouteReason, RoutingLimits, RoutingPlan, SUFFICIENT_FROM, ToolCall, edge,
+    Citation, Complexity, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, edge,
 };
 use crate::protocol::{Event, EventBody, Mode, RunId, Timestamp};
 use crate::text::{StreamSanitizer, one_line, sanitize};
 
 use super::EvidenceFold;
-
-/// How far a node has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NodeState {
-    /// Not reached.
-    Waiting,
-    /// At work.
-    Running,
-    /// Done.
-    Done,
-    /// This route does not need it, and why.
-    Skipped(&'static str),
-    /// It was at work when the run was stopped.
-    Stopped,
-    /// It was at work when the run broke.
-    Failed,
-}
-
-/// What is known of one node, over all visits.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NodeView {
-    /// How far it has come.
-    pub state: NodeState,
-    /// How often it was entered.
-    pub visits: u32,
-    /// How long the finished visits took, milliseconds.
-    pub ms: f64,
-    /// Reasoning calls it made.
-    pub calls: u32,
-    /// Tokens both ways; `None` when nobody counted.
-    pub tokens: Option<u64>,
-    /// When the visit that is going on began.
-    pub since: Option<Timestamp>,
-}
-
-/// One visit of a node, in the path as it ran.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Visit {
-    /// Which node.
-    pub node: NodeName,
-    /// Gradings made before.
-    pub iteration: u32,
-    /// How long it took; `None` while it goes on.
-    pub ms: Option<f64>,
-    /// Reasoning calls it made.
-    pub calls: u32,
-    /// Why the next node came next.
-    pub left: Option<String>,
-}
-
-/// An edge that the run went along.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TakenEdge {
-    /// The node left.
-    pub from: NodeName,
-    /// The node entered.
-    pub to: NodeName,
-    /// The reason; `None` for an edge that is always taken.
-    pub reason: Option<RouteReason>,
-    /// The reason with its arithmetic.
-    pub why: String,
-    /// How often.
-    pub count: u32,
-}
-
-/// One tool call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolUse {
-    /// What was called.
-    pub call: ToolCall,
-    /// How many items it found; `None` while it runs.
-    pub items: Option<usize>,
-    /// Why it failed, clean.
-    pub error: Option<String>,
-}
-
-/// The last verdict on the evidence.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Grading {
-    /// The mean over what remained.
-    pub average: f64,
-    /// How many items it spoke of.
-    pub items: usize,
-    /// What followed.
-    pub action: GraderAction,
-    /// Who said so.
-    pub by: GradedBy,
-}
-
-/// How the run ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Finish {
-    /// The outcome.
-    pub outcome: Outcome,
-    /// Gradings made.
-    pub iterations: u32,
-    /// Reasoning calls made.
-    pub calls: u32,
-    /// Calls that the full pipeline would have made besides.
-    pub saved: u32,
-    /// Tokens both ways.
-    pub tokens: u64,
-    /// Milliseconds.
-    pub ms: f64,
-    /// Why it failed, clean.
-    pub error: Option<String>,
-}
+use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, grounds};
 
 /// A run, as far as its events have told.
 #[derive(Debug, Clone)]
@@ -271,15 +164,18 @@ impl RunView {
                 ms,
                 error,
                 ..
-            } => self.end(Finish {
-                outcome: *outcome,
-                iterations: *iterations,
-                calls: *reasoning_calls,
-                saved: *calls_saved,
-                tokens: prompt_tokens + completion_tokens,
-                ms: *ms,
-                error: error.as_deref().map(|error| one_line(error, 400)),
-            }),
+            } => self.end(
+                event.ts,
+                Finish {
+                    outcome: *outcome,
+                    iterations: *iterations,
+                    calls: *reasoning_calls,
+                    saved: *calls_saved,
+                    tokens: prompt_tokens + completion_tokens,
+                    ms: *ms,
+                    error: error.as_deref().map(|error| one_line(error, 400)),
+                },
+            ),
             EventBody::RunStarted { .. }
             | EventBody::EvidenceAdded { .. }
             | EventBody::EvidenceRemoved { .. }
@@ -290,15 +186,18 @@ impl RunView {
     /// Closes a run whose end will never be told.
     pub fn abandon(&mut self, error: &str, now: Timestamp) {
         if self.finish.is_none() {
-            self.end(Finish {
-                outcome: Outcome::Failed,
-                iterations: self.rounds(),
-                calls: self.calls(),
-                saved: 0,
-                tokens: 0,
-                ms: now.0.saturating_sub(self.started.0) as f64,
-                error: Some(error.to_owned()),
-            });
+            self.end(
+                now,
+                Finish {
+                    outcome: Outcome::Failed,
+                    iterations: self.rounds(),
+                    calls: self.calls(),
+                    saved: 0,
+                    tokens: 0,
+                    ms: now.0.saturating_sub(self.started.0) as f64,
+                    error: Some(error.to_owned()),
+                },
+            );
         }
     }
 
@@ -458,7 +357,7 @@ impl RunView {
         }
     }
 
-    fn end(&mut self, finish: Finish) {
+    fn end(&mut self, now: Timestamp, finish: Finish) {
         let tail = self.stream.finish();
         if self.citations.is_empty() {
             self.answer.push_str(&tail);
@@ -473,61 +372,11 @@ impl RunView {
                 (NodeState::Waiting, _) => NodeState::Skipped("not needed"),
                 (state, _) => state,
             };
-            node.since = None;
+            if let Some(since) = node.since.take() {
+                node.ms += now.0.saturating_sub(since.0) as f64;
+            }
         }
         self.finish = Some(finish);
         self.revision += 1;
     }
-}
-
-impl NodeView {
-    /// Nothing is known of it yet.
-    pub const UNTOUCHED: Self = Self {
-        state: NodeState::Waiting,
-        visits: 0,
-        ms: 0.0,
-        calls: 0,
-        tokens: None,
-        since: None,
-    };
-}
-
-/// What the grader's action was founded on.
-fn grounds(grading: &Grading, kept: usize, limits: &RoutingLimits) -> String {
-    match grading.by {
-        GradedBy::NoEvidence => "no evidence".to_owned(),
-        GradedBy::Rule(rule) => {
-            let founded = match rule {
-                AutoApproveRule::FewContext => {
-                    format!(": {} ≤ {}", grading.items, limits.auto_approve_max_items)
-                }
-                AutoApproveRule::HighVectorScore => {
-                    format!(": all ≥ {:.2}", limits.vector_score_threshold)
-                }
-                AutoApproveRule::LocalFileQa | AutoApproveRule::ReadFile => String::new(),
-            };
-            format!("rule {}{founded}", rule.as_str())
-        }
-        GradedBy::Grader | GradedBy::Fallback => {
-            let name = match grading.by {
-                GradedBy::Fallback => "fallback",
-                _ => "avg",
-            };
-            if kept == 0 {
-                format!("nothing ≥ {KEEP_FROM:.2}")
-            } else if grading.average < SUFFICIENT_FROM {
-                format!("{name} {} < {SUFFICIENT_FROM:.2}", below(grading.average))
-            } else {
-                format!("{name} {:.2} ≥ {SUFFICIENT_FROM:.2}", grading.average)
-            }
-        }
-    }
-}
-
-/// As many decimals as it takes not to look like the mark that the number did not reach.
-fn below(average: f64) -> String {
-    (2..6)
-        .map(|decimals| format!("{average:.decimals$}"))
-        .find(|text| text.parse().is_ok_and(|shown: f64| shown < SUFFICIENT_FROM))
-        .unwrap_or_else(|| average.to_string())
 }

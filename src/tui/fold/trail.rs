@@ -1,6 +1,8 @@
 //! One line for each event, for the audit pane.
 
-use crate::domain::{Outcome, ToolCall};
+use std::fmt::Write as _;
+
+use crate::domain::Outcome;
 use crate::protocol::{Event, EventBody, Timestamp};
 use crate::text::{one_line, sanitize};
 use crate::tui::ink::{counted, duration, grouped};
@@ -71,6 +73,7 @@ fn level(body: &EventBody) -> Level {
     }
 }
 
+#[allow(clippy::too_many_lines)] // one arm an event; two halves would read worse
 fn summary(body: &EventBody) -> String {
     match body {
         EventBody::RunStarted {
@@ -83,7 +86,7 @@ fn summary(body: &EventBody) -> String {
         },
         EventBody::NodeEntered { node, iteration } => match iteration {
             0 => node.to_string(),
-            _ => format!("{node}  round {}", iteration + 1),
+            _ => format!("{node} · round {}", iteration + 1),
         },
         EventBody::NodeFinished {
             node,
@@ -91,34 +94,34 @@ fn summary(body: &EventBody) -> String {
             reasoning_calls,
             ..
         } => format!(
-            "{node}  {}  {}",
+            "{node} · {} · {}",
             duration(*ms),
             counted(u64::from(*reasoning_calls), "call", "calls")
         ),
         EventBody::RouteDecided { from, to, reason } => {
-            format!("{}  {from} → {to}", reason.as_str())
+            format!("{} · {from} → {to}", reason.as_str())
         }
         EventBody::RoutingPlan(plan) => {
             let tools: Vec<_> = plan.suggested_tools.iter().map(|t| t.as_str()).collect();
             let mut text = plan.complexity.as_str().to_owned();
             if !plan.sub_questions.is_empty() {
-                text.push_str(&format!("  {} parts", plan.sub_questions.len()));
+                let _ = write!(text, " · {} parts", plan.sub_questions.len());
             }
             if !tools.is_empty() {
-                text.push_str(&format!("  {}", tools.join(", ")));
+                let _ = write!(text, " · {}", tools.join(", "));
             }
             text
         }
-        EventBody::ToolCalled { call } => call_line(call),
+        EventBody::ToolCalled { call } => format!("{} · {}", call.tool(), call.subject()),
         EventBody::ToolFinished {
             call,
             items,
             ms,
             error,
         } => match error {
-            Some(error) => format!("{}  failed: {error}", call.tool()),
+            Some(error) => format!("{} · failed: {error}", call.tool()),
             None => format!(
-                "{}  {}  {}",
+                "{} · {} · {}",
                 call.tool(),
                 counted(*items as u64, "item", "items"),
                 duration(*ms)
@@ -129,28 +132,28 @@ fn summary(body: &EventBody) -> String {
                 .iter()
                 .map(|item| format!("{}:{}", item.source, item.lines))
                 .collect();
-            format!("{}  {}", items.len(), sources.join(", "))
+            format!("{} · {}", items.len(), sources.join(", "))
         }
         EventBody::FastPathHit {
             path_type,
             rule_name,
             ..
-        } => format!("{}  {rule_name}", path_type.as_str()),
+        } => format!("{} · {rule_name}", path_type.as_str()),
         EventBody::EvidenceGraded {
             scores,
             average,
             action,
             by,
         } => format!(
-            "{}  avg {average:.2}  {}  by {}",
+            "{} · avg {average:.2} · {} · by {}",
             action.as_str(),
             counted(scores.len() as u64, "item", "items"),
             by.as_str()
         ),
-        EventBody::EvidenceRemoved { id, score } => format!("{id}  {score} < 0.30"),
+        EventBody::EvidenceRemoved { id, score } => format!("{id} · {score} < 0.30"),
         EventBody::AnswerDelta { text } => text.clone(),
         EventBody::AnswerFinished { text, citations } => format!(
-            "{}  {}",
+            "{} · {}",
             counted(text.chars().count() as u64, "character", "characters"),
             counted(citations.len() as u64, "citation", "citations")
         ),
@@ -166,25 +169,19 @@ fn summary(body: &EventBody) -> String {
             ..
         } => {
             let mut text = format!(
-                "{}  {}  saved {calls_saved}  {}",
+                "{} · {} · saved {calls_saved} · {}",
                 outcome.as_str(),
                 counted(u64::from(*reasoning_calls), "call", "calls"),
                 duration(*ms)
             );
             if prompt_tokens + completion_tokens > 0 {
-                text.push_str(&format!(
-                    "  {} tok",
-                    grouped(prompt_tokens + completion_tokens)
-                ));
+                let tokens = grouped(prompt_tokens + completion_tokens);
+                let _ = write!(text, " · {tokens} tok");
             }
             if let Some(error) = error {
-                text.push_str(&format!("  {error}"));
+                let _ = write!(text, " · {error}");
             }
             text
         }
     }
-}
-
-fn call_line(call: &ToolCall) -> String {
-    format!("{}  {}", call.tool(), call.subject())
 }

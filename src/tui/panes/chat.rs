@@ -44,7 +44,7 @@ impl ChatScroll {
 
     /// Moves by pages.
     pub fn page(&mut self, pages: isize) {
-        self.step(pages * self.height.saturating_sub(2).max(1) as isize);
+        self.step(pages * self.height.saturating_sub(2).max(1).cast_signed());
     }
 
     /// To the beginning.
@@ -83,7 +83,7 @@ pub fn settle(model: &mut Model, size: Size) {
     if model.turns.is_empty() && model.pending.is_none() {
         let rows = welcome(model, width);
         let top = rows.len().saturating_sub(height);
-        let top = model.chat.moving.clamp(0, top as isize);
+        let top = model.chat.moving.clamp(0, top.cast_signed());
         model.chat.moving = top;
         model.chat.visible = rows.into_iter().skip(top as usize).take(height).collect();
         return;
@@ -132,13 +132,13 @@ impl Window<'_> {
 
     fn moved(&mut self, from: (usize, usize), by: isize) -> (usize, usize) {
         let (mut turn, row) = from;
-        let mut row = row as isize + by;
+        let mut row = row.cast_signed() + by;
         while row < 0 && turn > 0 {
             turn -= 1;
-            row += self.block(turn).len() as isize;
+            row += self.block(turn).len().cast_signed();
         }
-        while turn < self.turns.len() && row >= self.block(turn).len() as isize {
-            row -= self.block(turn).len() as isize;
+        while turn < self.turns.len() && row >= self.block(turn).len().cast_signed() {
+            row -= self.block(turn).len().cast_signed();
             turn += 1;
         }
         (turn, row.max(0) as usize)
@@ -191,7 +191,7 @@ fn rows_of(run: &RunView, width: usize) -> Vec<Row> {
         match finish.outcome {
             Outcome::Answered => {}
             Outcome::NotFound => {
-                answer.push(Row::of(Ink::Warning, "◌ not found in the knowledge base"))
+                answer.push(Row::of(Ink::Warning, "◌ not found in the knowledge base"));
             }
             Outcome::Cancelled => answer.push(Row::of(Ink::Warning, "◼ cancelled")),
             Outcome::Failed => answer.extend(wrap(
@@ -265,16 +265,16 @@ fn footer(run: &RunView) -> Row {
         row.push(Ink::Dim, " · ");
     }
     let whole = finish.calls + finish.saved;
-    row.push(
-        Ink::Dim,
-        format!(
-            "{} of {} · saved {} · {}",
+    let calls = match whole {
+        0 => "no call".to_owned(),
+        _ => format!(
+            "{} of {} · saved {}",
             finish.calls,
             counted(u64::from(whole), "call", "calls"),
-            finish.saved,
-            duration(finish.ms)
+            finish.saved
         ),
-    );
+    };
+    row.push(Ink::Dim, format!("{calls} · {}", duration(finish.ms)));
     if finish.tokens > 0 {
         row.push(Ink::Dim, format!(" · {} tok", grouped(finish.tokens)));
     }
@@ -339,7 +339,7 @@ fn welcome(model: &Model, width: usize) -> Vec<Row> {
     say(Row::of(
         Ink::Text,
         "Each answer shows its work: which way the question went and why, what it rests on, \
-         and what it cost.",
+         and what it cost. Tab goes to Path, Evidence and Audit.",
     ));
     say(Row::default());
     say(match (knowledge.documents, knowledge.indexing) {
@@ -359,7 +359,7 @@ fn welcome(model: &Model, width: usize) -> Vec<Row> {
     if model.mode == Mode::Offline {
         say(Row::of(
             Ink::Dim,
-            "No model is configured: answers are extractive, offline: quoted from the documents.",
+            "No model is configured: answers are extractive, offline, quoted from the documents.",
         ));
     }
     for notice in &model.greetings {

@@ -68,9 +68,7 @@ pub fn status(model: &Model) -> Row {
 pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     let width = usize::from(size.width);
     let Some(run) = model.shown_run() else {
-        return vec![
-            Row::of(Ink::Dim, " passages will stand here, each with its grade").fit(width),
-        ];
+        return legend().into_iter().map(|row| row.fit(width)).collect();
     };
     if run.evidence.is_empty() {
         let words = match (&run.finish, run.complexity()) {
@@ -97,6 +95,28 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
         rows.extend(passage(run, item, width).into_iter().take(room));
     }
     rows
+}
+
+/// How to read the rows to come.
+fn legend() -> Vec<Row> {
+    let graded = |value: f64, words: String| {
+        let ink = band(value);
+        Row::of(Ink::Text, " ")
+            .join(bar(value, ink))
+            .with(ink, format!(" {value:.2} "))
+            .with(Ink::Dim, words)
+    };
+    vec![
+        graded(
+            0.9,
+            format!("strong: an average from {SUFFICIENT_FROM:.2} answers"),
+        ),
+        graded(0.5, "weak: more is looked for".to_owned()),
+        graded(0.1, format!("dropped, below {KEEP_FROM:.2}")),
+        Row::of(Ink::Text, " ")
+            .with(Ink::Unmeasured, UNMEASURED)
+            .with(Ink::Dim, "      nobody measured it"),
+    ]
 }
 
 /// Which of the drawn rows is selected.
@@ -173,7 +193,7 @@ fn judgement(run: &RunView, item: &EvidenceRow, with_bar: bool) -> Row {
     let mut row = Row::default();
     let unmeasured = |mut row: Row, words: String| {
         if with_bar {
-            row.push(Ink::Unmeasured, "╌╌╌┆╌╌╌╌┆╌╌╌  ");
+            row.push(Ink::Unmeasured, format!("{UNMEASURED}  "));
         }
         row.push(Ink::Unmeasured, words);
         row
@@ -232,6 +252,9 @@ pub fn band(value: f64) -> Ink {
 /// Ten cells and two marks.
 const BAR: usize = 12;
 
+/// In place of a bar.
+const UNMEASURED: &str = "╌╌╌┆╌╌╌╌┆╌╌╌";
+
 fn bar(value: f64, ink: Ink) -> Row {
     let filled = (value * 10.0).round() as usize;
     let mut row = Row::default();
@@ -266,7 +289,7 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
         &Row::of(Ink::Quote, item.excerpt.clone()),
         &edge,
         &edge,
-        width,
+        width.saturating_sub(1),
     ));
     rows
 }

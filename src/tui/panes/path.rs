@@ -10,6 +10,8 @@ use crate::tui::fold::{NodeState, NodeView, RunView, TakenEdge};
 use crate::tui::ink::{Ink, Row, counted, duration, grouped, pad};
 use crate::tui::model::Model;
 
+use super::trace::{meter, unrolled};
+
 /// One frame of the sign of something at work.
 pub fn spinner(frame: usize) -> &'static str {
     ["◐", "◓", "◑", "◒"][frame % 4]
@@ -39,6 +41,7 @@ pub fn status(model: &Model) -> Row {
     let mut row = Row::default();
     match run.complexity() {
         Some(complexity) => row.push(route_ink(complexity), complexity.as_str()),
+        None if run.finish.is_some() => row.push(Ink::Dim, "undecided"),
         None => row.push(Ink::Dim, "deciding"),
     }
     if run.forced.is_some() {
@@ -108,12 +111,16 @@ fn graph(run: Option<&RunView>, model: &Model, detail: Detail, width: usize) -> 
             let taken = run.map_or_else(Vec::new, |run| {
                 edge.to.map_or_else(Vec::new, |to| run.taken(name, to))
             });
-            if let Some(row) = edge_row(edge, edge.to == next, &taken, run, detail) {
+            let passed = run.is_some_and(|run| {
+                next.is_some_and(|next| !run.taken(name, next).is_empty()) || !taken.is_empty()
+            });
+            let bar = if passed { Ink::Done } else { Ink::Border };
+            if let Some(row) = edge_row(edge, edge.to == next, &taken, run, detail, bar) {
                 rows.push(row.fit(width));
             }
         }
     }
-    rows.push(meter(run, width));
+    rows.push(meter(run, model, width));
     rows
 }
 
@@ -137,31 +144,31 @@ fn node_row(run: Option<&RunView>, name: NodeName, model: &Model) -> Row {
             row.push(Ink::Skipped, format!(" skipped: {why}"));
             return row;
         }
-        NodeState::Running if view.visits < 2 => {
+        NodeState::Waiting => return row,
+        NodeState::Running => {
             let since = view
                 .since
                 .map_or(0, |since| model.now.0.saturating_sub(since.0));
-            row.push(Ink::Running, format!("{:>9}", duration(since as f64)));
-            row.push(Ink::Dim, format!("  {}", dots(model.frame)));
+            let ms = view.ms + since as f64;
+            row.push(Ink::Running, format!("{:>9}", duration(ms)));
         }
-        NodeState::Waiting => return row,
-        _ => {
-            row.push(Ink::Text, format!("{:>9}", duration(view.ms)));
-            if view.calls > 0 {
-                row.push(
-                    Ink::Dim,
-                    format!("  {}", counted(u64::from(view.calls), "call", "calls")),
-                );
-            }
-        }
+        _ => row.push(Ink::Text, format!("{:>9}", duration(view.ms))),
     }
+    let calls = match view.calls {
+        0 => String::new(),
+        calls => counted(u64::from(calls), "call", "calls"),
+    };
+    row.push(Ink::Dim, format!("  {}", pad(&calls, 8)));
+    let loops = match view.visits {
+        0 | 1 => String::new(),
+        visits => format!("↺ {visits}"),
+    };
+    row.push(Ink::Running, pad(&loops, 4));
     match view.state {
+        NodeState::Running => row.push(Ink::Dim, format!("  {}", dots(model.frame))),
         NodeState::Stopped => row.push(Ink::Warning, "  stopped"),
         NodeState::Failed => row.push(Ink::Failed, "  failed"),
         _ => {}
-    }
-    if view.visits > 1 {
-        row.push(Ink::Running, format!("  ↺ {}", view.visits));
     }
     if let Some(run) = run {
         row = row.join(node_note(run, name));
@@ -225,18 +232,25 @@ fn edge_row(
     taken: &[&TakenEdge],
     run: Option<&RunView>,
     detail: Detail,
+    bar: Ink,
 ) -> Option<Row> {
     if taken.is_empty() {
-        let reasons: Vec<_> = edge.when.iter().map(|reason| reason.as_str()).collect();
-        let reasons = reasons.join(" / ");
+        // The map of an empty screen shows the routes in their colours; a run dims what it left.
+        let mut reasons = Row::default();
+        for (at, reason) in edge.when.iter().enumerate() {
+            let ink = match run {
+                None => map_ink(*reason),
+                Some(_) => Ink::Waiting,
+            };
+            reasons.push(Ink::Waiting, if at > 0 { " / " } else { "" });
+            reasons.push(ink, reason.as_str());
+        }
         return match (connector, detail) {
-            (true, Detail::All) if run.is_none() => {
-                Some(Row::of(Ink::Border, " │ ").with(Ink::Waiting, reasons))
-            }
-            (true, Detail::All | Detail::Taken) => Some(Row::of(Ink::Border, " │ ")),
+            (true, Detail::All) if run.is_none() => Some(Row::of(bar, " │ ").join(reasons)),
+            (true, Detail::All | Detail::Taken) => Some(Row::of(bar, " │ ")),
             (false, Detail::All) => Some(
-                Row::of(Ink::Border, " ├ ")
-                    .with(Ink::Waiting, reasons)
+                Row::of(bar, " ├ ")
+                    .join(reasons)
                     .with(Ink::Border, " ─► ")
                     .with(Ink::Waiting, edge.to.map_or("end", NodeName::as_str)),
             ),
@@ -246,8 +260,7 @@ fn edge_row(
     if connector && detail == Detail::Nodes && taken.iter().all(|edge| edge.why.is_empty()) {
         return None;
     }
-    let bar = if connector { " │ " } else { " ├ " };
-    let mut row = Row::of(Ink::Done, bar);
+    let mut row = Row::of(bar, if connector { " │ " } else { " ├ " });
     for (at, edge) in taken.iter().enumerate() {
         if at > 0 {
             row.push(Ink::Dim, ", ");
@@ -270,6 +283,13 @@ fn edge_row(
     Some(row)
 }
 
+fn map_ink(reason: RouteReason) -> Ink {
+    match reason_ink(Some(reason)) {
+        route @ (Ink::Chitchat | Ink::Simple | Ink::Complex) => route,
+        _ => Ink::Dim,
+    }
+}
+
 /// The ink of a reason.
 pub fn reason_ink(reason: Option<RouteReason>) -> Ink {
     match reason {
@@ -282,81 +302,6 @@ pub fn reason_ink(reason: Option<RouteReason>) -> Ink {
         }
         Some(RouteReason::Forced) | None => Ink::Text,
     }
-}
-
-/// Calls made of those the full pipeline would have made.
-fn meter(run: Option<&RunView>, width: usize) -> Row {
-    let Some(run) = run else {
-        return Row::of(
-            Ink::Dim,
-            " short cuts save reasoning calls; they are counted here",
-        )
-        .fit(width);
-    };
-    let made = run.calls() as usize;
-    let Some(finish) = &run.finish else {
-        return Row::of(Ink::Dim, " ")
-            .with(Ink::Text, counted(made as u64, "call", "calls"))
-            .with(Ink::Dim, " so far");
-    };
-    let whole = made + finish.saved as usize;
-    let mut row = Row::of(Ink::Dim, " ");
-    if whole <= 16 {
-        row.push(Ink::Text, "▰".repeat(made));
-        row.push(Ink::Strong, "▱".repeat(finish.saved as usize));
-        row.push(Ink::Text, " ");
-    }
-    row.push(
-        Ink::Text,
-        format!("{made} of {}", counted(whole as u64, "call", "calls")),
-    );
-    row.push(Ink::Dim, " · ");
-    row.push(
-        if finish.saved > 0 {
-            Ink::Strong
-        } else {
-            Ink::Dim
-        },
-        format!("saved {}", finish.saved),
-    );
-    row.fit(width)
-}
-
-/// The path as it ran, one visit a row.
-fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for (at, visit) in run.visits.iter().enumerate() {
-        let last = at + 1 == run.visits.len();
-        let state = run.node(visit.node).state;
-        let (sign, ink) = match state {
-            NodeState::Running if last => (spinner(model.frame), Ink::Running),
-            NodeState::Failed if last => ("×", Ink::Failed),
-            NodeState::Stopped if last => ("◼", Ink::Warning),
-            _ => ("●", Ink::Done),
-        };
-        let mut row = Row::of(Ink::Dim, format!("{:>3} ", at + 1))
-            .with(ink, format!("{sign} "))
-            .with(Ink::Text, pad(visit.node.as_str(), 18));
-        if let Some(ms) = visit.ms {
-            row.push(Ink::Text, format!("{:>8}", duration(ms)));
-        }
-        if visit.calls > 0 {
-            row.push(
-                Ink::Dim,
-                format!("  {}", counted(u64::from(visit.calls), "call", "calls")),
-            );
-        }
-        rows.push(row.fit(width));
-        if let Some(why) = &visit.left {
-            rows.push(
-                Row::of(Ink::Done, "    │ ")
-                    .with(Ink::Weak, why.clone())
-                    .fit(width),
-            );
-        }
-    }
-    rows.push(meter(Some(run), width));
-    rows
 }
 
 fn dots(frame: usize) -> &'static str {

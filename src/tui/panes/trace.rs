@@ -1,0 +1,91 @@
+//! The path as it ran, loops unrolled, and what it cost.
+
+use crate::tui::fold::{NodeState, RunView};
+use crate::tui::ink::{Ink, Row, counted, duration, pad};
+use crate::tui::model::Model;
+
+use super::path::spinner;
+
+/// Calls made of those the full pipeline would have made.
+pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
+    let Some(run) = run else {
+        let limits = &model.limits;
+        return Row::of(
+            Ink::Dim,
+            format!(
+                " at most {}; none for ≤ {} items or vector ≥ {:.2}",
+                counted(u64::from(limits.max_iterations), "grading", "gradings"),
+                limits.auto_approve_max_items,
+                limits.vector_score_threshold
+            ),
+        )
+        .fit(width);
+    };
+    let made = run.calls() as usize;
+    let Some(finish) = &run.finish else {
+        return Row::of(Ink::Dim, " ")
+            .with(Ink::Text, counted(made as u64, "call", "calls"))
+            .with(Ink::Dim, " so far");
+    };
+    let whole = made + finish.saved as usize;
+    if whole == 0 {
+        return Row::of(Ink::Dim, " no call was made").fit(width);
+    }
+    let mut row = Row::of(Ink::Dim, " ");
+    if whole <= 16 {
+        row.push(Ink::Text, "▰".repeat(made));
+        row.push(Ink::Strong, "▱".repeat(finish.saved as usize));
+        row.push(Ink::Text, " ");
+    }
+    row.push(
+        Ink::Text,
+        format!("{made} of {}", counted(whole as u64, "call", "calls")),
+    );
+    row.push(Ink::Dim, " · ");
+    row.push(
+        if finish.saved > 0 {
+            Ink::Strong
+        } else {
+            Ink::Dim
+        },
+        format!("saved {}", finish.saved),
+    );
+    row.fit(width)
+}
+
+/// The path as it ran, one visit a row.
+pub fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (at, visit) in run.visits.iter().enumerate() {
+        let last = at + 1 == run.visits.len();
+        let state = run.node(visit.node).state;
+        let (sign, ink) = match state {
+            NodeState::Running if last => (spinner(model.frame), Ink::Running),
+            NodeState::Failed if last => ("×", Ink::Failed),
+            NodeState::Stopped if last => ("◼", Ink::Warning),
+            _ => ("●", Ink::Done),
+        };
+        let mut row = Row::of(Ink::Dim, format!("{:>3} ", at + 1))
+            .with(ink, format!("{sign} "))
+            .with(Ink::Text, pad(visit.node.as_str(), 18));
+        if let Some(ms) = visit.ms {
+            row.push(Ink::Text, format!("{:>8}", duration(ms)));
+        }
+        if visit.calls > 0 {
+            row.push(
+                Ink::Dim,
+                format!("  {}", counted(u64::from(visit.calls), "call", "calls")),
+            );
+        }
+        rows.push(row.fit(width));
+        if let Some(why) = &visit.left {
+            rows.push(
+                Row::of(Ink::Done, "    │ ")
+                    .with(Ink::Weak, why.clone())
+                    .fit(width),
+            );
+        }
+    }
+    rows.push(meter(Some(run), model, width));
+    rows
+}

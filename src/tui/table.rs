@@ -1,0 +1,68 @@
+//! Markdown tables as aligned text.
+
+use pulldown_cmark::Alignment;
+use unicode_width::UnicodeWidthStr;
+
+use super::ink::{Ink, Row, cut, pad};
+use super::markdown::with_citations;
+
+/// A table as it is read.
+#[derive(Default)]
+pub struct Table {
+    /// Of each column.
+    pub alignments: Vec<Alignment>,
+    /// The head first.
+    pub rows: Vec<Vec<String>>,
+    /// The cell being read.
+    pub cell: String,
+}
+
+impl Table {
+    const GAP: usize = 2;
+
+    /// In lines of at most `width` cells; the widest columns give way.
+    pub fn layout(self, width: usize) -> Vec<Row> {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut widths = vec![1_usize; columns];
+        for row in &self.rows {
+            for (column, cell) in row.iter().enumerate() {
+                widths[column] = widths[column].max(cell.width());
+            }
+        }
+        let room = width.saturating_sub(Self::GAP * columns.saturating_sub(1));
+        while widths.iter().sum::<usize>() > room.max(columns) {
+            if let Some(widest) = widths.iter_mut().max() {
+                *widest -= 1;
+            }
+        }
+        let mut lines = Vec::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            let mut line = Row::default();
+            for (column, cell) in row.iter().enumerate() {
+                let cell = cut(cell, widths[column]);
+                let blank = widths[column].saturating_sub(cell.width());
+                let text = match self.alignments.get(column) {
+                    Some(Alignment::Right) => format!("{}{cell}", " ".repeat(blank)),
+                    Some(Alignment::Center) => {
+                        pad(&format!("{}{cell}", " ".repeat(blank / 2)), widths[column])
+                    }
+                    _ => pad(&cell, widths[column]),
+                };
+                line.push(
+                    if at == 0 { Ink::Heading } else { Ink::Text },
+                    format!("{text}{}", " ".repeat(Self::GAP)),
+                );
+            }
+            lines.push(with_citations(line).fit(width));
+            if at == 0 {
+                let rule = widths
+                    .iter()
+                    .map(|&width| "─".repeat(width))
+                    .collect::<Vec<_>>()
+                    .join(&" ".repeat(Self::GAP));
+                lines.push(Row::of(Ink::Border, rule).fit(width));
+            }
+        }
+        lines
+    }
+}

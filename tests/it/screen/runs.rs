@@ -1,0 +1,494 @@
+//! Event streams with fixed moments and names, as the agent would emit them.
+
+use kb_agent::domain::{
+    AutoApproveRule, Citation, Complexity, EvidenceId, GradedBy, GraderAction, LineRange, NodeName,
+    Outcome, PathType, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
+    ToolName,
+};
+use kb_agent::protocol::{
+    Event, EventBody, EvidenceItem, ItemScore, Mode, RunId, SCHEMA, Timestamp,
+};
+
+use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
+
+/// 2026-03-02T12:01:05.000Z
+const START: u64 = 1_772_452_865_000;
+
+/// Collects events; each takes a moment.
+pub struct Tape {
+    run: RunId,
+    now: u64,
+    pub events: Vec<Event>,
+}
+
+impl Tape {
+    pub fn new(run: &str) -> Self {
+        Self {
+            run: RunId(run.to_owned()),
+            now: START,
+            events: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, after: u64, body: EventBody) {
+        self.now += after;
+        self.events.push(Event {
+            schema: SCHEMA,
+            ts: Timestamp(self.now),
+            run: self.run.clone(),
+            seq: self.events.len() as u64,
+            body,
+        });
+    }
+
+    pub fn start(&mut self, query: &str) {
+        self.add(
+            0,
+            EventBody::RunStarted {
+                session: "s1".to_owned(),
+                query: query.to_owned(),
+                mode: Mode::Offline,
+                model: "extractive".to_owned(),
+                forced_route: None,
+                settings: RoutingLimits::default(),
+            },
+        );
+    }
+
+    pub fn enter(&mut self, node: NodeName, iteration: u32) {
+        self.add(1, EventBody::NodeEntered { node, iteration });
+    }
+
+    pub fn leave(&mut self, node: NodeName, iteration: u32, ms: u64, calls: u32) {
+        self.add(
+            ms,
+            EventBody::NodeFinished {
+                node,
+                iteration,
+                ms: ms as f64,
+                reasoning_calls: calls,
+                prompt_tokens: (calls > 0).then_some(240),
+                completion_tokens: (calls > 0).then_some(30),
+            },
+        );
+    }
+
+    pub fn route(&mut self, from: NodeName, to: NodeName, reason: RouteReason) {
+        self.add(0, EventBody::RouteDecided { from, to, reason });
+    }
+
+    pub fn analyze(&mut self, complexity: Complexity, parts: &[&str]) {
+        self.enter(AnalyzeAndRoute, 0);
+        self.add(
+            40,
+            EventBody::RoutingPlan(RoutingPlan {
+                query_type: QueryType::Conceptual,
+                complexity,
+                sub_questions: parts.iter().map(|part| (*part).to_owned()).collect(),
+                suggested_tools: vec![ToolName::HybridSearch, ToolName::GrepSearch],
+                grep_keywords: Vec::new(),
+            }),
+        );
+        self.leave(AnalyzeAndRoute, 0, 412, 1);
+        let (to, reason) = match complexity {
+            Complexity::Chitchat => (Synthesize, RouteReason::Chitchat),
+            Complexity::Simple => (Plan, RouteReason::Simple),
+            Complexity::Complex => (Plan, RouteReason::Complex),
+        };
+        self.route(AnalyzeAndRoute, to, reason);
+    }
+
+    pub fn retrieve(&mut self, iteration: u32, calls: Vec<ToolCall>, items: Vec<EvidenceItem>) {
+        self.enter(Plan, iteration);
+        self.leave(Plan, iteration, 88, 1);
+        self.enter(ToolExec, iteration);
+        for call in &calls {
+            self.add(0, EventBody::ToolCalled { call: call.clone() });
+        }
+        for call in calls {
+            self.add(
+                6,
+                EventBody::ToolFinished {
+                    call,
+                    items: items.len(),
+                    ms: 6.2,
+                    error: None,
+                },
+            );
+        }
+        if !items.is_empty() {
+            self.add(0, EventBody::EvidenceAdded { items });
+        }
+        self.leave(ToolExec, iteration, 12, 0);
+    }
+
+    pub fn grade(&mut self, iteration: u32, scores: &[(&str, f64)], average: f64, by: GradedBy) {
+        self.enter(GradeEvidence, iteration);
+        if let GradedBy::Rule(rule) = by {
+            self.add(
+                0,
+                EventBody::FastPathHit {
+                    path_type: PathType::RuleAutoApprove,
+                    rule_name: rule.as_str().to_owned(),
+                    query: "q".to_owned(),
+                },
+            );
+        }
+        let action = if average >= 0.7 {
+            GraderAction::Generate
+        } else if average >= 0.3 {
+            GraderAction::Refine
+        } else {
+            GraderAction::ReRetrieve
+        };
+        self.add(
+            30,
+            EventBody::EvidenceGraded {
+                scores: scores
+                    .iter()
+                    .map(|(id, score)| ItemScore {
+                        id: EvidenceId((*id).to_owned()),
+                        score: Score::clamped(*score),
+                    })
+                    .collect(),
+                average,
+                action,
+                by,
+            },
+        );
+        for (id, score) in scores.iter().filter(|(_, score)| *score < 0.3) {
+            self.add(
+                0,
+                EventBody::EvidenceRemoved {
+                    id: EvidenceId((*id).to_owned()),
+                    score: Score::clamped(*score),
+                },
+            );
+        }
+        let calls = u32::from(by == GradedBy::Grader);
+        self.leave(GradeEvidence, iteration, 640, calls);
+        let to = match action {
+            GraderAction::Generate => Synthesize,
+            GraderAction::Refine => Plan,
+            GraderAction::ReRetrieve => AnalyzeAndRoute,
+        };
+        self.route(GradeEvidence, to, action.into());
+    }
+
+    pub fn answer(&mut self, iteration: u32, text: &str, citations: Vec<Citation>) {
+        self.enter(Synthesize, iteration);
+        for piece in text.split_inclusive(' ') {
+            self.add(
+                3,
+                EventBody::AnswerDelta {
+                    text: piece.to_owned(),
+                },
+            );
+        }
+        self.add(
+            1,
+            EventBody::AnswerFinished {
+                text: text.to_owned(),
+                citations,
+            },
+        );
+        self.leave(Synthesize, iteration, 700, 1);
+    }
+
+    pub fn end(&mut self, outcome: Outcome, calls: u32, saved: u32, error: Option<&str>) {
+        let path = self
+            .events
+            .iter()
+            .filter_map(|event| match &event.body {
+                EventBody::NodeEntered { node, .. } => Some(*node),
+                _ => None,
+            })
+            .collect();
+        let ms = (self.now - START) as f64;
+        self.add(
+            1,
+            EventBody::RunFinished {
+                outcome,
+                complexity: None,
+                path,
+                iterations: 1,
+                reasoning_calls: calls,
+                calls_saved: saved,
+                prompt_tokens: u64::from(calls) * 240,
+                completion_tokens: u64::from(calls) * 30,
+                ms,
+                error: error.map(str::to_owned),
+            },
+        );
+    }
+}
+
+pub fn item(
+    n: usize,
+    source: &str,
+    lines: (usize, usize),
+    tool: ToolName,
+    score: f64,
+) -> EvidenceItem {
+    EvidenceItem {
+        id: EvidenceId(format!("e{n}")),
+        source: source.to_owned(),
+        lines: LineRange {
+            start: lines.0,
+            end: lines.1,
+        },
+        tool,
+        score: Score::clamped(score),
+        excerpt: format!(
+            "Passage {n}: the pipeline reads a folder, cuts each document into chunks and embeds them."
+        ),
+        low: false,
+    }
+}
+
+pub fn cite(n: usize, source: &str, lines: (usize, usize)) -> Citation {
+    Citation {
+        n,
+        id: EvidenceId(format!("e{n}")),
+        source: source.to_owned(),
+        lines: LineRange {
+            start: lines.0,
+            end: lines.1,
+        },
+    }
+}
+
+fn hybrid(query: &str) -> ToolCall {
+    ToolCall::HybridSearch {
+        semantic_query: query.to_owned(),
+        exact_keywords: Vec::new(),
+    }
+}
+
+fn grep(query: &str) -> ToolCall {
+    ToolCall::GrepSearch {
+        query: query.to_owned(),
+    }
+}
+
+pub fn chitchat() -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000c1");
+    tape.start("Hello, who are you?");
+    tape.analyze(Complexity::Chitchat, &[]);
+    tape.add(
+        0,
+        EventBody::FastPathHit {
+            path_type: PathType::Chitchat,
+            rule_name: "chitchat".to_owned(),
+            query: "Hello, who are you?".to_owned(),
+        },
+    );
+    tape.enter(Synthesize, 0);
+    tape.add(
+        1,
+        EventBody::AnswerFinished {
+            text: "Hello! I answer questions about the documents in this knowledge base."
+                .to_owned(),
+            citations: Vec::new(),
+        },
+    );
+    tape.leave(Synthesize, 0, 1, 0);
+    tape.end(Outcome::Answered, 1, 3, None);
+    tape.events
+}
+
+pub fn simple() -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000b2");
+    tape.start("What is the default chunk size?");
+    tape.analyze(Complexity::Simple, &[]);
+    tape.retrieve(
+        0,
+        vec![hybrid("default chunk size")],
+        vec![
+            item(1, "index.md", (10, 42), ToolName::HybridSearch, 0.82),
+            item(
+                2,
+                "guide/settings.md",
+                (3, 20),
+                ToolName::HybridSearch,
+                0.61,
+            ),
+            item(3, "faq.md", (88, 93), ToolName::HybridSearch, 0.33),
+        ],
+    );
+    tape.route(ToolExec, Synthesize, RouteReason::Simple);
+    tape.answer(
+        0,
+        "A chunk holds **512 tokens** by default [1]; `chunk_size` changes it [2].",
+        vec![
+            cite(1, "index.md", (10, 42)),
+            cite(2, "guide/settings.md", (3, 20)),
+        ],
+    );
+    tape.end(Outcome::Answered, 3, 1, None);
+    tape.events
+}
+
+pub fn complex() -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000a7");
+    tape.start("compare the index pipeline with the query engine");
+    tape.analyze(
+        Complexity::Complex,
+        &[
+            "What does the index pipeline do?",
+            "What does the query engine do?",
+        ],
+    );
+    tape.retrieve(
+        0,
+        vec![hybrid("index pipeline"), hybrid("query engine")],
+        vec![
+            item(1, "index.md", (10, 42), ToolName::HybridSearch, 0.82),
+            item(2, "engine.md", (3, 20), ToolName::HybridSearch, 0.64),
+            item(3, "faq.md", (88, 93), ToolName::HybridSearch, 0.31),
+        ],
+    );
+    tape.route(ToolExec, GradeEvidence, RouteReason::Complex);
+    tape.grade(
+        0,
+        &[("e1", 0.82), ("e2", 0.46), ("e3", 0.12)],
+        0.64,
+        GradedBy::Grader,
+    );
+    tape.retrieve(
+        1,
+        vec![hybrid("query engine stages"), grep("rerank")],
+        vec![item(
+            4,
+            "engine/rerank.md",
+            (1, 30),
+            ToolName::GrepSearch,
+            0.71,
+        )],
+    );
+    tape.route(ToolExec, GradeEvidence, RouteReason::Complex);
+    tape.grade(
+        1,
+        &[("e1", 0.85), ("e2", 0.58), ("e4", 0.91)],
+        0.78,
+        GradedBy::Grader,
+    );
+    tape.answer(
+        1,
+        "Both read the same store, but at different times.\n\n\
+         | | index pipeline | query engine |\n|---|---|---|\n| runs | when files change | per question |\n\
+         | cost | per document | per query |\n\n\
+         - The **pipeline** walks, chunks and embeds [1].\n\
+         - The **engine** retrieves in parallel and fuses by rank [2], then reranks [3].\n\n\
+         ```rust\nlet hits = engine.search(\"rerank\")?;\n```",
+        vec![
+            cite(1, "index.md", (10, 42)),
+            cite(2, "engine.md", (3, 20)),
+            Citation {
+                n: 3,
+                ..cite(4, "engine/rerank.md", (1, 30))
+            },
+        ],
+    );
+    tape.end(Outcome::Answered, 6, 0, None);
+    tape.events
+}
+
+pub fn rule_hit() -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000d4");
+    tape.start("Which tickets does the rollout depend on, and why?");
+    tape.analyze(Complexity::Complex, &["Which tickets?", "Why?"]);
+    tape.retrieve(
+        0,
+        vec![ToolCall::GraphRelated {
+            entity_id: "PROJ-123".to_owned(),
+        }],
+        vec![
+            item(
+                1,
+                "tickets/PROJ-123.md",
+                (1, 18),
+                ToolName::GraphRelated,
+                1.0,
+            ),
+            item(2, "tickets/PROJ-77.md", (4, 9), ToolName::GraphRelated, 0.5),
+        ],
+    );
+    tape.route(ToolExec, GradeEvidence, RouteReason::Complex);
+    tape.grade(
+        0,
+        &[("e1", 1.0), ("e2", 1.0)],
+        1.0,
+        GradedBy::Rule(AutoApproveRule::FewContext),
+    );
+    tape.answer(
+        0,
+        "The rollout waits for PROJ-77 [2], as PROJ-123 says [1].",
+        vec![
+            cite(1, "tickets/PROJ-123.md", (1, 18)),
+            cite(2, "tickets/PROJ-77.md", (4, 9)),
+        ],
+    );
+    tape.end(Outcome::Answered, 3, 1, None);
+    tape.events
+}
+
+pub fn cancelled() -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000e5");
+    tape.start("What changed between the two releases?");
+    tape.analyze(Complexity::Complex, &["old", "new"]);
+    tape.retrieve(
+        0,
+        vec![hybrid("releases")],
+        vec![
+            item(1, "changes.md", (1, 9), ToolName::HybridSearch, 0.7),
+            item(2, "changes.md", (20, 31), ToolName::HybridSearch, 0.6),
+            item(3, "news.md", (2, 4), ToolName::HybridSearch, 0.5),
+        ],
+    );
+    tape.route(ToolExec, GradeEvidence, RouteReason::Complex);
+    tape.enter(GradeEvidence, 0);
+    tape.end(Outcome::Cancelled, 2, 0, None);
+    tape.events
+}
+
+pub fn failed() -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f6");
+    tape.start("What is a chunk?");
+    tape.enter(AnalyzeAndRoute, 0);
+    tape.add(
+        20,
+        EventBody::Warning {
+            code: "endpoint_retry".to_owned(),
+            message: "the endpoint closed the connection; asking once more".to_owned(),
+        },
+    );
+    tape.end(
+        Outcome::Failed,
+        0,
+        0,
+        Some(
+            "the endpoint http://localhost:11434/v1 refused the connection: is the server running?",
+        ),
+    );
+    tape.events
+}
+
+pub fn not_found() -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000a8");
+    tape.start("How tall is the moon?");
+    tape.analyze(Complexity::Simple, &[]);
+    tape.retrieve(0, vec![grep("moon")], Vec::new());
+    tape.route(ToolExec, Synthesize, RouteReason::Simple);
+    tape.enter(Synthesize, 0);
+    tape.add(
+        1,
+        EventBody::AnswerFinished {
+            text: "Nothing about this was found in the knowledge base.".to_owned(),
+            citations: Vec::new(),
+        },
+    );
+    tape.leave(Synthesize, 0, 1, 0);
+    tape.end(Outcome::NotFound, 2, 2, None);
+    tape.events
+}
