@@ -76,6 +76,9 @@ pub enum TuiError {
     /// The terminal failed.
     #[error("terminal: {0}")]
     Terminal(#[from] std::io::Error),
+    /// Something panicked; the message has been printed.
+    #[error("stopped by a panic; its message stands above")]
+    Panicked,
     /// A file that is part of the program is wrong.
     #[error("{name}: {reason}")]
     Asset {

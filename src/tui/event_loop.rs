@@ -4,9 +4,10 @@
 //! message arrived. The clock ticks only while something moves; an idle screen wakes for nothing.
 
 use std::io;
+use std::task::Poll;
 
 use crossterm::event::{Event as Input, EventStream};
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{StreamExt, poll};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc;
@@ -37,6 +38,10 @@ pub async fn event_loop(
     let mut engine = true;
     loop {
         let first = tokio::select! {
+            // After a panic nothing may be drawn any more, so that is asked first.
+            biased;
+            () = guard.lost() => return Err(TuiError::Panicked),
+            () = signals.next() => break,
             input = inputs.next() => match input {
                 Some(input) => message(input?),
                 None => break,
@@ -46,10 +51,10 @@ pub async fn event_loop(
                 Some(update.map_or(Msg::EngineGone, Msg::Update))
             }
             _ = frames.tick(), if screen.is_animated() => Some(Msg::Tick(Timestamp::now())),
-            () = signals.next() => break,
         };
         let mut pending: Vec<Msg> = first.into_iter().collect();
-        while let Some(Some(input)) = inputs.next().now_or_never() {
+        // Polled with this task's waker: the stream keeps the first one it is given.
+        while let Poll::Ready(Some(input)) = poll!(inputs.next()) {
             pending.extend(message(input?));
         }
         while let Ok(update) = updates.try_recv() {
@@ -67,7 +72,9 @@ pub async fn event_loop(
         if screen.is_animated() && !moved_before {
             frames.reset();
         }
-        screen.draw(&mut terminal)?;
+        if guard.is_ours() {
+            screen.draw(&mut terminal)?;
+        }
     }
     Ok(())
 }

@@ -18,6 +18,7 @@ use crossterm::terminal::{
     supports_keyboard_enhancement,
 };
 use crossterm::{execute, queue};
+use tokio::sync::Notify;
 
 /// While this lives, the terminal is ours.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub struct TerminalGuard {
 struct Borrowed {
     taken: AtomicBool,
     enhanced: AtomicBool,
+    lost: Notify,
 }
 
 impl TerminalGuard {
@@ -37,6 +39,7 @@ impl TerminalGuard {
         let state = Arc::new(Borrowed {
             taken: AtomicBool::new(true),
             enhanced: AtomicBool::new(false),
+            lost: Notify::new(),
         });
         let guard = Self {
             state: Arc::clone(&state),
@@ -45,6 +48,7 @@ impl TerminalGuard {
         panic::set_hook(Box::new(move |info| {
             state.give_back();
             before(info);
+            state.lost.notify_one();
         }));
         enable_raw_mode()?;
         execute!(
@@ -67,6 +71,18 @@ impl TerminalGuard {
             self.state.enhanced.store(true, Ordering::SeqCst);
         }
         Ok(())
+    }
+}
+
+impl TerminalGuard {
+    /// Whether the terminal has not been given back yet.
+    pub fn is_ours(&self) -> bool {
+        self.state.taken.load(Ordering::SeqCst)
+    }
+
+    /// Waits until a panic anywhere in the program has given the terminal back.
+    pub async fn lost(&self) {
+        self.state.lost.notified().await;
     }
 }
 

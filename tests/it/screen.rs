@@ -414,6 +414,36 @@ fn escape_sequences_never_reach_a_cell() {
 }
 
 #[test]
+fn wide_characters_keep_the_borders_in_place() {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000c9");
+    let query = "比较索引流水线与查询引擎，并说明为什么需要重新排序？";
+    tape.start(query);
+    tape.analyze(Complexity::Complex, &[query, query]);
+    let mut found = item(1, "文档/索引流水线.md", (10, 42), ToolName::GrepSearch, 0.8);
+    found.excerpt = "分块之后嵌入 👩‍💻，再写入索引。".repeat(6);
+    tape.retrieve(0, Vec::new(), vec![found]);
+    tape.answer(
+        0,
+        "流水线读取文件夹，把每个文档切成块并嵌入 [1]。👩‍💻 e\u{301}\n\n| 列 | 值 |\n|---|---|\n| 块大小 | 五百一十二 |",
+        vec![runs::cite(1, "文档/索引流水线.md", (10, 42))],
+    );
+    tape.end(Outcome::Answered, 3, 1, None);
+    let mut screen = played(tape.events);
+    screen.handle(Msg::Paste(query.repeat(3)));
+    for width in 40..161 {
+        let buffer = screen.render(width, 30);
+        for y in 0..30 {
+            let edge = buffer[(width - 1, y)].symbol();
+            assert!(
+                "│┐┤┘".contains(edge),
+                "{edge:?} at {width}, {y}\n{}",
+                screen.text(width, 30)
+            );
+        }
+    }
+}
+
+#[test]
 fn no_color_leaves_no_colour() {
     let mut screen = Screen::new(Setup {
         theme: ThemeName::Dark,
