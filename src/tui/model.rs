@@ -254,6 +254,17 @@ impl Model {
         });
     }
 
+    /// Takes back a line that was only good to know; warnings stay until they are closed.
+    pub fn hush(&mut self) {
+        if self
+            .notice
+            .as_ref()
+            .is_some_and(|notice| notice.level == NoticeLevel::Info)
+        {
+            self.notice = None;
+        }
+    }
+
     /// Settles what depends on the size of the screen, so that drawing only reads.
     pub fn settle(&mut self) {
         let places = self.arrangement();

@@ -112,6 +112,7 @@ fn stream(model: &mut Model, event: &Event) {
     turn.trail.extend(AuditRow::of(event));
     if matches!(event.body, EventBody::RunFinished { .. }) {
         model.current = None;
+        model.hush();
     }
 }
 
@@ -148,6 +149,7 @@ fn paste(model: &mut Model, text: &str) {
 }
 
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+    model.hush();
     if model.audit.typing && model.overlay.is_none() && model.focus == Pane::Audit {
         return filter_key(model, event);
     }
