@@ -87,21 +87,21 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     if !knowledge.name.is_empty() {
         left.push(Ink::Border, "── ");
         left.push(Ink::Text, crate::text::one_line(&knowledge.name, 40));
-        if width >= 60 {
+        // Progress says more than the counts that it will change, and takes their room.
+        let working = knowledge.indexing || knowledge.pending > 0;
+        if width >= if working { 80 } else { 60 } {
             let documents = counted(knowledge.documents as u64, "doc", "docs");
             left.push(Ink::Dim, format!(" · {documents}"));
         }
-        if width >= 80 {
+        if width >= if working { 120 } else { 80 } {
             let chunks = counted(knowledge.chunks as u64, "chunk", "chunks");
             left.push(Ink::Dim, format!(" · {chunks}"));
         }
         if knowledge.indexing {
             left.push(Ink::Running, " · indexing");
-        } else if knowledge.pending > 0 {
-            left.push(
-                Ink::Running,
-                format!(" · embedding, {} left", grouped(knowledge.pending as u64)),
-            );
+        } else if working {
+            let pending = grouped(knowledge.pending as u64);
+            left.push(Ink::Running, format!(" · embedding {pending}"));
         }
         left.push(Ink::Text, " ");
     }
