@@ -85,12 +85,6 @@ fn run(cli: Cli) -> Result<(), Failure> {
         paths,
         command,
     } = cli;
-    if let (Some(_), Some(path)) = (&command, paths.first()) {
-        return Err(Failure::usage(format!(
-            "'{}' stands before the command: give folders to a command with --kb",
-            path.display()
-        )));
-    }
     if let Some(Command::Completions(completions)) = command {
         return completions::run(&completions);
     }

@@ -1,4 +1,3 @@
-use crate::agent::ports::Identity;
 use crate::config::Settings;
 use crate::engine::{Conversation, Engine, SAMPLES};
 use crate::tui::{Sample, Setup, ThemeName, run as run_screen};
@@ -16,13 +15,13 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
 
 async fn converse(settings: &Settings) -> Result<(), Failure> {
     let engine = Engine::open(settings).await?;
-    let Identity { mode, model } = engine.identity();
+    let identity = engine.identity();
     let samples = if engine.is_demo() { SAMPLES } else { &[] };
     let setup = Setup {
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
         no_color: settings.no_color,
-        mode,
-        model,
+        mode: identity.mode,
+        model: identity.model,
         limits: settings.limits,
         samples: samples
             .iter()

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod architecture;
+mod audit;
+mod cli;
+mod conformance;
 mod embed;
 mod graph;
 mod kb;
@@ -18,4 +21,7 @@ mod picture;
 mod screen;
 mod scripted_endpoint;
 mod support;
+mod terminal;
 mod tools;
+mod tui_live;
+mod workplace;

@@ -1,0 +1,249 @@
+//! The real binary on the command line: results on stdout, one line on stderr, exit codes.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::workplace::{Workplace, events, json_lines, one_line, text};
+
+#[test]
+fn r26_a_bad_setting_is_one_line_and_exit_2() {
+    let place = Workplace::empty();
+    let output = place
+        .command(&["ask", "hello"])
+        .env("KB_AGENT_MAX_ITERATIONS", "many")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        one_line(&output),
+        "kb-agent: KB_AGENT_MAX_ITERATIONS is 'many': it must be a whole number from 1 to 10"
+    );
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn r26_the_environment_wins_over_the_env_file() {
+    let place = Workplace::empty();
+    place.file(".env", "KB_AGENT_MAX_ITERATIONS=99\n");
+    let from_file = place.run(&["graph", "last"]);
+    assert_eq!(from_file.status.code(), Some(2));
+    assert!(one_line(&from_file).contains("'99'"));
+    let from_environment = place
+        .command(&["graph"])
+        .env("KB_AGENT_MAX_ITERATIONS", "2")
+        .output()
+        .unwrap();
+    assert!(from_environment.status.success());
+}
+
+#[test]
+fn r26_a_broken_env_file_is_one_line_without_its_content() {
+    let place = Workplace::empty();
+    place.file("my.env", "KB_AGENT_LLM_API_KEY = 'sk-secret\n");
+    let output = place.run(&["--env-file", "my.env", "graph"]);
+    assert_eq!(output.status.code(), Some(2));
+    let line = one_line(&output);
+    assert!(
+        line.contains("my.env") && !line.contains("sk-secret"),
+        "{line}"
+    );
+    let missing = place.run(&["--env-file", "none.env", "graph"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(one_line(&missing).contains("none.env"));
+}
+
+#[test]
+fn bad_usage_is_exit_2() {
+    let place = Workplace::empty();
+    for args in [
+        &["ask"][..],
+        &["ask", "--route", "shortest", "q"],
+        &["search", "-k", "0", "q"],
+        &["ask", ""],
+        &["ask", "  \n "],
+        &["ask", "--frobnicate", "q"],
+        &["completions", "tcl"],
+    ] {
+        let output = place.run(args);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{args:?}: {}",
+            text(&output.stderr)
+        );
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_question_comes_from_standard_input() {
+    let demo = Workplace::with_demo();
+    let ask = |input: &[u8]| {
+        let mut child = demo
+            .command(&["ask", "--json", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = ask("你好\n".as_bytes());
+    assert!(output.status.success());
+    assert_eq!(json_lines(&output.stdout)[0]["query"], "你好");
+    let invalid = ask(b"\xff\xfe");
+    assert_eq!(invalid.status.code(), Some(2));
+    assert!(one_line(&invalid).contains("UTF-8"));
+    let novel = ask(&vec![b'x'; 65 << 10]);
+    assert_eq!(novel.status.code(), Some(2));
+    assert!(one_line(&novel).contains("longer than 64 kB"));
+}
+
+#[test]
+fn an_answer_for_people_says_that_it_is_offline_and_where_it_is_from() {
+    let demo = Workplace::with_demo();
+    let output = demo.run(&["ask", "What is corrective grading?"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let answer = text(&output.stdout);
+    assert!(answer.contains("[1]"), "{answer}");
+    assert!(answer.contains(".md:"), "{answer}");
+    let footer = answer.lines().last().unwrap();
+    assert!(
+        footer.contains("offline, extractive · simple · 3 calls, 1 saved"),
+        "{footer}"
+    );
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_unreadable_or_missing_folder_is_one_line() {
+    let place = Workplace::empty();
+    let output = place.run(&["ask", "--kb", "no/such/folder", "q"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(one_line(&output).contains("no/such/folder"));
+}
+
+#[test]
+fn an_empty_knowledge_base_is_said_and_found_nothing_in() {
+    let place = Workplace::empty();
+    fs::create_dir(place.path().join("empty")).unwrap();
+    let output = place.run(&["ask", "--kb", "empty", "What is the threshold?"]);
+    assert!(output.status.success());
+    assert!(one_line(&output).contains("the knowledge base is empty"));
+    assert!(text(&output.stdout).contains("Nothing was found in the knowledge base."));
+}
+
+#[test]
+fn files_that_cannot_be_read_are_one_line_and_stop_nothing() {
+    let place = Workplace::empty();
+    place.file(
+        "kb/good.md",
+        "# Thresholds\n\nThe threshold of the gate is seven.\n",
+    );
+    place.file("kb/picture.md", b"\x89PNG\x00\x00\x00binary");
+    place.file("kb/odd.txt", [0xff, 0xfe, 0xfd].repeat(200));
+    let output = place.run(&["ask", "--kb", "kb", "What is the threshold of the gate?"]);
+    assert!(output.status.success());
+    let line = one_line(&output);
+    assert!(line.contains("2 files were left out"), "{line}");
+    assert!(text(&output.stdout).contains("seven"));
+    let index = place.run(&["index", "--kb", "kb", "--json"]);
+    let report = &json_lines(&index.stdout)[0];
+    assert_eq!(report["documents"], 1);
+    assert_eq!(report["skipped"].as_array().unwrap().len(), 2);
+    assert_eq!(report["embedded"], 0, "nothing is embedded twice");
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_made_is_one_line() {
+    let place = Workplace::empty();
+    let file = place.file("file", "not a folder");
+    let output = place.run(&["--data-dir", file.to_str().unwrap(), "ask", "q"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(one_line(&output).contains("KB_AGENT_DATA_DIR"));
+}
+
+#[test]
+fn search_prints_hits_as_evidence_with_ranks() {
+    let demo = Workplace::with_demo();
+    for tool in ["hybrid", "vector", "grep"] {
+        let output = demo.run(&["search", "--tool", tool, "-k", "3", "--json", "audit log"]);
+        assert!(output.status.success());
+        let hits = json_lines(&output.stdout);
+        assert!((1..=3).contains(&hits.len()), "{tool}: {}", hits.len());
+        for (at, hit) in hits.iter().enumerate() {
+            assert_eq!(hit["rank"], at + 1);
+            assert_eq!(hit["tool"], format!("{tool}_search"));
+            for field in ["id", "source", "start_line", "end_line", "score", "excerpt"] {
+                assert!(!hit[field].is_null(), "{tool}: no {field} in {hit}");
+            }
+            let score = hit["score"].as_f64().unwrap();
+            assert!((0.0..=1.0).contains(&score));
+        }
+    }
+    let people = demo.run(&["search", "audit", "log"]);
+    assert!(text(&people.stdout).contains("audit-log.md:"));
+}
+
+#[test]
+fn graph_shows_the_topology_and_a_run() {
+    let demo = Workplace::with_demo();
+    let topology = text(&demo.run(&["graph"]).stdout);
+    for node in [
+        "analyze_and_route",
+        "plan",
+        "tool_exec",
+        "grade_evidence",
+        "synthesize",
+    ] {
+        assert!(topology.contains(node));
+    }
+    let mermaid = text(&demo.run(&["graph", "--mermaid"]).stdout);
+    assert!(mermaid.starts_with("flowchart TD\n"));
+    assert!(mermaid.contains("grade_evidence -->|\"REFINE\"| plan"));
+
+    let run = demo.ask(&["hello"])[0]["run"].as_str().unwrap().to_owned();
+    let path = text(&demo.run(&["graph", &run[run.len() - 8..]]).stdout);
+    assert!(
+        path.contains("hello") && path.contains("chitchat ─► synthesize"),
+        "{path}"
+    );
+    let drawn = text(&demo.run(&["graph", "--mermaid", "last"]).stdout);
+    assert!(drawn.contains("linkStyle 0,1,9 "), "{drawn}");
+    let missing = demo.run(&["graph", "ffffffff"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(one_line(&missing).contains("'ffffffff'"));
+}
+
+#[test]
+fn completions_are_printed_for_each_shell() {
+    let place = Workplace::empty();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = place.run(&["completions", shell]);
+        assert!(output.status.success());
+        assert!(text(&output.stdout).contains("kb-agent"));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let demo = Workplace::with_demo();
+    let mut child = demo
+        .command(&["ask", "--json", "Compare vector_search with grep_search"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    let log = demo.place().audit();
+    assert_eq!(
+        events(&log, "run_finished").len(),
+        1,
+        "the run is closed all the same"
+    );
+}

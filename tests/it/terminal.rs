@@ -1,0 +1,182 @@
+//! The real binary in a pseudo-terminal: what a person types, and what the terminal shows.
+
+use std::io::{Read, Write};
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+/// How long anything may take on a busy machine before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal with a program in it.
+pub struct Terminal {
+    master: Box<dyn MasterPty + Send>,
+    writer: Box<dyn Write + Send>,
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    shown: Arc<(Mutex<Shown>, Condvar)>,
+    modes_before: String,
+}
+
+struct Shown {
+    parser: vt100::Parser,
+    ended: bool,
+}
+
+impl Terminal {
+    /// Starts `command` in a terminal of that size.
+    pub fn start(command: &Command, columns: u16, rows: u16) -> Self {
+        let size = size(columns, rows);
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut inside = CommandBuilder::new(command.get_program());
+        inside.args(command.get_args());
+        inside.cwd(command.get_current_dir().unwrap());
+        inside.env_clear();
+        for (name, value) in command.get_envs() {
+            if let Some(value) = value {
+                inside.env(name, value);
+            }
+        }
+        inside.env("TERM", "xterm-256color");
+        let modes_before = modes(pair.master.as_ref());
+        let child = pair.slave.spawn_command(inside).unwrap();
+        drop(pair.slave);
+        let shown = Arc::new((
+            Mutex::new(Shown {
+                parser: vt100::Parser::new(cells(rows), cells(columns), 0),
+                ended: false,
+            }),
+            Condvar::new(),
+        ));
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let seen = shown.clone();
+        thread::spawn(move || {
+            let mut bytes = [0; 8192];
+            loop {
+                let read = reader.read(&mut bytes).unwrap_or(0);
+                let mut shown = seen.0.lock().unwrap();
+                shown.parser.process(&bytes[..read]);
+                shown.ended = read == 0;
+                seen.1.notify_all();
+                if read == 0 {
+                    return;
+                }
+            }
+        });
+        Self {
+            writer: pair.master.take_writer().unwrap(),
+            master: pair.master,
+            child,
+            shown,
+            modes_before,
+        }
+    }
+
+    pub fn keys(&mut self, keys: impl AsRef<[u8]>) {
+        self.writer.write_all(keys.as_ref()).unwrap();
+        self.writer.flush().unwrap();
+    }
+
+    /// As a terminal hands over what was pasted.
+    pub fn paste(&mut self, text: &str) {
+        self.keys(format!("\u{1b}[200~{text}\u{1b}[201~"));
+    }
+
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.shown
+            .0
+            .lock()
+            .unwrap()
+            .parser
+            .screen_mut()
+            .set_size(cells(rows), cells(columns));
+        self.master.resize(size(columns, rows)).unwrap();
+    }
+
+    /// Waits until the screen shows what `holds` looks for, and returns its text.
+    pub fn wait_for(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) -> String {
+        let (shown, changed) = &*self.shown;
+        let (shown, timeout) = changed
+            .wait_timeout_while(shown.lock().unwrap(), PATIENCE, |shown| {
+                !holds(shown.parser.screen()) && !shown.ended
+            })
+            .unwrap();
+        let screen = shown.parser.screen();
+        assert!(
+            holds(screen),
+            "{what} never came ({}):\n{}",
+            if timeout.timed_out() {
+                "time is up"
+            } else {
+                "the program ended"
+            },
+            screen.contents()
+        );
+        screen.contents()
+    }
+
+    pub fn wait_for_text(&self, text: &str) -> String {
+        self.wait_for(text, |screen| screen.contents().contains(text))
+    }
+
+    #[cfg(unix)]
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.process_id().unwrap().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-s", name, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Waits for the program's end; the terminal must be as it was before.
+    pub fn end(mut self) -> u32 {
+        let (shown, changed) = &*self.shown;
+        let (shown, _) = changed
+            .wait_timeout_while(shown.lock().unwrap(), PATIENCE, |shown| !shown.ended)
+            .unwrap();
+        assert!(
+            shown.ended,
+            "still there:\n{}",
+            shown.parser.screen().contents()
+        );
+        let screen = shown.parser.screen();
+        assert!(!screen.alternate_screen(), "the alternate screen is left");
+        assert!(!screen.hide_cursor(), "the cursor is back");
+        assert!(!screen.bracketed_paste(), "pasting is plain again");
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
+        drop(shown);
+        assert_eq!(modes(self.master.as_ref()), self.modes_before);
+        self.child.wait().unwrap().exit_code()
+    }
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize {
+        rows,
+        cols: columns,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
+}
+
+/// The line discipline's settings: echo, canonical mode, signals.
+fn modes(master: &(dyn MasterPty + Send)) -> String {
+    #[cfg(unix)]
+    return format!("{:?}", master.get_termios());
+    #[cfg(not(unix))]
+    String::new()
+}
+
+fn cells(count: u16) -> std::num::NonZero<u16> {
+    std::num::NonZero::new(count).unwrap()
+}

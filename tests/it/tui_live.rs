@@ -1,0 +1,182 @@
+//! The whole program as a person meets it: the real binary in a pseudo-terminal.
+
+use std::time::Duration;
+
+use kb_agent::domain::NodeName;
+
+use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::terminal::Terminal;
+use crate::workplace::{Demo, Workplace, events};
+
+const ESC: &str = "\u{1b}";
+const CTRL_C: &str = "\u{3}";
+
+fn open(demo: &Demo, columns: u16, rows: u16) -> Terminal {
+    let terminal = Terminal::start(&demo.command(&[]), columns, rows);
+    terminal.wait_for_text("38 docs");
+    terminal
+}
+
+fn leave(mut terminal: Terminal) {
+    terminal.keys(CTRL_C);
+    terminal.keys(CTRL_C);
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_question_is_answered_and_its_path_shown() {
+    let demo = Workplace::with_demo();
+    for (columns, rows) in [(160, 45), (100, 30), (60, 20)] {
+        let mut terminal = open(&demo, columns, rows);
+        terminal.keys("What is corrective grading?\r");
+        let screen = terminal.wait_for_text("1 saved");
+        assert!(screen.contains("[1]"), "{columns}x{rows}:\n{screen}");
+        assert!(screen.contains("offline"), "{columns}x{rows}:\n{screen}");
+        if columns == 160 {
+            for node in NodeName::ALL {
+                assert!(screen.contains(node.as_str()), "no {node}:\n{screen}");
+            }
+            assert!(screen.contains("skipped"), "{screen}");
+        }
+        leave(terminal);
+    }
+    assert_eq!(events(&demo.place().audit(), "run_finished").len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn escape_cancels_a_run_half_way_and_the_next_one_works() {
+    let endpoint = ScriptedEndpoint::start().await;
+    let plan = r#"{"complexity": "complex", "sub_questions": ["a?", "b?"]}"#;
+    endpoint
+        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
+        .say(
+            NodeName::AnalyzeAndRoute,
+            Reply::streamed(r#"{"complexity": "chitchat", "reply": "Still here."}"#),
+        )
+        .say(
+            NodeName::Plan,
+            Reply::streamed("[]").after(Duration::from_secs(600)),
+        );
+    let demo = Workplace::with_demo();
+    let mut command = demo.command(&[]);
+    command.env("KB_AGENT_LLM_BASE_URL", endpoint.base_url());
+    let mut terminal = Terminal::start(&command, 140, 40);
+    terminal.wait_for_text("38 docs");
+    terminal.keys("what hangs?\r");
+    terminal.wait_for("the plan running", |screen| {
+        let contents = screen.contents();
+        contents
+            .lines()
+            .any(|line| line.contains("analyze_and_route") && line.contains("1 call"))
+    });
+    terminal.keys(ESC);
+    terminal.wait_for_text("cancelled");
+    terminal.keys("and now?\r");
+    terminal.wait_for_text("Still here.");
+    leave(terminal);
+    let log = demo.place().audit();
+    let outcomes: Vec<_> = events(&log, "run_finished")
+        .into_iter()
+        .map(|end| end["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(outcomes, ["cancelled", "answered"]);
+}
+
+#[test]
+fn a_resize_to_almost_nothing_and_back_is_survived() {
+    let demo = Workplace::with_demo();
+    let mut terminal = open(&demo, 160, 45);
+    for (columns, rows) in [(10, 3), (1, 1), (300, 100), (39, 9), (160, 45)] {
+        terminal.resize(columns, rows);
+    }
+    terminal.keys("hello\r");
+    terminal.wait_for_text("3 saved");
+    terminal.resize(10, 3);
+    terminal.resize(120, 40);
+    terminal.wait_for_text("3 saved");
+    leave(terminal);
+}
+
+#[test]
+fn a_pasted_novel_is_kept_and_never_sent_by_its_newlines() {
+    let demo = Workplace::with_demo();
+    let mut terminal = open(&demo, 120, 40);
+    let line = "It was a dark and stormy night; the rain fell in torrents.\n";
+    let novel = line.repeat(100_000 / line.len()) + "The End of the Novel";
+    terminal.paste(&novel);
+    terminal.wait_for_text("The End of the Novel");
+    leave_with_text(terminal);
+    assert!(!demo.place().audit_log().exists() || demo.place().audit().is_empty());
+}
+
+/// With text in the box the first Ctrl+C clears it.
+fn leave_with_text(mut terminal: Terminal) {
+    for _ in 0..3 {
+        terminal.keys(CTRL_C);
+    }
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_document_full_of_escape_sequences_repaints_nothing() {
+    let place = Workplace::empty();
+    let evil = "# Gate\n\nThe gate\u{1b}[2J\u{1b}[31m threshold \u{1b}]0;owned\u{7}is \u{9b}5;1Hseven\u{1b}[?1049l and \u{1b}]52;c;ZXZpbA==\u{7}no more.\n";
+    place.file("kb/evil\u{1b}[2J.md", evil);
+    let mut terminal = Terminal::start(&place.command(&["kb"]), 140, 40);
+    terminal.wait_for_text("1 doc");
+    terminal.keys("What is the gate threshold?\r");
+    let screen = terminal.wait_for("the answer", |screen| {
+        assert!(screen.alternate_screen());
+        screen.contents().contains("1 saved")
+    });
+    assert!(screen.contains("seven and no more."), "{screen}");
+    leave(terminal);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_terminal_is_given_back_on_a_signal() {
+    let demo = Workplace::with_demo();
+    for signal in ["TERM", "INT", "HUP"] {
+        let terminal = open(&demo, 100, 30);
+        terminal.signal(signal);
+        terminal.end();
+    }
+}
+
+#[test]
+fn a_kill_is_told_at_the_next_start() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let endpoint = runtime.block_on(async {
+        let endpoint = ScriptedEndpoint::start().await;
+        endpoint.say(
+            NodeName::AnalyzeAndRoute,
+            Reply::streamed("{}").after(Duration::from_secs(600)),
+        );
+        endpoint
+    });
+    let demo = Workplace::with_demo();
+    let mut command = demo.command(&[]);
+    command.env("KB_AGENT_LLM_BASE_URL", endpoint.base_url());
+    let mut terminal = Terminal::start(&command, 140, 40);
+    terminal.wait_for_text("38 docs");
+    terminal.keys("what hangs?\r");
+    terminal.wait_for("the audit pane", |screen| {
+        screen.contents().contains("node_entered")
+    });
+    terminal.kill();
+    drop(terminal);
+    let log = demo.place().audit();
+    assert_eq!(
+        events(&log, "node_entered").len(),
+        1,
+        "what was shown is on disk"
+    );
+    let next = open(&demo, 140, 40);
+    next.wait_for_text("interrupted");
+    leave(next);
+    assert_eq!(
+        events(&demo.place().audit(), "run_finished")[0]["error"],
+        "interrupted"
+    );
+}

@@ -1,0 +1,144 @@
+//! A place for the real binary to work in: a data folder of its own, no setting from outside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A temporary folder with a data folder in it.
+pub struct Workplace {
+    root: TempDir,
+}
+
+/// The data folder with the demo knowledge base indexed, made once by the binary itself.
+fn indexed_demo() -> &'static Path {
+    static DEMO: OnceLock<TempDir> = OnceLock::new();
+    DEMO.get_or_init(|| {
+        let made = Workplace::empty();
+        let output = made.command(&["index"]).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        made.root
+    })
+    .path()
+}
+
+impl Workplace {
+    /// With nothing indexed.
+    pub fn empty() -> Self {
+        Self {
+            root: TempDir::new().unwrap(),
+        }
+    }
+
+    /// With the demo knowledge base indexed, so that no test waits for the embedding.
+    ///
+    /// The index belongs to the folder it was made for, so the demo files stay where they are.
+    pub fn with_demo() -> Demo {
+        Demo {
+            own: Self::empty(),
+            base: indexed_demo().join("data/demo-kb"),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path().join("data")
+    }
+
+    pub fn audit_log(&self) -> PathBuf {
+        self.data().join("audit.jsonl")
+    }
+
+    /// Writes a file below this place, with the folders it needs.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// The binary with these arguments, working here and knowing nothing of the outside.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kb-agent"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .env("HOME", self.path())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("KB_AGENT_DATA_DIR", self.data())
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// The audit log, one object a line.
+    pub fn audit(&self) -> Vec<Value> {
+        json_lines(&fs::read(self.audit_log()).unwrap())
+    }
+}
+
+/// A place of its own for audit log and settings, over the shared, indexed demo.
+pub struct Demo {
+    own: Workplace,
+    base: PathBuf,
+}
+
+impl Demo {
+    pub fn place(&self) -> &Workplace {
+        &self.own
+    }
+
+    /// The binary over the indexed demo; its audit log is this place's own.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.own.command(args);
+        command
+            .env("KB_AGENT_SOURCE", &self.base)
+            .env("KB_AGENT_DATA_DIR", self.base.parent().unwrap())
+            .env("KB_AGENT_AUDIT_LOG", self.own.audit_log());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// The events of one question.
+    pub fn ask(&self, args: &[&str]) -> Vec<Value> {
+        let args = [&["ask", "--json"], args].concat();
+        let output = self.run(&args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        json_lines(&output.stdout)
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+pub fn json_lines(bytes: &[u8]) -> Vec<Value> {
+    text(bytes)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
+        .collect()
+}
+
+/// Exactly one line on standard error, and what it says.
+pub fn one_line(output: &Output) -> String {
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    stderr.trim_end().to_owned()
+}
+
+pub fn events<'a>(all: &'a [Value], name: &str) -> Vec<&'a Value> {
+    all.iter().filter(|event| event["event"] == name).collect()
+}
