@@ -1,1 +1,76 @@
 //! Thinks without network, key or language model.
+//!
+//! Rules in English and Chinese route and plan, a fitted map over word and meaning overlap grades,
+//! and answers are extracts with their sources. It knows the knowledge base only by what tools
+//! return, like any reasoner; of the embedding it knows only the port. Everything is
+//! deterministic, so that a run can be repeated and a test can say what it expects.
+
+mod analyze;
+mod choose;
+mod decompose;
+mod grade;
+mod literals;
+mod parting_zh;
+mod plan;
+mod relevance;
+mod reply;
+mod resolve;
+mod sentences;
+mod social;
+mod synthesize;
+mod words;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::agent::ports::{
+    Analysis, AnalyzeJob, AnswerSink, Embedder, GradeJob, Grades, Identity, PlanJob, Planned,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+};
+use crate::protocol::Mode;
+
+/// What the offline engine calls itself: it extracts, it does not write.
+pub const MODEL: &str = "extractive";
+
+/// The embedded thinking engine.
+pub struct OfflineReasoner {
+    embedder: Arc<dyn Embedder>,
+}
+
+impl OfflineReasoner {
+    /// An engine that compares meaning with this embedding.
+    pub fn new(embedder: Arc<dyn Embedder>) -> Self {
+        Self { embedder }
+    }
+}
+
+#[async_trait]
+impl Reasoner for OfflineReasoner {
+    fn identity(&self) -> Identity {
+        Identity {
+            mode: Mode::Offline,
+            model: MODEL.to_owned(),
+        }
+    }
+
+    async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
+        Ok(analyze::analyze(&job))
+    }
+
+    async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+        Ok(plan::plan(&job))
+    }
+
+    async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
+        grade::grade(&job, &self.embedder).await
+    }
+
+    async fn synthesize(
+        &self,
+        job: SynthesizeJob<'_>,
+        out: AnswerSink,
+    ) -> Result<Synthesis, ReasonerError> {
+        synthesize::synthesize(&job, &self.embedder, &out).await
+    }
+}

@@ -1,0 +1,195 @@
+//! What kind of question, and which way through the graph (R1–R6).
+//!
+//! A question is complex exactly when it can be parted into questions that stand alone: the parts
+//! are what the complex path is for, and a long question without parts gains nothing from it.
+
+use crate::agent::ports::{Analysis, AnalyzeJob};
+use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName, ToolRecord, Usage};
+
+use super::decompose::parts;
+use super::literals::Literals;
+use super::reply::reply;
+use super::resolve::resolve;
+use super::social::{Social, social};
+use super::words::{plain_words, terms};
+
+/// Makes the routing plan; for small talk also the reply.
+pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
+    let usage = Usage::ONE_CALL;
+    let kind = match job.forced {
+        None if job.failed.is_empty() => social(job.query),
+        Some(Complexity::Chitchat) => Some(social(job.query).unwrap_or(Social::Other)),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        return Analysis {
+            plan: RoutingPlan {
+                query_type: QueryType::Chitchat,
+                complexity: Complexity::Chitchat,
+                ..RoutingPlan::default()
+            },
+            reply: Some(reply(kind, job.query)),
+            usage,
+            warnings: Vec::new(),
+        };
+    }
+    Analysis {
+        plan: routing(job),
+        reply: None,
+        usage,
+        warnings: Vec::new(),
+    }
+}
+
+/// Whether the answer is a file rather than what it says.
+pub(super) fn asks_for_files(query: &str) -> bool {
+    let line = format!(" {} ", plain_words(query).join(" "));
+    DISCOVERY
+        .iter()
+        .any(|cue| line.contains(&format!(" {cue} ")))
+        || DISCOVERY_ZH.iter().any(|cue| query.contains(cue))
+}
+
+fn routing(job: &AnalyzeJob<'_>) -> RoutingPlan {
+    let query = resolve(job.query, job.history);
+    let literals = Literals::of(&query);
+    let sub_questions = match job.forced {
+        Some(Complexity::Simple) => Vec::new(),
+        _ => parts(&query),
+    };
+    let complexity = match job.forced {
+        Some(forced) => forced,
+        // Only a complex question is graded, so one that comes back was complex.
+        None if !sub_questions.is_empty() || !job.failed.is_empty() => Complexity::Complex,
+        None => Complexity::Simple,
+    };
+    let query_type = query_type(&query, &literals);
+    let mut suggested_tools = tools_for(query_type, &literals, &sub_questions);
+    if !job.failed.is_empty() {
+        suggested_tools = other_tools(&suggested_tools, job.failed);
+    }
+    RoutingPlan {
+        query_type,
+        complexity,
+        sub_questions,
+        suggested_tools,
+        grep_keywords: literals.keywords(),
+    }
+}
+
+fn query_type(query: &str, literals: &Literals) -> QueryType {
+    let words = plain_words(query);
+    let line = format!(" {} ", words.join(" "));
+    let says = |cues: &[&str]| cues.iter().any(|cue| line.contains(&format!(" {cue} ")));
+    let contains = |cues: &[&str]| cues.iter().any(|cue| query.contains(cue));
+    if says(RELATIONAL) || contains(RELATIONAL_ZH) {
+        QueryType::Relational
+    } else if !literals.files.is_empty() || asks_for_files(query) {
+        QueryType::FileDiscovery
+    } else if literals.keywords().is_empty() {
+        QueryType::Conceptual
+    } else {
+        QueryType::Exact
+    }
+}
+
+fn tools_for(kind: QueryType, literals: &Literals, sub_questions: &[String]) -> Vec<ToolName> {
+    match kind {
+        QueryType::Exact if literal_throughout(sub_questions) => vec![ToolName::GrepSearch],
+        QueryType::Exact => vec![ToolName::GrepSearch, ToolName::HybridSearch],
+        QueryType::Relational => vec![ToolName::GraphRelated, ToolName::HybridSearch],
+        QueryType::FileDiscovery if !literals.files.is_empty() => vec![ToolName::ReadFile],
+        QueryType::FileDiscovery => vec![ToolName::LocalFileQa],
+        QueryType::Conceptual | QueryType::Chitchat => vec![ToolName::HybridSearch],
+    }
+}
+
+/// Whether each part asks for nothing but a literal, so that searching by meaning adds nothing.
+fn literal_throughout(sub_questions: &[String]) -> bool {
+    !sub_questions.is_empty()
+        && sub_questions.iter().all(|part| {
+            let literals = Literals::of(part);
+            let mut rest = part.clone();
+            for word in literals.keywords() {
+                rest = rest.replace(&word, " ");
+            }
+            !literals.keywords().is_empty() && terms(&rest).is_empty()
+        })
+}
+
+/// Another strategy: what was wished for and has not failed, then whatever has not been tried.
+fn other_tools(wished: &[ToolName], failed: &[ToolRecord]) -> Vec<ToolName> {
+    let tried = |tool: ToolName| failed.iter().any(|record| record.call.tool() == tool);
+    let mut tools: Vec<ToolName> = wished
+        .iter()
+        .copied()
+        .filter(|tool| !tried(*tool))
+        .collect();
+    for tool in [
+        ToolName::HybridSearch,
+        ToolName::VectorSearch,
+        ToolName::GrepSearch,
+        ToolName::LocalFileQa,
+    ] {
+        if !tried(tool) && !tools.contains(&tool) {
+            tools.push(tool);
+        }
+    }
+    if tools.is_empty() {
+        // Everything was tried: other words, by meaning.
+        tools.push(ToolName::VectorSearch);
+    }
+    tools
+}
+
+#[rustfmt::skip]
+const RELATIONAL: &[&str] = &[
+    "depends on", "depend on", "depending on", "dependency", "dependencies", "dependent on", "blocks",
+    "blocked by", "blocking", "block", "related to", "relates to", "relate to", "linked to", "links to", "link to",
+    "linked with", "connected to", "connected with", "parent", "parents", "children", "child of", "subtasks",
+    "subtask", "refers to", "references", "referenced by", "mentions", "associated with", "related documents",
+    "related tickets", "upstream", "downstream", "duplicates",
+];
+
+const RELATIONAL_ZH: &[&str] = &[
+    "关联",
+    "依赖",
+    "相关的文档",
+    "相关文档",
+    "相关的工单",
+    "阻塞",
+    "链接到",
+    "引用了",
+    "父任务",
+    "子任务",
+    "有关系",
+    "关系到",
+];
+
+#[rustfmt::skip]
+const DISCOVERY: &[&str] = &[
+    "which file", "which files", "what file", "what files", "which document", "which documents",
+    "what document", "what documents", "which page", "which pages", "which doc", "which docs", "find the file",
+    "find file", "find files", "find the document", "find documents", "list files", "list the files",
+    "list documents", "where is the file", "where is the document", "in which file", "in which document",
+    "what docs", "open the file", "file about", "files about", "document about", "documents about",
+    "file describes", "which notes", "which readme", "locate the file",
+];
+
+const DISCOVERY_ZH: &[&str] = &[
+    "哪个文件",
+    "哪些文件",
+    "哪个文档",
+    "哪些文档",
+    "哪份文档",
+    "哪篇",
+    "什么文件",
+    "找到文件",
+    "查找文件",
+    "列出文件",
+    "在哪个文",
+    "文件里",
+    "文档里",
+    "文件在哪",
+    "文档在哪",
+];

@@ -1,0 +1,402 @@
+//! "And its default?" becomes a question that stands alone (R5).
+//!
+//! Every job resolves in this one way, because a port hands over the raw question and the
+//! conversation, never an earlier job's reading of them.
+
+use crate::domain::Turn;
+use crate::text::is_chinese;
+
+use super::literals::Literals;
+use super::social::social;
+use super::words::{is_stop, plain_words, terms};
+
+/// How many turns back a topic is looked for.
+const REACH: usize = 4;
+
+/// The question as it would be asked without the conversation before it.
+pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
+    let query = without_greeting(query.trim());
+    if query.chars().count() > 120 {
+        return query.to_owned();
+    }
+    let previous = history
+        .iter()
+        .rev()
+        .take(REACH)
+        .map(|turn| turn.question.trim())
+        .filter(|question| social(question).is_none());
+    // A question that hangs on an earlier one says little about the topic itself.
+    let previous = previous
+        .clone()
+        .find(|question| kind_of(question).is_none())
+        .or_else(|| previous.clone().next());
+    let (Some(kind), Some(previous)) = (kind_of(query), previous) else {
+        return query.to_owned();
+    };
+    let topic = topic_of(previous);
+    if topic.is_empty() {
+        return query.to_owned();
+    }
+    match kind {
+        Elliptic::Pronoun => with_topic(query, &topic),
+        Elliptic::Instead(other) if previous.contains(&topic) => {
+            previous.replacen(&topic, &other, 1)
+        }
+        Elliptic::Instead(other) => other,
+        Elliptic::Fragment(rest) if is_chinese(&rest) || is_chinese(query) => {
+            format!("{topic}{}{rest}", if rest.is_empty() { "" } else { "的" })
+        }
+        Elliptic::Fragment(rest) if rest.is_empty() => format!("{query} {topic}"),
+        Elliptic::Fragment(rest) => format!("{rest} of {topic}?"),
+    }
+}
+
+/// What a question is about: its first words of the question form and its last verbs taken away.
+pub(super) fn topic_of(question: &str) -> String {
+    let literals = Literals::of(question).keywords();
+    if let [only] = literals.as_slice() {
+        return only.clone();
+    }
+    let question = question.trim_end_matches(['?', '？', '。', '.', '!', '！', ' ']);
+    if is_chinese(question) {
+        return chinese_topic(question);
+    }
+    let words: Vec<&str> = question.split_whitespace().collect();
+    let bare = |word: &str| {
+        word.trim_matches(|c: char| !c.is_alphanumeric())
+            .to_lowercase()
+    };
+    let says = |word: &&str| {
+        let word = bare(word);
+        !(is_stop(&word) || GENERIC.contains(&word.as_str()))
+    };
+    let first = words.iter().position(|word| says(&word));
+    let last = words.iter().rposition(|word| says(&word));
+    match (first, last) {
+        (Some(first), Some(last)) => words[first..=last]
+            .join(" ")
+            .trim_matches([',', ';', ':'])
+            .to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// The question behind "hi," and "你好，".
+pub(super) fn without_greeting(query: &str) -> &str {
+    let Some(at) = query.find([',', '，', '!', '！', '.', '。']) else {
+        return query;
+    };
+    let (head, tail) = query.split_at(at);
+    let tail =
+        tail.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '"' | '`' | '“'));
+    if head.chars().count() <= 30 && social(head).is_some() && !terms(tail).is_empty() {
+        tail
+    } else {
+        query
+    }
+}
+
+enum Elliptic {
+    /// A pronoun stands where the topic belongs.
+    Pronoun,
+    /// "What about X?": the same question about something else.
+    Instead(String),
+    /// "And the default?": something of the topic.
+    Fragment(String),
+}
+
+fn kind_of(query: &str) -> Option<Elliptic> {
+    if is_chinese(query) {
+        return chinese_kind(query);
+    }
+    let words = plain_words(query);
+    let lead = words
+        .iter()
+        .take_while(|word| matches!(word.as_str(), "and" | "but" | "so" | "ok" | "okay" | "then"))
+        .count();
+    let rest = &words[lead..];
+    let literal = !Literals::of(query).keywords().is_empty();
+    let pronoun = rest
+        .iter()
+        .enumerate()
+        .any(|(at, word)| match word.as_str() {
+            "it" | "its" | "they" | "them" | "their" | "itself" => !refers_inside(rest, at),
+            "this" | "that" | "these" | "those" => {
+                !refers_inside(rest, at)
+                    && rest
+                        .get(at + 1)
+                        .is_none_or(|next| is_stop(next) || GENERIC.contains(&next.as_str()))
+                    && !matches!(
+                        rest.get(at.wrapping_sub(1)).map(String::as_str),
+                        Some("so" | "such")
+                    )
+            }
+            _ => false,
+        });
+    if pronoun {
+        return Some(Elliptic::Pronoun);
+    }
+    if let [what @ ("what" | "how"), about @ "about", other @ ..] = rest
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
+        && !other.is_empty()
+    {
+        let _ = (what, about);
+        let other: Vec<&str> = query.split_whitespace().skip(lead + 2).collect();
+        let other = other.join(" ");
+        let other = other.trim_end_matches(['?', '.', '!', ' ']).to_owned();
+        return Some(Elliptic::Instead(
+            other
+                .strip_prefix("the ")
+                .map_or(other.clone(), str::to_owned),
+        ));
+    }
+    let says = rest.iter().filter(|word| !is_stop(word)).count();
+    let asks = rest.iter().any(|word| is_question_word(word));
+    if says == 0 && asks && rest.len() <= 2 {
+        return Some(Elliptic::Fragment(String::new()));
+    }
+    let clause = rest.iter().any(|word| {
+        is_question_word(word) || matches!(word.as_str(), "is" | "are" | "does" | "do" | "can")
+    });
+    (lead > 0 && !clause && !literal && says <= 4).then(|| Elliptic::Fragment(rest.join(" ")))
+}
+
+/// Whether a pronoun has something to refer to in its own question: "what is X and how is it set".
+fn refers_inside(words: &[String], at: usize) -> bool {
+    words[..at]
+        .iter()
+        .filter(|word| !is_stop(word) && !GENERIC.contains(&word.as_str()))
+        .count()
+        >= 1
+        && words[..at].iter().any(|word| {
+            matches!(
+                word.as_str(),
+                "and" | "if" | "when" | "or" | "that" | "which"
+            )
+        })
+}
+
+fn is_question_word(word: &str) -> bool {
+    matches!(
+        word,
+        "what" | "which" | "who" | "whose" | "when" | "where" | "why" | "how"
+    )
+}
+
+fn with_topic(query: &str, topic: &str) -> String {
+    if is_chinese(query) {
+        let query = query.trim_start_matches(['那', '么', '，']);
+        return CHINESE_PRONOUNS
+            .iter()
+            .find(|pronoun| query.contains(**pronoun))
+            .map_or(query.to_owned(), |pronoun| {
+                query.replacen(pronoun, topic, 1)
+            });
+    }
+    let mut words = Vec::new();
+    let mut replaced = false;
+    for (at, word) in query.split_whitespace().enumerate() {
+        let bare = word
+            .trim_matches(|c: char| !c.is_alphanumeric())
+            .to_lowercase();
+        if at == 0 && matches!(bare.as_str(), "and" | "but" | "so" | "then" | "ok") {
+            continue;
+        }
+        let tail: String = word
+            .chars()
+            .rev()
+            .take_while(|c| !c.is_alphanumeric())
+            .collect();
+        let pronoun = matches!(
+            bare.as_str(),
+            "it" | "its" | "it's" | "they" | "them" | "their" | "this" | "that" | "these" | "those"
+        );
+        if pronoun && !replaced {
+            replaced = true;
+            words.push(format!("{topic}{tail}"));
+        } else {
+            words.push(word.to_owned());
+        }
+    }
+    words.join(" ")
+}
+
+const CHINESE_PRONOUNS: &[&str] = &["它们", "他们", "这个", "那个", "这些", "那些", "它", "其"];
+
+fn chinese_kind(query: &str) -> Option<Elliptic> {
+    let bare = query.trim_end_matches(['?', '？', '。', '！', '!', ' ']);
+    if CHINESE_PRONOUNS.iter().any(|pronoun| {
+        bare.contains(pronoun) && !["其他", "其中", "其实"].iter().any(|w| bare.contains(w))
+    }) {
+        let rest = bare.trim_start_matches(['那', '那']).trim_end_matches('呢');
+        let only = CHINESE_PRONOUNS.contains(&rest);
+        return Some(if only {
+            Elliptic::Fragment(String::new())
+        } else {
+            Elliptic::Pronoun
+        });
+    }
+    let rest = bare
+        .trim_start_matches("那么")
+        .trim_start_matches(['那', '还', '和'])
+        .trim_start_matches('，');
+    let short = rest.chars().count() <= 8;
+    if short && let Some(rest) = rest.strip_suffix('呢') {
+        return Some(Elliptic::Fragment(rest.to_owned()));
+    }
+    let asks = [
+        "默认值",
+        "为什么",
+        "怎么做",
+        "怎么用",
+        "有哪些",
+        "什么时候",
+        "怎么设置",
+    ];
+    asks.contains(&rest)
+        .then(|| Elliptic::Fragment(rest.to_owned()))
+}
+
+fn chinese_topic(question: &str) -> String {
+    let mut topic = question.to_owned();
+    for form in CHINESE_FORMS {
+        topic = topic.replace(form, " ");
+    }
+    topic
+        .split_whitespace()
+        .max_by_key(|piece| piece.chars().count())
+        .unwrap_or_default()
+        .trim_matches(['的', '，', '“', '”'])
+        .to_owned()
+}
+
+const CHINESE_FORMS: &[&str] = &[
+    "请问",
+    "什么是",
+    "是什么意思",
+    "是什么",
+    "有什么",
+    "什么",
+    "为什么",
+    "怎么样",
+    "怎么",
+    "怎样",
+    "如何",
+    "有哪些",
+    "哪些",
+    "哪个",
+    "多少",
+    "是关于",
+    "介绍一下",
+    "解释一下",
+    "告诉我",
+    "解释",
+    "介绍",
+    "吗",
+    "呢",
+    "了",
+    "，",
+    "是",
+    "有",
+    "会",
+    "工作",
+    "使用",
+    "设置",
+    "做",
+];
+
+/// Verbs and nouns that ask about a topic but are none.
+const GENERIC: &[&str] = &[
+    "work",
+    "works",
+    "mean",
+    "means",
+    "happen",
+    "happens",
+    "use",
+    "used",
+    "exactly",
+    "detail",
+    "details",
+    "example",
+    "examples",
+    "purpose",
+    "definition",
+    "get",
+    "go",
+    "look",
+    "like",
+    "need",
+    "needed",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(question: &str, query: &str) -> String {
+        let turn = Turn {
+            question: question.to_owned(),
+            answer: "…".to_owned(),
+        };
+        resolve(query, &[turn])
+    }
+
+    #[test]
+    fn r05_follow_ups_take_the_topic() {
+        for (before, query, resolved) in [
+            (
+                "What is the vector score threshold?",
+                "and its default?",
+                "vector score threshold default?",
+            ),
+            (
+                "What is the vector score threshold?",
+                "how is it changed?",
+                "how is vector score threshold changed?",
+            ),
+            (
+                "What is the vector score threshold?",
+                "and the default?",
+                "the default of vector score threshold?",
+            ),
+            (
+                "What does GENERATE mean?",
+                "what about REFINE?",
+                "What does REFINE mean?",
+            ),
+            ("How does hybrid search work?", "why?", "why? hybrid search"),
+            (
+                "什么是快速路径？",
+                "它的默认值是多少？",
+                "快速路径的默认值是多少？",
+            ),
+            ("什么是快速路径？", "那它呢", "快速路径"),
+            ("什么是快速路径？", "默认值呢？", "快速路径的默认值"),
+        ] {
+            assert_eq!(after(before, query), resolved, "{query}");
+        }
+    }
+
+    #[test]
+    fn r05_a_question_that_stands_alone_stays() {
+        for query in [
+            "What is the vector score threshold?",
+            "What is hybrid search and how does it work?",
+            "which rule says that few items pass",
+            "什么是混合检索？",
+            "compare simple and complex",
+        ] {
+            assert_eq!(after("What is chitchat?", query), query);
+        }
+        assert_eq!(resolve("and its default?", &[]), "and its default?");
+        assert_eq!(
+            resolve("hi, what is the threshold?", &[]),
+            "what is the threshold?"
+        );
+        assert_eq!(resolve("你好，请问有几种路由？", &[]), "请问有几种路由？");
+    }
+}
