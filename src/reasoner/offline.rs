@@ -7,6 +7,8 @@
 
 mod analyze;
 mod choose;
+mod comparing;
+mod cutting;
 mod decompose;
 mod grade;
 mod literals;
@@ -17,6 +19,7 @@ mod reply;
 mod resolve;
 mod sentences;
 mod social;
+mod social_phrases;
 mod synthesize;
 mod words;
 

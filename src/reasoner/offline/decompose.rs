@@ -3,9 +3,11 @@
 //! Only what can be parted honestly is parted: the result has at least two parts or none. The ways
 //! to part are tried from the surest to the weakest; the first that applies decides.
 
+use super::comparing::{about, both, choice, comparison};
+use super::cutting::{clean, split_words, starts_order, starts_question};
 use super::parting_zh;
 use super::resolve::topic_of;
-use super::words::{is_stop, plain_words, terms};
+use super::words::{is_stop, terms};
 use crate::text::is_chinese;
 
 /// At most this many parts; the rest would only be more searches.
@@ -60,138 +62,6 @@ fn questions(query: &str) -> Option<Vec<String>> {
         .then(|| linked(&parts))
 }
 
-/// "Compare A with B", "the difference between A and B", "A vs B", "how does A differ from B".
-fn comparison(query: &str) -> Option<Vec<String>> {
-    let lower = query.to_ascii_lowercase();
-    let after = |cue: &str| find_words(&lower, cue).map(|at| &query[at + cue.len()..]);
-    let joined = [
-        (
-            "compare",
-            &[
-                " with ",
-                " to ",
-                " against ",
-                " and ",
-                " versus ",
-                " vs. ",
-                " vs ",
-                ", ",
-            ][..],
-        ),
-        ("comparison of", &[" with ", " and ", " to "]),
-        ("comparison between", &[" and "]),
-        ("difference between", &[" and ", " versus ", " vs "]),
-        ("differences between", &[" and ", " versus ", " vs "]),
-        ("distinction between", &[" and "]),
-        ("distinguish between", &[" and "]),
-        ("distinguish", &[" from "]),
-        ("distinguishes", &[" from "]),
-        ("similarities between", &[" and "]),
-        ("similarities of", &[" and "]),
-        ("relationship between", &[" and "]),
-        ("choose between", &[" and ", " or "]),
-        ("in common between", &[" and "]),
-        ("contrast", &[" with ", " and "]),
-    ];
-    for (cue, joints) in joined {
-        if let Some(rest) = after(cue).filter(|rest| !rest.trim().is_empty()) {
-            return pair(rest, joints);
-        }
-    }
-    if let Some(rest) = find_words(&lower, "differ from") {
-        let head = strip_lead(&query[..rest]);
-        return about(&[head, &query[rest + "differ from".len()..]]);
-    }
-    if let Some(at) = find_words(&lower, "have in common").or_else(|| find_words(&lower, "differ"))
-    {
-        return pair(strip_lead(&query[..at]), &[" and ", " or "]);
-    }
-    for cue in [
-        " versus ",
-        " vs. ",
-        " vs ",
-        " compared to ",
-        " compared with ",
-        " as opposed to ",
-        " in contrast to ",
-    ] {
-        if let Some(at) = lower.find(cue) {
-            return about(&[strip_lead(&query[..at]), &query[at + cue.len()..]]);
-        }
-    }
-    None
-}
-
-/// "Which was released first, A or B?" and "Are A and B both …?"
-fn choice(query: &str) -> Option<Vec<String>> {
-    let body = query.trim().trim_end_matches(['?', '.', ' ']);
-    if let Some((head, tail)) = body
-        .split_once([',', ':', '-'].as_slice())
-        .filter(|(head, _)| {
-            plain_words(head).iter().any(|word| {
-                matches!(
-                    word.as_str(),
-                    "which" | "who" | "what" | "whose" | "between" | "where"
-                )
-            })
-        })
-    {
-        let (a, b) = split_words(tail, " or ")?;
-        if name_like(a) && name_like(b) {
-            return Some(vec![
-                format!("{}: {}?", clean(a), clean(head)),
-                format!("{}: {}?", clean(b), clean(head)),
-            ]);
-        }
-    }
-    let words = plain_words(body);
-    let first = words.first().map(String::as_str)?;
-    let yes_no = matches!(
-        first,
-        "are" | "were" | "is" | "was" | "do" | "did" | "does" | "have" | "can"
-    );
-    let equal = words.iter().any(|word| {
-        matches!(
-            word.as_str(),
-            "both" | "same" | "either" | "neither" | "different" | "similar"
-        )
-    });
-    if yes_no && equal {
-        let rest = body.split_once(' ')?.1;
-        let (a, tail) = split_words(rest, " and ")?;
-        let cut = [
-            " both ",
-            " the same ",
-            " same ",
-            " from ",
-            " located ",
-            " in the ",
-            " in ",
-            " of ",
-            " members ",
-        ]
-        .iter()
-        .filter_map(|stop| tail.find(stop))
-        .min()
-        .unwrap_or(tail.len());
-        let (b, predicate) = tail.split_at(cut);
-        let a = clean(a).trim_start_matches("both ");
-        return Some(vec![
-            format!("{a}{predicate}?"),
-            format!("{}{predicate}?", clean(b)),
-        ]);
-    }
-    if yes_no && let Some((head, b)) = split_words(body, " or ") {
-        let a = head.split_once(' ')?.1;
-        return about(&[a, b]);
-    }
-    let (head, b) = split_words(body, " or ")?;
-    let (rest, a) = head.rsplit_once(", ")?;
-    (name_like(a) && name_like(b) && starts_question(rest))
-        .then(|| about(&[a, b]))
-        .flatten()
-}
-
 /// "What is X and how does it work?", "List the rules, then say which one comes first."
 fn clauses(query: &str) -> Option<Vec<String>> {
     let lower = query.to_ascii_lowercase();
@@ -231,21 +101,6 @@ fn clauses(query: &str) -> Option<Vec<String>> {
     }
     parts.push(query.get(from..)?.trim());
     (parts.len() > 1).then(|| linked(&parts))
-}
-
-/// "What is set by both A and B?"
-fn both(query: &str) -> Option<Vec<String>> {
-    let lower = query.to_ascii_lowercase();
-    let at = find_words(&lower, "both")?;
-    let (head, rest) = (
-        &query[..at],
-        query[at + 4..].trim_end_matches(['?', '.', ' ']),
-    );
-    let (a, b) = split_words(rest, " and ")?;
-    Some(vec![
-        format!("{}{}?", head, clean(a)),
-        format!("{}{}?", head, clean(b)),
-    ])
 }
 
 /// "What are A and B?", "Explain A, B and C".
@@ -343,135 +198,6 @@ fn linked(parts: &[&str]) -> Vec<String> {
             format!("{}?", words.join(" "))
         })
         .collect()
-}
-
-fn pair(rest: &str, joints: &[&str]) -> Option<Vec<String>> {
-    let (a, b) = joints.iter().find_map(|joint| split_words(rest, joint))?;
-    about(&[a, b])
-}
-
-fn about(names: &[&str]) -> Option<Vec<String>> {
-    let names: Vec<&str> = names.iter().map(|name| subject(name)).collect();
-    names.iter().all(|name| !name.is_empty()).then(|| {
-        names
-            .iter()
-            .map(|name| format!("What is {name}?"))
-            .collect()
-    })
-}
-
-/// The name at the beginning of what follows a joint.
-fn subject(text: &str) -> &str {
-    let text = clean(text);
-    let lower = text.to_ascii_lowercase();
-    let end = [
-        " in terms of ",
-        " regarding ",
-        " with respect to ",
-        " when ",
-        ", ",
-        " and what ",
-        " and how ",
-        "? ",
-        "; ",
-    ]
-    .iter()
-    .filter_map(|stop| lower.find(stop))
-    .filter(|at| *at > 0)
-    .min()
-    .unwrap_or(text.len());
-    let text = clean(&text[..end]);
-    text.strip_prefix("the difference between ").unwrap_or(text)
-}
-
-fn strip_lead(text: &str) -> &str {
-    let mut text = text.trim();
-    loop {
-        let word = text.split_whitespace().next().unwrap_or_default();
-        if word.len() < text.len()
-            && matches!(
-                word.to_ascii_lowercase().as_str(),
-                "how"
-                    | "what"
-                    | "do"
-                    | "does"
-                    | "did"
-                    | "is"
-                    | "are"
-                    | "which"
-                    | "explain"
-                    | "describe"
-                    | "the"
-                    | "when"
-                    | "should"
-                    | "i"
-                    | "use"
-                    | "to"
-                    | "why"
-                    | "better"
-                    | "please"
-            )
-        {
-            text = text[word.len()..].trim_start();
-        } else {
-            return text;
-        }
-    }
-}
-
-fn starts_question(text: &str) -> bool {
-    let first = plain_words(&text.chars().take(40).collect::<String>());
-    let first: Vec<&str> = first.iter().map(String::as_str).take(2).collect();
-    match first.as_slice() {
-        [
-            "what" | "which" | "who" | "whose" | "when" | "where" | "why" | "how",
-            ..,
-        ] => true,
-        [
-            "is" | "are" | "does" | "do" | "did" | "can" | "should" | "was" | "were",
-            next,
-        ] => *next != "not",
-        _ => false,
-    }
-}
-
-fn starts_order(text: &str) -> bool {
-    [
-        "explain ",
-        "describe ",
-        "list ",
-        "summarize ",
-        "summarise ",
-        "show ",
-        "compare ",
-        "name ",
-        "tell me ",
-    ]
-    .iter()
-    .any(|order| text.starts_with(order))
-}
-
-fn name_like(text: &str) -> bool {
-    (1..=8).contains(&text.split_whitespace().count())
-}
-
-fn clean(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '?' | '.' | '!'))
-}
-
-/// Where the words stand in the text, at word borders.
-fn find_words(lower: &str, words: &str) -> Option<usize> {
-    lower.match_indices(words).map(|(at, _)| at).find(|at| {
-        let before = lower[..*at].chars().next_back();
-        let after = lower[at + words.len()..].chars().next();
-        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
-    })
-}
-
-fn split_words<'a>(text: &'a str, joint: &str) -> Option<(&'a str, &'a str)> {
-    let at = text.to_ascii_lowercase().find(joint)?;
-    let (a, b) = (&text[..at], &text[at + joint.len()..]);
-    (!clean(a).is_empty() && !clean(b).is_empty()).then_some((a, b))
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ fn named_file(word: &str) -> Option<NamedFile> {
 }
 
 fn is_identifier(word: &str) -> bool {
-    let letters = word.chars().filter(|c| c.is_ascii_alphabetic()).count();
+    let letters = word.chars().filter(char::is_ascii_alphabetic).count();
     if letters < 2 || !word.is_ascii() || word.contains('/') || word.contains(':') {
         return false;
     }

@@ -70,8 +70,8 @@ pub(super) fn topic_of(question: &str) -> String {
         let word = bare(word);
         !(is_stop(&word) || GENERIC.contains(&word.as_str()))
     };
-    let first = words.iter().position(|word| says(&word));
-    let last = words.iter().rposition(|word| says(&word));
+    let first = words.iter().position(&says);
+    let last = words.iter().rposition(says);
     match (first, last) {
         (Some(first), Some(last)) => words[first..=last]
             .join(" ")
@@ -136,21 +136,12 @@ fn kind_of(query: &str) -> Option<Elliptic> {
     if pronoun {
         return Some(Elliptic::Pronoun);
     }
-    if let [what @ ("what" | "how"), about @ "about", other @ ..] = rest
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-        && !other.is_empty()
-    {
-        let _ = (what, about);
+    if rest.len() > 2 && matches!(rest[0].as_str(), "what" | "how") && rest[1] == "about" {
         let other: Vec<&str> = query.split_whitespace().skip(lead + 2).collect();
         let other = other.join(" ");
-        let other = other.trim_end_matches(['?', '.', '!', ' ']).to_owned();
+        let other = other.trim_end_matches(['?', '.', '!', ' ']);
         return Some(Elliptic::Instead(
-            other
-                .strip_prefix("the ")
-                .map_or(other.clone(), str::to_owned),
+            other.strip_prefix("the ").unwrap_or(other).to_owned(),
         ));
     }
     let says = rest.iter().filter(|word| !is_stop(word)).count();

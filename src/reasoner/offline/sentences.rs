@@ -208,7 +208,8 @@ fn join(text: &mut String, line: &str) {
     let wide = |c: Option<char>| {
         c.is_some_and(|c| crate::text::is_cjk(c) || "，。：；！？、”“".contains(c))
     };
-    if !text.is_empty() && !(wide(text.chars().next_back()) && wide(line.chars().next())) {
+    let runs_on = wide(text.chars().next_back()) && wide(line.chars().next());
+    if !text.is_empty() && !runs_on {
         text.push(' ');
     }
     text.push_str(line);

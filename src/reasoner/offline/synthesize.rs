@@ -147,15 +147,17 @@ fn fitting(question: &str, relevances: &[f64], items: &[Evidence]) -> Vec<(usize
         .collect()
 }
 
+/// Stems of words that ask for a file's content as such.
+const READING: [&str; 8] = [
+    "say", "read", "content", "summar", "open", "contain", "file", "document",
+];
+
 /// Whether nothing is asked but what a named file says.
 fn about_the_file(question: &str, items: &[Evidence]) -> bool {
     let mut rest = question.to_owned();
     for file in Literals::of(question).files {
         rest = rest.replace(&file.path, " ");
     }
-    const READING: [&str; 8] = [
-        "say", "read", "content", "summar", "open", "contain", "file", "document",
-    ];
     items.iter().any(|item| names(question, item))
         && terms(&rest).iter().all(|term| {
             READING.iter().any(|word| term.starts_with(word)) || "内容总结".contains(term.as_str())

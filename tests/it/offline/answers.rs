@@ -1,0 +1,183 @@
+//! What evidence is worth, and what is said.
+
+use std::sync::Arc;
+
+use kb_agent::agent::ports::{CallOrigin, EmbedError, Embedder, GradeJob, Reasoner};
+use kb_agent::domain::{Complexity, NodeName, Outcome, Score};
+use kb_agent::protocol::Mode;
+use kb_agent::reasoner::offline::OfflineReasoner;
+
+use super::{FIRST, Round, analyze, answer, demo, grade, item, plan, run, turn};
+
+#[tokio::test]
+async fn r17_grades_tell_answers_from_the_rest() {
+    let mut context = demo();
+    context.push(item(
+        4,
+        "bread.md",
+        "# Bread\n\nKnead flour, water and salt, then let it rise.",
+    ));
+    let scores = grade(
+        "What is the default of the vector score threshold?",
+        &[],
+        &context,
+    )
+    .await;
+    assert_eq!(scores.len(), context.len());
+    assert!(scores[0] >= 0.7, "{scores:?}");
+    assert!(scores[2] < 0.3 && scores[3] < 0.3, "{scores:?}");
+    let scores = grade("什么是快速路径？", &[], &context).await;
+    assert!(scores[2] >= 0.7, "{scores:?}");
+    assert!(scores[0] < 0.3 && scores[3] < 0.3, "{scores:?}");
+    let parts = [
+        "What is the simple path?",
+        "What is the vector score threshold?",
+    ];
+    let scores = grade("Compare them", &parts, &context).await;
+    assert!(scores[0] >= 0.5 && scores[1] >= 0.5, "{scores:?}");
+}
+
+#[tokio::test]
+async fn r23_answers_are_quoted_with_their_source() {
+    for (query, sub_questions, expected) in [
+        (
+            "What is the default of the vector score threshold?",
+            &[][..],
+            vec!["Its default is 0.8. [1]"],
+        ),
+        (
+            "什么是快速路径？",
+            &[],
+            vec!["快速路径是节省推理调用的捷径，共有三种。 [3]"],
+        ),
+        (
+            "Compare the simple path with the complex path",
+            &["What is the simple path?", "What is the complex path?"],
+            vec![
+                "**simple path**: The simple path skips grading and uses three calls. [2]",
+                "**complex path**: The complex path grades the evidence and may search again. [2]",
+            ],
+        ),
+    ] {
+        let complexity = if sub_questions.is_empty() {
+            Complexity::Simple
+        } else {
+            Complexity::Complex
+        };
+        let (text, outcome, pieces) = answer(query, &[], complexity, sub_questions, &demo()).await;
+        assert_eq!(outcome, Outcome::Answered, "{query}");
+        for part in expected {
+            assert!(text.contains(part), "{query}: {text}");
+        }
+        assert!(pieces > 3, "{query}: {pieces} pieces");
+        assert!(!text.contains("]("), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn r23_nothing_found_is_said_and_not_guessed() {
+    for (query, words) in [
+        (
+            "What is the capital of France?",
+            "Nothing in the knowledge base answers this.",
+        ),
+        ("怎么做红烧肉？", "知识库中没有能回答这个问题的内容。"),
+    ] {
+        let (text, outcome, _) = answer(query, &[], Complexity::Simple, &[], &demo()).await;
+        assert_eq!(outcome, Outcome::NotFound, "{text}");
+        assert!(text.starts_with(words), "{text}");
+        assert!(text.contains("thresholds.md:1-4"), "{text}");
+        assert!(!text.contains("[1]"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn r23_a_ticket_speaks_for_itself() {
+    let context = [
+        item(
+            1,
+            "tickets/PROJ-104.md",
+            "# PROJ-104: Tune\n\nStatus: open\nDepends on: PROJ-103",
+        ),
+        item(
+            2,
+            "tickets/PROJ-103.md",
+            "# PROJ-103: Rules\n\nStatus: done\nDepends on: PROJ-102",
+        ),
+    ];
+    let query = "What does PROJ-103 depend on?";
+    let (text, _, _) = answer(query, &[], Complexity::Simple, &[], &context).await;
+    assert!(text.starts_with("- Depends on: PROJ-102 [2]"), "{text}");
+}
+
+#[tokio::test]
+async fn r24_small_talk_has_no_citations() {
+    for query in ["thanks!", "谢谢"] {
+        let (text, outcome, _) = answer(query, &[], Complexity::Chitchat, &[], &[]).await;
+        assert_eq!(outcome, Outcome::Answered);
+        assert!(!text.is_empty() && !text.contains('['), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn r01_no_input_is_too_strange() {
+    let long = "threshold 阈值? ".repeat(6_000);
+    for query in [
+        "",
+        " \n",
+        "😀😀😀",
+        "?？",
+        "\"`“",
+        "[[](",
+        "and",
+        "它",
+        "compare",
+        long.as_str(),
+    ] {
+        let history = [turn("😀"), turn("")];
+        let routing = analyze(query, &history, None, &[]).await.plan;
+        let round = Round {
+            history: &history,
+            context: &demo(),
+            scores: &[Score::ZERO; 3],
+            refine: true,
+            ..FIRST
+        };
+        plan(query, &routing, round).await;
+        plan(query, &routing, FIRST).await;
+        let mut context = demo();
+        context.push(item(4, "", ""));
+        let scores = grade(query, &[], &context).await;
+        assert!(scores.iter().all(|score| score.is_finite()), "{scores:?}");
+        answer(query, &history, Complexity::Simple, &[], &context).await;
+    }
+}
+
+#[tokio::test]
+async fn r17_a_failing_embedding_is_an_error_and_not_a_grade() {
+    struct Broken;
+    impl Embedder for Broken {
+        fn model_id(&self) -> &'static str {
+            "broken"
+        }
+        fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            Err(EmbedError("no model".to_owned()))
+        }
+    }
+    let engine = OfflineReasoner::new(Arc::new(Broken));
+    assert_eq!(engine.identity().mode, Mode::Offline);
+    assert_eq!(engine.identity().model, "extractive");
+    let run = run();
+    let job = GradeJob {
+        origin: CallOrigin {
+            run: &run,
+            node: NodeName::GradeEvidence,
+        },
+        query: "x",
+        history: &[],
+        sub_questions: &[],
+        context: &demo(),
+    };
+    let error = engine.grade(job).await.unwrap_err();
+    assert!(error.to_string().contains("no model"), "{error}");
+}
