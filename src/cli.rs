@@ -101,7 +101,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     let _diagnostics = diagnostics(&settings, global.verbose);
     match command {
         None => chat::run(&settings),
-        Some(Command::Ask(ask)) => ask::run(ask, &settings),
+        Some(Command::Ask(ask)) => ask::run(&ask, &settings),
         Some(Command::Index(index)) => index::run(&index, &settings),
         Some(Command::Search(search)) => search::run(&search, &settings),
         Some(Command::Graph(graph)) => graph::run(&graph, &settings),

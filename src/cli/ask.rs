@@ -48,7 +48,7 @@ impl Route {
 }
 
 /// Answers one question and ends.
-pub(super) fn run(ask: Ask, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), Failure> {
     let question = Question {
         query: read_question(&ask.question)?,
         route: ask.route.forced(),
@@ -110,10 +110,8 @@ async fn answer(
     if let Some(line) = run.complaint() {
         complain(line);
     }
-    if !json {
-        if let Some(end) = &end {
-            say(footer(end, mode, &citations))?;
-        }
+    if let (Some(end), false) = (&end, json) {
+        say(footer(end, mode, &citations))?;
     }
     run.answer(end).await?;
     Ok(())

@@ -1,3 +1,5 @@
+use std::io::{IsTerminal, stdin, stdout};
+
 use crate::config::Settings;
 use crate::engine::{Conversation, Engine, SAMPLES};
 use crate::tui::{Sample, Setup, ThemeName, run as run_screen};
@@ -6,6 +8,11 @@ use super::output::Failure;
 
 /// Opens the screen and stays until the user leaves it.
 pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
+    if !(stdin().is_terminal() && stdout().is_terminal()) {
+        return Err(Failure::usage(
+            "the screen needs a terminal; in a script use 'kb-agent ask QUESTION'",
+        ));
+    }
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::failed)?;
     let result = runtime.block_on(converse(settings));
     // Indexing that is between two batches is not waited for: what it had kept is kept.

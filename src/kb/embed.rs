@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, op_registry};
-use rten_tensor::prelude::*;
+use rten_tensor::prelude::AsView;
 use rten_tensor::{NdTensor, Tensor};
 
 use crate::agent::ports::{EmbedError, Embedder};

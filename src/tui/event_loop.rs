@@ -9,7 +9,7 @@ use std::task::Poll;
 use crossterm::event::{Event as Input, EventStream};
 use futures_util::{StreamExt, poll};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -62,6 +62,13 @@ pub async fn event_loop(
         }
         if pending.is_empty() {
             continue;
+        }
+        if pending.iter().any(|msg| matches!(msg, Msg::Resize(..))) {
+            // A terminal that shrank has lost cells, even when it is back at the size we knew, so
+            // nothing of the last picture is taken for granted. `Terminal::clear` would wait for
+            // the terminal to say where its cursor is.
+            terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+            terminal.backend_mut().clear_region(ClearType::All)?;
         }
         let moved_before = screen.is_animated();
         for msg in pending {

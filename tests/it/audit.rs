@@ -189,7 +189,7 @@ async fn hanging_endpoint() -> ScriptedEndpoint {
         .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
         .say(
             NodeName::Plan,
-            Reply::streamed("[]").after(Duration::from_secs(600)),
+            Reply::streamed("[]").after(Duration::from_mins(10)),
         );
     endpoint
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 /// How long anything may take on a busy machine before the test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A terminal with a program in it.
 pub struct Terminal {
@@ -133,8 +133,10 @@ impl Terminal {
         );
     }
 
-    pub fn kill(&mut self) {
-        self.child.kill().unwrap();
+    /// Ends the program as the system would: with no chance to say goodbye.
+    #[cfg(unix)]
+    pub fn kill(mut self) {
+        self.signal("KILL");
         self.child.wait().unwrap();
     }
 
