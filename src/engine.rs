@@ -33,7 +33,7 @@ use crate::tools::KbToolbox;
 pub use crate::agent::Question;
 pub use conversation::Conversation;
 pub use demo::SAMPLES;
-pub use knowledge::open_knowledge;
+pub use knowledge::{open_knowledge, update_knowledge};
 
 /// Events that may wait between the agent, the audit log and a reader.
 const EVENTS_IN_FLIGHT: usize = 256;
@@ -167,7 +167,7 @@ impl Engine {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, EngineError> {
-        Ok(self.knowledge.update(progress, stop)?)
+        Ok(update_knowledge(&self.knowledge, progress, stop)?)
     }
 
     /// What is searched.

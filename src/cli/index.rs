@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
-use crate::engine::open_knowledge;
+use crate::engine::{open_knowledge, update_knowledge};
 use crate::kb::embed::SentenceEmbedding;
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport};
 use crate::text::sanitize;
@@ -107,7 +107,7 @@ async fn update(
         let result = if afresh {
             knowledge.rebuild(&show, &halt)
         } else {
-            knowledge.update(&show, &halt)
+            update_knowledge(&knowledge, &show, &halt)
         };
         if let Some(bar) = bar {
             bar.clear();

@@ -11,6 +11,7 @@ use crate::agent::Worker;
 use crate::kb::{KnowledgeBase, Phase, Progress};
 use crate::protocol::{Command, KnowledgeStatus, NoticeLevel, Update};
 
+use super::knowledge::update_knowledge;
 use super::{Engine, EngineError};
 
 /// Commands that may wait for the worker.
@@ -73,7 +74,8 @@ fn index(knowledge: &KnowledgeBase, updates: &mpsc::Sender<Update>, stop: &Atomi
     };
     tell(true);
     let told = std::sync::Mutex::new((Instant::now(), None::<Phase>));
-    let result = knowledge.update(
+    let result = update_knowledge(
+        knowledge,
         &|progress: Progress| {
             let Ok(mut told) = told.try_lock() else {
                 return;

@@ -922,3 +922,23 @@ async fn tokens_are_added_up_where_they_are_counted() {
     };
     assert_eq!((*prompt_tokens, *completion_tokens), (100, 10));
 }
+
+#[tokio::test]
+async fn r28_grading_and_answering_stay_apart_and_nothing_runs_ahead() {
+    let (finished, reasoner) = play(complex(vec![Ok(vec![0.9; 5])]), five_items()).await;
+    let jobs: Vec<_> = reasoner
+        .asked()
+        .iter()
+        .map(|asked| match asked {
+            Asked::Analyze { .. } => AnalyzeAndRoute,
+            Asked::Plan { .. } => Plan,
+            Asked::Grade { .. } => GradeEvidence,
+            Asked::Synthesize { .. } => Synthesize,
+        })
+        .collect();
+    assert_eq!(jobs, [AnalyzeAndRoute, Plan, GradeEvidence, Synthesize]);
+    let names = finished.names();
+    let graded = names.iter().position(|name| *name == "evidence_graded");
+    let first_word = names.iter().position(|name| *name == "answer_delta");
+    assert!(graded < first_word, "no word before the verdict");
+}

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use kb_agent::agent::ports::Reasoner;
 use kb_agent::domain::{Complexity, Outcome, RoutingPlan};
+use kb_agent::protocol::{Event, EventBody};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 
 use crate::llm_jobs::{TOOLS, answer, given, item};
+use crate::support::check_stream;
+use crate::workplace::{Workplace, json_lines, text};
 
 async fn reasoner() -> EndpointReasoner {
     let base_url = std::env::var("KB_AGENT_TEST_LLM_URL").expect(
@@ -79,4 +82,98 @@ async fn a_real_overflow_names_the_sizes() {
         "{error}"
     );
     assert!(error.contains("give the model a larger context"), "{error}");
+}
+
+fn read_back(output: &std::process::Output) -> Vec<Event> {
+    json_lines(&output.stdout)
+        .into_iter()
+        .map(|value| serde_json::from_value(value).unwrap())
+        .collect()
+}
+
+#[test]
+fn whole_runs_walk_legal_edges_end_and_count_usage() {
+    let url = std::env::var("KB_AGENT_TEST_LLM_URL").unwrap();
+    let demo = Workplace::with_demo();
+    for route in ["auto", "chitchat", "simple", "complex"] {
+        for question in ["hello", "compare plan with tool_exec", "路由是什么？"] {
+            let output = demo
+                .command(&["ask", "--json", "--route", route, question])
+                .env("KB_AGENT_LLM_BASE_URL", &url)
+                .output()
+                .unwrap();
+            let events = read_back(&output);
+            check_stream(&events);
+            let Some(EventBody::RunFinished {
+                outcome,
+                prompt_tokens,
+                completion_tokens,
+                error,
+                ..
+            }) = events.last().map(|event| &event.body)
+            else {
+                panic!("no end");
+            };
+            assert!(*prompt_tokens > 100 && *completion_tokens > 0);
+            if *outcome != Outcome::Answered {
+                // The evidence may be more than this small model's context holds.
+                let error = error.as_deref().unwrap_or_default();
+                assert!(
+                    error.contains("context size"),
+                    "{route}: {question}: {error}"
+                );
+                assert_eq!(output.status.code(), Some(1));
+                assert!(text(&output.stderr).contains(error));
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_are_closed_when_cancelled_at_any_stage() {
+    use std::io::BufRead;
+    use std::process::Stdio;
+    let url = std::env::var("KB_AGENT_TEST_LLM_URL").unwrap();
+    let demo = Workplace::with_demo();
+    for stage in ["analyze_and_route", "plan", "grade_evidence", "synthesize"] {
+        let mut child = demo
+            .command(&[
+                "ask",
+                "--json",
+                "--route",
+                "complex",
+                "compare plan with tool_exec",
+            ])
+            .env("KB_AGENT_LLM_BASE_URL", &url)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut events: Vec<Event> = Vec::new();
+        for line in std::io::BufReader::new(child.stdout.take().unwrap()).lines() {
+            let event: Event = serde_json::from_str(&line.unwrap()).unwrap();
+            if let EventBody::NodeEntered { node, .. } = &event.body
+                && node.as_str() == stage
+            {
+                let pid = child.id().to_string();
+                std::process::Command::new("kill")
+                    .args(["-s", "INT", &pid])
+                    .status()
+                    .unwrap();
+            }
+            events.push(event);
+        }
+        check_stream(&events);
+        // A node may be done before the signal arrives; then the run ends as it would have.
+        let Some(EventBody::RunFinished { outcome, .. }) = events.last().map(|event| &event.body)
+        else {
+            panic!("no end");
+        };
+        let code = child.wait().unwrap().code();
+        match outcome {
+            Outcome::Cancelled => assert_eq!(code, Some(130), "{stage}"),
+            Outcome::Failed => assert_eq!(code, Some(1), "{stage}"),
+            other => assert_eq!((*other, code), (Outcome::Answered, Some(0)), "{stage}"),
+        }
+    }
 }

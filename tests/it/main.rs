@@ -6,6 +6,7 @@ mod audit;
 mod cli;
 mod conformance;
 mod embed;
+mod engine;
 mod graph;
 mod kb;
 mod law;

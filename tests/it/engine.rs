@@ -1,0 +1,77 @@
+//! The public interface for one answer, as another program would use it.
+
+use kb_agent::config::{Environment, Overrides, Settings};
+use kb_agent::domain::Outcome;
+use kb_agent::engine::{Engine, EngineError, Question};
+use kb_agent::protocol::EventBody;
+use std::sync::atomic::AtomicBool;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::check_stream;
+use crate::workplace::Workplace;
+
+async fn engine(place: &Workplace, endpoint: &str) -> Result<Engine, EngineError> {
+    place.file(
+        "kb/gate.md",
+        "# The gate\n\nThe gate opens at seven and closes at nine.\n",
+    );
+    let data = place.data();
+    let environment = Environment::from_pairs([
+        ("KB_AGENT_DATA_DIR", data.to_str().unwrap()),
+        ("KB_AGENT_LLM_BASE_URL", endpoint),
+    ]);
+    let overrides = Overrides {
+        sources: vec![place.path().join("kb")],
+        data_dir: None,
+    };
+    Engine::open(&Settings::resolve(&environment, overrides).unwrap()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r27_answer_query_is_the_whole_interface_and_the_stream_says_the_same() {
+    let place = Workplace::empty();
+    let engine = engine(&place, "").await.unwrap();
+    engine
+        .update_index(&|_| (), &AtomicBool::new(false))
+        .unwrap();
+    let query = "When does the gate open?";
+    let answer = engine.answer_query(query).await.unwrap();
+    assert_eq!(answer.outcome, Outcome::Answered);
+    assert!(answer.text.contains("seven"), "{}", answer.text);
+    assert_eq!(answer.citations[0].source, "gate.md");
+
+    let question = Question {
+        query: query.to_owned(),
+        ..Question::default()
+    };
+    let mut run = engine.stream(question, CancellationToken::new()).unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = run.next_event().await {
+        events.push(event);
+    }
+    check_stream(&events);
+    let end = events.last().map(|event| event.body.clone());
+    assert_eq!(run.answer(end).await.unwrap(), answer);
+    let told = events.iter().find_map(|event| match &event.body {
+        EventBody::AnswerFinished { text, .. } => Some(text),
+        _ => None,
+    });
+    assert_eq!(told, Some(&answer.text));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_refuses_is_one_line() {
+    let place = Workplace::empty();
+    // Nobody listens on a port that was just given back.
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    let address = format!("http://127.0.0.1:{port}/v1");
+    let Err(error) = engine(&place, &address).await else {
+        panic!("nobody listens there");
+    };
+    let line = error.to_string();
+    assert_eq!(line.lines().count(), 1);
+    assert!(line.contains(&format!("127.0.0.1:{port}")), "{line}");
+}
