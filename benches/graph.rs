@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use divan::Bencher;
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, ToolError, Toolbox,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox,
 };
 use kb_agent::agent::{Agent, Question};
 use kb_agent::domain::{
@@ -170,9 +170,5 @@ impl Toolbox for InMemory {
                 low: false,
             })
             .collect())
-    }
-
-    fn descriptors(&self) -> &'static [ToolDescriptor] {
-        &[]
     }
 }

@@ -13,6 +13,6 @@ mod session;
 
 pub use log::{AuditError, AuditLog};
 pub use mask::Mask;
-pub use read::{ReadError, events_of_run, run_ids};
-pub use recover::{Interrupted, close_interrupted_runs};
+pub use read::{ReadError, events_of_run};
+pub use recover::Interrupted;
 pub use session::Session;

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
 use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
-use crate::audit::{AuditError, AuditLog, Mask, Session, close_interrupted_runs};
+use crate::audit::{AuditError, AuditLog, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::domain::{Answer, Outcome};
 use crate::kb::embed::SentenceEmbedding;
@@ -89,13 +89,9 @@ impl Engine {
                 .filter_map(|llm| llm.api_key.as_ref())
                 .map(|key| key.expose_secret().to_owned()),
         );
-        let mut log = AuditLog::open(&settings.audit_log, mask.clone())?;
+        let (session, closed) = AuditLog::begin_session(&settings.audit_log, mask.clone())?;
         let mut notices = settings.without_effect.clone();
-        notices.extend(interrupted_runs(settings, &mut log));
-        let session = Session::begin(&settings.audit_log).map_err(|source| AuditError {
-            path: settings.audit_log.clone(),
-            source,
-        })?;
+        notices.extend(closed.iter().map(interruption));
 
         let embedder: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
         let knowledge = Arc::new(open_knowledge(settings, embedder.clone())?);
@@ -258,17 +254,9 @@ impl Running {
     }
 }
 
-fn interrupted_runs(settings: &Settings, log: &mut AuditLog) -> Vec<String> {
-    match close_interrupted_runs(&settings.audit_log, log) {
-        Ok(closed) => closed
-            .into_iter()
-            .map(|run| {
-                format!(
-                    "the last run was interrupted and is closed as failed: {}",
-                    crate::text::one_line(&run.query, 60)
-                )
-            })
-            .collect(),
-        Err(error) => vec![error.to_string()],
-    }
+fn interruption(run: &Interrupted) -> String {
+    format!(
+        "the last run was interrupted and is closed as failed: {}",
+        crate::text::one_line(&run.query, 60)
+    )
 }

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 ///
 /// Newlines and tabs stay; `\r\n` and a lone `\r` become `\n`. Borrowed when nothing had to go.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(needs_care) {
+    if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }
     let mut sanitizer = StreamSanitizer::default();
@@ -115,14 +115,14 @@ impl StreamSanitizer {
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => self.state = Escape::String,
             '\r' => self.carriage_return = true,
             '\n' | '\t' => clean.push(c),
-            c if needs_care(c) => {}
+            c if is_unsafe(c) => {}
             c => clean.push(c),
         }
     }
 }
 
 /// Control characters, and the format characters that reorder or hide text.
-fn needs_care(c: char) -> bool {
+pub fn is_unsafe(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         c if c.is_control() => true,

@@ -34,15 +34,18 @@ impl EventWriter {
 
     /// Sends the next event.
     pub async fn emit(&mut self, body: EventBody) {
-        let event = Event {
+        // The place is taken first: a cancelled run drops a wait, and a number must not go with it.
+        let Ok(place) = self.out.reserve().await else {
+            return;
+        };
+        place.send(Event {
             schema: SCHEMA,
             ts: Timestamp::now(),
             run: self.run.clone(),
             seq: self.next_seq,
             body,
-        };
+        });
         self.next_seq += 1;
-        let _ = self.out.send(event).await;
     }
 
     /// Sends a warning; the run goes on.

@@ -222,9 +222,6 @@ pub enum ReasonerError {
 pub trait Toolbox: Send + Sync {
     /// Runs one call. The ids of the items are set by the agent and may be empty.
     async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError>;
-
-    /// What each tool is for, for the plan prompt; the same table that help shows.
-    fn descriptors(&self) -> &'static [ToolDescriptor];
 }
 
 /// What a tool is for and what it takes.

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use crate::protocol::{Event, EventBody, NoticeLevel, Update};
 
 use super::Mask;
+use super::recover::{Interrupted, close_interrupted_runs};
 use super::session::Session;
 
 /// A log larger than this is put aside when nobody writes to it.
@@ -23,6 +24,8 @@ pub struct AuditLog {
     file: File,
     path: PathBuf,
     mask: Mask,
+    /// Whether the last write may have stopped within a line.
+    is_torn: bool,
     failing: bool,
 }
 
@@ -37,13 +40,33 @@ pub struct AuditError {
 }
 
 impl AuditLog {
-    /// Opens the file for appending, for its owner's eyes only, and puts an overgrown one aside.
+    /// Begins a session: closes the runs that a kill left open, and puts an overgrown log aside.
+    pub fn begin_session(
+        path: &Path,
+        mask: Mask,
+    ) -> Result<(Session, Vec<Interrupted>), AuditError> {
+        let failed = |source| AuditError {
+            path: path.to_owned(),
+            source,
+        };
+        let mut log = Self::open(path, mask)?;
+        let gate = Session::gate(path).map_err(failed)?;
+        let closed = close_interrupted_runs(path, &mut log).map_err(|e| failed(e.into()))?;
+        Session::sweep(path);
+        set_aside_if_overgrown(path).map_err(failed)?;
+        let session = Session::begin(path).map_err(failed)?;
+        drop(gate);
+        Ok((session, closed))
+    }
+
+    /// Opens the file for appending, for its owner's eyes only.
     pub fn open(path: &Path, mask: Mask) -> Result<Self, AuditError> {
         open_file(path)
             .map(|file| Self {
                 file,
                 path: path.to_owned(),
                 mask,
+                is_torn: false,
                 failing: false,
             })
             .map_err(|source| AuditError {
@@ -88,7 +111,12 @@ impl AuditLog {
         }
         let mut line = serde_json::to_vec(&value)?;
         line.push(b'\n');
-        self.file.write_all(&line)
+        if self.is_torn {
+            line.insert(0, b'\n');
+        }
+        let written = self.file.write_all(&line);
+        self.is_torn = written.is_err();
+        written
     }
 
     fn complain(&mut self, error: &io::Error, readers: &mpsc::Sender<Update>) {
@@ -111,10 +139,11 @@ fn open_file(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
         fs::create_dir_all(folder)?;
     }
-    let is_overgrown = fs::metadata(path).is_ok_and(|meta| meta.len() > ROTATE_AT_BYTES);
-    if is_overgrown && !Session::any_alive(path) {
-        let aside = format!("{}.jsonl", crate::protocol::RunId::generate());
-        fs::rename(path, path.with_extension(aside))?;
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ));
     }
     let mut options = OpenOptions::new();
     options.create(true).append(true).read(true);
@@ -131,6 +160,15 @@ fn open_file(path: &Path) -> io::Result<File> {
     }
     end_last_line(&mut file)?;
     Ok(file)
+}
+
+fn set_aside_if_overgrown(path: &Path) -> io::Result<()> {
+    let is_overgrown = fs::metadata(path).is_ok_and(|meta| meta.len() > ROTATE_AT_BYTES);
+    if is_overgrown && !Session::any_alive(path) {
+        let aside = format!("{}.jsonl", crate::protocol::RunId::generate());
+        fs::rename(path, path.with_extension(aside))?;
+    }
+    Ok(())
 }
 
 /// A line that a crash of the machine cut short must not swallow the next one.

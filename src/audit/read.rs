@@ -27,6 +27,15 @@ pub enum ReadError {
     },
 }
 
+impl From<ReadError> for io::Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Io { source, .. } => source,
+            missing @ ReadError::NoSuchRun { .. } => Self::other(missing),
+        }
+    }
+}
+
 /// The events of one run, in order. `run` is an id, the end of one, or `last`.
 pub fn events_of_run(path: &Path, run: &str) -> Result<Vec<Event>, ReadError> {
     let missing = || ReadError::NoSuchRun {
@@ -50,7 +59,7 @@ pub fn events_of_run(path: &Path, run: &str) -> Result<Vec<Event>, ReadError> {
 }
 
 /// The runs of the log, oldest first.
-pub fn run_ids(path: &Path) -> Result<Vec<RunId>, ReadError> {
+fn run_ids(path: &Path) -> Result<Vec<RunId>, ReadError> {
     let mut ids = Vec::new();
     for_each_event(path, "\"run_started\"", |event| {
         if event.seq == 0 {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::domain::{Outcome, PathType};
+use crate::domain::{GradedBy, Outcome, PathType};
 use crate::protocol::{Event, EventBody, RunId, SCHEMA, Timestamp};
 
 use super::log::AuditLog;
@@ -20,7 +20,7 @@ pub struct Interrupted {
 /// Ends every run in the log whose process is no longer there with a `run_finished` that says so.
 ///
 /// A run of a process that is still going on is left alone. Returns the runs closed, oldest first.
-pub fn close_interrupted_runs(
+pub(super) fn close_interrupted_runs(
     path: &Path,
     log: &mut AuditLog,
 ) -> Result<Vec<Interrupted>, ReadError> {
@@ -49,7 +49,6 @@ pub fn close_interrupted_runs(
             closed.push(Interrupted { run, query });
         }
     }
-    Session::sweep(path);
     Ok(closed)
 }
 
@@ -64,7 +63,10 @@ fn closing_event(run: &RunId, events: &[Event]) -> Option<Event> {
         match &event.body {
             EventBody::RoutingPlan(plan) => complexity = Some(plan.complexity),
             EventBody::NodeEntered { node, .. } => path.push(*node),
-            EventBody::EvidenceGraded { .. } => iterations += 1,
+            EventBody::EvidenceGraded { by, .. } => {
+                iterations += 1;
+                saved += u32::from(*by == GradedBy::NoEvidence);
+            }
             EventBody::FastPathHit { path_type, .. } => {
                 saved += match path_type {
                     PathType::Chitchat => 2,

@@ -2,6 +2,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+const GATE: &str = "gate";
+
 /// A process that writes to the log, known to others by a lock that the system releases when the
 /// process ends, however it ends.
 #[derive(Debug)]
@@ -12,11 +14,20 @@ pub struct Session {
 }
 
 impl Session {
-    /// Announces a new session beside `log`.
-    pub fn begin(log: &Path) -> io::Result<Self> {
-        let id = uuid::Uuid::now_v7().to_string();
+    /// Holds the gate that every start of a session passes, one at a time: what is found out
+    /// about other sessions while it is held stays true.
+    pub(super) fn gate(log: &Path) -> io::Result<File> {
         let folder = folder(log);
         fs::create_dir_all(&folder)?;
+        let gate = File::create(folder.join(GATE))?;
+        gate.lock()?;
+        Ok(gate)
+    }
+
+    /// Announces a new session beside `log`; the gate must be held.
+    pub(super) fn begin(log: &Path) -> io::Result<Self> {
+        let id = uuid::Uuid::now_v7().to_string();
+        let folder = folder(log);
         let path = folder.join(&id);
         let lock = File::create_new(&path)?;
         lock.lock()?;
@@ -51,7 +62,7 @@ impl Session {
         };
         for entry in entries.flatten() {
             let id = entry.file_name();
-            if !Self::is_alive(log, &id.to_string_lossy()) {
+            if id != GATE && !Self::is_alive(log, &id.to_string_lossy()) {
                 let _ = fs::remove_file(entry.path());
             }
         }

@@ -76,7 +76,10 @@ async fn answer(
     settings: &Settings,
     cancel: CancellationToken,
 ) -> Result<(), Failure> {
-    let engine = Engine::open(settings).await?;
+    let engine = tokio::select! {
+        engine = Engine::open(settings) => engine?,
+        () = cancel.cancelled() => return Err(Failure::interrupted()),
+    };
     for notice in engine.notices() {
         complain(notice);
     }

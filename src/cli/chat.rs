@@ -15,7 +15,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
     }
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::failed)?;
     let result = runtime.block_on(converse(settings));
-    // Indexing that is between two batches is not waited for: what it had kept is kept.
+    // Nothing is left to wait for but a tool call whose run is gone.
     runtime.shutdown_background();
     result
 }

@@ -118,8 +118,9 @@ fn path(events: &[Event]) -> String {
         match &event.body {
             EventBody::RunStarted { query, model, .. } => {
                 text.push_str(&format!(
-                    "{}  {model}\n{}\n",
-                    event.run,
+                    "{}  {}\n{}\n",
+                    one_line(&event.run.0, 40),
+                    one_line(model, 80),
                     one_line(query, 200)
                 ));
             }
@@ -139,8 +140,9 @@ fn path(events: &[Event]) -> String {
                 rule_name,
                 ..
             } => text.push_str(&format!(
-                "    fast path: {} ({rule_name})\n",
-                path_type.as_str()
+                "    fast path: {} ({})\n",
+                path_type.as_str(),
+                one_line(rule_name, 40)
             )),
             EventBody::EvidenceGraded {
                 scores,

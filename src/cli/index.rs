@@ -28,6 +28,10 @@ pub(super) struct Index {
 
 /// Builds or updates the index and says what is in it.
 pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
+    settings
+        .without_effect
+        .iter()
+        .for_each(|line| complain(line));
     let knowledge = open_knowledge(settings, Arc::new(SentenceEmbedding::new()))?;
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::failed)?;
     let cancel = CancellationToken::new();

@@ -44,6 +44,10 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
     if query.trim().is_empty() {
         return Err(Failure::usage("the query is empty: say what to search for"));
     }
+    settings
+        .without_effect
+        .iter()
+        .for_each(|line| complain(line));
     let knowledge = Arc::new(open_knowledge(
         settings,
         Arc::new(SentenceEmbedding::new()),
@@ -61,9 +65,16 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         Tool::Grep => (SearchMode::Grep, ToolName::GrepSearch),
         Tool::Hybrid => (SearchMode::Hybrid, ToolName::HybridSearch),
     };
-    let hits = knowledge
-        .search(mode, &query, search.k as usize)
-        .map_err(Failure::failed)?;
+    let k = search.k as usize;
+    let hits = runtime.block_on(async {
+        let searching = tokio::task::spawn_blocking(move || knowledge.search(mode, &query, k));
+        tokio::select! {
+            hits = searching => hits.map_err(Failure::failed)?.map_err(Failure::failed),
+            () = cancel.cancelled() => Err(Failure::interrupted()),
+        }
+    });
+    runtime.shutdown_background();
+    let hits = hits?;
     for hit in &hits {
         if search.json {
             say_json(&as_json(hit, tool))?;

@@ -19,9 +19,22 @@ impl Environment {
     /// A missing `.env` is fine; a named file that cannot be read, and a line that is not
     /// `NAME=value`, are errors.
     pub fn read(env_file: Option<&Path>) -> Result<Self, SettingError> {
-        let process = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect();
+        let mut process = HashMap::new();
+        for (name, value) in std::env::vars_os() {
+            let Ok(name) = name.into_string() else {
+                continue;
+            };
+            match value.into_string() {
+                Ok(value) => {
+                    process.insert(name, value);
+                }
+                // Taken for unset it would be silently something else than was meant.
+                Err(_) if name.starts_with("KB_AGENT_") => {
+                    return Err(SettingError::NotText { name });
+                }
+                Err(_) => {}
+            }
+        }
         let beside = Path::new(".env");
         let file = env_file.or_else(|| beside.is_file().then_some(beside));
         let file = file.map(read_file).transpose()?.unwrap_or_default();

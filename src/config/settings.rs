@@ -148,6 +148,12 @@ pub enum SettingError {
         /// What it may be.
         allowed: &'static str,
     },
+    /// The value is not UTF-8.
+    #[error("{name} is not UTF-8 text: give it in UTF-8")]
+    NotText {
+        /// The variable.
+        name: String,
+    },
     /// The settings file cannot be read.
     #[error("{} cannot be read: {why}", path.display())]
     File {
@@ -279,9 +285,20 @@ fn address(environment: &Environment, variable: Variable) -> Result<Option<Strin
         return Ok(None);
     };
     match reqwest::Url::parse(text) {
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            Err(SettingError::Secret {
+                name: variable.name,
+                allowed: "an address without a user or password in it",
+            })
+        }
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
             Ok(Some(text.to_owned()))
         }
+        // What cannot be taken apart may still hold a password.
+        _ if text.contains('@') => Err(SettingError::Secret {
+            name: variable.name,
+            allowed: variable.allowed,
+        }),
         _ => Err(refused(variable, text)),
     }
 }
@@ -381,6 +398,26 @@ mod tests {
         ])
         .unwrap();
         assert!(!format!("{kept:?}").contains("sk-visible"));
+    }
+
+    #[test]
+    fn r26_a_password_in_an_address_is_refused_and_not_repeated() {
+        for address in [
+            "http://user:pa55@host/v1",
+            "htps://user:pa55@host",
+            "user:pa55@host",
+        ] {
+            let line = settings([
+                ("KB_AGENT_DATA_DIR", "data"),
+                ("KB_AGENT_LLM_BASE_URL", address),
+            ])
+            .unwrap_err()
+            .to_string();
+            assert!(
+                line.contains("KB_AGENT_LLM_BASE_URL") && !line.contains("pa55"),
+                "{line}"
+            );
+        }
     }
 
     #[test]

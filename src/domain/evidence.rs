@@ -171,7 +171,12 @@ fn join_lines(a: &Evidence, b: &Evidence) -> String {
         (b, a)
     };
     if second.lines.end <= first.lines.end {
-        return first.text.clone();
+        // Pieces of one long line share its number and are no part of each other.
+        return if first.text.contains(second.text.trim()) {
+            first.text.clone()
+        } else {
+            format!("{}\n{}", first.text.trim_end_matches('\n'), second.text)
+        };
     }
     let beyond = first.lines.end + 1 - second.lines.start;
     let rest: Vec<&str> = second.text.lines().skip(beyond).collect();
@@ -232,6 +237,23 @@ mod tests {
         let lines: Vec<_> = bridged.text.lines().collect();
         assert_eq!(lines.len(), 12);
         assert_eq!((lines[0], lines[11]), ("line 1", "line 12"));
+    }
+
+    #[test]
+    fn r14_pieces_of_one_long_line_are_all_kept() {
+        let piece = |text: &str| Evidence {
+            text: text.to_owned(),
+            ..found("a.md", 7, 7)
+        };
+        let mut context = Vec::new();
+        add_evidence(
+            &mut context,
+            vec![piece("the first half"), piece("the answer")],
+            &mut 0,
+        );
+        add_evidence(&mut context, vec![piece("the answer")], &mut 1);
+        assert_eq!(context.len(), 1);
+        assert_eq!(context[0].text, "the first half\nthe answer");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, RoutingLimits, ToolName, ToolRecord};
+use super::{Evidence, RoutingLimits, Score, ToolName, ToolRecord};
 
 /// The rules that approve evidence without a grading call (R16), in the order they are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -47,24 +47,28 @@ impl AutoApproveRule {
         round: u32,
         limits: &RoutingLimits,
     ) -> bool {
-        let is_from = |tool| move |record: &&ToolRecord| record.call.tool() == tool;
+        let of_this_round = || history.iter().filter(|record| record.round == round);
+        let is_high = |score: &Score| score.value() >= limits.vector_score_threshold;
         match self {
-            Self::LocalFileQa => history
-                .last()
-                .as_ref()
-                .is_some_and(is_from(ToolName::LocalFileQa)),
+            // A call that failed answered nothing and was read by nobody.
+            Self::LocalFileQa => history.last().is_some_and(|record| {
+                record.call.tool() == ToolName::LocalFileQa && record.error.is_none()
+            }),
             Self::ReadFile => {
-                let mut calls = history
-                    .iter()
-                    .filter(|record| record.round == round)
-                    .peekable();
-                calls.peek().is_some() && calls.all(|record| is_from(ToolName::ReadFile)(&record))
+                of_this_round().all(|record| record.call.tool() == ToolName::ReadFile)
+                    && of_this_round().any(|record| record.error.is_none())
             }
             Self::FewContext => context.len() <= limits.auto_approve_max_items,
-            Self::HighVectorScore => context.iter().all(|item| {
-                item.tool == ToolName::VectorSearch
-                    && item.score.value() >= limits.vector_score_threshold
-            }),
+            // A merged item keeps its first tool and its best score, so the calls are asked too.
+            Self::HighVectorScore => {
+                let is_vector = |record: &&ToolRecord| record.call.tool() == ToolName::VectorSearch;
+                context
+                    .iter()
+                    .all(|item| item.tool == ToolName::VectorSearch && is_high(&item.score))
+                    && of_this_round()
+                        .filter(|record| !record.scores.is_empty())
+                        .all(|record| is_vector(&record) && record.scores.iter().all(is_high))
+            }
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The tasks behind the screen: a worker that answers, and the index that catches up meanwhile.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
 use crate::agent::Worker;
-use crate::kb::{KnowledgeBase, Phase, Progress};
+use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport};
 use crate::protocol::{Command, KnowledgeStatus, NoticeLevel, Update};
 
 use super::knowledge::update_knowledge;
@@ -62,52 +62,98 @@ impl Conversation {
 
 /// Brings the index up to date and tells the screen as it goes.
 fn index(knowledge: &KnowledgeBase, updates: &mpsc::Sender<Update>, stop: &AtomicBool) {
-    let tell = |indexing| {
-        let status = knowledge.status();
-        let _ = updates.try_send(Update::Knowledge(KnowledgeStatus {
+    let progress = Telling::new(knowledge, updates);
+    progress.tell(true);
+    let mut waiting = false;
+    let result = loop {
+        match update_knowledge(knowledge, &|step| progress.step(step), stop) {
+            Err(locked @ KbError::Locked) if !stop.load(Ordering::Relaxed) => {
+                // Another process indexes: what it has finished is taken over as it comes.
+                if !std::mem::replace(&mut waiting, true) {
+                    let _ = updates.blocking_send(warning(&locked));
+                }
+                if let Err(error) = knowledge.refresh() {
+                    break Err(error);
+                }
+                progress.tell(true);
+            }
+            result => break result,
+        }
+    };
+    // The last word on the index must arrive, or the screen would say "indexing" for ever.
+    let _ = updates.blocking_send(progress.status(false));
+    let notice = match result {
+        Ok(report) => left_out(&report),
+        Err(error) => Some(warning(&error)),
+    };
+    if let Some(notice) = notice {
+        let _ = updates.blocking_send(notice);
+    }
+}
+
+fn warning(error: &KbError) -> Update {
+    Update::Notice {
+        level: NoticeLevel::Warning,
+        message: error.to_string(),
+    }
+}
+
+fn left_out(report: &UpdateReport) -> Option<Update> {
+    let first = report.skipped.first()?;
+    Some(Update::Notice {
+        level: NoticeLevel::Info,
+        message: format!(
+            "{} left out, the first: {}: {}; 'kb-agent index' lists them",
+            match report.skipped.len() {
+                1 => "1 file was".to_owned(),
+                count => format!("{count} files were"),
+            },
+            first.path,
+            first.reason
+        ),
+    })
+}
+
+/// Tells the screen how far the index is, not more often than it can be read.
+struct Telling<'a> {
+    knowledge: &'a KnowledgeBase,
+    updates: &'a mpsc::Sender<Update>,
+    told: Mutex<(Instant, Option<Phase>)>,
+}
+
+impl<'a> Telling<'a> {
+    fn new(knowledge: &'a KnowledgeBase, updates: &'a mpsc::Sender<Update>) -> Self {
+        Self {
+            knowledge,
+            updates,
+            told: Mutex::new((Instant::now(), None)),
+        }
+    }
+
+    fn step(&self, step: Progress) {
+        let Ok(mut told) = self.told.try_lock() else {
+            return;
+        };
+        if told.0.elapsed() >= PROGRESS_EVERY || told.1 != Some(step.phase) {
+            *told = (Instant::now(), Some(step.phase));
+            drop(told);
+            self.tell(step.phase == Phase::Reading);
+        }
+    }
+
+    /// A screen that is behind misses a step and gets the next.
+    fn tell(&self, indexing: bool) {
+        let _ = self.updates.try_send(self.status(indexing));
+    }
+
+    fn status(&self, indexing: bool) -> Update {
+        let status = self.knowledge.status();
+        Update::Knowledge(KnowledgeStatus {
             name: status.name,
             documents: status.documents,
             chunks: status.chunks,
             pending: status.pending,
             indexing,
-        }));
-    };
-    tell(true);
-    let told = std::sync::Mutex::new((Instant::now(), None::<Phase>));
-    let result = update_knowledge(
-        knowledge,
-        &|progress: Progress| {
-            let Ok(mut told) = told.try_lock() else {
-                return;
-            };
-            let due = told.0.elapsed() >= PROGRESS_EVERY || told.1 != Some(progress.phase);
-            if due {
-                *told = (Instant::now(), Some(progress.phase));
-                drop(told);
-                tell(progress.phase == Phase::Reading);
-            }
-        },
-        stop,
-    );
-    tell(false);
-    let notice = match result {
-        Ok(report) if report.skipped.is_empty() => return,
-        Ok(report) => {
-            let first = &report.skipped[0];
-            Update::Notice {
-                level: NoticeLevel::Info,
-                message: format!(
-                    "{} files were left out, the first: {}: {}; 'kb-agent index' lists them",
-                    report.skipped.len(),
-                    first.path,
-                    first.reason
-                ),
-            }
-        }
-        Err(error) => Update::Notice {
-            level: NoticeLevel::Warning,
-            message: error.to_string(),
-        },
-    };
-    let _ = updates.blocking_send(notice);
+        })
+    }
 }

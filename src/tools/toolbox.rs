@@ -2,10 +2,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{
-    catalog, graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search,
-};
-use crate::agent::ports::{ToolDescriptor, ToolError, Toolbox};
+use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
+use crate::agent::ports::{ToolError, Toolbox};
 use crate::domain::{Evidence, EvidenceId, Score, ToolCall, ToolName};
 use crate::kb::{Hit, KnowledgeBase};
 
@@ -31,10 +29,6 @@ impl Toolbox for KbToolbox {
         tokio::task::spawn_blocking(move || dispatch(&base, &call))
             .await
             .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
-    }
-
-    fn descriptors(&self) -> &'static [ToolDescriptor] {
-        catalog::DESCRIPTORS
     }
 }
 

@@ -942,3 +942,61 @@ async fn r28_grading_and_answering_stay_apart_and_nothing_runs_ahead() {
     let first_word = names.iter().position(|name| *name == "answer_delta");
     assert!(graded < first_word, "no word before the verdict");
 }
+
+#[tokio::test]
+async fn r09_a_question_that_failed_once_is_graded_the_second_time() {
+    let script = Script {
+        analyses: vec![
+            (plan_for(Complexity::Complex), None),
+            (plan_for(Complexity::Simple), None),
+        ],
+        ..complex(vec![Ok(vec![0.1; 5]), Ok(vec![0.9; 5])])
+    };
+    let tools = ScriptedTools {
+        items: vec![
+            ("one", items(5, ToolName::HybridSearch, 0.5)),
+            ("two", items(5, ToolName::HybridSearch, 0.5)),
+        ],
+        ..ScriptedTools::default()
+    };
+    let (finished, _) = play(script, tools).await;
+    assert_eq!(graded(&finished).len(), 2);
+}
+
+#[tokio::test]
+async fn a_slow_reader_that_cancels_sees_no_gap() {
+    use kb_agent::agent::Agent;
+    use kb_agent::agent::ports::Ports;
+    use tokio::sync::mpsc;
+    use tokio_util::sync::CancellationToken;
+    let script = Script {
+        answer: vec!["word "; 400],
+        ..complex(vec![Ok(vec![0.9; 5])])
+    };
+    let agent = Agent {
+        ports: Ports {
+            reasoner: ScriptedReasoner::new(script),
+            tools: Arc::new(five_items()),
+        },
+        limits: RoutingLimits::default(),
+        session: "session".to_owned(),
+    };
+    // One place only: the run is always waiting to send when the token fires.
+    let (sender, mut receiver) = mpsc::channel(1);
+    let cancel = CancellationToken::new();
+    let running = agent.answer(ask("q"), sender, cancel.clone());
+    let reading = async {
+        let mut events = Vec::new();
+        while let Some(event) = receiver.recv().await {
+            if events.len() == 60 {
+                cancel.cancel();
+                // Lets the run see the token while its next event waits for a place.
+                tokio::task::yield_now().await;
+            }
+            events.push(event);
+        }
+        events
+    };
+    let (_, events) = tokio::join!(running, reading);
+    crate::support::check_stream(&events);
+}

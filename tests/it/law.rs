@@ -281,3 +281,43 @@ fn r04_what_is_missing_counts_as_complex() {
     assert_eq!(plan.query_type, QueryType::Conceptual);
     assert_eq!(plan.suggested_tools, [ToolName::HybridSearch]);
 }
+
+#[test]
+fn r16_a_call_that_failed_approves_nothing() {
+    let limits = RoutingLimits::default();
+    let context = vec![item(ToolName::HybridSearch, 0.5); 5];
+    for tool in [ToolName::LocalFileQa, ToolName::ReadFile] {
+        let failed = ToolRecord {
+            error: Some("not in the knowledge base".to_owned()),
+            ..record(tool, 1)
+        };
+        assert_eq!(approving_rule(&context, &[failed], 1, &limits), None);
+    }
+}
+
+#[test]
+fn r16_a_low_score_in_the_history_is_not_hidden_by_a_merge() {
+    let limits = RoutingLimits::default();
+    let merged = vec![item(ToolName::VectorSearch, 0.9); 5];
+    let call = |tool, scores: &[f64]| ToolRecord {
+        scores: scores.iter().map(|&score| Score::clamped(score)).collect(),
+        ..record(tool, 0)
+    };
+    for history in [
+        [
+            call(ToolName::VectorSearch, &[0.9]),
+            call(ToolName::VectorSearch, &[0.5]),
+        ],
+        [
+            call(ToolName::VectorSearch, &[0.9]),
+            call(ToolName::GrepSearch, &[0.9]),
+        ],
+    ] {
+        assert_eq!(approving_rule(&merged, &history, 0, &limits), None);
+    }
+    let high = [
+        call(ToolName::VectorSearch, &[0.9, 0.8]),
+        call(ToolName::GrepSearch, &[]),
+    ];
+    assert!(approving_rule(&merged, &high, 0, &limits).is_some());
+}

@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, Caveat, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, ToolError, Toolbox,
-    Unreadable,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, Unreadable,
 };
 use kb_agent::agent::{Agent, Question};
 use kb_agent::domain::{
@@ -202,10 +201,6 @@ impl Toolbox for ScriptedTools {
             .find(|(for_it, _)| *for_it == subject)
             .map(|(_, items)| items.clone())
             .unwrap_or_default())
-    }
-
-    fn descriptors(&self) -> &'static [ToolDescriptor] {
-        &[]
     }
 }
 

@@ -25,8 +25,9 @@ pub(in crate::agent) async fn analyze_and_route(
     let mut plan = analysis.plan;
     if let Some(route) = run.state.forced {
         plan.complexity = route;
-    } else if !run.state.tool_history.is_empty() && plan.complexity == Complexity::Chitchat {
-        // A question that was worth searching for does not turn into small talk on re-entry.
+    } else if !run.state.tool_history.is_empty() {
+        // Evidence that was just judged useless is a reason to grade the next, whatever the
+        // second look at the question says.
         plan.complexity = Complexity::Complex;
     }
     let changes = plan.reconcile();
