@@ -323,6 +323,6 @@ pub struct KnowledgeStatus {
     pub chunks: usize,
     /// Chunks that still wait for their embedding; 0 when all is ready.
     pub pending: usize,
-    /// Whether the folders are still being read.
+    /// Whether the index is being brought up to date: folders read, chunks embedded.
     pub indexing: bool,
 }

@@ -137,7 +137,7 @@ impl<'a> Telling<'a> {
         if told.0.elapsed() >= PROGRESS_EVERY || told.1 != Some(step.phase) {
             *told = (Instant::now(), Some(step.phase));
             drop(told);
-            self.tell(step.phase == Phase::Reading);
+            self.tell(true);
         }
     }
 

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
+
 /// What a piece of text means; the themes say how each looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -279,6 +281,21 @@ pub fn duration(ms: f64) -> String {
     }
 }
 
+/// A score or an average with two decimals, or with as many as it takes not to look like a mark
+/// that it did not reach: 0.695 is no 0.70.
+pub fn measure(value: f64) -> String {
+    (2..6)
+        .map(|decimals| format!("{value:.decimals$}"))
+        .find(|text| {
+            text.parse().is_ok_and(|shown: f64| {
+                [KEEP_FROM, SUFFICIENT_FROM]
+                    .iter()
+                    .all(|mark| (shown < *mark) == (value < *mark))
+            })
+        })
+        .unwrap_or_else(|| value.to_string())
+}
+
 /// `1 243`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -326,5 +343,15 @@ mod tests {
         assert_eq!(duration(3210.0), "3.2 s");
         assert_eq!(duration(125_000.0), "2 m 05 s");
         assert_eq!(grouped(1_234_567), "1 234 567");
+    }
+
+    #[test]
+    fn a_measure_never_looks_like_a_mark_that_it_missed() {
+        assert_eq!(measure(0.64), "0.64");
+        assert_eq!(measure(0.7), "0.70");
+        assert_eq!(measure(0.696), "0.696");
+        assert_eq!(measure(0.699_96), "0.69996");
+        assert_eq!(measure(0.2961), "0.296");
+        assert_eq!(measure(0.704), "0.70");
     }
 }

@@ -199,7 +199,9 @@ impl Arrangement {
     fn medium(&mut self, model: &Model) {
         let right = self.screen.width - 1;
         let prompt = self.foot(model, 0, right);
-        let chat = (prompt - 1) * 48 / 100;
+        // What can be asked takes more room than an answer that has not been given.
+        let share = if model.is_empty() { 56 } else { 48 };
+        let chat = (prompt - 1) * share / 100;
         self.titled(Pane::Chat, Rect::new(1, 1, right - 1, chat));
         let border = chat + 1;
         self.across.push((border, 0, right));

@@ -194,6 +194,11 @@ impl Model {
         self.current.is_some() || self.pending.is_some()
     }
 
+    /// Whether nothing has been asked yet.
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty() && self.pending.is_none()
+    }
+
     /// The turn that the panes show.
     pub fn shown_turn(&self) -> Option<&Turn> {
         match self.shown {
@@ -252,6 +257,14 @@ impl Model {
             level,
             message: one_line(message, 400),
         });
+    }
+
+    /// What the engine tells unasked; it does not take the place of a warning.
+    pub fn hear(&mut self, level: NoticeLevel, message: &str) {
+        let warned = matches!(&self.notice, Some(notice) if notice.level == NoticeLevel::Warning);
+        if level == NoticeLevel::Warning || !warned {
+            self.say(level, message);
+        }
     }
 
     /// Takes back a line that was only good to know; warnings stay until they are closed.

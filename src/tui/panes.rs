@@ -5,3 +5,4 @@ pub mod chat;
 pub mod evidence;
 pub mod path;
 pub mod trace;
+pub mod welcome;

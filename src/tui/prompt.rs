@@ -1,6 +1,6 @@
 //! What is being typed, and what was typed before.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 use unicode_width::UnicodeWidthStr;
@@ -73,7 +73,19 @@ impl Prompt {
     /// A key that means text.
     pub fn key(&mut self, key: KeyEvent) {
         self.recalled = None;
-        self.area.input(key);
+        let ctrl = key.modifiers == KeyModifiers::CONTROL;
+        match key.code {
+            // As in a shell; the editor would undo.
+            KeyCode::Char('u') if ctrl => {
+                self.area.delete_line_by_head();
+            }
+            KeyCode::Char('z') if ctrl => {
+                self.area.undo();
+            }
+            _ => {
+                self.area.input(key);
+            }
+        }
     }
 
     /// A line break.

@@ -25,7 +25,7 @@ pub const COMMANDS: [(&str, &str, &str); 5] = [
         "auto|simple|complex|chitchat",
         "the route of the questions to come",
     ),
-    ("/retry", "", "the last question again, by another route"),
+    ("/retry", "", "the last question, by another route"),
     ("/clear", "", "forget the conversation"),
     ("/quit", "", "leave"),
 ];

@@ -59,7 +59,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resize(width, height) => model.size = Size::new(width, height),
         Msg::Update(Update::Event(event)) => stream(model, &event),
         Msg::Update(Update::Knowledge(status)) => model.knowledge = status,
-        Msg::Update(Update::Notice { level, message }) => model.say(level, &message),
+        Msg::Update(Update::Notice { level, message }) => model.hear(level, &message),
         Msg::Tick(now) => {
             model.now = model.now.max(now);
             model.frame = model.frame.wrapping_add(1);

@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Position, Rect};
 use ratatui::widgets::{Clear, Widget};
+use unicode_width::UnicodeWidthStr;
 
 use crate::protocol::{Mode, NoticeLevel};
 
@@ -14,6 +15,7 @@ use super::model::{Model, Overlay};
 use super::overlays;
 use super::panes::{audit, evidence, path};
 use super::theme::Theme;
+use super::wrap::wrap;
 
 /// Draws the screen as settled.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
@@ -75,6 +77,7 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     let knowledge = &model.knowledge;
     let mut right = Row::of(Ink::Text, " ");
     match model.mode {
+        Mode::Offline if width < 70 => right.push(Ink::Unmeasured, "offline"),
         Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
         Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.engine, width / 4)),
     }
@@ -97,11 +100,13 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             let chunks = counted(knowledge.chunks as u64, "chunk", "chunks");
             left.push(Ink::Dim, format!(" · {chunks}"));
         }
-        if knowledge.indexing {
-            left.push(Ink::Running, " · indexing");
-        } else if working {
-            let pending = grouped(knowledge.pending as u64);
-            left.push(Ink::Running, format!(" · embedding {pending}"));
+        let pending = grouped(knowledge.pending as u64);
+        match (knowledge.indexing, knowledge.pending) {
+            (false, 0) => {}
+            (true, 0) => left.push(Ink::Running, " · indexing"),
+            (true, _) => left.push(Ink::Running, format!(" · embedding {pending}")),
+            // Nobody is at work on them here.
+            (false, _) => left.push(Ink::Warning, format!(" · {pending} not embedded")),
         }
         left.push(Ink::Text, " ");
     }
@@ -116,6 +121,9 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     }
     let room = usize::from(places.screen.width).saturating_sub(right.width() + 6);
     let mut left = Row::of(Ink::Text, " ");
+    if model.is_busy() && model.overlay.is_none() {
+        left = left.with(Ink::Key, "Esc").with(Ink::Dim, " stop  ");
+    }
     let hints = model.keymap.hints(model.places());
     let help = Row::of(Ink::Key, "?").with(Ink::Dim, " help ");
     for (key, word) in hints {
@@ -245,11 +253,36 @@ fn notice(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         NoticeLevel::Info => (" ", Ink::Info),
         NoticeLevel::Warning => (" ⚠ ", Ink::Warning),
     };
-    let row = Row::of(ink, sign)
-        .with(ink, notice.message.clone())
-        .fit(usize::from(places.notice.width).saturating_sub(2))
-        .with(ink, " ");
-    put(buffer, theme, places.notice, &row);
+    let width = usize::from(places.notice.width).saturating_sub(2);
+    let indent = Row::of(ink, " ".repeat(sign.chars().count()));
+    let message = Row::of(ink, notice.message.clone());
+    // What is longer than the border grows upwards: a warning that is cut says nothing.
+    let rows = wrap(&message, &Row::of(ink, sign), &indent, width);
+    let rows = &rows[..rows.len().min(usize::from(places.notice.y / 2).max(1))];
+    for (at, row) in rows.iter().enumerate() {
+        let line = Rect {
+            y: places.notice.y - (rows.len() - 1 - at) as u16,
+            ..places.notice
+        };
+        if rows.len() > 1 {
+            clear(line, buffer);
+        }
+        put(buffer, theme, line, &row.clone().with(ink, " "));
+    }
+}
+
+/// Empties an area; a wide character that reaches into it goes as a whole.
+fn clear(area: Rect, buffer: &mut Buffer) {
+    Clear.render(area, buffer);
+    if let Some(x) = area.x.checked_sub(1) {
+        for y in area.top()..area.bottom() {
+            if let Some(cell) = buffer.cell_mut((x, y))
+                && cell.symbol().width() > 1
+            {
+                cell.set_symbol(" ");
+            }
+        }
+    }
 }
 
 /// The commands that begin with what is typed, above the prompt.
@@ -275,7 +308,7 @@ fn commands(model: &Model, prompt: Rect, theme: &Theme, buffer: &mut Buffer) {
         if line.y >= border || line.y < 1 {
             continue;
         }
-        Clear.render(line, buffer);
+        clear(line, buffer);
         put(buffer, theme, line, row);
         buffer.set_style(line, theme.style(Ink::Selected));
     }
@@ -298,7 +331,7 @@ fn overlay(
     };
     let (title, rows) = overlays::rows(model, shown, room.width.into());
     let around = inside.outer(Margin::new(2, 1)).intersection(places.screen);
-    Clear.render(around, buffer);
+    clear(around, buffer);
     let horizontal = "─".repeat(usize::from(around.width.saturating_sub(2)));
     let line = |y: u16| Rect {
         y,

@@ -1,5 +1,6 @@
 //! The screen: events and keys in, cells out.
 
+mod details;
 pub mod runs;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};

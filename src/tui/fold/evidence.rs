@@ -106,21 +106,28 @@ impl EvidenceFold {
             .count()
     }
 
-    /// The number to show: of the citation once the answer is there, else the place among the
-    /// kept. `None`: it has none.
+    /// The number that the answer's marks give it, else its place among the kept, which is what
+    /// a mark would say. `None`: it is not in the context, or the number stands for another.
     pub fn number(&self, row: &EvidenceRow) -> Option<usize> {
-        match &self.cited {
-            Some(citations) if !citations.is_empty() => citations
-                .iter()
-                .find(|citation| citation.id == row.id)
-                .map(|citation| citation.n),
-            _ => self
-                .rows
-                .iter()
-                .filter(|known| known.standing != Standing::Dropped)
-                .position(|known| known.id == row.id)
-                .map(|at| at + 1),
+        let citations = self.cited.as_deref().unwrap_or_default();
+        if let Some(citation) = citations.iter().find(|citation| citation.id == row.id) {
+            return Some(citation.n);
         }
+        self.rows
+            .iter()
+            .filter(|known| known.standing != Standing::Dropped)
+            .position(|known| known.id == row.id)
+            .map(|at| at + 1)
+            .filter(|n| citations.iter().all(|citation| citation.n != *n))
+    }
+
+    /// Whether the answer is there and does not refer to this item of its context.
+    pub fn is_unused(&self, row: &EvidenceRow) -> bool {
+        row.standing != Standing::Dropped
+            && self
+                .cited
+                .as_ref()
+                .is_some_and(|cited| cited.iter().all(|citation| citation.id != row.id))
     }
 
     fn row_mut(&mut self, id: &EvidenceId) -> Option<&mut EvidenceRow> {

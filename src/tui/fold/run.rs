@@ -304,7 +304,7 @@ impl RunView {
     fn decide(&mut self, from: NodeName, to: NodeName, reason: RouteReason) {
         let why = self.why(from, reason);
         if let Some(visit) = self.last_visit(from) {
-            visit.left = Some(why.clone());
+            visit.left = Some((reason, why.clone()));
         }
         self.take(from, to, Some(reason), why);
         if to == NodeName::Synthesize {

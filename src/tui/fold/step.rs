@@ -5,6 +5,7 @@ use crate::domain::{
     RoutingLimits, SUFFICIENT_FROM, ToolCall,
 };
 use crate::protocol::Timestamp;
+use crate::tui::ink::measure;
 
 /// How far a node has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +52,8 @@ pub struct Visit {
     pub ms: Option<f64>,
     /// Reasoning calls it made.
     pub calls: u32,
-    /// Why the next node came next.
-    pub left: Option<String>,
+    /// Why the next node came next: the rule, and its arithmetic.
+    pub left: Option<(RouteReason, String)>,
 }
 
 /// An edge that the run went along.
@@ -113,6 +114,13 @@ pub struct Finish {
     pub error: Option<String>,
 }
 
+impl Finish {
+    /// Whether it ended before its time: what was not done by then was not saved.
+    pub fn broke_off(&self) -> bool {
+        matches!(self.outcome, Outcome::Cancelled | Outcome::Failed)
+    }
+}
+
 impl NodeView {
     /// Nothing is known of it yet.
     pub const UNTOUCHED: Self = Self {
@@ -148,19 +156,15 @@ pub fn grounds(grading: &Grading, kept: usize, limits: &RoutingLimits) -> String
             };
             if kept == 0 {
                 format!("nothing ≥ {KEEP_FROM:.2}")
-            } else if grading.average < SUFFICIENT_FROM {
-                format!("{name} {} < {SUFFICIENT_FROM:.2}", below(grading.average))
             } else {
-                format!("{name} {:.2} ≥ {SUFFICIENT_FROM:.2}", grading.average)
+                let average = measure(grading.average);
+                let sign = if grading.average < SUFFICIENT_FROM {
+                    "<"
+                } else {
+                    "≥"
+                };
+                format!("{name} {average} {sign} {SUFFICIENT_FROM:.2}")
             }
         }
     }
-}
-
-/// As many decimals as it takes not to look like the mark that the number did not reach.
-fn below(average: f64) -> String {
-    (2..6)
-        .map(|decimals| format!("{average:.decimals$}"))
-        .find(|text| text.parse().is_ok_and(|shown: f64| shown < SUFFICIENT_FROM))
-        .unwrap_or_else(|| average.to_string())
 }

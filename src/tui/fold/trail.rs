@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::Outcome;
+use crate::domain::{KEEP_FROM, Outcome};
 use crate::protocol::{Event, EventBody, Timestamp};
 use crate::text::{one_line, sanitize};
-use crate::tui::ink::{counted, duration, grouped};
+use crate::tui::ink::{counted, duration, grouped, measure};
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,12 +145,15 @@ fn summary(body: &EventBody) -> String {
             action,
             by,
         } => format!(
-            "{} · avg {average:.2} · {} · by {}",
+            "{} · avg {} · {} · by {}",
             action.as_str(),
+            measure(*average),
             counted(scores.len() as u64, "item", "items"),
             by.as_str()
         ),
-        EventBody::EvidenceRemoved { id, score } => format!("{id} · {score} < 0.30"),
+        EventBody::EvidenceRemoved { id, score } => {
+            format!("{id} · {} < {KEEP_FROM:.2}", measure(score.value()))
+        }
         EventBody::AnswerDelta { text } => text.clone(),
         EventBody::AnswerFinished { text, citations } => format!(
             "{} · {}",

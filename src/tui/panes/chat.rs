@@ -15,6 +15,7 @@ use crate::tui::model::{Model, Question, Turn};
 use crate::tui::wrap::wrap;
 
 use super::path::{route_ink, spinner};
+use super::welcome::welcome;
 
 /// What the conversation shows at present.
 #[derive(Debug, Clone, Default)]
@@ -80,8 +81,8 @@ pub fn settle(model: &mut Model, size: Size) {
     let width = usize::from(size.width);
     let height = usize::from(size.height);
     model.chat.height = height;
-    if model.turns.is_empty() && model.pending.is_none() {
-        let rows = welcome(model, width);
+    if model.is_empty() {
+        let rows = welcome(model, width, height);
         let top = rows.len().saturating_sub(height);
         let top = model.chat.moving.clamp(0, top.cast_signed());
         model.chat.moving = top;
@@ -267,6 +268,7 @@ fn footer(run: &RunView) -> Row {
     let whole = finish.calls + finish.saved;
     let calls = match whole {
         0 => "no call".to_owned(),
+        _ if finish.broke_off() => counted(u64::from(finish.calls), "call", "calls"),
         _ => format!(
             "{} of {} · saved {}",
             finish.calls,
@@ -318,70 +320,4 @@ fn working(model: &Model, doing: &str) -> Row {
     }
     row.push(Ink::Dim, " · Esc stops");
     row
-}
-
-/// The empty chat: what this is, what the knowledge base holds, what to try.
-fn welcome(model: &Model, width: usize) -> Vec<Row> {
-    let body = width.saturating_sub(3).max(1);
-    let knowledge = &model.knowledge;
-    let name = crate::text::one_line(&knowledge.name, 60);
-    let name = if name.is_empty() {
-        "the knowledge base".to_owned()
-    } else {
-        name
-    };
-    let mut rows = vec![Row::default()];
-    let mut say = |row: Row| {
-        let indent = Row::of(Ink::Text, "  ");
-        rows.extend(wrap(&row, &indent, &indent, body + 2));
-    };
-    say(Row::of(Ink::Brand, format!("Ask {name} anything.")));
-    say(Row::of(
-        Ink::Text,
-        "Each answer shows its work: which way the question went and why, what it rests on, \
-         and what it cost. Tab goes to Path, Evidence and Audit.",
-    ));
-    say(Row::default());
-    say(match (knowledge.documents, knowledge.indexing) {
-        (0, true) => Row::of(Ink::Running, "Reading the documents…"),
-        (0, false) => Row::of(Ink::Dim, "It holds no documents yet."),
-        (documents, _) => Row::of(Ink::Dim, "It holds ")
-            .with(
-                Ink::Text,
-                format!(
-                    "{} in {}",
-                    counted(documents as u64, "document", "documents"),
-                    counted(knowledge.chunks as u64, "chunk", "chunks")
-                ),
-            )
-            .with(Ink::Dim, "."),
-    });
-    if model.mode == Mode::Offline {
-        say(Row::of(
-            Ink::Dim,
-            "No model is configured: answers are extractive, offline, quoted from the documents.",
-        ));
-    }
-    for notice in &model.greetings {
-        say(Row::of(Ink::Warning, "⚠ ").with(Ink::Text, notice.clone()));
-    }
-    if !model.samples.is_empty() {
-        say(Row::default());
-        say(Row::of(Ink::Dim, "Try one; press its number:"));
-    }
-    for (at, sample) in model.samples.iter().take(9).enumerate() {
-        let ink = match sample.route {
-            "chitchat" => Ink::Chitchat,
-            "simple" => Ink::Simple,
-            "complex" => Ink::Complex,
-            _ => Ink::Dim,
-        };
-        let first = Row::of(Ink::Key, format!("  {} ", at + 1))
-            .with(ink, crate::tui::ink::pad(sample.route, 9))
-            .with(Ink::Text, " ");
-        let rest = Row::of(Ink::Text, " ".repeat(first.width()));
-        let text = Row::of(Ink::Text, crate::text::one_line(&sample.text, 200));
-        rows.extend(wrap(&text, &first, &rest, body + 2));
-    }
-    rows
 }

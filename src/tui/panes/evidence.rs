@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, KEEP_FROM, SUFFICIENT_FROM, ToolName};
 use crate::tui::fold::{EvidenceFold, EvidenceRow, Grade, RunView, Standing};
-use crate::tui::ink::{Ink, Row, cut_left, pad};
+use crate::tui::ink::{Ink, Row, cut_left, measure, pad};
 use crate::tui::layout::Pane;
 use crate::tui::model::Model;
 use crate::tui::wrap::wrap;
@@ -42,7 +42,7 @@ pub fn status(model: &Model) -> Row {
         let action = grading.action;
         let reason = crate::domain::RouteReason::from(action);
         match grading.by {
-            GradedBy::Grader => row.push(Ink::Text, format!("avg {:.2}", grading.average)),
+            GradedBy::Grader => row.push(Ink::Text, format!("avg {}", measure(grading.average))),
             GradedBy::Fallback => row.push(Ink::Unmeasured, "fallback 0.50"),
             GradedBy::Rule(rule) => row.push(Ink::Unmeasured, format!("rule {}", rule.as_str())),
             GradedBy::NoEvidence => row.push(Ink::Dim, "no evidence"),
@@ -74,6 +74,7 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
         let words = match (&run.finish, run.complexity()) {
             (_, Some(Complexity::Chitchat)) => " none needed: small talk rests on no document",
             (None, _) => " nothing yet",
+            (Some(finish), _) if finish.broke_off() => " the run ended before anything was found",
             (Some(_), _) => " nothing was found",
         };
         return vec![Row::of(Ink::Dim, words).fit(width)];
@@ -155,7 +156,7 @@ impl Columns {
             .max()
             .unwrap_or(0);
         let bar = width >= 54;
-        let others = 4 + 8 + if bar { BAR + 1 } else { 0 } + 5 + 9;
+        let others = 5 + 8 + if bar { BAR + 1 } else { 0 } + 5 + 9;
         Self {
             source: widest.clamp(8, width.saturating_sub(others).max(8)),
             bar,
@@ -169,20 +170,21 @@ fn place(row: &EvidenceRow) -> String {
 
 fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
     let dropped = item.standing == Standing::Dropped;
-    let number = match run.evidence.number(item) {
-        _ if dropped => " × ".to_owned(),
-        Some(number) => format!("{number:>2} "),
-        None => " · ".to_owned(),
+    let (number, ink) = match run.evidence.number(item) {
+        _ if dropped => ("  × ".to_owned(), Ink::Dropped),
+        Some(number) if run.evidence.is_unused(item) => (format!("{number:>3} "), Ink::Dim),
+        Some(number) => (format!("{number:>3} "), Ink::Citation),
+        None => ("  · ".to_owned(), Ink::Dim),
     };
     let source = pad(&cut_left(&place(item), columns.source), columns.source);
     let tool = format!(" {:<7}", short_tool(item.tool));
     let head = if dropped {
-        Row::of(Ink::Dropped, number)
+        Row::of(ink, number)
             .join(Row::of(Ink::Dropped, source.trim_end().to_owned()).struck(Ink::Dropped))
-            .pad_to(3 + columns.source)
+            .pad_to(4 + columns.source)
             .with(Ink::Dropped, tool)
     } else {
-        Row::of(Ink::Citation, number)
+        Row::of(ink, number)
             .with(Ink::Text, source)
             .with(Ink::Dim, tool)
     };
@@ -200,12 +202,16 @@ fn judgement(run: &RunView, item: &EvidenceRow, with_bar: bool) -> Row {
     };
     match item.grade {
         None => {
-            let words = match (run.complexity(), &run.finish) {
+            let mut words = match (run.complexity(), &run.finish) {
                 (Some(Complexity::Simple), _) => "not graded (simple)",
                 (_, None) => "not graded yet",
                 _ => "not graded",
-            };
-            unmeasured(row, words.to_owned())
+            }
+            .to_owned();
+            if item.standing == Standing::Low {
+                words.push_str(", low");
+            }
+            unmeasured(row, words)
         }
         Some(Grade {
             by: GradedBy::Grader,
@@ -217,7 +223,7 @@ fn judgement(run: &RunView, item: &EvidenceRow, with_bar: bool) -> Row {
                 row = row.join(bar(value, ink));
                 row.push(Ink::Text, " ");
             }
-            row.push(ink, format!("{score} "));
+            row.push(ink, format!("{} ", measure(value)));
             match item.standing {
                 Standing::Dropped => row.push(Ink::Dropped, "dropped"),
                 Standing::Low => row.push(Ink::Warning, "grader, low"),
@@ -256,7 +262,8 @@ const BAR: usize = 12;
 const UNMEASURED: &str = "╌╌╌┆╌╌╌╌┆╌╌╌";
 
 fn bar(value: f64, ink: Ink) -> Row {
-    let filled = (value * 10.0).round() as usize;
+    // A bar that ends at a mark has reached it.
+    let filled = (value * 10.0 + 1e-9).floor() as usize;
     let mut row = Row::default();
     for cell in 0..10 {
         for mark in [KEEP_FROM, SUFFICIENT_FROM] {
@@ -281,7 +288,7 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
         Ink::Dim,
         format!("  {} match {}", short_tool(item.tool), item.found_with),
     );
-    if run.evidence.number(item).is_none() && item.standing != Standing::Dropped {
+    if run.evidence.is_unused(item) {
         head.push(Ink::Dim, "  not cited");
     }
     let mut rows = vec![head.fit(width)];

@@ -4,7 +4,8 @@ use crate::tui::fold::{NodeState, RunView};
 use crate::tui::ink::{Ink, Row, counted, duration, pad};
 use crate::tui::model::Model;
 
-use super::path::spinner;
+use super::chat::outcome_word;
+use super::path::{reason_ink, spinner};
 
 /// Calls made of those the full pipeline would have made.
 pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
@@ -30,6 +31,13 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
     let whole = made + finish.saved as usize;
     if whole == 0 {
         return Row::of(Ink::Dim, " no call was made").fit(width);
+    }
+    if finish.broke_off() {
+        // Nothing was saved by not arriving.
+        return Row::of(Ink::Dim, " ")
+            .with(Ink::Text, counted(made as u64, "call", "calls"))
+            .with(Ink::Dim, format!(" · {}", outcome_word(finish.outcome)))
+            .fit(width);
     }
     let mut row = Row::of(Ink::Dim, " ");
     if whole <= 16 {
@@ -78,10 +86,10 @@ pub fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
             );
         }
         rows.push(row.fit(width));
-        if let Some(why) = &visit.left {
+        if let Some((reason, why)) = &visit.left {
             rows.push(
                 Row::of(Ink::Done, "    │ ")
-                    .with(Ink::Weak, why.clone())
+                    .with(reason_ink(Some(*reason)), why.clone())
                     .fit(width),
             );
         }

@@ -1,0 +1,138 @@
+//! The conversation before it begins: what this is, what it knows, what to ask.
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::protocol::{KnowledgeStatus, Mode};
+use crate::tui::ink::{Ink, Row, counted, grouped, pad};
+use crate::tui::model::Model;
+use crate::tui::wrap::wrap;
+
+/// How many of the things that were to be said first are said.
+const GREETINGS: usize = 3;
+
+/// Whether a question asked now is answered from less than there is.
+fn documents_to_come(knowledge: &KnowledgeStatus) -> bool {
+    knowledge.pending > 0 || knowledge.indexing && knowledge.documents > 0
+}
+
+/// How far the index is.
+fn progress(knowledge: &KnowledgeStatus) -> String {
+    let doing = match (knowledge.indexing, knowledge.pending) {
+        (_, 0) => "Looking for changes".to_owned(),
+        (true, pending) => format!(
+            "Embedding: {} of {} to come",
+            grouped(pending as u64),
+            counted(knowledge.chunks as u64, "chunk", "chunks")
+        ),
+        (false, 1) => "1 chunk is not embedded yet".to_owned(),
+        (false, pending) => format!("{} chunks are not embedded yet", grouped(pending as u64)),
+    };
+    format!("{doing}; answers use what is there.")
+}
+
+/// How much of the welcome fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// All of it.
+    Plenty,
+    /// What can be asked, whole.
+    Some,
+    /// What can be asked, one row each.
+    Little,
+}
+
+/// The empty chat: what this is, what the knowledge base holds, what to try. Where that does not
+/// fit, the explanations go and the questions stay.
+pub fn welcome(model: &Model, width: usize, height: usize) -> Vec<Row> {
+    [Room::Plenty, Room::Some]
+        .into_iter()
+        .map(|room| rows(model, width, room))
+        .find(|rows| rows.len() <= height)
+        .unwrap_or_else(|| rows(model, width, Room::Little))
+}
+
+fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
+    let body = width.saturating_sub(3).max(1);
+    let knowledge = &model.knowledge;
+    let name = crate::text::one_line(&knowledge.name, 60);
+    let name = if name.is_empty() {
+        "the knowledge base".to_owned()
+    } else {
+        name
+    };
+    let mut rows = Vec::new();
+    if room == Room::Plenty {
+        rows.push(Row::default());
+    }
+    let mut say = |row: Row| {
+        let indent = Row::of(Ink::Text, "  ");
+        rows.extend(wrap(&row, &indent, &indent, body + 2));
+    };
+    say(Row::of(Ink::Brand, format!("Ask {name} anything.")));
+    // First of all, where no size of the screen hides them.
+    for notice in model.greetings.iter().take(GREETINGS) {
+        say(Row::of(Ink::Warning, "⚠ ").with(Ink::Text, notice.clone()));
+    }
+    if let Some(more) = model.greetings.len().checked_sub(GREETINGS + 1) {
+        let more = format!("⚠ and {} more like these", more + 1);
+        say(Row::of(Ink::Warning, more));
+    }
+    if room == Room::Plenty {
+        say(Row::of(
+            Ink::Text,
+            "Each answer shows its work: which way the question went and why, what it rests on, \
+         and what it cost. Tab goes to Path, Evidence and Audit.",
+        ));
+        say(Row::default());
+    }
+    say(match (knowledge.documents, knowledge.indexing) {
+        (0, true) => Row::of(Ink::Running, "Reading the documents…"),
+        (0, false) => Row::of(Ink::Dim, "It holds no documents yet."),
+        (documents, _) => Row::of(Ink::Dim, "It holds ")
+            .with(
+                Ink::Text,
+                format!(
+                    "{} in {}",
+                    counted(documents as u64, "document", "documents"),
+                    counted(knowledge.chunks as u64, "chunk", "chunks")
+                ),
+            )
+            .with(Ink::Dim, "."),
+    });
+    if documents_to_come(knowledge) {
+        say(Row::of(Ink::Running, progress(knowledge)));
+    }
+    if model.mode == Mode::Offline && room == Room::Plenty {
+        say(Row::of(
+            Ink::Dim,
+            "No model is configured: answers are extractive, offline, quoted from the documents.",
+        ));
+    }
+    if !model.samples.is_empty() {
+        if room == Room::Plenty {
+            say(Row::default());
+        }
+        say(Row::of(Ink::Dim, "Try one; press its number:"));
+    }
+    let samples = model.samples.iter().take(9);
+    let column = samples.clone().map(|sample| sample.route.width()).max();
+    for (at, sample) in samples.enumerate() {
+        // `complex · rule` is a complex one.
+        let ink = match sample.route.split(' ').next() {
+            Some("chitchat") => Ink::Chitchat,
+            Some("simple") => Ink::Simple,
+            Some("complex") => Ink::Complex,
+            _ => Ink::Weak,
+        };
+        let first = Row::of(Ink::Key, format!("  {} ", at + 1))
+            .with(ink, pad(sample.route, column.unwrap_or(0)))
+            .with(Ink::Text, "  ");
+        let rest = Row::of(Ink::Text, " ".repeat(first.width()));
+        let text = Row::of(Ink::Text, crate::text::one_line(&sample.text, 200));
+        match room {
+            Room::Little => rows.push(first.join(text).fit(body + 2)),
+            _ => rows.extend(wrap(&text, &first, &rest, body + 2)),
+        }
+    }
+    rows
+}
