@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use kb_agent::protocol::{Event, Update};
+use kb_agent::protocol::{Event, KnowledgeStatus, Update};
 use kb_agent::tui::Msg;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
@@ -18,6 +18,12 @@ fn picture_of_a_run_is_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let recorded = std::fs::read_to_string(root.join("tests/it/fixtures/picture.jsonl")).unwrap();
     let mut screen = screen();
+    screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
+        name: "demo-kb".to_owned(),
+        documents: 38,
+        chunks: 215,
+        ..KnowledgeStatus::default()
+    })));
     for line in recorded.lines() {
         let event: Event = serde_json::from_str(line).unwrap();
         screen.handle(Msg::Update(Update::Event(event)));

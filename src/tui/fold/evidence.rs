@@ -78,14 +78,18 @@ impl EvidenceFold {
         }
     }
 
-    /// Kept items first, in the order of the context, then the dropped ones.
+    /// What the answer refers to, then what else is in the context, each in its order, then what
+    /// was dropped.
     pub fn rows(&self) -> impl Iterator<Item = &EvidenceRow> {
-        let of = |dropped: bool| {
-            self.rows
-                .iter()
-                .filter(move |row| (row.standing == Standing::Dropped) == dropped)
-        };
-        of(false).chain(of(true))
+        let of = |place: u8| self.rows.iter().filter(move |row| self.place(row) == place);
+        of(0).chain(of(1)).chain(of(2))
+    }
+
+    fn place(&self, row: &EvidenceRow) -> u8 {
+        match row.standing {
+            Standing::Dropped => 2,
+            _ => u8::from(self.is_unused(row)),
+        }
     }
 
     /// How many there are, dropped ones too.

@@ -89,6 +89,14 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
         .take(seen)
         .map(|item| item_row(run, item, &columns).fit(width))
         .collect();
+    let below = run.evidence.len() - (list.top + rows.len()).min(run.evidence.len());
+    if below > 0
+        && model.focus != Pane::Evidence
+        && let Some(last) = rows.last_mut()
+    {
+        let more = format!("    … {} more", below + 1);
+        *last = Row::of(Ink::Dim, more).fit(width);
+    }
     let room = usize::from(size.height).saturating_sub(rows.len());
     if room > 1
         && let Some(item) = run.evidence.rows().nth(list.selected)
