@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{KEEP_FROM, Outcome};
+use crate::domain::{KEEP_FROM, NodeName, Outcome};
 use crate::protocol::{Event, EventBody, Timestamp};
 use crate::text::{one_line, sanitize};
 use crate::tui::ink::{counted, duration, grouped, measure};
@@ -85,6 +85,8 @@ fn summary(body: &EventBody) -> String {
             None => query.clone(),
         },
         EventBody::NodeEntered { node, iteration } => match iteration {
+            // The last node is no part of any round.
+            _ if *node == NodeName::Synthesize => node.to_string(),
             0 => node.to_string(),
             _ => format!("{node} · round {}", iteration + 1),
         },

@@ -247,3 +247,29 @@ fn help_is_not_cut_where_there_are_two_columns() {
     let text = screen.text(160, 60);
     assert!(!text.contains('…'), "{text}");
 }
+
+#[test]
+fn a_model_name_and_a_notice_bring_no_escape_sequence() {
+    let evil = "m\u{1b}[2J\u{9b}31mo\u{1b}]0;title\u{7}del";
+    let mut screen = Screen::new(Setup {
+        theme: ThemeName::Dark,
+        no_color: false,
+        mode: Mode::Llm,
+        model: evil.to_owned(),
+        limits: kb_agent::domain::RoutingLimits::default(),
+        samples: vec![Sample {
+            route: "simple",
+            text: evil.to_owned(),
+        }],
+        notices: vec![evil.to_owned()],
+    })
+    .unwrap();
+    for (width, height) in SIZES {
+        let text = screen.text(width, height);
+        assert!(text.contains("⚠ model"), "{text}");
+        assert!(text.matches("model").count() >= 3, "{text}");
+        for bad in ['\u{1b}', '\u{9b}', '\u{7}'] {
+            assert!(!text.contains(bad), "{text}");
+        }
+    }
+}
