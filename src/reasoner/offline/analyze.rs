@@ -66,7 +66,7 @@ fn routing(job: &AnalyzeJob<'_>) -> RoutingPlan {
     let query_type = query_type(&query, &literals);
     let mut suggested_tools = tools_for(query_type, &literals, &sub_questions);
     if !job.failed.is_empty() {
-        suggested_tools = other_tools(&suggested_tools, job.failed);
+        suggested_tools = other_tools(query_type, &suggested_tools, job.failed);
     }
     RoutingPlan {
         query_type,
@@ -82,7 +82,9 @@ fn query_type(query: &str, literals: &Literals) -> QueryType {
     let line = format!(" {} ", words.join(" "));
     let says = |cues: &[&str]| cues.iter().any(|cue| line.contains(&format!(" {cue} ")));
     let contains = |cues: &[&str]| cues.iter().any(|cue| query.contains(cue));
-    if says(RELATIONAL) || contains(RELATIONAL_ZH) {
+    let named = !(literals.keywords().is_empty() && literals.files.is_empty());
+    // Links are followed from something; without a name there is nothing to follow.
+    if named && (says(RELATIONAL) || contains(RELATIONAL_ZH)) {
         QueryType::Relational
     } else if !literals.files.is_empty() || asks_for_files(query) {
         QueryType::FileDiscovery
@@ -117,27 +119,28 @@ fn literal_throughout(sub_questions: &[String]) -> bool {
         })
 }
 
-/// Another strategy: what was wished for and has not failed, then whatever has not been tried.
-fn other_tools(wished: &[ToolName], failed: &[ToolRecord]) -> Vec<ToolName> {
+/// Another strategy: what was wished for and has not failed, then a search that was not tried.
+///
+/// Never [`ToolName::LocalFileQa`] unless a file is asked for: what it brings is approved unseen.
+fn other_tools(kind: QueryType, wished: &[ToolName], failed: &[ToolRecord]) -> Vec<ToolName> {
     let tried = |tool: ToolName| failed.iter().any(|record| record.call.tool() == tool);
     let mut tools: Vec<ToolName> = wished
         .iter()
         .copied()
         .filter(|tool| !tried(*tool))
         .collect();
-    for tool in [
-        ToolName::HybridSearch,
-        ToolName::VectorSearch,
-        ToolName::GrepSearch,
-        ToolName::LocalFileQa,
-    ] {
-        if !tried(tool) && !tools.contains(&tool) {
+    let mut others = vec![ToolName::HybridSearch, ToolName::VectorSearch];
+    if kind == QueryType::FileDiscovery {
+        others.insert(0, ToolName::LocalFileQa);
+    }
+    for tool in others {
+        if tools.is_empty() && !tried(tool) {
             tools.push(tool);
         }
     }
-    if tools.is_empty() {
-        // Everything was tried: other words, by meaning.
-        tools.push(ToolName::VectorSearch);
+    // The plan asks in other words what was asked before.
+    if !tools.contains(&ToolName::HybridSearch) {
+        tools.push(ToolName::HybridSearch);
     }
     tools
 }

@@ -9,11 +9,12 @@ use std::collections::HashSet;
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::text::is_chinese;
 
+use super::fit_to_say::{definition, opening_of, points_elsewhere};
+use super::lists::whole_list;
 use super::literals::Literals;
 use super::relevance::{Passage, Vectors};
-use super::resolve::topic_of;
 use super::sentences::{Kind, Unit};
-use super::words::{plain_words, terms, weights};
+use super::words::{terms, weights};
 
 /// How many passages are read for one question, and how many units of each by meaning.
 const PASSAGES: usize = 6;
@@ -21,7 +22,7 @@ const UNITS: usize = 8;
 /// A unit with less than this share of the best one's score adds nothing.
 const WORTH: f64 = 0.72;
 /// Lists longer than this are cut.
-const LONGEST_LIST: usize = 10;
+pub(super) const LONGEST_LIST: usize = 10;
 
 /// A unit of a passage, both by their place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +56,7 @@ pub(super) fn choose(
         return Ok(Vec::new());
     };
     let mut chosen = vec![best.choice];
-    let whole_list = list_of(question, best, passages);
+    let whole_list = whole_list(question, passages, &fit);
     if whole_list.is_empty() {
         let mut covered = best.terms.clone();
         for candidate in &scored[1..] {
@@ -73,7 +74,8 @@ pub(super) fn choose(
         }
         chosen.extend(sequel(&chosen, best, passages));
     } else {
-        chosen.extend(whole_list);
+        chosen = whole_list;
+        chosen.retain(|choice| !used.contains(choice));
     }
     let antecedents: Vec<Choice> = chosen
         .iter()
@@ -161,6 +163,8 @@ fn scored(
                         + early
                         + 0.3 * relevance
                         + definition(question, unit)
+                        + opening_of(question, &passages[*at], unit_at)
+                        - if points_elsewhere(unit) { 0.5 } else { 0.0 }
                         + if at_home { 0.5 } else { 0.0 }
                         - if foreign { 0.4 } else { 0.0 },
                     terms: asked
@@ -207,101 +211,6 @@ fn leans_back(units: &[Unit], at: usize) -> bool {
 
 fn by_score(a: &Scored, b: &Scored) -> std::cmp::Ordering {
     b.score.total_cmp(&a.score).then(a.choice.cmp(&b.choice))
-}
-
-/// What is asked "what is X" is best told by "X is …".
-fn definition(question: &str, unit: &Unit) -> f64 {
-    let words = plain_words(question);
-    let asks = words
-        .first()
-        .is_some_and(|word| word == "what" || word == "who")
-        && words
-            .get(1)
-            .is_some_and(|word| word == "is" || word == "are" || word == "does")
-        || question.contains("什么");
-    if !asks {
-        return 0.0;
-    }
-    let topic = topic_of(question).to_lowercase();
-    let text = unit.text.to_lowercase();
-    let text = text.trim_start_matches(['*', '`', '“', '"']);
-    let text = ["the ", "a ", "an "]
-        .iter()
-        .find_map(|article| text.strip_prefix(article))
-        .unwrap_or(text);
-    let Some(rest) = text
-        .strip_prefix(topic.as_str())
-        .filter(|_| !topic.is_empty())
-    else {
-        return 0.0;
-    };
-    let rest = rest.trim_start_matches(['*', '`', '”', '"', 's', ' ']);
-    let defines = [
-        "is ",
-        "are ",
-        "means",
-        "stands for",
-        "refers to",
-        ":",
-        "—",
-        "是",
-        "指",
-        "：",
-    ]
-    .iter()
-    .any(|verb| rest.starts_with(verb));
-    if defines { 0.35 } else { 0.0 }
-}
-
-/// The items of the list that the best unit belongs to or that its section consists of, when the
-/// question asks for several things.
-fn list_of(question: &str, best: &Scored, passages: &[Passage]) -> Vec<Choice> {
-    let words = plain_words(question);
-    let line = words.join(" ");
-    let many = [
-        "what are",
-        "which are",
-        "list",
-        "how many",
-        "steps",
-        "name the",
-        "which rules",
-    ]
-    .iter()
-    .any(|cue| line.starts_with(cue) || line.contains(&format!(" {cue} ")))
-        || ["哪些", "几", "列出", "步骤"]
-            .iter()
-            .any(|cue| question.contains(cue));
-    if !many {
-        return Vec::new();
-    }
-    let units = &passages[best.choice.item].units;
-    let home = &units[best.choice.unit];
-    let asked: HashSet<String> = terms(question).into_iter().collect();
-    let heading = terms(&home.heading);
-    let headed = heading.iter().any(|term| asked.contains(term));
-    let in_list = matches!(home.kind, Kind::Item | Kind::Row);
-    let leads = home.kind == Kind::Sentence && home.text.ends_with([':', '：']);
-    if !(in_list || leads || headed) {
-        return Vec::new();
-    }
-    let list: Vec<usize> = units
-        .iter()
-        .enumerate()
-        .filter(|(_, unit)| matches!(unit.kind, Kind::Item | Kind::Row))
-        .filter(|(_, unit)| unit.heading == home.heading && (!in_list || unit.block == home.block))
-        .map(|(at, _)| at)
-        .collect();
-    if list.len() < 2 {
-        return Vec::new();
-    }
-    list.into_iter()
-        .take(LONGEST_LIST)
-        .map(|unit| Choice {
-            item: best.choice.item,
-            unit,
-        })
-        .collect()
 }
 
 /// What a chosen sentence announces with its final colon.

@@ -5,6 +5,8 @@
 
 use super::comparing::{about, both, choice, comparison};
 use super::cutting::{clean, split_words, starts_order, starts_question};
+use super::literals::Literals;
+use super::named_files::asks_for_more_than_content;
 use super::parting_zh;
 use super::resolve::topic_of;
 use super::words::{is_stop, terms};
@@ -19,9 +21,11 @@ pub(super) fn parts(query: &str) -> Vec<String> {
         return Vec::new();
     }
     let found = if is_chinese(query) {
-        parting_zh::parts(query)
+        of_files(query).or_else(|| parting_zh::parts(query))
     } else {
-        questions(query)
+        of_files(query)
+            .or_else(|| questions(query).map(compared))
+            .or_else(|| comparison_and_more(query))
             .or_else(|| comparison(query))
             .or_else(|| choice(query))
             .or_else(|| clauses(query))
@@ -45,6 +49,44 @@ fn finished(found: Vec<String>) -> Vec<String> {
         parts.clear();
     }
     parts
+}
+
+/// "Compare a.md with b.md": what each of the files says, about what else the question names.
+fn of_files(query: &str) -> Option<Vec<String>> {
+    let files = Literals::of(query).files;
+    let mut rest = query.to_owned();
+    for file in &files {
+        rest = rest.replace(&file.path, " ");
+    }
+    if files.len() < 2 || asks_for_more_than_content(&rest) {
+        return None;
+    }
+    Some(
+        files
+            .iter()
+            .map(|file| match is_chinese(query) {
+                true => format!("{} 的内容是什么？", file.path),
+                false => format!("What does {} say?", file.path),
+            })
+            .collect(),
+    )
+}
+
+/// "How does A differ from B, and what ends C?": the comparison in its parts, then the rest.
+fn comparison_and_more(query: &str) -> Option<Vec<String>> {
+    let found = clauses(query)?;
+    found
+        .iter()
+        .any(|part| comparison(part).is_some())
+        .then(|| compared(found))
+}
+
+/// Each part that compares two things as one question for each of them.
+fn compared(found: Vec<String>) -> Vec<String> {
+    found
+        .into_iter()
+        .flat_map(|part| comparison(&part).unwrap_or_else(|| vec![part]))
+        .collect()
 }
 
 /// "What is A? How does it work?"

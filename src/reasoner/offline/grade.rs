@@ -8,6 +8,13 @@ use crate::domain::{Evidence, Usage};
 use super::relevance::{Passage, features, relevance};
 use super::resolve::resolve;
 
+/// From and to which grade of the best passage it counts more and more as an answer.
+const SURE: (f64, f64) = (0.5, 0.7);
+/// At this share of the best grade a passage is far behind, and at that one near enough.
+const FAR: (f64, f64) = (0.6, 0.7);
+/// How much of its grade a passage far behind loses.
+const DROP: f64 = 0.6;
+
 /// Grades the items against the question and each of its parts; the best counts, because an item
 /// that answers one part is as wanted as one that speaks of all.
 pub(super) async fn grade(
@@ -33,15 +40,42 @@ pub(super) fn scores(
 ) -> Result<Vec<f64>, EmbedError> {
     let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
     let features = features(questions, &passages, embedder)?;
-    Ok((0..items.len())
-        .map(|at| {
-            questions
-                .iter()
-                .zip(&features)
-                .map(|(question, features)| relevance(question, &features[at]))
-                .fold(0.0, f64::max)
-        })
-        .collect())
+    let measured: Vec<Vec<f64>> = questions
+        .iter()
+        .zip(&features)
+        .map(|(question, row)| row.iter().map(|f| relevance(question, f)).collect())
+        .collect();
+    Ok(contrasted(&measured, items.len()))
+}
+
+/// The best grade of each item over the questions, the whole one first, then its parts.
+///
+/// Where a passage answers a question, one that lies far behind it is not wanted for that question:
+/// kept, it would only hold the average down and keep the search going for what is there. Grades
+/// are never raised, so that what nothing answers stays unanswered.
+fn contrasted(measured: &[Vec<f64>], items: usize) -> Vec<f64> {
+    let best = |row: &Vec<f64>| row.iter().copied().fold(0.0, f64::max);
+    let sure = |best: f64| ((best - SURE.0) / (SURE.1 - SURE.0)).clamp(0.0, 1.0);
+    let parts_sure = measured.get(1..).filter(|parts| !parts.is_empty());
+    let parts_sure = parts_sure.map_or(0.0, |parts| {
+        parts.iter().map(|row| sure(best(row))).fold(1.0, f64::min)
+    });
+    let mut grades = vec![0.0_f64; items];
+    for (at, row) in measured.iter().enumerate() {
+        let best = best(row).max(1e-9);
+        // When each part has its answer, the whole question has one too.
+        let sure = if at == 0 {
+            sure(best).max(parts_sure)
+        } else {
+            sure(best)
+        };
+        for (grade, relevance) in grades.iter_mut().zip(row) {
+            let near = ((relevance / best - FAR.0) / (FAR.1 - FAR.0)).clamp(0.0, 1.0);
+            let share = 1.0 - sure * (1.0 - near) * DROP;
+            *grade = grade.max(relevance * share);
+        }
+    }
+    grades
 }
 
 /// Runs embedding work where it may block.

@@ -5,7 +5,7 @@ use crate::domain::{QueryType, ToolCall, ToolName, Usage};
 
 use super::literals::{Literals, is_ticket};
 use super::resolve::{resolve, topic_of};
-use super::words::terms;
+use super::words::{spelt_out, terms};
 
 /// At most this many calls a round.
 const MOST_CALLS: usize = 6;
@@ -45,7 +45,11 @@ struct Calls<'a> {
 impl Calls<'_> {
     fn first(&mut self, query: &str) {
         let literals = Literals::of(query);
-        let questions = self.questions(query);
+        let mut questions = self.questions(query);
+        if !self.job.tool_history.is_empty() {
+            // The same words have led nowhere once.
+            questions = questions.iter().map(|part| reworded(part)).collect();
+        }
         let mut tools = self.job.routing.suggested_tools.clone();
         if self.job.routing.query_type == QueryType::FileDiscovery && tools.is_empty() {
             tools.push(ToolName::LocalFileQa);
@@ -133,9 +137,9 @@ impl Calls<'_> {
                 query: query.to_owned(),
                 k: Some(20),
             },
-            ToolCall::LocalFileQa {
-                query: query.to_owned(),
-                path: None,
+            ToolCall::HybridSearch {
+                semantic_query: reworded(query),
+                exact_keywords: Vec::new(),
             },
             ToolCall::HybridSearch {
                 semantic_query: topic.clone(),
@@ -246,6 +250,18 @@ impl Calls<'_> {
             self.made.push(call);
         }
     }
+}
+
+/// The question by its topic, and its identifiers in words: "maxItems" is "max items".
+fn reworded(question: &str) -> String {
+    let mut words = topic_of(question);
+    if words.is_empty() {
+        question.clone_into(&mut words);
+    }
+    for name in Literals::of(question).identifiers {
+        words = words.replace(&name, &spelt_out(&name));
+    }
+    words
 }
 
 fn covered(question: &str, good: &[&str]) -> bool {

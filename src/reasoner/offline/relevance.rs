@@ -78,6 +78,11 @@ impl Passage {
         }
     }
 
+    /// The file's name without folder and ending.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether the file is about one of these tickets: its fields then speak of that ticket.
     pub(super) fn is_home_of(&self, tickets: &[String]) -> bool {
         tickets.contains(&self.name)

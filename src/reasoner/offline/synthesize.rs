@@ -15,6 +15,7 @@ use super::analyze::asks_for_files;
 use super::choose::{Choice, choose, opening};
 use super::grade::blocking;
 use super::literals::Literals;
+use super::named_files::{asks_for_content, names};
 use super::relevance::{Passage, features, relevance};
 use super::reply::reply;
 use super::resolve::{resolve, topic_of};
@@ -93,7 +94,7 @@ fn compose(
             Vec::new()
         } else if asks_for_files(question) {
             files(question, &fit, items, &passages, embedder)?
-        } else if about_the_file(question, items) {
+        } else if asks_for_content(question) {
             let first = fit
                 .iter()
                 .map(|(at, _)| *at)
@@ -134,9 +135,10 @@ fn compose(
     Ok((blocks.join("\n\n"), Outcome::Answered))
 }
 
-/// The passages that may be quoted; when the question names a file that is there, only that file.
+/// The passages that may be quoted. When the question names a file that is there, only that file,
+/// and for what a file says no other can stand in.
 fn fitting(question: &str, relevances: &[f64], items: &[Evidence]) -> Vec<(usize, f64)> {
-    let named = items.iter().any(|item| names(question, item));
+    let named = asks_for_content(question) || items.iter().any(|item| names(question, item));
     relevances
         .iter()
         .copied()
@@ -145,23 +147,6 @@ fn fitting(question: &str, relevances: &[f64], items: &[Evidence]) -> Vec<(usize
             *relevance >= ANSWERS_FROM && (!named || names(question, &items[*at]))
         })
         .collect()
-}
-
-/// Stems of words that ask for a file's content as such.
-const READING: [&str; 8] = [
-    "say", "read", "content", "summar", "open", "contain", "file", "document",
-];
-
-/// Whether nothing is asked but what a named file says.
-fn about_the_file(question: &str, items: &[Evidence]) -> bool {
-    let mut rest = question.to_owned();
-    for file in Literals::of(question).files {
-        rest = rest.replace(&file.path, " ");
-    }
-    items.iter().any(|item| names(question, item))
-        && terms(&rest).iter().all(|term| {
-            READING.iter().any(|word| term.starts_with(word)) || "内容总结".contains(term.as_str())
-        })
 }
 
 /// The best unit of each of the best files.
@@ -201,14 +186,6 @@ fn listed(chosen: &[Choice], items: &[Evidence], passages: &[Passage]) -> String
     lines.join("\n")
 }
 
-/// Whether the question names the item's file, so that quoting it needs no other reason.
-fn names(question: &str, item: &Evidence) -> bool {
-    Literals::of(question)
-        .files
-        .iter()
-        .any(|file| item.source == file.path || item.source.ends_with(&format!("/{}", file.path)))
-}
-
 fn led(question: &str, body: &str, chinese: bool) -> String {
     let joint = match (body.starts_with("- ") || body.starts_with("```"), chinese) {
         (true, true) => "：\n",
@@ -220,6 +197,11 @@ fn led(question: &str, body: &str, chinese: bool) -> String {
 }
 
 fn label(question: &str) -> String {
+    if asks_for_content(question)
+        && let [file] = Literals::of(question).files.as_slice()
+    {
+        return file.path.clone();
+    }
     let topic = topic_of(question);
     let label = if topic.is_empty() || topic.chars().count() > 60 || terms(question).len() > 5 {
         question

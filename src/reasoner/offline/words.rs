@@ -100,6 +100,11 @@ fn push_word(word: &str, terms: &mut Vec<String>) {
     }
 }
 
+/// An identifier as words: `maxItems` is "max items".
+pub(super) fn spelt_out(identifier: &str) -> String {
+    parts_of(identifier).join(" ").to_lowercase()
+}
+
 /// `max_iterations` and `MaxIterations` are "max" and "iterations".
 fn parts_of(word: &str) -> Vec<String> {
     let mut parts = Vec::new();
@@ -218,6 +223,8 @@ const WEAK: &[&str] = &[
     "us", "use", "work", "mean", "get", "many", "much", "kind", "thing", "happen", "need", "make",
     "take", "find", "way", "type", "name", "first", "new", "different", "possibl", "list", "call",
     "do", "go", "same", "other", "when", "where", "one", "more", "most", "document", "file",
+    "工作", "使用", "作用", "意思", "时候", "情况", "问题", "内容", "需要", "方法", "原理", "主要", "具体",
+    "文件", "文档", "哪种", "哪一", "用来",
 ];
 
 /// Longest first, so that a short one does not break a long one.
@@ -235,6 +242,9 @@ const CJK_STOP: &[&str] = &[
     "怎样",
     "如何",
     "哪些",
+    "哪几种",
+    "几种",
+    "几个",
     "哪个",
     "哪里",
     "多少",

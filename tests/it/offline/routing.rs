@@ -175,8 +175,8 @@ async fn r06_after_a_failure_the_tools_are_others() {
     let query = "What is the fast path?";
     let routing = analyze(query, &[], None, &failed).await.plan;
     assert_eq!(routing.complexity, Complexity::Complex);
-    assert!(!routing.suggested_tools.is_empty());
-    assert!(!routing.suggested_tools.contains(&ToolName::HybridSearch));
+    assert_eq!(routing.suggested_tools[0], ToolName::VectorSearch);
+    assert!(!routing.suggested_tools.contains(&ToolName::LocalFileQa));
     let round = Round {
         tools: &failed,
         ..FIRST
