@@ -129,7 +129,11 @@ fn other_tools(kind: QueryType, wished: &[ToolName], failed: &[ToolRecord]) -> V
         .copied()
         .filter(|tool| !tried(*tool))
         .collect();
-    let mut others = vec![ToolName::HybridSearch, ToolName::VectorSearch];
+    let mut others = vec![
+        ToolName::HybridSearch,
+        ToolName::VectorSearch,
+        ToolName::GrepSearch,
+    ];
     if kind == QueryType::FileDiscovery {
         others.insert(0, ToolName::LocalFileQa);
     }

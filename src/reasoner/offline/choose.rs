@@ -56,27 +56,26 @@ pub(super) fn choose(
         return Ok(Vec::new());
     };
     let mut chosen = vec![best.choice];
-    let whole_list = whole_list(question, passages, &fit);
-    if whole_list.is_empty() {
-        let mut covered = best.terms.clone();
-        for candidate in &scored[1..] {
-            if chosen.len() == most || candidate.score < WORTH * best.score {
-                break;
-            }
-            let brings = candidate.terms.iter().any(|term| !covered.contains(term));
-            let next_to = candidate.choice.item == best.choice.item
-                && candidate.choice.unit == best.choice.unit + 1
-                && candidate.score >= 0.8 * best.score;
-            if brings || next_to {
-                covered.extend(candidate.terms.iter().cloned());
-                chosen.push(candidate.choice);
-            }
-        }
-        chosen.extend(sequel(&chosen, best, passages));
-    } else {
-        chosen = whole_list;
-        chosen.retain(|choice| !used.contains(choice));
+    let mut whole_list = whole_list(question, passages, &fit);
+    whole_list.retain(|choice| !used.contains(choice));
+    if !whole_list.is_empty() {
+        return Ok(whole_list);
     }
+    let mut covered = best.terms.clone();
+    for candidate in &scored[1..] {
+        if chosen.len() == most || candidate.score < WORTH * best.score {
+            break;
+        }
+        let brings = candidate.terms.iter().any(|term| !covered.contains(term));
+        let next_to = candidate.choice.item == best.choice.item
+            && candidate.choice.unit == best.choice.unit + 1
+            && candidate.score >= 0.8 * best.score;
+        if brings || next_to {
+            covered.extend(candidate.terms.iter().cloned());
+            chosen.push(candidate.choice);
+        }
+    }
+    chosen.extend(sequel(&chosen, best, passages));
     let antecedents: Vec<Choice> = chosen
         .iter()
         .filter(|choice| leans_back(&passages[choice.item].units, choice.unit))
@@ -166,7 +165,7 @@ fn scored(
                         + opening_of(question, &passages[*at], unit_at)
                         - if points_elsewhere(unit) { 0.5 } else { 0.0 }
                         + if at_home { 0.5 } else { 0.0 }
-                        - if foreign { 0.4 } else { 0.0 },
+                        - if foreign { 0.8 } else { 0.0 },
                     terms: asked
                         .iter()
                         .filter(|term| held.contains(*term))

@@ -1,9 +1,10 @@
 //! Which units are made to be quoted: definitions and openings are, pointers to elsewhere are not.
 
+use super::literals::Literals;
 use super::relevance::Passage;
 use super::resolve::topic_of;
 use super::sentences::{Kind, Unit};
-use super::words::{plain_words, terms};
+use super::words::{plain_words, spelt_out, terms};
 
 /// What is asked "what is X" is best told by "X is …".
 pub(super) fn definition(question: &str, unit: &Unit) -> f64 {
@@ -17,6 +18,9 @@ pub(super) fn definition(question: &str, unit: &Unit) -> f64 {
         || question.contains("什么");
     if !asks {
         return 0.0;
+    }
+    if names_a_setting(question, unit) {
+        return 0.35;
     }
     let topic = topic_of(question).to_lowercase();
     let text = unit.text.to_lowercase();
@@ -49,6 +53,19 @@ pub(super) fn definition(question: &str, unit: &Unit) -> f64 {
     if defines { 0.35 } else { 0.0 }
 }
 
+/// Whether the row or item is about the identifier asked for, whole or by its words.
+fn names_a_setting(question: &str, unit: &Unit) -> bool {
+    let [name] = &Literals::of(question).identifiers[..] else {
+        return false;
+    };
+    let wanted = terms(&spelt_out(name));
+    let key = unit.text.split([':', '：']).next().unwrap_or_default();
+    let held = terms(key);
+    matches!(unit.kind, Kind::Row | Kind::Item)
+        && !wanted.is_empty()
+        && wanted.iter().all(|term| held.contains(term))
+}
+
 /// What a section that is headed with the topic says first, when nothing else is asked.
 pub(super) fn opening_of(question: &str, passage: &Passage, at: usize) -> f64 {
     let unit = &passage.units[at];
@@ -59,13 +76,22 @@ pub(super) fn opening_of(question: &str, passage: &Passage, at: usize) -> f64 {
     }
     let heading = terms(&unit.heading);
     let headed = heading.starts_with(&topic) || (at == 0 && terms(passage.name()) == topic);
-    if headed { 0.35 } else { 0.0 }
+    if headed { 0.5 } else { 0.0 }
 }
 
 /// "See the rules." tells nothing where the rules are not.
 pub(super) fn points_elsewhere(unit: &Unit) -> bool {
-    unit.kind == Kind::Sentence
-        && ["See ", "详见", "英文说明见", "英文介绍见"]
+    let told = [
+        " told in ",
+        " described in ",
+        " listed in ",
+        " explained in ",
+    ];
+    if unit.kind != Kind::Sentence {
+        return false;
+    }
+    unit.text.chars().count() < 60 && told.iter().any(|word| unit.text.contains(word))
+        || ["See ", "详见", "英文说明见", "英文介绍见"]
             .iter()
             .any(|word| unit.text.starts_with(word))
 }

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use crate::agent::ports::{EmbedError, Embedder, GradeJob, Grades, ReasonerError};
-use crate::domain::{Evidence, Usage};
+use crate::domain::{Evidence, KEEP_FROM, Usage};
 
-use super::relevance::{Passage, features, relevance};
+use super::relevance::{ANSWERS_FROM, Passage, features, relevance};
 use super::resolve::resolve;
 
 /// From and to which grade of the best passage it counts more and more as an answer.
 const SURE: (f64, f64) = (0.5, 0.7);
 /// At this share of the best grade a passage is far behind, and at that one near enough.
 const FAR: (f64, f64) = (0.6, 0.7);
+/// What a grade is worth while a part of the question has no answer.
+const PARTLY: f64 = 0.7;
 /// How much of its grade a passage far behind loses.
 const DROP: f64 = 0.6;
 
@@ -73,6 +75,16 @@ fn contrasted(measured: &[Vec<f64>], items: usize) -> Vec<f64> {
             let near = ((relevance / best - FAR.0) / (FAR.1 - FAR.0)).clamp(0.0, 1.0);
             let share = 1.0 - sure * (1.0 - near) * DROP;
             *grade = grade.max(relevance * share);
+        }
+    }
+    let open = measured.get(1..).is_some_and(|parts| {
+        let answered = parts.iter().filter(|row| best(row) >= ANSWERS_FROM).count();
+        answered > 0 && answered < parts.len()
+    });
+    if open {
+        // What answers one part only is not enough for the whole; it stays, and the search goes on.
+        for grade in &mut grades {
+            *grade = (*grade * PARTLY).max(grade.min(KEEP_FROM));
         }
     }
     grades

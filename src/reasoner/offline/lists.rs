@@ -21,22 +21,22 @@ pub(super) fn whole_list(
         return Vec::new();
     }
     let wanted = number_in(question);
-    let asked: Vec<String> = terms(question)
+    let asked: Vec<String> = terms(&without_counts(question))
         .into_iter()
         .filter(|term| number_in(term).is_none())
         .collect();
     if asked.is_empty() {
         return Vec::new();
     }
-    let mut best: Option<(f64, Vec<Choice>)> = None;
+    let mut found: Vec<(f64, f64, Vec<Choice>)> = Vec::new();
     for (at, relevance) in fit {
         for list in lists_of(*at, &passages[*at]) {
             let announced = share(&asked, &announcement(&passages[*at], &list));
             let counted = wanted.is_some_and(|wanted| wanted == list.len());
             let score = announced + 0.3 * relevance + if counted { 0.5 } else { 0.0 };
             let fits = announced >= ANNOUNCED_FROM && (wanted.is_none() || counted);
-            if fits && best.as_ref().is_none_or(|(least, _)| score > *least) {
-                best = Some((score, list));
+            if fits {
+                found.push((score, announced, list));
             }
         }
     }
@@ -45,7 +45,21 @@ pub(super) fn whole_list(
     if complete && numbered.len() > 1 {
         return numbered;
     }
-    let mut list = best.map(|(_, list)| list).unwrap_or_default();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
+    let Some((_, announced, best)) = found.first().cloned() else {
+        return Vec::new();
+    };
+    let mut list = best.clone();
+    if wanted.is_none() {
+        // A file may part one list into several, each under a heading of its own.
+        let name = |list: &[Choice]| passages[list[0].item].name().to_owned();
+        for (_, as_much, other) in &found[1..] {
+            if *as_much >= announced && name(other) == name(&best) {
+                list.extend(other);
+            }
+        }
+        list.sort();
+    }
     list.truncate(LONGEST_LIST);
     list
 }
@@ -65,12 +79,16 @@ fn asks_for_several(question: &str) -> bool {
     let chinese = ["哪些", "几", "列出", "步骤"];
     english.iter().any(|cue| line.contains(&format!(" {cue} ")))
         || chinese.iter().any(|cue| question.contains(cue))
+        || !counts_zh(question).is_empty()
         || line.starts_with(" which ") && number_in(question).is_some()
         || line.starts_with(" what ") && number_in(question).is_some()
 }
 
-/// "The four rules" are four.
+/// "The four rules" are four, and so are 四条规则.
 fn number_in(text: &str) -> Option<usize> {
+    if let [(_, count), ..] = counts_zh(text).as_slice() {
+        return Some(*count);
+    }
     let words = plain_words(text);
     let english = [
         "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -79,6 +97,28 @@ fn number_in(text: &str) -> Option<usize> {
         .iter()
         .position(|number| words.iter().any(|word| word == number))
         .map(|at| at + 2)
+}
+
+/// Chinese numbers with their measure words, and what they count to.
+fn counts_zh(text: &str) -> Vec<(String, usize)> {
+    let chars: Vec<char> = text.chars().collect();
+    let numbers: Vec<char> = "两三四五六七八九十".chars().collect();
+    chars
+        .windows(2)
+        .filter(|pair| "条个种类步项".contains(pair[1]))
+        .filter_map(|pair| {
+            let at = numbers.iter().position(|number| *number == pair[0])?;
+            Some((pair.iter().collect(), at + 2))
+        })
+        .collect()
+}
+
+fn without_counts(question: &str) -> String {
+    let mut rest = question.to_owned();
+    for (words, _) in counts_zh(question) {
+        rest = rest.replace(&words, " ");
+    }
+    rest
 }
 
 /// Runs of items or rows of one block.
@@ -113,14 +153,18 @@ fn announcement(passage: &Passage, list: &[Choice]) -> HashSet<String> {
 /// What each of "Rule 1: …", "Rule 2: …" says first, in the order of the numbers.
 fn numbered_sections(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Choice> {
     let mut sections: Vec<(String, usize, Choice)> = Vec::new();
-    for (item, _) in fit {
-        let units: &[Unit] = &passages[*item].units;
+    let at_hand = |passage: &Passage| {
+        fit.iter()
+            .any(|(at, _)| passages[*at].name() == passage.name())
+    };
+    for (item, passage) in passages.iter().enumerate().filter(|(_, p)| at_hand(p)) {
+        let units: &[Unit] = &passage.units;
         for (unit, quoted) in units.iter().enumerate() {
             let first = unit == 0 || units[unit - 1].heading != quoted.heading;
             if let Some((name, number)) = numbered(&quoted.heading).filter(|_| first)
                 && terms(&name).iter().any(|term| asked.contains(term))
             {
-                let choice = Choice { item: *item, unit };
+                let choice = Choice { item, unit };
                 sections.push((name, number, choice));
             }
         }

@@ -2,10 +2,12 @@
 
 use crate::agent::ports::{PlanJob, Planned};
 use crate::domain::{QueryType, ToolCall, ToolName, Usage};
+use crate::text::is_chinese;
 
 use super::literals::{Literals, is_ticket};
+use super::relevance::in_words;
 use super::resolve::{resolve, topic_of};
-use super::words::{spelt_out, terms};
+use super::words::terms;
 
 /// At most this many calls a round.
 const MOST_CALLS: usize = 6;
@@ -107,7 +109,7 @@ impl Calls<'_> {
             let refined = match (hints.is_empty(), topic.is_empty()) {
                 (true, true) => question.clone(),
                 (true, false) => topic,
-                (false, _) => format!("{question} {}", hints.join(" ")),
+                (false, _) => format!("{} {}", in_words(question), hints.join(" ")),
             };
             self.add(ToolCall::VectorSearch {
                 query: question.clone(),
@@ -174,9 +176,17 @@ impl Calls<'_> {
     }
 
     fn hybrid(&mut self, question: &str) {
+        let mut exact_keywords = Literals::of(question).keywords();
+        if exact_keywords.is_empty() && is_chinese(question) {
+            // The words decide, because the embedding knows few Chinese characters.
+            let topic = topic_of(question);
+            if (1..=8).contains(&topic.chars().count()) {
+                exact_keywords.push(topic);
+            }
+        }
         self.add(ToolCall::HybridSearch {
             semantic_query: question.to_owned(),
-            exact_keywords: Literals::of(question).keywords(),
+            exact_keywords,
         });
     }
 
@@ -258,10 +268,7 @@ fn reworded(question: &str) -> String {
     if words.is_empty() {
         question.clone_into(&mut words);
     }
-    for name in Literals::of(question).identifiers {
-        words = words.replace(&name, &spelt_out(&name));
-    }
-    words
+    in_words(&words)
 }
 
 fn covered(question: &str, good: &[&str]) -> bool {

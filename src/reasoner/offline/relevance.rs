@@ -10,9 +10,12 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::Evidence;
 use crate::text::is_chinese;
 
+use super::literals::Literals;
 use super::sentences::{Unit, units};
-use super::words::{terms, weights};
+use super::words::{spelt_out, terms, weights};
 
+/// From this relevance on a passage may be quoted as an answer.
+pub(super) const ANSWERS_FROM: f64 = 0.4;
 /// How many sentences of a passage are compared by meaning; chosen by word overlap.
 const SENTENCES: usize = 4;
 /// Longer passages are embedded up to here: the model reads no further.
@@ -124,7 +127,12 @@ pub(super) fn features(
 ) -> Result<Vec<Vec<Features>>, EmbedError> {
     let asked: Vec<Vec<String>> = questions.iter().map(|question| terms(question)).collect();
     let chosen: Vec<Vec<usize>> = passages.iter().map(|p| p.best_units(&asked)).collect();
-    let mut texts: Vec<&str> = questions.iter().map(String::as_str).collect();
+    // The embedding does not know identifiers, but it knows the words they are made of.
+    let spelt: Vec<String> = questions
+        .iter()
+        .map(|question| in_words(question))
+        .collect();
+    let mut texts: Vec<&str> = questions.iter().chain(&spelt).map(String::as_str).collect();
     for (passage, chosen) in passages.iter().zip(&chosen) {
         texts.push(&passage.excerpt);
         texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
@@ -133,9 +141,15 @@ pub(super) fn features(
     let held: Vec<HashSet<String>> = passages.iter().map(|p| p.held.clone()).collect();
     Ok(questions
         .iter()
+        .zip(&spelt)
         .zip(&asked)
-        .map(|(question, asked)| {
+        .map(|((question, spelt), asked)| {
             let weights = weights(asked, &held);
+            let meaning = |text: &str| {
+                vectors
+                    .cosine(question, text)
+                    .max(vectors.cosine(spelt, text))
+            };
             passages
                 .iter()
                 .zip(&chosen)
@@ -147,10 +161,10 @@ pub(super) fn features(
                         .map(|unit| share(&weights, |term| unit.contains(term)))
                         .fold(0.0, f64::max),
                     pairs: near_pairs(asked, &passage.ordered),
-                    meaning: vectors.cosine(question, &passage.excerpt),
+                    meaning: meaning(&passage.excerpt),
                     sentence_meaning: chosen
                         .iter()
-                        .map(|at| vectors.cosine(question, &passage.units[*at].text))
+                        .map(|at| meaning(&passage.units[*at].text))
                         .fold(0.0, f64::max),
                     heading: share(&weights, |term| passage.heading.contains(term)),
                 })
@@ -180,6 +194,15 @@ pub(super) fn relevance(question: &str, f: &Features) -> f64 {
             + 0.78 * f.heading
     };
     1.0 / (1.0 + (-z).exp())
+}
+
+/// The text with its identifiers spelt out: "What is maxItems?" is "What is max items?".
+pub(super) fn in_words(question: &str) -> String {
+    let mut words = question.to_owned();
+    for name in Literals::of(question).identifiers {
+        words = words.replace(&name, &spelt_out(&name));
+    }
+    words
 }
 
 /// Vectors by text, each text embedded once.

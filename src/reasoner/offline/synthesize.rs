@@ -16,15 +16,13 @@ use super::choose::{Choice, choose, opening};
 use super::grade::blocking;
 use super::literals::Literals;
 use super::named_files::{asks_for_content, names};
-use super::relevance::{Passage, features, relevance};
+use super::relevance::{ANSWERS_FROM, Passage, features, relevance};
 use super::reply::reply;
 use super::resolve::{resolve, topic_of};
 use super::sentences::{Kind, Unit};
 use super::social::{Social, social};
 use super::words::terms;
 
-/// From this relevance on a passage may be quoted as an answer.
-const ANSWERS_FROM: f64 = 0.4;
 /// How many sources are named when nothing answers.
 const NEAREST: usize = 3;
 /// Han characters a piece when streaming.
