@@ -23,7 +23,7 @@ use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
 use crate::audit::{AuditError, AuditLog, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::domain::{Answer, Outcome};
-use crate::kb::embed::SentenceEmbedding;
+use crate::kb::embed::{Remembering, SentenceEmbedding};
 use crate::kb::{KbError, KnowledgeBase, Progress, UpdateReport};
 use crate::protocol::{Event, EventBody, Update};
 use crate::reasoner::llm::{EndpointReasoner, EndpointSettings};
@@ -97,7 +97,7 @@ impl Engine {
         let knowledge = Arc::new(open_knowledge(settings, embedder.clone())?);
         let tools = Arc::new(KbToolbox::new(knowledge.clone()));
         let reasoner: Arc<dyn Reasoner> = match &settings.llm {
-            None => Arc::new(OfflineReasoner::new(embedder)),
+            None => Arc::new(OfflineReasoner::new(Arc::new(Remembering::new(embedder)))),
             Some(llm) => {
                 let endpoint = EndpointSettings {
                     base_url: llm.base_url.clone(),

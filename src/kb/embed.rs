@@ -7,6 +7,7 @@
 //! batch would make a vector depend on its neighbours; parallelism is over texts instead, each
 //! worker with a pool of one thread.
 
+mod remembering;
 mod wordpiece;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,6 +20,7 @@ use rten_tensor::{NdTensor, Tensor};
 
 use crate::agent::ports::{EmbedError, Embedder};
 
+pub use remembering::Remembering;
 pub use wordpiece::WordPiece;
 
 /// Which model makes the vectors; changes whenever a vector of the same text would.

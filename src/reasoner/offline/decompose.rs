@@ -64,9 +64,12 @@ fn of_files(query: &str) -> Option<Vec<String>> {
     Some(
         files
             .iter()
-            .map(|file| match is_chinese(query) {
-                true => format!("{} 的内容是什么？", file.path),
-                false => format!("What does {} say?", file.path),
+            .map(|file| {
+                if is_chinese(query) {
+                    format!("{} 的内容是什么？", file.path)
+                } else {
+                    format!("What does {} say?", file.path)
+                }
             })
             .collect(),
     )

@@ -1,0 +1,120 @@
+//! The same sentences are looked at several times in a run: graded, graded again after a
+//! refinement, quoted. Their vectors are the same each time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::agent::ports::{EmbedError, Embedder};
+
+/// How many vectors are remembered: a few runs' worth, about 12 MB at 384 dimensions.
+const CAPACITY: usize = 8192;
+
+/// An embedding that does not compute a vector twice.
+pub struct Remembering {
+    inner: Arc<dyn Embedder>,
+    known: Mutex<HashMap<String, Vec<f32>>>,
+}
+
+impl Remembering {
+    /// Remembers what `inner` makes.
+    pub fn new(inner: Arc<dyn Embedder>) -> Self {
+        Self {
+            inner,
+            known: Mutex::default(),
+        }
+    }
+
+    fn recall(&self, texts: &[&str]) -> Vec<Option<Vec<f32>>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        texts.iter().map(|text| known.get(*text).cloned()).collect()
+    }
+
+    /// Everything is forgotten at once when it is full: a run that is going on then pays again
+    /// for what it still needs, which is cheaper than keeping order on every look-up.
+    fn remember(&self, texts: &[&str], vectors: &[Vec<f32>]) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() + texts.len() > CAPACITY {
+            known.clear();
+        }
+        for (text, vector) in texts.iter().zip(vectors).take(CAPACITY) {
+            known.insert((*text).to_owned(), vector.clone());
+        }
+    }
+}
+
+impl Embedder for Remembering {
+    fn model_id(&self) -> &str {
+        self.inner.model_id()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut found = self.recall(texts);
+        let mut new: Vec<&str> = texts
+            .iter()
+            .zip(&found)
+            .filter(|(_, vector)| vector.is_none())
+            .map(|(text, _)| *text)
+            .collect();
+        new.sort_unstable();
+        new.dedup();
+        let made = self.inner.embed(&new)?;
+        if made.len() != new.len() {
+            let message = format!("{} vectors for {} texts", made.len(), new.len());
+            return Err(EmbedError(message));
+        }
+        self.remember(&new, &made);
+        for (text, slot) in texts.iter().zip(&mut found) {
+            if slot.is_none()
+                && let Ok(at) = new.binary_search(text)
+            {
+                *slot = Some(made[at].clone());
+            }
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// One number for each text: its length. Counts what it was asked.
+    #[derive(Default)]
+    struct Lengths {
+        asked: AtomicUsize,
+    }
+
+    impl Embedder for Lengths {
+        fn model_id(&self) -> &'static str {
+            "lengths"
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            self.asked.fetch_add(texts.len(), Ordering::Relaxed);
+            Ok(texts.iter().map(|text| vec![text.len() as f32]).collect())
+        }
+    }
+
+    #[test]
+    fn a_vector_is_made_once_and_comes_back_in_its_place() {
+        let inner = Arc::new(Lengths::default());
+        let remembering = Remembering::new(inner.clone());
+        let first = remembering.embed(&["bbb", "a", "bbb"]).unwrap();
+        assert_eq!(first, [[3.0], [1.0], [3.0]]);
+        let second = remembering.embed(&["cc", "a", "bbb"]).unwrap();
+        assert_eq!(second, [[2.0], [1.0], [3.0]]);
+        assert_eq!(inner.asked.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn it_does_not_grow_for_ever() {
+        let remembering = Remembering::new(Arc::new(Lengths::default()));
+        for at in 0..3 * CAPACITY {
+            remembering.embed(&[&at.to_string()]).unwrap();
+        }
+        let known = remembering.known.lock().unwrap();
+        assert!(known.len() <= CAPACITY);
+    }
+}
