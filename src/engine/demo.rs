@@ -9,7 +9,18 @@ use include_dir::{Dir, include_dir};
 static DEMO: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/demo-kb");
 
 /// One question for each route, true of the demo knowledge base.
-pub const SAMPLES: &[(&str, &str)] = &[];
+pub const SAMPLES: &[(&str, &str)] = &[
+    ("chitchat", "hello"),
+    ("simple", "What are the four rules?"),
+    ("complex · rule", "Compare rules.md with thresholds.md"),
+    ("complex · graded", "Compare vector_search with grep_search"),
+    ("refine", "How does local_file_qa differ from flatScan?"),
+    ("re-retrieve", "maxIterations vs vectorScoreThreshold"),
+    (
+        "not found",
+        "How do I bake bread, and how long does it rise?",
+    ),
+];
 
 /// Lays the demo out under `folder`, so that it is read like anybody's files.
 ///

@@ -24,6 +24,7 @@ mod sentences;
 mod social;
 mod social_phrases;
 mod synthesize;
+mod topic_zh;
 mod words;
 
 use std::sync::Arc;

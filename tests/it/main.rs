@@ -5,6 +5,7 @@ mod architecture;
 mod audit;
 mod cli;
 mod conformance;
+mod demo;
 mod embed;
 mod engine;
 mod graph;

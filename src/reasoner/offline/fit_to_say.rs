@@ -75,11 +75,17 @@ pub(super) fn opening_of(question: &str, passage: &Passage, at: usize) -> f64 {
         return 0.0;
     }
     let heading = terms(&unit.heading);
-    let headed = heading.starts_with(&topic) || (at == 0 && terms(passage.name()) == topic);
-    if headed { 0.5 } else { 0.0 }
+    let named = at == 0 && terms(passage.name()) == topic;
+    if named || heading == topic {
+        0.5
+    } else if heading.starts_with(&topic) {
+        0.35
+    } else {
+        0.0
+    }
 }
 
-/// "See the rules." tells nothing where the rules are not.
+/// "See the rules." tells nothing where the rules are not, nor does a question given as example.
 pub(super) fn points_elsewhere(unit: &Unit) -> bool {
     let told = [
         " told in ",
@@ -91,6 +97,7 @@ pub(super) fn points_elsewhere(unit: &Unit) -> bool {
         return false;
     }
     unit.text.chars().count() < 60 && told.iter().any(|word| unit.text.contains(word))
+        || unit.text.contains("？”")
         || ["See ", "详见", "英文说明见", "英文介绍见"]
             .iter()
             .any(|word| unit.text.starts_with(word))

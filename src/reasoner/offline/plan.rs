@@ -7,6 +7,7 @@ use crate::text::is_chinese;
 use super::literals::{Literals, is_ticket};
 use super::relevance::in_words;
 use super::resolve::{resolve, topic_of};
+use super::topic_zh::chinese_subject;
 use super::words::terms;
 
 /// At most this many calls a round.
@@ -176,16 +177,19 @@ impl Calls<'_> {
     }
 
     fn hybrid(&mut self, question: &str) {
-        let mut exact_keywords = Literals::of(question).keywords();
-        if exact_keywords.is_empty() && is_chinese(question) {
-            // The words decide, because the embedding knows few Chinese characters.
-            let topic = topic_of(question);
-            if (1..=8).contains(&topic.chars().count()) {
-                exact_keywords.push(topic);
-            }
-        }
+        let exact_keywords = Literals::of(question).keywords();
+        let subject = if is_chinese(question) {
+            chinese_subject(question)
+        } else {
+            String::new()
+        };
+        let semantic_query = if subject.is_empty() {
+            question.to_owned()
+        } else {
+            subject
+        };
         self.add(ToolCall::HybridSearch {
-            semantic_query: question.to_owned(),
+            semantic_query,
             exact_keywords,
         });
     }

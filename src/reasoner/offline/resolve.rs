@@ -8,6 +8,7 @@ use crate::text::is_chinese;
 
 use super::literals::Literals;
 use super::social::social;
+use super::topic_zh::chinese_topic;
 use super::words::{is_stop, plain_words, terms};
 
 /// How many turns back a topic is looked for.
@@ -250,58 +251,6 @@ fn chinese_kind(query: &str) -> Option<Elliptic> {
     asks.contains(&rest)
         .then(|| Elliptic::Fragment(rest.to_owned()))
 }
-
-fn chinese_topic(question: &str) -> String {
-    let mut topic = question.to_owned();
-    for form in CHINESE_FORMS {
-        topic = topic.replace(form, " ");
-    }
-    topic
-        .split_whitespace()
-        .max_by_key(|piece| piece.chars().count())
-        .unwrap_or_default()
-        .trim_matches(['的', '，', '“', '”'])
-        .to_owned()
-}
-
-const CHINESE_FORMS: &[&str] = &[
-    "请问",
-    "什么是",
-    "是什么意思",
-    "是什么",
-    "有什么",
-    "什么",
-    "为什么",
-    "怎么样",
-    "怎么",
-    "怎样",
-    "如何",
-    "有哪些",
-    "哪些",
-    "有哪几种",
-    "哪几种",
-    "几种",
-    "几个",
-    "哪个",
-    "多少",
-    "是关于",
-    "介绍一下",
-    "解释一下",
-    "告诉我",
-    "解释",
-    "介绍",
-    "吗",
-    "呢",
-    "了",
-    "，",
-    "是",
-    "有",
-    "会",
-    "工作",
-    "使用",
-    "设置",
-    "做",
-];
 
 /// Verbs and nouns that ask about a topic but are none.
 const GENERIC: &[&str] = &[

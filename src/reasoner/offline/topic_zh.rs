@@ -1,0 +1,70 @@
+//! What a Chinese question is about: its words of the question form taken away.
+
+/// The longest piece that remains.
+pub(super) fn chinese_topic(question: &str) -> String {
+    pieces(question)
+        .iter()
+        .max_by_key(|piece| piece.chars().count())
+        .map(|piece| piece.trim_matches(EDGES).to_owned())
+        .unwrap_or_default()
+}
+
+/// All that remains: what to search for, because the form would find other questions.
+pub(super) fn chinese_subject(question: &str) -> String {
+    let pieces = pieces(question);
+    let bare: Vec<&str> = pieces
+        .iter()
+        .map(|piece| piece.trim_matches(EDGES))
+        .filter(|piece| !piece.is_empty())
+        .collect();
+    bare.join(" ")
+}
+
+const EDGES: [char; 7] = ['的', '，', '“', '”', '？', '?', '。'];
+
+fn pieces(question: &str) -> Vec<String> {
+    let mut rest = question.to_owned();
+    for form in CHINESE_FORMS {
+        rest = rest.replace(form, " ");
+    }
+    rest.split_whitespace().map(str::to_owned).collect()
+}
+
+const CHINESE_FORMS: &[&str] = &[
+    "请问",
+    "什么是",
+    "是什么意思",
+    "是什么",
+    "有什么",
+    "什么",
+    "为什么",
+    "怎么样",
+    "怎么",
+    "怎样",
+    "如何",
+    "有哪些",
+    "哪些",
+    "有哪几种",
+    "哪几种",
+    "几种",
+    "几个",
+    "哪个",
+    "多少",
+    "是关于",
+    "介绍一下",
+    "解释一下",
+    "告诉我",
+    "解释",
+    "介绍",
+    "吗",
+    "呢",
+    "了",
+    "，",
+    "是",
+    "有",
+    "会",
+    "工作",
+    "使用",
+    "设置",
+    "做",
+];

@@ -1,0 +1,163 @@
+//! The sample questions of the demo take the routes that they stand for.
+
+use kb_agent::engine::SAMPLES;
+use serde_json::Value;
+
+use crate::workplace::{Workplace, events};
+
+/// Path by the nodes' first letters, outcome, reasoning calls, rule and words of the answer.
+type Expected = (
+    &'static str,
+    &'static str,
+    u64,
+    Option<&'static str>,
+    &'static [&'static str],
+);
+
+const EXPECTED: &[(&str, Expected)] = &[
+    ("chitchat", ("as", "answered", 1, Some("chitchat"), &[])),
+    (
+        "simple",
+        (
+            "apts",
+            "answered",
+            3,
+            Some("simple"),
+            &[
+                "`local_file_qa`",
+                "`read_file`",
+                "`few_context`",
+                "`high_vector_score`",
+            ],
+        ),
+    ),
+    (
+        "complex · rule",
+        (
+            "aptgs",
+            "answered",
+            3,
+            Some("read_file"),
+            &["**rules.md**", "**thresholds.md**"],
+        ),
+    ),
+    (
+        "complex · graded",
+        (
+            "aptgs",
+            "answered",
+            4,
+            None,
+            &[
+                "vector_search compares meaning",
+                "grep_search looks for words",
+            ],
+        ),
+    ),
+    (
+        "refine",
+        (
+            "aptgptgs",
+            "answered",
+            6,
+            None,
+            &["local_file_qa answers", "A flat scan is exact"],
+        ),
+    ),
+    (
+        "re-retrieve",
+        (
+            "aptgaptgs",
+            "answered",
+            6,
+            None,
+            &[
+                "`KB_AGENT_MAX_ITERATIONS`: 3",
+                "`KB_AGENT_VECTOR_SCORE_THRESHOLD`: 0.8",
+            ],
+        ),
+    ),
+    (
+        "not found",
+        (
+            "aptgaptgaptgs",
+            "not_found",
+            9,
+            None,
+            &["Nothing in the knowledge base"],
+        ),
+    ),
+];
+
+fn path_of(finished: &Value) -> String {
+    finished["path"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node.as_str().unwrap().chars().next().unwrap())
+        .collect()
+}
+
+fn check(question: &str, expected: &Expected) {
+    let (path, outcome, calls, rule, words) = expected;
+    let stream = Workplace::with_demo().ask(&[question]);
+    let finished = stream.last().unwrap();
+    assert_eq!(path_of(finished), *path, "{question}");
+    assert_eq!(finished["outcome"], *outcome, "{question}");
+    assert_eq!(finished["reasoning_calls"], *calls, "{question}");
+    let hits = events(&stream, "fast_path_hit");
+    let names: Vec<&str> = hits
+        .iter()
+        .map(|hit| hit["rule_name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        rule.iter().copied().collect::<Vec<_>>(),
+        "{question}"
+    );
+    let answer = events(&stream, "answer_finished")[0];
+    let text = answer["text"].as_str().unwrap();
+    for word in *words {
+        assert!(text.contains(word), "{question}: {word} in {text}");
+    }
+    let cited = !answer["citations"].as_array().unwrap().is_empty();
+    assert_eq!(cited, *outcome == "answered" && *path != "as", "{question}");
+}
+
+#[test]
+fn r10_each_sample_takes_its_route() {
+    assert_eq!(SAMPLES.len(), EXPECTED.len());
+    for ((route, question), (expected_route, expected)) in SAMPLES.iter().zip(EXPECTED) {
+        assert_eq!(route, expected_route);
+        assert!(question.chars().count() <= 70, "{question}");
+        check(question, expected);
+    }
+}
+
+#[test]
+fn r10_chinese_questions_take_the_same_routes() {
+    check(
+        "四条自动通过规则是什么？",
+        &(
+            "apts",
+            "answered",
+            3,
+            Some("simple"),
+            &["最后一次工具调用", "证据条数不超过"],
+        ),
+    );
+    check(
+        "简单路径和复杂路径有什么区别？",
+        &(
+            "aptgs",
+            "answered",
+            4,
+            None,
+            &["**简单路径**", "**复杂路径**"],
+        ),
+    );
+    check(
+        "如何烤面包？",
+        &("apts", "not_found", 3, Some("simple"), &["知识库中没有"]),
+    );
+}
