@@ -1,6 +1,6 @@
 //! The screen.
 //!
-//! Elm's shape: one [`model`](self::update) that only `update` changes, a `view` that only reads,
+//! Elm's shape: one `model` that only `update` changes, a `view` that only reads,
 //! and messages between. It is given two channels and nothing else: what it shows is a fold over
 //! the events that come in, and what it wants leaves as commands.
 //!

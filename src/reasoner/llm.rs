@@ -1,7 +1,7 @@
 //! Thinks with an OpenAI-compatible chat endpoint.
 //!
-//! Each job is the same three steps, one module each: [`prompt`] turns the job into messages,
-//! [`client`] and [`stream`] carry them over and bring the reply back, [`read`] makes sense of
+//! Each job is the same three steps, one module each: `prompt` turns the job into messages,
+//! `client` and `stream` carry them over and bring the reply back, `read` makes sense of
 //! what a model wrote. Only the middle step waits or fails; prompting and reading are pure, so
 //! what models get wrong is tested by tables. Nothing is spawned: a dropped future takes its
 //! connection with it, which is how a run is cancelled.
