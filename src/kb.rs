@@ -5,7 +5,7 @@
 //! `lexical` index its words, `vectors` its meaning, `links` its references, `manifest` remembers
 //! it. `update` drives these steps; `store` is the one door through which everything that
 //! searches gets at the result, so that a remote engine could stand behind it; `search` and
-//! `grep` are the two ways of asking.
+//! `grep` are the two ways of asking; `pieces` puts together what `chunk` had to cut within a line.
 
 pub mod embed;
 
@@ -18,6 +18,7 @@ mod lexical;
 mod links;
 mod manifest;
 mod names;
+mod pieces;
 mod roots;
 mod search;
 mod store;
@@ -29,12 +30,12 @@ mod walk;
 pub use base::{KbStatus, KnowledgeBase};
 pub use chunk::{Chunk, chunk};
 pub use error::KbError;
-pub use extract::{MAX_FILE_BYTES, SkipReason};
-pub use grep::{CONTEXT_LINES, GrepPassage};
+pub use extract::SkipReason;
+pub use grep::GrepPassage;
 pub use links::{Link, LinkKind, LinkTarget};
 pub use manifest::Document;
-pub use roots::Roots;
+pub(crate) use names::stem;
 pub use search::{Hit, SearchMode};
-pub use store::{ChunkKey, LexicalMatches, Match, Passage, Store, Within};
+pub use store::Passage;
 pub use update::{Phase, Progress, UpdateReport};
 pub use walk::Skipped;

@@ -3,6 +3,8 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
 
 use super::error::KbError;
 use super::extract;
@@ -60,6 +62,25 @@ impl KnowledgeBase {
         })
     }
 
+    /// [`KnowledgeBase::open`] for somebody who is going to [`KnowledgeBase::rebuild`]: an index
+    /// that cannot be opened, for whatever reason, is thrown away instead of standing in the way.
+    pub fn open_for_rebuild(
+        roots: &[PathBuf],
+        index_home: &Path,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, KbError> {
+        let error = match Self::open(roots, index_home, Arc::clone(&embedder)) {
+            Err(error @ (KbError::Io { .. } | KbError::Damaged(_) | KbError::Lexical(_))) => error,
+            other => return other,
+        };
+        let home = index_home.join(folder_of(&Roots::open(roots)?));
+        tracing::warn!(%error, "the index cannot be opened and is thrown away");
+        let lock = lock(&home)?;
+        EmbeddedStore::discard(&home)?;
+        drop(lock);
+        Self::open(roots, index_home, embedder)
+    }
+
     /// Brings the index up to date with the files; blocks.
     ///
     /// First the words: what changed is read, cut and committed at once, and can be searched.
@@ -91,7 +112,10 @@ impl KnowledgeBase {
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
         let Some(lock) = try_lock(&self.home)? else {
-            self.refresh()?;
+            // What the other process is about to replace need not be readable.
+            if let Err(error) = self.refresh() {
+                tracing::debug!(%error, "searching goes on with what was there");
+            }
             return Err(KbError::Locked);
         };
         self.refresh()?;
@@ -109,7 +133,13 @@ impl KnowledgeBase {
 
     /// Takes over what another process has indexed since.
     pub fn refresh(&self) -> Result<(), KbError> {
-        self.store.reload()?;
+        if let Err(error) = self.store.reload() {
+            let being_remade =
+                matches!(error, KbError::Damaged(_)) && try_lock(&self.home)?.is_none();
+            if !being_remade {
+                return Err(error);
+            }
+        }
         self.store.reload_vectors(self.embedder.model_id())
     }
 
@@ -151,12 +181,12 @@ impl KnowledgeBase {
     }
 
     /// The documents that a name, title, path or glob may mean; exact ones alone, if there are any.
-    pub fn find_documents(&self, asked: &str) -> Result<Vec<String>, KbError> {
+    pub(crate) fn find_documents(&self, asked: &str) -> Result<Vec<String>, KbError> {
         Ok(names::find(&self.documents()?, asked))
     }
 
     /// The documents that a question mentions by the name of their file.
-    pub fn mentioned_documents(&self, question: &str) -> Result<Vec<String>, KbError> {
+    pub(crate) fn mentioned_documents(&self, question: &str) -> Result<Vec<String>, KbError> {
         Ok(names::mentioned(&self.documents()?, question))
     }
 
@@ -173,12 +203,17 @@ impl KnowledgeBase {
     }
 
     /// Passages nearest in meaning.
-    pub fn vector(&self, query: &str, k: usize, within: Within<'_>) -> Result<Vec<Hit>, KbError> {
+    pub(crate) fn vector(
+        &self,
+        query: &str,
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<Vec<Hit>, KbError> {
         search::vector(&self.store, self.embedder.as_ref(), query, k, within)
     }
 
     /// Passages by words and meaning together. `keywords` add to the words only.
-    pub fn hybrid(
+    pub(crate) fn hybrid(
         &self,
         query: &str,
         keywords: &[String],
@@ -196,13 +231,13 @@ impl KnowledgeBase {
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from
     /// the files as they are now.
-    pub fn grep(&self, query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
+    pub(crate) fn grep(&self, query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
         let (files, _) = walk::walk(&self.roots);
         grep::grep(&files, query, k)
     }
 
     /// The names of all indexed documents below a folder, or the file itself.
-    pub fn sources_under(&self, resolved: &Path) -> Result<HashSet<String>, KbError> {
+    pub(crate) fn sources_under(&self, resolved: &Path) -> Result<HashSet<String>, KbError> {
         let Some(source) = self.source_of(resolved) else {
             return Ok(HashSet::new());
         };
@@ -217,7 +252,7 @@ impl KnowledgeBase {
     }
 
     /// The first passage of a document: what it is about.
-    pub fn opening(&self, source: &str) -> Result<Option<Passage>, KbError> {
+    pub(crate) fn opening(&self, source: &str) -> Result<Option<Passage>, KbError> {
         let documents = self.store.documents()?;
         let first = documents
             .iter()
@@ -244,30 +279,37 @@ fn folder_of(roots: &Roots) -> String {
     hasher.finalize().to_hex()[..16].to_owned()
 }
 
-/// A first opening makes files, and a broken index is thrown away: both only under the lock.
+/// A first opening makes files and a damaged index is made anew: both only under the lock, and
+/// both only when that is what is wrong. Every other failure is the caller's to see.
 fn open_store(home: &Path, model_id: &str) -> Result<EmbeddedStore, KbError> {
-    let first = if home.join("writer.lock").exists() {
-        EmbeddedStore::open(home, model_id)
-    } else {
-        let lock = lock_file(home)?;
-        lock.lock().map_err(KbError::io(home))?;
-        EmbeddedStore::open(home, model_id)
-    };
-    let error = match first {
-        Err(error @ KbError::Lexical(_)) => error,
-        other => return other,
-    };
-    let Some(_lock) = try_lock(home)? else {
-        return Err(error);
-    };
-    tracing::warn!(%error, "the index is broken and is made anew");
-    for entry in fs::read_dir(home).map_err(KbError::io(home))?.flatten() {
-        if entry.path().is_dir() {
-            let path = entry.path();
-            fs::remove_dir_all(&path).map_err(KbError::io(&path))?;
-        }
+    match EmbeddedStore::open(home, model_id) {
+        Ok(None) | Err(KbError::Damaged(_)) => {}
+        Ok(Some(store)) => return Ok(store),
+        Err(error) => return Err(error),
     }
-    EmbeddedStore::open(home, model_id)
+    let _lock = lock(home)?;
+    // Another process may have done it meanwhile.
+    match EmbeddedStore::open(home, model_id) {
+        Ok(Some(store)) => return Ok(store),
+        Ok(None) => {}
+        Err(KbError::Damaged(why)) => {
+            tracing::warn!(%why, "the index is damaged and is made anew");
+        }
+        Err(error) => return Err(error),
+    }
+    EmbeddedStore::create(home, model_id)
+}
+
+/// The right to write; waits a moment for somebody who is only opening.
+fn lock(home: &Path) -> Result<File, KbError> {
+    const ATTEMPTS: usize = 80;
+    for _ in 0..ATTEMPTS {
+        if let Some(lock) = try_lock(home)? {
+            return Ok(lock);
+        }
+        thread::sleep(Duration::from_millis(25));
+    }
+    Err(KbError::Locked)
 }
 
 fn lock_file(home: &Path) -> Result<File, KbError> {

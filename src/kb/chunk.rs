@@ -6,10 +6,12 @@
 //! section until the target is reached. Sizes are counted in bytes: a byte of English and a byte
 //! of Chinese cost the embedding model about the same share of its window, a character does not.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use blocks::Block;
 
+use super::names::stem;
 use crate::domain::LineRange;
 
 mod blocks;
@@ -51,9 +53,6 @@ pub(super) fn with_heading(heading: &str, text: &str) -> String {
 pub fn chunk(source: &str, text: &str) -> (String, Vec<Chunk>) {
     let lines: Vec<&str> = text.lines().collect();
     let path = Path::new(source);
-    let stem = path
-        .file_stem()
-        .map_or_else(|| source.to_owned(), |s| s.to_string_lossy().into_owned());
     let kind = Kind::of(path);
     let blocks = match kind {
         Kind::Markdown => blocks::markdown(&lines),
@@ -64,7 +63,7 @@ pub fn chunk(source: &str, text: &str) -> (String, Vec<Chunk>) {
         .iter()
         .find_map(|block| block.path.first().cloned())
         .filter(|_| kind == Kind::Markdown)
-        .unwrap_or(stem);
+        .unwrap_or_else(|| stem(source).to_owned());
     let name = match kind {
         Kind::Code => source,
         Kind::Markdown | Kind::Plain => "",
@@ -205,7 +204,9 @@ fn pieces(text: String) -> Vec<String> {
         rest = &rest[at..];
     }
     pieces.push(rest.trim().to_owned());
-    pieces.retain(|piece| !piece.is_empty());
+    // What a line repeats is found once.
+    let mut seen = HashSet::new();
+    pieces.retain(|piece| !piece.is_empty() && seen.insert(piece.clone()));
     pieces
 }
 

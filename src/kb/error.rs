@@ -1,6 +1,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tantivy::TantivyError;
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use thiserror::Error;
 
 use crate::agent::ports::{EmbedError, ToolError};
@@ -26,7 +28,8 @@ pub enum KbError {
     Locked,
     /// A file of the index cannot be read or written.
     #[error(
-        "the index file {path} cannot be used: {source}; `kb-agent index --rebuild` makes it anew"
+        "the index file {path} cannot be used: {source}; see to its permissions and the disk's \
+         space and try again, or `kb-agent index --rebuild` makes it anew"
     )]
     Io {
         /// Which.
@@ -34,9 +37,12 @@ pub enum KbError {
         /// What the system said.
         source: io::Error,
     },
-    /// The lexical index failed.
-    #[error("the lexical index failed: {0}; `kb-agent index --rebuild` makes it anew")]
-    Lexical(#[from] tantivy::TantivyError),
+    /// What is on disk is broken or of another version: only making it anew helps.
+    #[error("the index is damaged: {0}; `kb-agent index --rebuild` makes it anew")]
+    Damaged(String),
+    /// The lexical index failed, which says nothing about what is on disk.
+    #[error("the lexical index failed: {0}; try again")]
+    Lexical(String),
     /// The embedding failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
@@ -53,6 +59,72 @@ impl KbError {
             source,
         }
     }
+
+    /// The same with the whole path, where the lexical index knows only a file's name.
+    pub(super) fn within(self, dir: &Path) -> Self {
+        match self {
+            Self::Io { path, source } => Self::Io {
+                path: dir.join(path),
+                source,
+            },
+            other => other,
+        }
+    }
+}
+
+/// Tells what only a rebuild can mend from what passes: a full disk, a missing permission or too
+/// many open files must never cost an index.
+impl From<TantivyError> for KbError {
+    fn from(error: TantivyError) -> Self {
+        use TantivyError as T;
+        match &error {
+            T::OpenDirectoryError(OpenDirectoryError::IoError {
+                io_error,
+                directory_path: path,
+            })
+            | T::OpenReadError(OpenReadError::IoError {
+                io_error,
+                filepath: path,
+            })
+            | T::OpenWriteError(OpenWriteError::IoError {
+                io_error,
+                filepath: path,
+            }) => of_file(path, io_error),
+            T::IoError(io_error) | T::LockFailure(LockError::IoError(io_error), _) => {
+                of_file(Path::new(""), io_error)
+            }
+            T::LockFailure(LockError::LockBusy, _) => Self::Locked,
+            T::OpenReadError(_)
+            | T::DataCorruption(_)
+            | T::SchemaError(_)
+            | T::IncompatibleIndex(_)
+            | T::DeserializeError(_)
+            | T::MissingPlugin(_)
+            | T::UnexpectedPlugin(_) => Self::Damaged(one_line(&error.to_string())),
+            _ => Self::Lexical(one_line(&error.to_string())),
+        }
+    }
+}
+
+/// Tantivy reports bytes that make no sense as failures of reading.
+fn of_file(path: &Path, error: &io::Error) -> KbError {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+            KbError::Damaged(one_line(&format!("{}: {error}", path.display())))
+        }
+        kind => KbError::io(path)(io::Error::new(kind, error.to_string())),
+    }
+}
+
+/// Tantivy quotes whole files.
+fn one_line(message: &str) -> String {
+    const LIMIT: usize = 200;
+    let mut line = message.replace(['\n', '\r'], " ");
+    if line.len() > LIMIT {
+        line.truncate(line.floor_char_boundary(LIMIT));
+        line.push('…');
+    }
+    line
 }
 
 impl From<KbError> for ToolError {
@@ -61,5 +133,48 @@ impl From<KbError> for ToolError {
             KbError::BadQuery(message) => Self::BadArguments(message),
             other => Self::Failed(other.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn only_broken_bytes_and_other_versions_count_as_damage() {
+        let read = |kind: io::ErrorKind| {
+            KbError::from(TantivyError::OpenReadError(OpenReadError::IoError {
+                io_error: Arc::new(kind.into()),
+                filepath: PathBuf::from("meta.json"),
+            }))
+        };
+        for kind in [
+            io::ErrorKind::PermissionDenied,
+            io::ErrorKind::StorageFull,
+            io::ErrorKind::Other,
+        ] {
+            let error = read(kind).within(Path::new("home"));
+            assert!(
+                matches!(&error, KbError::Io { path, .. } if *path == Path::new("home/meta.json")),
+                "{error}"
+            );
+        }
+        // EMFILE, as the system reports it.
+        let many = KbError::from(TantivyError::from(io::Error::from_raw_os_error(24)));
+        assert!(matches!(many, KbError::Io { .. }), "{many}");
+        let busy = KbError::from(TantivyError::LockFailure(LockError::LockBusy, None));
+        assert!(matches!(busy, KbError::Locked), "{busy}");
+        for error in [
+            read(io::ErrorKind::UnexpectedEof),
+            read(io::ErrorKind::InvalidData),
+            TantivyError::SchemaError("other".to_owned()).into(),
+        ] {
+            assert!(matches!(error, KbError::Damaged(_)), "{error}");
+        }
+        let long = KbError::from(TantivyError::SchemaError("quoted\n".repeat(900)));
+        let line = long.to_string();
+        assert!(line.len() < 300 && !line.contains('\n'), "{line}");
     }
 }

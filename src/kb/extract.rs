@@ -3,14 +3,14 @@
 //! Decoding is decided once, here, so that the line numbers of the index, of grep and of
 //! `read_file` agree.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
 use thiserror::Error;
 
 /// Files larger than this are passed over.
-pub const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
+pub(super) const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 
 /// How much is looked at before a whole file is read.
 const SNIFF_BYTES: usize = 8 * 1024;
@@ -27,12 +27,22 @@ pub enum SkipReason {
     /// Its bytes are not UTF-8.
     #[error("not UTF-8 text")]
     NotUtf8,
-    /// It is over [`MAX_FILE_BYTES`].
+    /// It is over 10 MB.
     #[error("too large ({} MB; the limit is 10 MB)", .0 / (1024 * 1024))]
     TooLarge(u64),
     /// A link that leads out of the knowledge base, or nowhere.
     #[error("a link out of the knowledge base is not followed")]
     LinkOutside,
+    /// A pipe, socket or device: opening one may wait for ever.
+    #[error("not a regular file")]
+    NotRegular,
+    /// Its name, or that of a folder above it, is not UTF-8 or holds control characters: nothing
+    /// could refer to it.
+    #[error("its name is not plain text")]
+    BadName,
+    /// Ignore rules that cannot be read may hide anything in their folder.
+    #[error("its ignore rules are not in a regular file")]
+    BadRules,
     /// The system refused.
     #[error("cannot be read: {0}")]
     Unreadable(String),
@@ -41,6 +51,10 @@ pub enum SkipReason {
 /// Reads a file as UTF-8, without a byte order mark; single broken bytes become `�`.
 pub(super) fn read_text(path: &Path) -> Result<String, SkipReason> {
     let refused = |error: io::Error| SkipReason::Unreadable(error.to_string());
+    // Opening a pipe waits for somebody to write into it, so the question comes first.
+    if !fs::metadata(path).map_err(refused)?.is_file() {
+        return Err(SkipReason::NotRegular);
+    }
     let file = File::open(path).map_err(refused)?;
     let size = file.metadata().map_err(refused)?.len();
     if size > MAX_FILE_BYTES {

@@ -23,11 +23,11 @@ use crate::domain::{LineRange, Score};
 mod pattern;
 
 /// How many lines are shown before and after a match.
-pub const CONTEXT_LINES: usize = 10;
+const CONTEXT_LINES: usize = 10;
 /// Merging stops here, or a file that matches everywhere would be one passage.
 const MAX_PASSAGE_LINES: usize = 80;
 /// Longer lines are data; they are not shown whole.
-const MAX_LINE_BYTES: usize = 4000;
+pub(super) const MAX_LINE_BYTES: usize = 4000;
 /// More matches in one file say nothing new.
 const MAX_MATCHES: usize = 2000;
 

@@ -4,6 +4,7 @@
 //! when the file has changed since. A commit is atomic, and its payload names the manifest that
 //! belongs to it.
 
+use std::panic;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use tantivy::schema::{
     Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TantivyDocument,
     TextFieldIndexing, TextOptions, Value,
 };
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, Term};
+use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, Term};
 
 use super::chunk::{Chunk, with_heading};
 use super::error::KbError;
@@ -59,12 +60,40 @@ struct Fields {
 }
 
 impl LexicalIndex {
-    /// Opens the index in `dir`, or makes an empty one.
-    pub fn open(dir: &Path) -> Result<Self, KbError> {
+    /// Opens the index in `dir`; `None` when there is none yet.
+    pub fn open(dir: &Path) -> Result<Option<Self>, KbError> {
+        let meta = dir.join("meta.json");
+        if !meta.try_exists().map_err(KbError::io(&meta))? {
+            return Ok(None);
+        }
+        let open = || -> Result<Self, KbError> {
+            let index = Index::open(directory(dir)?)?;
+            if index.schema() != schema().0 {
+                return Err(KbError::Damaged(
+                    "its fields are of another version".to_owned(),
+                ));
+            }
+            Self::over(index)
+        };
+        // At files that are cut off within their last bytes tantivy panics.
+        let opened = panic::catch_unwind(panic::AssertUnwindSafe(open))
+            .unwrap_or_else(|_| Err(KbError::Damaged("its files are cut off".to_owned())));
+        opened.map(Some).map_err(|error| error.within(dir))
+    }
+
+    /// Makes an empty index in place of whatever `dir` holds. Only under the lock.
+    pub fn create(dir: &Path) -> Result<Self, KbError> {
+        remove(dir)?;
         std::fs::create_dir_all(dir).map_err(KbError::io(dir))?;
-        let (schema, fields) = schema();
-        let directory = MmapDirectory::open(dir).map_err(tantivy::TantivyError::from)?;
-        let index = Index::open_or_create(directory, schema)?;
+        let create = || -> Result<Self, KbError> {
+            let settings = IndexSettings::default();
+            Self::over(Index::create(directory(dir)?, schema().0, settings)?)
+        };
+        create().map_err(|error| error.within(dir))
+    }
+
+    fn over(index: Index) -> Result<Self, KbError> {
+        let fields = schema().1;
         index.tokenizers().register(TOKENIZER, tokens::analyzer());
         let reader = index
             .reader_builder()
@@ -258,6 +287,23 @@ impl Passage {
     /// What is embedded for this passage.
     pub(super) fn indexed_text(&self) -> String {
         with_heading(&self.heading, &self.text)
+    }
+}
+
+fn directory(dir: &Path) -> Result<MmapDirectory, KbError> {
+    Ok(MmapDirectory::open(dir).map_err(tantivy::TantivyError::from)?)
+}
+
+/// Removes a file or a folder; one that is not there is removed already.
+pub(super) fn remove(path: &Path) -> Result<(), KbError> {
+    let removed = match std::fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(KbError::io(path)(error)),
+        _ => Ok(()),
     }
 }
 

@@ -5,8 +5,9 @@
 //! at any moment leaves either the old pair or the new pair.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ pub struct Document {
     /// BLAKE3 of its text.
     pub hash: String,
     /// Its chunks, in order.
-    pub chunks: Vec<ChunkKey>,
+    pub(super) chunks: Vec<ChunkKey>,
     /// The references it makes.
     pub links: Vec<Link>,
 }
@@ -40,10 +41,24 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// Of that generation; `None` when it is missing or unreadable, which calls for a rebuild.
-    pub fn load(dir: &Path, generation: u64) -> Option<Self> {
-        let bytes = fs::read(path(dir, generation)).ok()?;
-        serde_json::from_slice(&bytes).ok()
+    /// Of that generation; `None` when it is missing or broken, which calls for a rebuild. That
+    /// the system refuses to read it does not.
+    pub fn load(dir: &Path, generation: u64) -> Result<Option<Self>, KbError> {
+        let path = path(dir, generation);
+        match fs::read(&path) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(KbError::io(&path)(error)),
+        }
+    }
+
+    /// The number of what is written next. It is taken from the clock, so that an index that was
+    /// thrown away and made anew never repeats a number that some reader knows.
+    pub fn next_generation(generation: u64) -> u64 {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_millis() as u64);
+        now.max(generation + 1)
     }
 
     /// Writes it under that generation, whole or not at all.

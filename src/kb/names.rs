@@ -25,8 +25,11 @@ pub(super) fn find(documents: &[Document], asked: &str) -> Vec<String> {
             let source = d.source.to_lowercase();
             source == folded || source.ends_with(&ending)
         },
-        &|d| stem(&d.source) == folded || d.title.to_lowercase() == folded,
-        &|d| spaced(&stem(&d.source)) == plain || spaced(&d.title.to_lowercase()) == plain,
+        &|d| stem(&d.source).to_lowercase() == folded || d.title.to_lowercase() == folded,
+        &|d| {
+            spaced(&stem(&d.source).to_lowercase()) == plain
+                || spaced(&d.title.to_lowercase()) == plain
+        },
         // A ticket's title often goes on after its id.
         &|d| {
             d.title
@@ -52,7 +55,7 @@ pub(super) fn mentioned(documents: &[Document], question: &str) -> Vec<String> {
         .collect();
     pick(documents, &|document| {
         let source = document.source.to_lowercase();
-        let stem = stem(&document.source);
+        let stem = stem(&document.source).to_lowercase();
         let telling = stem.contains(['-', '_']);
         words.iter().any(|word| {
             *word == source
@@ -64,14 +67,13 @@ pub(super) fn mentioned(documents: &[Document], question: &str) -> Vec<String> {
     })
 }
 
-/// The words of a document's file name, in lower case.
-pub(super) fn stem(source: &str) -> String {
+/// A document's file name without its extension.
+pub(crate) fn stem(source: &str) -> &str {
     let name = source.rsplit('/').next().unwrap_or(source);
-    let stem = match name.rsplit_once('.') {
+    match name.rsplit_once('.') {
         Some((stem, _)) if !stem.is_empty() => stem,
         _ => name,
-    };
-    stem.to_lowercase()
+    }
 }
 
 fn glob(documents: &[Document], pattern: &str) -> Vec<String> {

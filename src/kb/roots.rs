@@ -14,7 +14,7 @@ use crate::agent::ports::ToolError;
 
 /// The folders and files of one knowledge base.
 #[derive(Debug, Clone)]
-pub struct Roots {
+pub(super) struct Roots {
     roots: Vec<Root>,
 }
 
@@ -185,9 +185,11 @@ fn inspect(path: &Path) -> std::io::Result<(PathBuf, bool)> {
     Ok((canonical, is_file))
 }
 
+/// A root may be called anything; in names that leave here it is plain text.
 fn base_name(path: &Path) -> String {
     path.file_name()
         .map_or_else(|| lossy(path.as_os_str()), lossy)
+        .replace(char::is_control, "\u{fffd}")
 }
 
 fn lossy(part: &OsStr) -> String {

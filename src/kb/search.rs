@@ -10,6 +10,7 @@ use std::thread;
 
 use super::error::KbError;
 use super::grep::GrepPassage;
+use super::pieces::{self, Found};
 use super::store::{LexicalMatches, Match, Passage, Store, Within};
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Score};
@@ -67,15 +68,19 @@ pub(super) fn vector(
 ) -> Result<Vec<Hit>, KbError> {
     let query = not_empty(query)?;
     let vector = embed(embedder, query)?;
-    let found = store.semantic(&vector, k, within)?;
-    Ok(found
+    // More than asked for, because pieces of one line become one hit.
+    let found = store.semantic(&vector, pool(k), within)?;
+    let found = found
         .into_iter()
         .enumerate()
-        .map(|(at, found)| Hit {
+        .map(|(at, found)| Found {
+            passage: found.passage,
+            score: found.score,
+            lexical_rank: None,
             vector_rank: Some(at + 1),
-            ..hit(found.passage, found.score, at)
         })
-        .collect())
+        .collect();
+    hits(store, found, k)
 }
 
 /// The passages best by words and meaning. Works when either side finds nothing, and without the
@@ -92,7 +97,7 @@ pub(super) fn hybrid(
     } else {
         asked.query.trim()
     };
-    let pool = POOL.max(2 * asked.k);
+    let pool = pool(asked.k);
     let (lexical, semantic) = thread::scope(|scope| {
         let side = scope.spawn(|| semantic_side(store, embedder, meaning, pool, asked.within));
         let lexical = store.lexical(words, pool, asked.within);
@@ -111,7 +116,7 @@ pub(super) fn hybrid(
         Err(error) => return Err(error),
     };
     let candidates = join(store, vector.as_deref(), &lexical, semantic)?;
-    Ok(fuse(candidates, lexical.full, asked.k))
+    hits(store, fuse(candidates, lexical.full), asked.k)
 }
 
 /// Grep's passages as hits.
@@ -197,7 +202,8 @@ fn identity(passage: &Passage) -> (String, usize, super::store::ChunkKey) {
     (passage.source.clone(), passage.lines.start, passage.key)
 }
 
-fn fuse(candidates: Vec<Candidate>, full: f64, k: usize) -> Vec<Hit> {
+/// All of them, best first.
+fn fuse(candidates: Vec<Candidate>, full: f64) -> Vec<Found> {
     let words = Scale::over(candidates.iter().map(|c| c.bm25));
     let meaning = Scale::over(candidates.iter().map(|c| c.cosine));
     let mut fused: Vec<(f64, Candidate)> = candidates
@@ -215,15 +221,11 @@ fn fuse(candidates: Vec<Candidate>, full: f64, k: usize) -> Vec<Hit> {
     });
     fused
         .into_iter()
-        .take(k)
-        .enumerate()
-        .map(|(at, (_, c))| {
-            let score = absolute(c.bm25, c.cosine, full);
-            Hit {
-                lexical_rank: c.lexical_rank,
-                vector_rank: c.vector_rank,
-                ..hit(c.passage, score, at)
-            }
+        .map(|(_, c)| Found {
+            score: absolute(c.bm25, c.cosine, full),
+            passage: c.passage,
+            lexical_rank: c.lexical_rank,
+            vector_rank: c.vector_rank,
         })
         .collect()
 }
@@ -264,16 +266,26 @@ fn absolute(bm25: Option<f64>, cosine: Option<f64>, full: f64) -> f64 {
     }
 }
 
-fn hit(passage: Passage, score: f64, at: usize) -> Hit {
-    Hit {
-        source: passage.source,
-        lines: passage.lines,
-        text: passage.text,
-        score: Score::clamped(score),
-        rank: at + 1,
-        lexical_rank: None,
-        vector_rank: None,
-    }
+fn pool(k: usize) -> usize {
+    POOL.max(2 * k)
+}
+
+fn hits(store: &dyn Store, found: Vec<Found>, k: usize) -> Result<Vec<Hit>, KbError> {
+    let documents = store.documents()?;
+    Ok(pieces::joined(&documents, found)
+        .into_iter()
+        .take(k)
+        .enumerate()
+        .map(|(at, found)| Hit {
+            source: found.passage.source,
+            lines: found.passage.lines,
+            text: found.passage.text,
+            score: Score::clamped(found.score),
+            rank: at + 1,
+            lexical_rank: found.lexical_rank,
+            vector_rank: found.vector_rank,
+        })
+        .collect())
 }
 
 fn embed(embedder: &dyn Embedder, text: &str) -> Result<Vec<f32>, KbError> {

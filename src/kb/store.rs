@@ -8,12 +8,12 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::KbError;
-use super::lexical::{LexicalIndex, LexicalView};
+use super::lexical::{self, LexicalIndex, LexicalView};
 use super::manifest::{Document, Manifest};
 use super::vectors::Vectors;
 use crate::domain::LineRange;
@@ -23,7 +23,7 @@ const FORMAT: u32 = 1;
 
 /// The hash of what a chunk says: what names its vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ChunkKey(pub(super) [u8; Self::BYTES]);
+pub(super) struct ChunkKey(pub(super) [u8; Self::BYTES]);
 
 impl ChunkKey {
     pub(super) const BYTES: usize = 16;
@@ -70,12 +70,12 @@ pub struct Passage {
     /// The text of these lines.
     pub text: String,
     /// Names its vector.
-    pub key: ChunkKey,
+    pub(super) key: ChunkKey,
 }
 
 /// A passage and how well it matched, by the measure of the search that found it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Match {
+pub(super) struct Match {
     /// The passage.
     pub passage: Passage,
     /// BM25 or cosine.
@@ -93,7 +93,7 @@ impl Match {
 
 /// What a lexical search found.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct LexicalMatches {
+pub(super) struct LexicalMatches {
     /// Best first, with their BM25.
     pub matches: Vec<Match>,
     /// The BM25 of a passage that holds all terms of the query well: what makes the scores of
@@ -102,10 +102,10 @@ pub struct LexicalMatches {
 }
 
 /// Documents to stay within; `None` for all.
-pub type Within<'a> = Option<&'a HashSet<String>>;
+pub(super) type Within<'a> = Option<&'a HashSet<String>>;
 
 /// What can be asked of an index.
-pub trait Store: Send + Sync {
+pub(super) trait Store: Send + Sync {
     /// The chunks that hold the query's words, best first.
     fn lexical(&self, query: &str, k: usize, within: Within<'_>)
     -> Result<LexicalMatches, KbError>;
@@ -130,6 +130,8 @@ pub(super) struct EmbeddedStore {
     pub lexical: LexicalIndex,
     pub vectors: RwLock<Vectors>,
     view: RwLock<Arc<View>>,
+    /// Held while a view is loaded, or an older one could replace a newer one.
+    loading: Mutex<()>,
 }
 
 /// One commit.
@@ -144,11 +146,30 @@ pub(super) struct View {
 }
 
 impl EmbeddedStore {
-    /// Opens or makes the index in a subfolder of `home`.
-    pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
-        let dir = home.join(format!("v{FORMAT}"));
+    /// Opens the index in a subfolder of `home`; `None` when there is none yet.
+    pub fn open(home: &Path, model_id: &str) -> Result<Option<Self>, KbError> {
+        let dir = dir_in(home);
+        match LexicalIndex::open(&dir.join("lexical"))? {
+            Some(lexical) => Self::over(dir, lexical, model_id).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Makes the lexical index anew, whatever is there. The vectors stay: they are named by what
+    /// they were made of, so that the chunks find them again. Only under the lock.
+    pub fn create(home: &Path, model_id: &str) -> Result<Self, KbError> {
+        let dir = dir_in(home);
         fs::create_dir_all(&dir).map_err(KbError::io(&dir))?;
-        let lexical = LexicalIndex::open(&dir.join("lexical"))?;
+        let lexical = LexicalIndex::create(&dir.join("lexical"))?;
+        Self::over(dir, lexical, model_id)
+    }
+
+    /// Removes all that is indexed, the vectors included. Only under the lock.
+    pub fn discard(home: &Path) -> Result<(), KbError> {
+        lexical::remove(&dir_in(home))
+    }
+
+    fn over(dir: PathBuf, lexical: LexicalIndex, model_id: &str) -> Result<Self, KbError> {
         let vectors = RwLock::new(Vectors::open(&dir, model_id)?);
         let view = RwLock::new(Arc::new(load(&dir, &lexical)?));
         Ok(Self {
@@ -156,6 +177,7 @@ impl EmbeddedStore {
             lexical,
             vectors,
             view,
+            loading: Mutex::new(()),
         })
     }
 
@@ -172,6 +194,7 @@ impl EmbeddedStore {
 
     /// Moves on to the last commit, whoever made it.
     pub fn reload(&self) -> Result<Arc<View>, KbError> {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.view();
         if known.sound && known.generation == self.lexical.payload()?.generation {
             return Ok(known);
@@ -214,7 +237,11 @@ impl Store for EmbeddedStore {
         k: usize,
         within: Within<'_>,
     ) -> Result<LexicalMatches, KbError> {
-        self.view().lexical.search(query, k, within)
+        let view = self.view();
+        if !view.sound {
+            return Ok(LexicalMatches::default());
+        }
+        view.lexical.search(query, k, within)
     }
 
     fn semantic(
@@ -263,30 +290,42 @@ impl Store for EmbeddedStore {
     }
 }
 
+fn dir_in(home: &Path) -> PathBuf {
+    home.join(format!("v{FORMAT}"))
+}
+
+/// Another process may commit, and tidy up, between any two of these reads: then they are done
+/// again, so that documents and words always are of the same commit.
 fn load(dir: &Path, lexical: &LexicalIndex) -> Result<View, KbError> {
-    // Another process may commit, and tidy up, between the two reads: look again then.
-    let mut generation = lexical.payload()?.generation;
-    let mut manifest = Manifest::load(dir, generation);
-    for _ in 0..3 {
-        if manifest.is_some() || generation == 0 {
-            break;
+    const ATTEMPTS: usize = 10;
+    for _ in 0..ATTEMPTS {
+        let generation = lexical.payload()?.generation;
+        let manifest = match generation {
+            0 => Some(Manifest::default()),
+            _ => Manifest::load(dir, generation)?,
+        };
+        let searcher = lexical.searcher()?;
+        if lexical.payload()?.generation == generation {
+            return Ok(view_of(generation, manifest, searcher));
         }
-        generation = lexical.payload()?.generation;
-        manifest = Manifest::load(dir, generation);
     }
-    let sound = manifest.is_some() || generation == 0;
+    Err(KbError::Locked)
+}
+
+fn view_of(generation: u64, manifest: Option<Manifest>, lexical: LexicalView) -> View {
+    let sound = manifest.is_some();
     let documents = manifest.unwrap_or_default().documents;
     let chunks = documents.iter().map(|document| document.chunks.len()).sum();
     let live = documents
         .iter()
         .flat_map(|document| document.chunks.iter().copied())
         .collect();
-    Ok(View {
+    View {
         generation,
         sound,
         documents: documents.into(),
         live,
         chunks,
-        lexical: lexical.searcher()?,
-    })
+        lexical,
+    }
 }

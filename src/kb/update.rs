@@ -297,7 +297,7 @@ impl Pass<'_> {
         }
         if self.dirty {
             let payload = Payload {
-                generation: generation + 1,
+                generation: Manifest::next_generation(generation),
             };
             self.writer()?;
             let mut documents = std::mem::take(&mut self.documents);

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::error::KbError;
 use super::store::ChunkKey;
@@ -27,7 +28,12 @@ pub(super) struct Vectors {
     scales: Vec<f32>,
     rows: Vec<i8>,
     places: HashMap<ChunkKey, usize>,
+    stamp: Stamp,
 }
+
+/// What the file looked like when it was read or written last. Its length alone would miss that
+/// another process has put as many rows of something else there.
+type Stamp = Option<(u64, SystemTime)>;
 
 impl Vectors {
     /// Reads what `dir` holds for this model; another model has another file.
@@ -41,7 +47,10 @@ impl Vectors {
             scales: Vec::new(),
             rows: Vec::new(),
             places: HashMap::new(),
+            stamp: None,
         };
+        // Before the reading: what is added meanwhile then counts as news.
+        vectors.stamp = stamp(&vectors.path);
         match fs::read(&vectors.path) {
             Ok(bytes) => vectors.parse(&bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -50,14 +59,9 @@ impl Vectors {
         Ok(vectors)
     }
 
-    /// Whether the file still is what was read: another process only ever adds to it or writes a
-    /// shorter one.
+    /// Whether the file still is what was read.
     pub fn is_current(&self) -> bool {
-        let expected = match self.dims {
-            0 => 0,
-            _ => HEADER + self.keys.len() * self.row_bytes(),
-        };
-        fs::metadata(&self.path).map_or(0, |meta| meta.len()) == expected as u64
+        stamp(&self.path) == self.stamp
     }
 
     /// Whether this chunk has a vector.
@@ -94,6 +98,7 @@ impl Vectors {
         for (key, scale, row) in fresh {
             self.push(key, scale, &row);
         }
+        self.stamp = stamp(&self.path);
         Ok(())
     }
 
@@ -106,6 +111,7 @@ impl Vectors {
             }
         }
         replace(&self.path, &bytes).map_err(KbError::io(&self.path))?;
+        self.stamp = stamp(&self.path);
         self.parse(&bytes);
         Ok(())
     }
@@ -191,6 +197,7 @@ impl Vectors {
     fn start_over(&mut self, dims: usize) -> Result<(), KbError> {
         let bytes = header(dims);
         replace(&self.path, &bytes).map_err(KbError::io(&self.path))?;
+        self.stamp = stamp(&self.path);
         self.parse(&bytes);
         Ok(())
     }
@@ -208,6 +215,11 @@ impl Vectors {
         };
         write().map_err(KbError::io(&self.path))
     }
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let meta = fs::metadata(path).ok()?;
+    Some((meta.len(), meta.modified().ok()?))
 }
 
 fn header(dims: usize) -> Vec<u8> {

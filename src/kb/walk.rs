@@ -6,7 +6,9 @@
 //! are not followed: what they lead to inside a root is listed at its own place, and what lies
 //! outside is not part of the base. That also makes loops impossible.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::UNIX_EPOCH;
 
 use ignore::{DirEntry, WalkBuilder};
@@ -38,24 +40,45 @@ pub(super) fn walk(roots: &Roots) -> (Vec<Found>, Vec<Skipped>) {
     let mut found = Vec::new();
     let mut skipped = Vec::new();
     for root in roots.paths() {
-        for entry in builder(root).build() {
+        if !has_readable_rules(root) {
+            skipped.push(skip(roots, root, SkipReason::BadRules));
+            continue;
+        }
+        let (pass_over, passed_over) = mpsc::channel();
+        let mut builder = builder(root);
+        builder.filter_entry(move |entry| {
+            let known = !is_dir(entry) || has_readable_rules(entry.path());
+            known || pass_over.send(entry.path().to_owned()).is_err()
+        });
+        for entry in builder.build() {
             match entry {
                 Ok(entry) => sort_in(roots, root, &entry, &mut found, &mut skipped),
-                Err(error) => skipped.push(Skipped {
-                    path: error_path(roots, &error),
-                    reason: SkipReason::Unreadable(plain(&error)),
-                }),
+                Err(error) => {
+                    let path = path_in(&error).unwrap_or(Path::new("?"));
+                    let reason = SkipReason::Unreadable(plain(&error));
+                    skipped.push(skip(roots, path, reason));
+                }
             }
         }
+        skipped.extend(
+            passed_over
+                .try_iter()
+                .map(|path| skip(roots, &path, SkipReason::BadRules)),
+        );
     }
     (found, skipped)
 }
 
 /// Whether a walk of this root comes by this path. Looks only at the folders on the way.
 pub(super) fn lists(root: &Path, canonical: &Path) -> bool {
+    if !is_plain(root, canonical) || !has_readable_rules(root) {
+        return false;
+    }
     let goal = canonical.to_owned();
     let mut builder = builder(root);
-    builder.filter_entry(move |entry| goal.starts_with(entry.path()));
+    builder.filter_entry(move |entry| {
+        goal.starts_with(entry.path()) && (!is_dir(entry) || has_readable_rules(entry.path()))
+    });
     builder
         .build()
         .filter_map(Result::ok)
@@ -74,6 +97,49 @@ fn builder(root: &Path) -> WalkBuilder {
     builder
 }
 
+fn is_dir(entry: &DirEntry) -> bool {
+    entry.file_type().is_some_and(|kind| kind.is_dir())
+}
+
+/// Whether the ignore files of this folder can be opened without waiting for ever.
+/// A folder whose rules nobody can know is not looked into.
+fn has_readable_rules(folder: &Path) -> bool {
+    [".gitignore", ".ignore", ".git/info/exclude"]
+        .iter()
+        .all(|name| {
+            fs::metadata(folder.join(name)).map_or(true, |meta| meta.is_file() || meta.is_dir())
+        })
+}
+
+/// Whether names below the root can be written down and read back.
+fn is_plain(root: &Path, path: &Path) -> bool {
+    path.strip_prefix(root).is_ok_and(|below| {
+        below
+            .to_str()
+            .is_some_and(|name| !name.contains(char::is_control))
+    })
+}
+
+/// With control characters written out, because this is shown.
+fn skip(roots: &Roots, path: &Path, reason: SkipReason) -> Skipped {
+    let name = roots
+        .source_of(path)
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| path.to_string_lossy().into_owned());
+    let mut shown = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    Skipped {
+        path: shown,
+        reason,
+    }
+}
+
 fn sort_in(
     roots: &Roots,
     root: &Path,
@@ -85,24 +151,24 @@ fn sort_in(
     let Some(source) = roots.source_of(path) else {
         return;
     };
+    let mut pass_over = |reason| skipped.push(skip(roots, path, reason));
     if entry.path_is_symlink() {
         let inside = path.canonicalize().is_ok_and(|real| real.starts_with(root));
         if !inside {
-            skipped.push(Skipped {
-                path: source,
-                reason: SkipReason::LinkOutside,
-            });
+            pass_over(SkipReason::LinkOutside);
         }
         return;
     }
-    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-        return;
+    match entry.file_type() {
+        Some(kind) if kind.is_dir() => return,
+        Some(kind) if kind.is_file() => {}
+        _ => return pass_over(SkipReason::NotRegular),
+    }
+    if !is_plain(root, path) {
+        return pass_over(SkipReason::BadName);
     }
     match entry.metadata() {
-        Ok(meta) if meta.len() > MAX_FILE_BYTES => skipped.push(Skipped {
-            path: source,
-            reason: SkipReason::TooLarge(meta.len()),
-        }),
+        Ok(meta) if meta.len() > MAX_FILE_BYTES => pass_over(SkipReason::TooLarge(meta.len())),
         Ok(meta) => found.push(Found {
             path: path.to_owned(),
             source,
@@ -113,18 +179,8 @@ fn sort_in(
                 .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
                 .map_or(0, |since| since.as_nanos() as u64),
         }),
-        Err(error) => skipped.push(Skipped {
-            path: source,
-            reason: SkipReason::Unreadable(plain(&error)),
-        }),
+        Err(error) => pass_over(SkipReason::Unreadable(plain(&error))),
     }
-}
-
-fn error_path(roots: &Roots, error: &ignore::Error) -> String {
-    let path = path_in(error).unwrap_or(Path::new("?"));
-    roots
-        .source_of(path)
-        .unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
 fn path_in(error: &ignore::Error) -> Option<&Path> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, EvidenceId, LineRange, Score, ToolName};
-use crate::kb::{Document, KnowledgeBase, Link, LinkKind, LinkTarget};
+use crate::kb::{Document, KnowledgeBase, Link, LinkKind, LinkTarget, stem};
 
 const MAX_PASSAGES: usize = 20;
 /// Linking lines this close together are one passage.
@@ -75,27 +75,22 @@ impl Node {
             .flat_map(|document| {
                 let source = document.source.to_lowercase();
                 let file = source.rsplit('/').next().unwrap_or(&source).to_owned();
-                let stem = |name: &str| {
-                    name.rsplit_once('.')
-                        .map_or(name.to_owned(), |(stem, _)| stem.to_owned())
-                };
+                let name = stem(&file).to_owned();
+                let folder = source.strip_suffix(&file).unwrap_or_default();
                 [
-                    stem(&file),
-                    stem(&source),
+                    format!("{folder}{name}"),
+                    name,
                     file,
                     source,
                     document.title.to_lowercase(),
                 ]
             })
             .collect();
-        let stem = match found.as_slice() {
-            [one] => one
-                .rsplit('/')
-                .next()
-                .and_then(|name| name.split('.').next()),
+        let name = match found.as_slice() {
+            [one] => stem(one).split('.').next(),
             _ => None,
         };
-        let id = [Some(entity), stem]
+        let id = [Some(entity), name]
             .into_iter()
             .flatten()
             .map(str::to_uppercase)

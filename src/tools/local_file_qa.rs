@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, Score, ToolName};
-use crate::kb::{Hit, KnowledgeBase};
+use crate::kb::{Hit, KnowledgeBase, stem};
 
 /// Passages looked at to find the files of a topic.
 const POOL: usize = 50;
@@ -166,9 +166,7 @@ fn words(text: &str) -> HashSet<String> {
 
 /// `audit-log.md` by "the audit log".
 fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
-    let name = source.rsplit('/').next().unwrap_or(source);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let own = words(stem);
+    let own = words(stem(source));
     !own.is_empty() && own.is_subset(asked)
 }
 

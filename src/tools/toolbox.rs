@@ -63,11 +63,12 @@ pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
     }
 }
 
+/// A scan always has a nearest neighbour, also for a question about something else. Unrelated
+/// English sentences seldom come nearer than this.
+pub(super) const COSINE_FLOOR: f64 = 0.15;
+
 /// Whether a hit has anything to say for itself: words in common, or some nearness in meaning.
-/// A scan always has a nearest neighbour, also for a question about something else.
 pub(super) fn is_relevant(hit: &Hit) -> bool {
-    /// Unrelated English sentences seldom come nearer than this.
-    const COSINE_FLOOR: f64 = 0.15;
     // In hybrid search a passage without common words shows half its cosine.
     hit.lexical_rank.is_some() || hit.score >= Score::clamped(COSINE_FLOOR / 2.0)
 }

@@ -1,14 +1,12 @@
 //! By meaning. The score is the cosine between query and passage.
 
-use super::toolbox::evidence;
+use super::toolbox::{COSINE_FLOOR, evidence};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, ToolName};
 use crate::kb::KnowledgeBase;
 
 const DEFAULT_K: usize = 10;
 const MAX_K: usize = 50;
-/// A scan always has a nearest neighbour; below this it is one of chance.
-const COSINE_FLOOR: f64 = 0.15;
 
 pub(super) fn run(
     base: &KnowledgeBase,

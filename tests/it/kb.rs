@@ -491,3 +491,302 @@ fn r14_every_hit_is_exactly_its_lines() {
     }
     assert_eq!(chunk("a.md", text).1.len(), 2);
 }
+
+impl Bench {
+    /// Where the only index of this bench is.
+    fn index(&self) -> PathBuf {
+        let home = fs::read_dir(self.home.path()).unwrap().next().unwrap();
+        home.unwrap().path().join("v1")
+    }
+
+    fn try_open(&self) -> Result<KnowledgeBase, KbError> {
+        let embedder = Arc::clone(&self.embedder) as Arc<dyn Embedder>;
+        KnowledgeBase::open(&[self.docs.path().to_owned()], self.home.path(), embedder)
+    }
+}
+
+fn files_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() {
+            found.extend(files_below(&entry.path()));
+        } else {
+            found.push((entry.path(), fs::read(entry.path()).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn what_the_system_refuses_is_one_line_and_costs_nothing() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    drop(bench.indexed());
+    // A folder where a file should be is refused to everybody, root included.
+    let meta = bench.index().join("lexical/meta.json");
+    let aside = bench.index().join("lexical/aside");
+    fs::rename(&meta, &aside).unwrap();
+    fs::create_dir(&meta).unwrap();
+    let before = files_below(&bench.index());
+    let Err(error) = bench.try_open() else {
+        panic!("opened an index that cannot be read");
+    };
+    assert!(matches!(error, KbError::Io { .. }), "{error:?}");
+    let line = error.to_string();
+    assert!(
+        line.contains("lexical/meta.json") && !line.contains('\n'),
+        "{line}"
+    );
+    assert_eq!(files_below(&bench.index()), before);
+    fs::remove_dir(&meta).unwrap();
+    fs::rename(&aside, &meta).unwrap();
+    assert_eq!(counts(&update(&bench.open())), [0, 0, 0, 1, 0]);
+    // The same for the list of the documents.
+    let manifest = files_below(&bench.index())
+        .into_iter()
+        .map(|(path, _)| path)
+        .find(|path| {
+            path.extension().is_some_and(|end| end == "json")
+                && path.parent() == Some(&bench.index())
+        })
+        .unwrap();
+    fs::rename(&manifest, &aside).unwrap();
+    fs::create_dir(&manifest).unwrap();
+    assert!(matches!(bench.try_open(), Err(KbError::Io { .. })));
+    fs::remove_dir(&manifest).unwrap();
+    fs::rename(&aside, &manifest).unwrap();
+    assert_eq!(counts(&update(&bench.open())), [0, 0, 0, 1, 0]);
+}
+
+#[test]
+fn a_damaged_lexical_index_is_made_anew_and_keeps_its_vectors() {
+    type Damage = fn(&Path);
+    let damages: [Damage; 5] = [
+        |lexical| fs::write(lexical.join("meta.json"), "{ not json").unwrap(),
+        |lexical| fs::write(lexical.join(".managed.json"), "[").unwrap(),
+        |lexical| fs::remove_file(lexical.join("meta.json")).unwrap(),
+        |lexical| segments(lexical, |path| fs::remove_file(path).unwrap()),
+        |lexical| segments(lexical, |path| fs::write(path, "short").unwrap()),
+    ];
+    for (n, damage) in damages.into_iter().enumerate() {
+        let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n"), ("b.md", "# B\n\nbeta\n")]);
+        drop(bench.indexed());
+        damage(&bench.index().join("lexical"));
+        let base = bench.open();
+        assert_eq!(counts(&update(&base)), [2, 0, 0, 0, 0], "damage {n}");
+        assert_eq!(sources(&base, SearchMode::Hybrid, "alpha")[0], "a.md");
+        assert_eq!(sources(&base, SearchMode::Vector, "beta")[0], "b.md");
+    }
+}
+
+fn segments(lexical: &Path, damage: fn(&Path)) {
+    for (path, _) in files_below(lexical) {
+        if path
+            .extension()
+            .is_some_and(|end| end != "json" && end != "lock")
+        {
+            damage(&path);
+        }
+    }
+}
+
+#[test]
+fn a_rebuild_works_where_the_index_cannot_be_opened() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    drop(bench.indexed());
+    let meta = bench.index().join("lexical/meta.json");
+    fs::remove_file(&meta).unwrap();
+    fs::create_dir(&meta).unwrap();
+    let roots = [bench.docs.path().to_owned()];
+    let embedder = || Arc::clone(&bench.embedder) as Arc<dyn Embedder>;
+    assert!(KnowledgeBase::open(&roots, bench.home.path(), embedder()).is_err());
+    let base = KnowledgeBase::open_for_rebuild(&roots, bench.home.path(), embedder()).unwrap();
+    let report = base.rebuild(&|_| {}, &AtomicBool::new(false)).unwrap();
+    assert_eq!(counts(&report), [1, 0, 0, 0, 1]);
+    assert_eq!(
+        sources(&bench.open(), SearchMode::Hybrid, "alpha"),
+        ["a.md"]
+    );
+    // Where it can be opened, opening for a rebuild loses nothing.
+    drop(base);
+    let base = KnowledgeBase::open_for_rebuild(&roots, bench.home.path(), embedder()).unwrap();
+    assert_eq!((base.status().documents, base.status().pending), (1, 0));
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_sockets_are_listed_and_never_opened() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n"), ("sub/b.md", "alpha\n")]);
+    let root = bench.docs.path();
+    pipe(&root.join("pipe.md"));
+    pipe(&root.join("sub/.gitignore"));
+    let _socket = std::os::unix::net::UnixListener::bind(root.join("socket.md")).unwrap();
+    let base = bench.open();
+    let report = update(&base);
+    let skipped: Vec<_> = report
+        .skipped
+        .iter()
+        .map(|skipped| (skipped.path.as_str(), skipped.reason.clone()))
+        .collect();
+    assert_eq!(
+        skipped,
+        [
+            ("pipe.md", SkipReason::NotRegular),
+            ("socket.md", SkipReason::NotRegular),
+            ("sub", SkipReason::BadRules),
+        ]
+    );
+    assert_eq!(sources(&base, SearchMode::Grep, "alpha"), ["a.md"]);
+    let piped = base.resolve("pipe.md").and_then(|path| base.read(&path));
+    assert!(matches!(piped, Err(ToolError::Failed(_))), "{piped:?}");
+    // A file that becomes a pipe after it was indexed.
+    fs::remove_file(root.join("a.md")).unwrap();
+    pipe(&root.join("a.md"));
+    assert_eq!(counts(&update(&base)), [0, 0, 1, 0, 0]);
+    let only = [root.join("pipe.md")];
+    let embedder = Arc::clone(&bench.embedder) as Arc<dyn Embedder>;
+    assert!(KnowledgeBase::open(&only, bench.home.path(), embedder).is_err());
+}
+
+#[cfg(unix)]
+pub fn pipe(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status();
+    assert!(made.unwrap().success());
+}
+
+#[test]
+fn pieces_of_one_line_are_one_hit_in_the_order_of_the_line() {
+    let part = |word: &str| format!("{word} {}. ", "filler words of a long line ".repeat(36));
+    let line = [part("alpha"), part("beta"), part("gamma"), part("delta")].concat();
+    let bench = Bench::new(&[
+        ("long.txt", &line),
+        ("other.txt", "beta in a short file\n"),
+        ("twice.txt", &part("omega").repeat(3)),
+    ]);
+    let base = bench.indexed();
+    for mode in [SearchMode::Vector, SearchMode::Hybrid] {
+        let hits = base.search(mode, "delta beta filler", 10).unwrap();
+        let long: Vec<_> = hits.iter().filter(|hit| hit.source == "long.txt").collect();
+        assert_eq!(long.len(), 1, "{mode:?}");
+        assert_eq!((long[0].lines.start, long[0].lines.end), (1, 1));
+        let at = |word| long[0].text.find(word).unwrap();
+        assert!(at("beta") < at("delta"), "{mode:?}");
+        assert!(long[0].text.len() <= 4000, "{mode:?}");
+        let ranks: Vec<_> = hits.iter().map(|hit| hit.rank).collect();
+        assert_eq!(ranks, (1..=hits.len()).collect::<Vec<_>>());
+    }
+    // What a line repeats is said once.
+    let hits = base.search(SearchMode::Hybrid, "omega", 10).unwrap();
+    let twice = hits.iter().find(|hit| hit.source == "twice.txt").unwrap();
+    assert_eq!(twice.text.matches("omega").count(), 1);
+}
+
+#[test]
+fn a_second_process_sees_what_the_first_has_indexed() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    let (writer, reader) = (bench.open(), bench.open());
+    assert!(sources(&reader, SearchMode::Hybrid, "alpha").is_empty());
+    let seen = AtomicBool::new(false);
+    let meanwhile = |progress: kb_agent::kb::Progress| {
+        if progress.phase == Phase::Embedding && !seen.swap(true, Ordering::Relaxed) {
+            reader.refresh().unwrap();
+            assert_eq!(reader.status().pending, 1);
+            assert_eq!(sources(&reader, SearchMode::Hybrid, "alpha"), ["a.md"]);
+            assert!(sources(&reader, SearchMode::Vector, "alpha").is_empty());
+        }
+    };
+    writer.update(&meanwhile, &AtomicBool::new(false)).unwrap();
+    assert!(seen.load(Ordering::Relaxed));
+    reader.refresh().unwrap();
+    assert_eq!(reader.status(), writer.status());
+    assert_eq!(sources(&reader, SearchMode::Vector, "alpha"), ["a.md"]);
+    // As many vectors as before, of something else, and a number that may come again.
+    bench.write("a.md", "# A\n\nomega words\n");
+    writer.rebuild(&|_| {}, &AtomicBool::new(false)).unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(reader.status().pending, 0);
+    assert_eq!(sources(&reader, SearchMode::Vector, "omega"), ["a.md"]);
+    drop(writer);
+    fs::write(bench.index().join("lexical/meta.json"), "broken").unwrap();
+    bench.write("a.md", "# A\n\nkappa words\n");
+    bench.indexed();
+    reader.refresh().unwrap();
+    assert_eq!(reader.status().pending, 0);
+    assert_eq!(sources(&reader, SearchMode::Hybrid, "kappa"), ["a.md"]);
+}
+
+#[test]
+fn a_reader_never_sees_documents_of_another_commit() {
+    let bench = Bench::new(&[("a.md", "# A\n\nword0 here\n")]);
+    let writer = bench.indexed();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let reader = bench.open();
+                while !done.load(Ordering::Relaxed) {
+                    reader.refresh().unwrap();
+                    let status = reader.status();
+                    assert_eq!((status.documents, status.chunks), (1, 1));
+                    // Its key leads from the documents to the words only within one commit.
+                    assert_eq!(reader.documents().unwrap().len(), 1);
+                    assert_eq!(sources(&reader, SearchMode::Hybrid, "here"), ["a.md"]);
+                }
+            });
+        }
+        for n in 1..12 {
+            bench.write("a.md", format!("# A\n\nword{n} here {}\n", "x".repeat(n)));
+            update(&writer);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_nothing_could_refer_to_are_listed() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::new(&[("good.md", "alpha\n"), ("with space ü 中.md", "alpha\n")]);
+    for name in [
+        b"one\nline.md".as_slice(),
+        b"esc\x1b[31m.md",
+        b"bad\xff.md",
+        b"bad\xfe.md",
+    ] {
+        fs::write(bench.docs.path().join(OsStr::from_bytes(name)), "alpha\n").unwrap();
+    }
+    let folder = bench.docs.path().join(OsStr::from_bytes(b"fol\xffder"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("inner.md"), "alpha\n").unwrap();
+    let base = bench.open();
+    let report = update(&base);
+    assert_eq!((report.documents, report.skipped.len()), (2, 5));
+    for skipped in &report.skipped {
+        assert_eq!(skipped.reason, SkipReason::BadName, "{}", skipped.path);
+        assert!(
+            !skipped.path.contains(char::is_control),
+            "{:?}",
+            skipped.path
+        );
+    }
+    assert_eq!(counts(&update(&base)), [0, 0, 0, 2, 0]);
+    let mut found = sources(&base, SearchMode::Grep, "alpha");
+    found.sort();
+    assert_eq!(found, ["good.md", "with space ü 中.md"]);
+    for name in ["one\nline.md", "bad\u{fffd}.md"] {
+        assert!(matches!(
+            base.resolve(name),
+            Err(ToolError::NotFound { .. })
+        ));
+    }
+    // A root may be called anything.
+    let alone = bench.open_roots(&[bench.docs.path().join("one\nline.md"), folder]);
+    update(&alone);
+    let mut found = sources(&alone, SearchMode::Hybrid, "alpha");
+    found.sort();
+    assert_eq!(found, ["fol\u{fffd}der/inner.md", "one\u{fffd}line.md"]);
+    for source in found {
+        assert!(alone.resolve(&source).is_ok(), "{source}");
+    }
+}

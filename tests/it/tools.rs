@@ -402,3 +402,21 @@ fn r12_every_tool_is_described_with_arguments_that_parse() {
         assert_eq!(call.tool(), descriptor.name);
     }
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn read_file_refuses_a_pipe_instead_of_waiting() {
+    let bench = Bench::new(&[("a.md", "alpha\n")]);
+    crate::kb::pipe(&bench.docs.path().join("pipe.md"));
+    let tools = toolbox(&bench);
+    for json in [
+        r#"{"tool":"read_file","args":{"path":"pipe.md"}}"#,
+        r#"{"tool":"grep_search","args":{"query":"alpha"}}"#,
+        r#"{"tool":"local_file_qa","args":{"query":"alpha","path":"pipe.md"}}"#,
+    ] {
+        match run(&tools, json).await {
+            Ok(found) => assert!(found.iter().all(|item| item.source == "a.md"), "{json}"),
+            Err(error) => assert!(error.to_string().contains("not a regular file"), "{error}"),
+        }
+    }
+}
