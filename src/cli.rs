@@ -4,10 +4,12 @@
 //! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
 
 mod ask;
+mod catch_up;
 mod chat;
 mod completions;
 mod graph;
 mod index;
+mod interruption;
 mod output;
 mod search;
 

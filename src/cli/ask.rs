@@ -3,7 +3,8 @@ use std::io::Read;
 use clap::{Args, ValueEnum};
 use tokio_util::sync::CancellationToken;
 
-use super::index::bring_up_to_date;
+use super::catch_up::bring_up_to_date;
+use super::interruption::interruptible;
 use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::domain::{Citation, Complexity, Outcome};
@@ -54,20 +55,7 @@ pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), Failure> {
         route: ask.route.forced(),
         ..Question::default()
     };
-    let runtime = tokio::runtime::Runtime::new().map_err(Failure::failed)?;
-    let result = runtime.block_on(async {
-        let cancel = CancellationToken::new();
-        let interrupted = cancel.clone();
-        let watch = tokio::spawn(async move {
-            super::index::interruption().await;
-            interrupted.cancel();
-        });
-        let result = answer(question, ask.json, settings, cancel).await;
-        watch.abort();
-        result
-    });
-    runtime.shutdown_background();
-    result
+    interruptible(async |cancel| answer(question, ask.json, settings, cancel).await)
 }
 
 async fn answer(

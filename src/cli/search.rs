@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
-use super::index::{bring_up_to_date, interruption};
+use super::catch_up::bring_up_to_date;
+use super::interruption::interruptible;
 use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, ToolName};
@@ -52,29 +52,20 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         settings,
         Arc::new(SentenceEmbedding::new()),
     )?);
-    let runtime = tokio::runtime::Runtime::new().map_err(Failure::failed)?;
-    let cancel = CancellationToken::new();
-    let interrupted = cancel.clone();
-    runtime.spawn(async move {
-        interruption().await;
-        interrupted.cancel();
-    });
-    runtime.block_on(bring_up_to_date(&knowledge, &cancel))?;
     let (mode, tool) = match search.tool {
         Tool::Vector => (SearchMode::Vector, ToolName::VectorSearch),
         Tool::Grep => (SearchMode::Grep, ToolName::GrepSearch),
         Tool::Hybrid => (SearchMode::Hybrid, ToolName::HybridSearch),
     };
     let k = search.k as usize;
-    let hits = runtime.block_on(async {
+    let hits = interruptible(async |cancel| {
+        bring_up_to_date(&knowledge, &cancel).await?;
         let searching = tokio::task::spawn_blocking(move || knowledge.search(mode, &query, k));
         tokio::select! {
             hits = searching => hits.map_err(Failure::failed)?.map_err(Failure::failed),
             () = cancel.cancelled() => Err(Failure::interrupted()),
         }
-    });
-    runtime.shutdown_background();
-    let hits = hits?;
+    })?;
     for hit in &hits {
         if search.json {
             say_json(&as_json(hit, tool))?;
