@@ -269,13 +269,22 @@ mod tests {
 
     #[test]
     fn one_endless_line_is_cut_between_words() {
-        let text = "短句子。".repeat(500) + &"x".repeat(5000);
+        let sentences: Vec<String> = (0..500).map(|n| format!("短句子{n}。")).collect();
+        let sentences = sentences.concat();
+        let text = sentences.clone() + &"x".repeat(5000);
         let chunks = chunk("a.txt", &text).1;
         assert!(chunks.len() > 4);
         assert!(
             chunks
                 .iter()
                 .all(|c| c.text.len() <= MAX_BYTES && c.lines.start == 1)
+        );
+        let joined: String = chunks.iter().map(|c| c.text.as_str()).collect();
+        assert!(joined.starts_with(&sentences), "in order, and nothing lost");
+        // What the line repeats is kept once.
+        assert_eq!(
+            chunks.iter().filter(|c| c.text == "x".repeat(1100)).count(),
+            1
         );
     }
 }
