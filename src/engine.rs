@@ -33,7 +33,7 @@ use crate::tools::KbToolbox;
 pub use crate::agent::Question;
 pub use conversation::Conversation;
 pub use demo::SAMPLES;
-pub use knowledge::{open_knowledge, update_knowledge};
+pub use knowledge::{open_knowledge, open_knowledge_for_rebuild, update_knowledge};
 
 /// Events that may wait between the agent, the audit log and a reader.
 const EVENTS_IN_FLIGHT: usize = 256;

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::catch_up::bring_up_to_date;
 use super::interruption::interruptible;
-use super::output::{Failure, complain, say, say_json};
+use super::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
 use crate::domain::{Citation, Complexity, Outcome};
 use crate::engine::{Engine, Question};
@@ -74,6 +74,7 @@ async fn answer(
     bring_up_to_date(engine.knowledge(), &cancel).await?;
     let mut run = engine.stream(question, cancel.clone())?;
     let mut end = None;
+    let mut begun = false;
     let mut mode = None;
     let mut citations = Vec::new();
     // A reader that goes away stops the run, and the run still ends as every run does.
@@ -82,7 +83,16 @@ async fn answer(
         let told = match (&event.body, json) {
             _ if written.is_err() => Ok(()),
             (_, true) => say_json(&event),
-            (EventBody::AnswerDelta { text }, _) => say(text),
+            (EventBody::AnswerDelta { text }, _) => {
+                begun = true;
+                say(text)
+            }
+            // What was cut off still ends its line.
+            (EventBody::RunFinished { outcome, .. }, _)
+                if begun && matches!(outcome, Outcome::Cancelled | Outcome::Failed) =>
+            {
+                say("\n")
+            }
             _ => Ok(()),
         };
         if let Err(error) = told {
@@ -152,7 +162,7 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
         return String::new();
     };
     if !matches!(outcome, Outcome::Answered | Outcome::NotFound) {
-        return "\n".to_owned();
+        return String::new();
     }
     let mut text = "\n".to_owned();
     if !citations.is_empty() {
@@ -175,8 +185,9 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
         0 => String::new(),
         tokens => format!(" · {tokens} tokens"),
     };
+    let calls = counted(*reasoning_calls, "call");
     text.push_str(&format!(
-        "\n— {engine}{route} · {reasoning_calls} calls, {calls_saved} saved{tokens} · {:.1} s\n",
+        "\n— {engine}{route} · {calls}, {calls_saved} saved{tokens} · {:.1} s\n",
         ms / 1000.0
     ));
     text

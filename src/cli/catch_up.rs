@@ -60,10 +60,10 @@ pub(super) async fn update(
     let halt = stop.clone();
     let mut task = tokio::task::spawn_blocking(move || {
         let bar = std::io::stderr().is_terminal().then(Bar::new);
-        let show = |progress| {
-            if let Some(bar) = &bar {
-                bar.show(progress);
-            }
+        let word = Word::default();
+        let show = |progress| match &bar {
+            Some(bar) => bar.show(progress),
+            None => word.say(progress),
         };
         let result = if afresh {
             knowledge.rebuild(&show, &halt)
@@ -83,6 +83,36 @@ pub(super) async fn update(
             stop.store(true, Ordering::Relaxed);
             let _ = task.await;
             Err(Failure::interrupted())
+        }
+    }
+}
+
+/// One word to somebody who waits without a terminal, so that silence is not taken for a hang.
+struct Word {
+    begun: Instant,
+    said: AtomicBool,
+}
+
+impl Default for Word {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            said: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Word {
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    fn say(&self, progress: Progress) {
+        let is_due = progress.phase == Phase::Embedding && self.begun.elapsed() > Self::PATIENCE;
+        if is_due && !self.said.swap(true, Ordering::Relaxed) {
+            complain(&format!(
+                "embedding {} passages, which is done once; {} are left",
+                progress.total,
+                progress.total.saturating_sub(progress.done)
+            ));
         }
     }
 }

@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::output::{Failure, say};
+use super::output::{Failure, counted, say};
 use crate::audit::events_of_run;
 use crate::config::Settings;
 use crate::domain::{EDGES, ENTRY, Edge, NodeName};
@@ -130,7 +130,8 @@ fn path(events: &[Event]) -> String {
                 reasoning_calls,
                 ..
             } => text.push_str(&format!(
-                "  {node:<18} {ms:>9.1} ms  {reasoning_calls} calls\n"
+                "  {node:<18} {ms:>9.1} ms  {}\n",
+                counted(*reasoning_calls, "call")
             )),
             EventBody::RouteDecided { to, reason, .. } => {
                 text.push_str(&format!("    {} ─► {to}\n", reason.as_str()));
@@ -167,8 +168,9 @@ fn path(events: &[Event]) -> String {
                     .as_ref()
                     .map_or(String::new(), |e| format!(": {}", one_line(e, 200)));
                 text.push_str(&format!(
-                    "{}{error}  {reasoning_calls} calls, {calls_saved} saved, {ms:.0} ms\n",
-                    outcome.as_str()
+                    "{}{error}  {}, {calls_saved} saved, {ms:.0} ms\n",
+                    outcome.as_str(),
+                    counted(*reasoning_calls, "call")
                 ));
             }
             _ => {}

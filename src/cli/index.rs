@@ -8,7 +8,7 @@ use super::catch_up::update;
 use super::interruption::interruptible;
 use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
-use crate::engine::open_knowledge;
+use crate::engine::{open_knowledge, open_knowledge_for_rebuild};
 use crate::kb::UpdateReport;
 use crate::kb::embed::SentenceEmbedding;
 use crate::text::sanitize;
@@ -30,7 +30,12 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
         .without_effect
         .iter()
         .for_each(|line| complain(line));
-    let knowledge = open_knowledge(settings, Arc::new(SentenceEmbedding::new()))?;
+    let embedder = Arc::new(SentenceEmbedding::new());
+    let knowledge = if index.rebuild {
+        open_knowledge_for_rebuild(settings, embedder)?
+    } else {
+        open_knowledge(settings, embedder)?
+    };
     let started = Instant::now();
     let knowledge = Arc::new(knowledge);
     let report = interruptible(async |cancel| {

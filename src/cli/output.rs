@@ -78,6 +78,12 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// `1 call`, `2 calls`.
+pub(super) fn counted(count: u32, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 /// One line for a person, on standard error.
 pub(super) fn complain(line: &str) {
     let _ = writeln!(

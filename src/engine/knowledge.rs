@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,21 +15,30 @@ pub fn open_knowledge(
     settings: &Settings,
     embedder: Arc<dyn Embedder>,
 ) -> Result<KnowledgeBase, EngineError> {
-    let demo_dir = settings.demo_dir();
-    let roots = if settings.sources.is_empty() {
-        demo::lay_out(&demo_dir).map_err(|source| EngineError::DataDir {
-            path: demo_dir.clone(),
-            source,
-        })?;
-        vec![demo_dir]
-    } else {
-        settings.sources.clone()
-    };
-    Ok(KnowledgeBase::open(
-        &roots,
-        &settings.index_dir(),
-        embedder,
-    )?)
+    let roots = roots(settings)?;
+    let home = settings.index_dir();
+    Ok(KnowledgeBase::open(&roots, &home, embedder)?)
+}
+
+/// The same for somebody who is going to rebuild it: a damaged index does not stand in the way.
+pub fn open_knowledge_for_rebuild(
+    settings: &Settings,
+    embedder: Arc<dyn Embedder>,
+) -> Result<KnowledgeBase, EngineError> {
+    let roots = roots(settings)?;
+    let home = settings.index_dir();
+    Ok(KnowledgeBase::open_for_rebuild(&roots, &home, embedder)?)
+}
+
+fn roots(settings: &Settings) -> Result<Vec<PathBuf>, EngineError> {
+    if !settings.sources.is_empty() {
+        return Ok(settings.sources.clone());
+    }
+    let path = settings.demo_dir();
+    match demo::lay_out(&path) {
+        Ok(()) => Ok(vec![path]),
+        Err(source) => Err(EngineError::DataDir { path, source }),
+    }
 }
 
 /// How long another process may hold the index before that is worth a word: a start that finds
