@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use super::SettingError;
@@ -50,6 +50,16 @@ impl Environment {
                 .collect(),
             file: HashMap::new(),
         }
+    }
+
+    /// The names that look like settings of this program, in order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        let names = self.process.keys().chain(self.file.keys());
+        let ours: BTreeSet<_> = names
+            .map(String::as_str)
+            .filter(|name| name.starts_with("KB_AGENT_"))
+            .collect();
+        ours.into_iter()
     }
 
     /// The value of a variable; one that is set to nothing counts as unset.

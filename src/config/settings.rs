@@ -101,7 +101,7 @@ pub struct Settings {
     pub theme: String,
     /// Whether `NO_COLOR` asks for no colour.
     pub no_color: bool,
-    /// Settings that are set and that this version does not act on, one line each.
+    /// What is set and not acted on, one line each: later features, misspelt names.
     pub without_effect: Vec<String>,
 }
 
@@ -260,7 +260,11 @@ fn without_effect(environment: &Environment) -> Result<Vec<String>, SettingError
             STORE_URL.name
         )
     });
-    Ok(embedding.into_iter().chain(store).collect())
+    let unknown = environment
+        .names()
+        .filter(|name| VARIABLES.iter().all(|known| known.name != *name))
+        .map(|name| format!("{name} is no setting of kb-agent: look for its name in .env.example"));
+    Ok(embedding.into_iter().chain(store).chain(unknown).collect())
 }
 
 fn number<T>(
@@ -418,6 +422,17 @@ mod tests {
                 "{line}"
             );
         }
+    }
+
+    #[test]
+    fn r26_a_misspelt_setting_is_told() {
+        let settings = settings([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_MAX_ITERATION", "5"),
+        ])
+        .unwrap();
+        assert_eq!(settings.without_effect.len(), 1);
+        assert!(settings.without_effect[0].starts_with("KB_AGENT_MAX_ITERATION is no setting"));
     }
 
     #[test]
