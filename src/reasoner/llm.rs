@@ -58,6 +58,9 @@ pub struct EndpointReasoner {
     tools: &'static [ToolDescriptor],
 }
 
+/// What a server that lists no models is asked for: it has one and calls it what it likes.
+const UNNAMED_MODEL: &str = "default";
+
 impl EndpointReasoner {
     /// Checks the settings and, when no model is named, asks the endpoint for its first.
     ///
@@ -65,9 +68,11 @@ impl EndpointReasoner {
     pub async fn connect(settings: EndpointSettings) -> Result<Self, ReasonerError> {
         let endpoint = Endpoint::new(&settings)?;
         let named = settings.model.filter(|model| !model.trim().is_empty());
-        let model = match named {
-            Some(model) => model.trim().to_owned(),
-            None => endpoint.first_model().await?,
+        let model = if let Some(model) = named {
+            model.trim().to_owned()
+        } else {
+            let listed = endpoint.first_model().await?;
+            listed.unwrap_or_else(|| UNNAMED_MODEL.to_owned())
         };
         Ok(Self {
             endpoint,

@@ -239,11 +239,6 @@ async fn a_listing_without_a_model_is_an_error_of_connecting() {
              (most end in /v1)",
         ),
         (
-            ResponseTemplate::new(404),
-            "HOST does not know the address or the model (404); check KB_AGENT_LLM_BASE_URL and \
-             KB_AGENT_LLM_MODEL",
-        ),
-        (
             ResponseTemplate::new(308).insert_header("Location", "/elsewhere"),
             "HOST redirects (308); set KB_AGENT_LLM_BASE_URL to where it leads",
         ),
@@ -287,4 +282,22 @@ async fn a_key_that_no_header_can_carry_is_named_and_not_shown() {
         error.to_string(),
         "KB_AGENT_LLM_API_KEY holds a character that no header can carry"
     );
+}
+
+#[tokio::test]
+async fn a_server_without_a_listing_is_asked_for_its_only_model() {
+    for status in [404, 405, 501] {
+        let server = MockServer::start().await;
+        Mock::given(path("/v1/models"))
+            .respond_with(ResponseTemplate::new(status))
+            .mount(&server)
+            .await;
+        let reasoner = EndpointReasoner::connect(EndpointSettings {
+            model: None,
+            ..settings(format!("{}/v1", server.uri()))
+        })
+        .await
+        .unwrap();
+        assert_eq!(reasoner.identity().model, "default");
+    }
 }

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response, Url, redirect};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 
@@ -102,26 +102,41 @@ impl Endpoint {
         ChatReply::open(response, self.site.clone(), self.timeout).await
     }
 
-    /// The name of the first model that the endpoint lists.
-    pub async fn first_model(&self) -> Result<String, ReasonerError> {
-        let response = self.send(self.http.get(self.models.clone())).await?;
+    /// The name of the first model that the endpoint lists; `None` where there is no listing,
+    /// which is what servers of a single model do.
+    pub async fn first_model(&self) -> Result<Option<String>, ReasonerError> {
+        let response = self.reach(self.http.get(self.models.clone())).await?;
+        if let StatusCode::NOT_FOUND
+        | StatusCode::METHOD_NOT_ALLOWED
+        | StatusCode::NOT_IMPLEMENTED = response.status()
+        {
+            return Ok(None);
+        }
+        let response = self.accepted(response).await?;
         let body = guarded_body(response, self.site.clone(), self.timeout);
         let bytes = collect_bytes(body).await?;
         let listing: Value = serde_json::from_slice(&bytes)
             .map_err(|_| self.site.not_a_reply("no list of models"))?;
-        first_model(&listing)
-            .map(str::to_owned)
-            .ok_or_else(|| self.site.no_model())
+        let model = first_model(&listing).ok_or_else(|| self.site.no_model())?;
+        Ok(Some(model.to_owned()))
     }
 
-    async fn send(&self, mut request: RequestBuilder) -> Result<Response, ReasonerError> {
+    async fn send(&self, request: RequestBuilder) -> Result<Response, ReasonerError> {
+        let response = self.reach(request).await?;
+        self.accepted(response).await
+    }
+
+    async fn reach(&self, mut request: RequestBuilder) -> Result<Response, ReasonerError> {
         if let Some(bearer) = &self.bearer {
             request = request.header(AUTHORIZATION, bearer.clone());
         }
-        let response = tokio::time::timeout(self.timeout, request.send())
+        tokio::time::timeout(self.timeout, request.send())
             .await
             .map_err(|_| self.site.silent(self.timeout))?
-            .map_err(|error| self.site.transport(&error))?;
+            .map_err(|error| self.site.transport(&error))
+    }
+
+    async fn accepted(&self, response: Response) -> Result<Response, ReasonerError> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);
