@@ -10,7 +10,7 @@ use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::llm_jobs::{answer, given, reasoner_at, settings};
-use crate::llm_wire::{captured, serve_once};
+use crate::llm_wire::{captured, read_request, serve_once};
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 
 /// The error that this reply to a plan request leads to, the host replaced by `HOST`.
@@ -300,4 +300,36 @@ async fn a_server_without_a_listing_is_asked_for_its_only_model() {
         .unwrap();
         assert_eq!(reasoner.identity().model, "default");
     }
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_the_server_has_closed_is_not_an_error() {
+    use tokio::io::AsyncWriteExt;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        let reply = r#"{"choices":[{"message":{"content":"[0.5]"}}]}"#;
+        let reply = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{reply}",
+            reply.len()
+        );
+        // Answers once and keeps the connection; then takes a request and closes without a word.
+        let (mut first, _) = listener.accept().await.unwrap();
+        read_request(&mut first).await;
+        first.write_all(reply.as_bytes()).await.unwrap();
+        read_request(&mut first).await;
+        drop(first);
+        let (mut second, _) = listener.accept().await.unwrap();
+        read_request(&mut second).await;
+        second.write_all(reply.as_bytes()).await.unwrap();
+    });
+    let reasoner = EndpointReasoner::connect(settings(format!("http://{address}/v1")))
+        .await
+        .unwrap();
+    let given = given("q");
+    for _ in 0..2 {
+        let grades = reasoner.grade(given.grade()).await.unwrap();
+        assert_eq!(grades.scores, Ok(vec![0.5]));
+    }
+    server.await.unwrap();
 }

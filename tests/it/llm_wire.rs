@@ -49,7 +49,7 @@ pub async fn serve_once(pieces: Vec<Vec<u8>>, hang: bool) -> (String, JoinHandle
     (base_url, server)
 }
 
-async fn read_request(socket: &mut TcpStream) {
+pub async fn read_request(socket: &mut TcpStream) {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
     loop {

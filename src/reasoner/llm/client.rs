@@ -130,10 +130,27 @@ impl Endpoint {
         if let Some(bearer) = &self.bearer {
             request = request.header(AUTHORIZATION, bearer.clone());
         }
+        let again = request.try_clone();
+        match (self.once(request).await?, again) {
+            (Ok(response), _) => Ok(response),
+            // A kept connection that the server closed in the meantime: nobody has seen the
+            // request, so it is made again, on a new one.
+            (Err(error), Some(again)) if is_stale(&error) => self
+                .once(again)
+                .await?
+                .map_err(|error| self.site.transport(&error)),
+            (Err(error), _) => Err(self.site.transport(&error)),
+        }
+    }
+
+    /// The inner error is the connection's; silence is told as such.
+    async fn once(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<Result<Response, reqwest::Error>, ReasonerError> {
         tokio::time::timeout(self.timeout, request.send())
             .await
-            .map_err(|_| self.site.silent(self.timeout))?
-            .map_err(|error| self.site.transport(&error))
+            .map_err(|_| self.site.silent(self.timeout))
     }
 
     async fn accepted(&self, response: Response) -> Result<Response, ReasonerError> {
@@ -166,6 +183,11 @@ impl fmt::Debug for Endpoint {
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
+}
+
+/// Broken before any answer, though the connection had been there.
+fn is_stale(error: &reqwest::Error) -> bool {
+    error.is_request() && !error.is_connect() && !error.is_timeout()
 }
 
 fn parse_base(text: &str) -> Result<Url, ReasonerError> {
