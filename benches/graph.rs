@@ -15,8 +15,8 @@ use kb_agent::agent::ports::{
 };
 use kb_agent::agent::{Agent, Question};
 use kb_agent::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Outcome, RoutingLimits, RoutingPlan, Score,
-    ToolCall, ToolName, Usage,
+    Complexity, Evidence, EvidenceId, LineRange, Measured, Outcome, RoutingLimits, RoutingPlan,
+    Score, ToolCall, ToolName, Usage,
 };
 use kb_agent::protocol::{EventBody, Mode};
 use tokio::runtime::Runtime;
@@ -168,6 +168,8 @@ impl Toolbox for InMemory {
                 score: Score::clamped(0.5),
                 text: "a line of text that says something".to_owned(),
                 low: false,
+                place: None,
+                measured: Measured::default(),
             })
             .collect())
     }

@@ -7,6 +7,7 @@
 mod answer;
 mod evidence;
 mod grade;
+mod place;
 mod plan;
 mod route;
 mod rules;
@@ -15,8 +16,9 @@ mod topology;
 mod usage;
 
 pub use answer::{Answer, Citation, Outcome, Turn};
-pub use evidence::{Evidence, EvidenceId, LineRange, Score, add_evidence};
+pub use evidence::{Evidence, EvidenceId, LineRange, Measured, Score, add_evidence};
 pub use grade::{GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, action_for, average};
+pub use place::{Place, PlaceUnit, location};
 pub use plan::{Complexity, QueryType, RoutingPlan};
 pub use route::{
     RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,

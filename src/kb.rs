@@ -30,7 +30,7 @@ mod walk;
 pub use base::{KbStatus, KnowledgeBase};
 pub use chunk::{Chunk, chunk};
 pub use error::KbError;
-pub use extract::SkipReason;
+pub use extract::{Extraction, Mark, Shape, SkipReason};
 pub use grep::GrepPassage;
 pub use links::{Link, LinkKind, LinkTarget};
 pub use manifest::Document;

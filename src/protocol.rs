@@ -14,8 +14,9 @@ pub use stamp::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Citation, Complexity, Evidence, EvidenceId, GradedBy, GraderAction, LineRange, NodeName,
-    Outcome, PathType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, ToolName,
+    Citation, Complexity, Evidence, EvidenceId, GradedBy, GraderAction, LineRange, Measured,
+    NodeName, Outcome, PathType, Place, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
+    ToolName, location,
 };
 
 /// Version of the event format.
@@ -232,10 +233,16 @@ pub struct EvidenceItem {
     /// Where in the file.
     #[serde(flatten)]
     pub lines: LineRange,
+    /// Where in a format that has pages, slides, rows or sections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Which tool found it.
     pub tool: ToolName,
     /// How well it matched, by that tool's own measure; not a grade.
     pub score: Score,
+    /// What that measure was made of.
+    #[serde(flatten)]
+    pub measured: Measured,
     /// The passage's beginning, on one line, at most [`EvidenceItem::EXCERPT_CHARS`] characters.
     pub excerpt: String,
     /// Brought back after it had been discarded.
@@ -246,6 +253,11 @@ pub struct EvidenceItem {
 impl EvidenceItem {
     /// How much of a passage an excerpt shows.
     pub const EXCERPT_CHARS: usize = 240;
+
+    /// Where in the document, as a person looks it up.
+    pub fn location(&self) -> String {
+        location(self.lines, self.place.as_ref())
+    }
 }
 
 impl From<&Evidence> for EvidenceItem {
@@ -254,8 +266,10 @@ impl From<&Evidence> for EvidenceItem {
             id: item.id.clone(),
             source: item.source.clone(),
             lines: item.lines,
+            place: item.place.clone(),
             tool: item.tool,
             score: item.score,
+            measured: item.measured,
             excerpt: crate::text::one_line(&item.text, Self::EXCERPT_CHARS),
             low: item.low,
         }

@@ -173,7 +173,7 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
             "[{}] {}:{}\n",
             citation.n,
             sanitize(&citation.source),
-            citation.lines
+            citation.location()
         ));
     }
     let engine = match mode {

@@ -7,7 +7,7 @@ use super::catch_up::bring_up_to_date;
 use super::interruption::interruptible;
 use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
-use crate::domain::{EvidenceId, ToolName};
+use crate::domain::{EvidenceId, ToolName, location};
 use crate::engine::open_knowledge;
 use crate::kb::embed::SentenceEmbedding;
 use crate::kb::{Hit, SearchMode};
@@ -88,17 +88,11 @@ fn as_json(hit: &Hit, tool: ToolName) -> serde_json::Value {
         score: hit.score,
         excerpt: one_line(&hit.text, EvidenceItem::EXCERPT_CHARS),
         low: false,
+        place: hit.place.clone(),
+        measured: hit.measured,
     };
     let mut value = json!(item);
     value["rank"] = json!(hit.rank);
-    for (name, rank) in [
-        ("lexical_rank", hit.lexical_rank),
-        ("vector_rank", hit.vector_rank),
-    ] {
-        if let Some(rank) = rank {
-            value[name] = json!(rank);
-        }
-    }
     value
 }
 
@@ -108,7 +102,7 @@ fn as_text(hit: &Hit) -> String {
         hit.rank,
         hit.score,
         sanitize(&hit.source),
-        hit.lines,
+        location(hit.lines, hit.place.as_ref()),
         one_line(&hit.text, 160)
     )
 }

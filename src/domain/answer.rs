@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{EvidenceId, LineRange};
+use super::{EvidenceId, LineRange, Place, location};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +40,16 @@ pub struct Citation {
     /// Its lines.
     #[serde(flatten)]
     pub lines: LineRange,
+    /// Its place, in a format that has pages, slides, rows or sections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+impl Citation {
+    /// Where in the document, as a person looks it up.
+    pub fn location(&self) -> String {
+        location(self.lines, self.place.as_ref())
+    }
 }
 
 /// What one question came to.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::ToolName;
+use super::{Place, ToolName, location};
 
 /// A finite number in 0.0–1.0.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
@@ -94,6 +94,23 @@ impl fmt::Display for LineRange {
     }
 }
 
+/// What a search measured before it made a score of it, as far as it measured.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Measured {
+    /// BM25, unbounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bm25: Option<f64>,
+    /// Cosine between query and passage, -1 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cosine: Option<f64>,
+    /// Place among the lexical matches, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lexical_rank: Option<usize>,
+    /// Place among the semantic matches, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vector_rank: Option<usize>,
+}
+
 /// A passage that a tool found (R14).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
@@ -101,16 +118,27 @@ pub struct Evidence {
     pub id: EvidenceId,
     /// The file, relative to its root, `/` between the parts.
     pub source: String,
-    /// Where in the file.
+    /// Where in the file; of a format without lines, where in its extracted text.
     pub lines: LineRange,
+    /// Where in a format that has pages, slides, rows or sections.
+    pub place: Option<Place>,
     /// Which tool found it.
     pub tool: ToolName,
     /// How well it matched, by that tool's own measure; not a grade.
     pub score: Score,
+    /// What that measure was made of.
+    pub measured: Measured,
     /// The passage: the text of exactly these lines.
     pub text: String,
     /// Brought back after it had been discarded, because nothing better was left (R22).
     pub low: bool,
+}
+
+impl Evidence {
+    /// Where in the document, as a person looks it up.
+    pub fn location(&self) -> String {
+        location(self.lines, self.place.as_ref())
+    }
 }
 
 /// Adds `found` to `context`, merging what has the same source and overlapping lines (R14).
@@ -148,13 +176,21 @@ pub fn add_evidence(
 
 fn merge(known: Evidence, other: &Evidence) -> Evidence {
     let text = join_lines(&known, other);
+    let better = known.tool == other.tool && other.score > known.score;
+    let (score, measured) = if better {
+        (other.score, other.measured)
+    } else {
+        (known.score, known.measured)
+    };
+    let place = match (&known.place, &other.place) {
+        (Some(a), Some(b)) => a.hull(b),
+        _ => None,
+    };
     Evidence {
         lines: known.lines.hull(other.lines),
-        score: if known.tool == other.tool && other.score > known.score {
-            other.score
-        } else {
-            known.score
-        },
+        place,
+        score,
+        measured,
         low: known.low && other.low,
         text,
         id: known.id,
@@ -199,6 +235,8 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join("\n"),
             low: false,
+            place: None,
+            measured: Measured::default(),
         }
     }
 

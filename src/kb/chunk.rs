@@ -7,12 +7,11 @@
 //! of Chinese cost the embedding model about the same share of its window, a character does not.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use blocks::Block;
 
-use super::names::stem;
-use crate::domain::LineRange;
+use super::extract::{Extraction, Shape};
+use crate::domain::{LineRange, Place};
 
 mod blocks;
 
@@ -29,6 +28,8 @@ pub struct Chunk {
     pub heading: String,
     /// Where in the file.
     pub lines: LineRange,
+    /// Where in a format that has places.
+    pub place: Option<Place>,
     /// The text of exactly these lines.
     pub text: String,
 }
@@ -49,47 +50,28 @@ pub(super) fn with_heading(heading: &str, text: &str) -> String {
     }
 }
 
-/// The document's title and its chunks, in order. `source` tells what kind of text it is.
-pub fn chunk(source: &str, text: &str) -> (String, Vec<Chunk>) {
-    let lines: Vec<&str> = text.lines().collect();
-    let path = Path::new(source);
-    let kind = Kind::of(path);
-    let blocks = match kind {
-        Kind::Markdown => blocks::markdown(&lines),
-        Kind::Plain => blocks::paragraphs(&lines),
-        Kind::Code => blocks::code(&lines),
+/// The document's title and its chunks, in order.
+pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
+    let lines: Vec<&str> = document.text.lines().collect();
+    let blocks = match document.shape {
+        Shape::Markdown => blocks::markdown(&lines),
+        Shape::Plain => blocks::paragraphs(&lines),
+        Shape::Code => blocks::code(&lines),
     };
     let title = blocks
         .iter()
         .find_map(|block| block.path.first().cloned())
-        .filter(|_| kind == Kind::Markdown)
-        .unwrap_or_else(|| stem(source).to_owned());
-    let name = match kind {
-        Kind::Code => source,
-        Kind::Markdown | Kind::Plain => "",
+        .filter(|_| document.title.is_none())
+        .unwrap_or_else(|| document.name(source));
+    let name = match document.shape {
+        Shape::Code => source,
+        Shape::Markdown | Shape::Plain => "",
     };
-    (title, pack(&lines, &blocks, name))
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Markdown,
-    Plain,
-    Code,
-}
-
-impl Kind {
-    fn of(path: &Path) -> Self {
-        let extension = path
-            .extension()
-            .map(|e| e.to_string_lossy().to_lowercase())
-            .unwrap_or_default();
-        match extension.as_str() {
-            "md" | "markdown" | "mdown" | "mkd" | "mdx" => Self::Markdown,
-            "" | "txt" | "text" | "log" | "rst" | "adoc" | "org" | "tex" | "srt" => Self::Plain,
-            _ => Self::Code,
-        }
+    let mut chunks = pack(&lines, &blocks, name);
+    for chunk in &mut chunks {
+        chunk.place = document.place(chunk.lines);
     }
+    (title, chunks)
 }
 
 /// Joins neighbours of one section up to the target, splits what is too large by itself.
@@ -156,6 +138,7 @@ fn emit(lines: &[&str], block: &Block, name: &str, chunks: &mut Vec<Chunk>) {
             chunks.push(Chunk {
                 heading: heading.clone(),
                 lines: range,
+                place: None,
                 text,
             });
         }
@@ -213,6 +196,10 @@ fn pieces(text: String) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn chunk(source: &str, text: &str) -> (String, Vec<Chunk>) {
+        super::chunk(source, &Extraction::of_text(source, text.to_owned()))
+    }
 
     fn shape(source: &str, text: &str) -> Vec<(String, usize, usize)> {
         chunk(source, text)

@@ -9,6 +9,9 @@ use std::path::Path;
 
 use thiserror::Error;
 
+use super::names::stem;
+use crate::domain::{LineRange, Place};
+
 /// Files larger than this are passed over.
 pub(super) const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 
@@ -17,6 +20,90 @@ const SNIFF_BYTES: usize = 8 * 1024;
 
 /// A few broken bytes are a slip of an editor; more than one in this many are another encoding.
 const BYTES_PER_REPLACEMENT: usize = 500;
+
+/// What a document says, as lines of text, whatever its format.
+///
+/// Everything that points into a document points at these lines: chunks, grep, links and
+/// `read_file`. A format that is looked up otherwise says for each line where that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extraction {
+    /// The lines.
+    pub text: String,
+    /// What the document calls itself, where its format has a field for that.
+    pub title: Option<String>,
+    /// How its structure is marked.
+    pub shape: Shape,
+    /// Where its places begin, in the order of their lines; empty for formats made of lines.
+    pub places: Vec<Mark>,
+}
+
+/// From this line on, this place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// From 1.
+    pub line: usize,
+    /// Until the next mark.
+    pub place: Place,
+}
+
+/// How the structure of an extraction is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// Headings, fences and tables as in Markdown.
+    Markdown,
+    /// Paragraphs between blank lines.
+    Plain,
+    /// Items that begin at the margin.
+    Code,
+}
+
+impl Extraction {
+    /// Text made of lines; the name tells how it is structured.
+    pub fn of_text(source: &str, text: String) -> Self {
+        Self {
+            text,
+            title: None,
+            shape: Shape::of(Path::new(source)),
+            places: Vec::new(),
+        }
+    }
+
+    /// Where these lines are in a format that has places.
+    pub fn place(&self, lines: LineRange) -> Option<Place> {
+        let first = self.places.partition_point(|mark| mark.line <= lines.start);
+        let end = self.places.partition_point(|mark| mark.line <= lines.end);
+        let within = &self.places[first.saturating_sub(1)..end];
+        let mut marks = within.iter().map(|mark| &mark.place);
+        let place = marks.next()?.clone();
+        marks.try_fold(place, |place, next| place.hull(next))
+    }
+
+    /// What to call the document when nothing in it does.
+    pub(super) fn name(&self, source: &str) -> String {
+        self.title
+            .clone()
+            .unwrap_or_else(|| stem(source).to_owned())
+    }
+}
+
+impl Shape {
+    fn of(path: &Path) -> Self {
+        let extension = path
+            .extension()
+            .map(|e| e.to_string_lossy().to_lowercase())
+            .unwrap_or_default();
+        match extension.as_str() {
+            "md" | "markdown" | "mdown" | "mkd" | "mdx" => Self::Markdown,
+            "" | "txt" | "text" | "log" | "rst" | "adoc" | "org" | "tex" | "srt" => Self::Plain,
+            _ => Self::Code,
+        }
+    }
+}
+
+/// Reads a document of any known format.
+pub(super) fn extract(path: &Path, source: &str) -> Result<Extraction, SkipReason> {
+    Ok(Extraction::of_text(source, read_text(path)?))
+}
 
 /// Why a file is not part of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -18,7 +18,7 @@ use super::error::KbError;
 use super::extract;
 use super::search::not_empty;
 use super::walk::Found;
-use crate::domain::{LineRange, Score};
+use crate::domain::{LineRange, Place, Score};
 
 mod pattern;
 
@@ -38,6 +38,8 @@ pub struct GrepPassage {
     pub source: String,
     /// Where in the file.
     pub lines: LineRange,
+    /// Where in a format that has places.
+    pub place: Option<Place>,
     /// The text of these lines.
     pub text: String,
     /// The share of the query's words that it holds, rare words counting more; 1.0 for a pattern.
@@ -86,6 +88,7 @@ pub(super) fn grep(files: &[Found], query: &str, k: usize) -> Result<Vec<GrepPas
                 start: passage.lines.start,
                 end,
             },
+            place: None,
             text: shown(&lines[passage.lines.start - 1..end], &pattern),
             score: Score::clamped(weight_of(passage.mask, &weights) / all.max(f64::MIN_POSITIVE)),
         });

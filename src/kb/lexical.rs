@@ -57,6 +57,7 @@ struct Fields {
     words: Field,
     start: Field,
     end: Field,
+    place: Field,
 }
 
 impl LexicalIndex {
@@ -162,6 +163,12 @@ impl LexicalWriter {
         row.add_text(fields.words, chunk.indexed_text());
         row.add_u64(fields.start, chunk.lines.start as u64);
         row.add_u64(fields.end, chunk.lines.end as u64);
+        if let Some(place) = &chunk.place {
+            row.add_text(
+                fields.place,
+                serde_json::to_string(place).unwrap_or_default(),
+            );
+        }
         self.writer.add_document(row)?;
         Ok(())
     }
@@ -276,6 +283,7 @@ impl LexicalView {
                 start: number(self.fields.start),
                 end: number(self.fields.end),
             },
+            place: serde_json::from_str(&text(self.fields.place)).ok(),
             heading: text(self.fields.heading),
             text: text(self.fields.text),
             key: ChunkKey::from_hex(&text(self.fields.key)),
@@ -323,6 +331,7 @@ fn schema() -> (Schema, Fields) {
         words: builder.add_text_field("words", words),
         start: builder.add_u64_field("start", number.clone()),
         end: builder.add_u64_field("end", number),
+        place: builder.add_text_field("place", STORED),
     };
     (builder.build(), fields)
 }

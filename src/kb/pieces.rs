@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use super::grep::MAX_LINE_BYTES;
 use super::manifest::Document;
 use super::store::Passage;
+use crate::domain::Measured;
 
 /// A passage with what both sides said about it.
 #[derive(Debug)]
 pub(super) struct Found {
     pub passage: Passage,
     pub score: f64,
-    pub lexical_rank: Option<usize>,
-    pub vector_rank: Option<usize>,
+    pub measured: Measured,
 }
 
 /// Stands where something of the line is left out.
@@ -36,8 +36,9 @@ pub(super) fn joined(documents: &[Document], found: Vec<Found>) -> Vec<Found> {
         if let Some(&at) = places.get(&place) {
             let (best, others) = &mut lines[at];
             best.score = best.score.max(item.score);
-            best.lexical_rank = better(best.lexical_rank, item.lexical_rank);
-            best.vector_rank = better(best.vector_rank, item.vector_rank);
+            let (own, other) = (&mut best.measured, item.measured);
+            own.lexical_rank = better(own.lexical_rank, other.lexical_rank);
+            own.vector_rank = better(own.vector_rank, other.vector_rank);
             others.push(item.passage);
         } else {
             places.insert(place, lines.len());

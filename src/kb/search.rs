@@ -13,7 +13,7 @@ use super::grep::GrepPassage;
 use super::pieces::{self, Found};
 use super::store::{LexicalMatches, Match, Passage, Store, Within};
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::{LineRange, Score};
+use crate::domain::{LineRange, Measured, Place, Score};
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;
@@ -36,16 +36,16 @@ pub struct Hit {
     pub source: String,
     /// Where in the file.
     pub lines: LineRange,
+    /// Where in a format that has places.
+    pub place: Option<Place>,
     /// The text of these lines.
     pub text: String,
     /// How well it matched, by the search's own measure.
     pub score: Score,
+    /// What that measure was made of.
+    pub measured: Measured,
     /// Its place in this list, from 1.
     pub rank: usize,
-    /// Its place among the lexical matches, from 1.
-    pub lexical_rank: Option<usize>,
-    /// Its place among the semantic matches, from 1.
-    pub vector_rank: Option<usize>,
 }
 
 /// What hybrid search is asked.
@@ -76,8 +76,11 @@ pub(super) fn vector(
         .map(|(at, found)| Found {
             passage: found.passage,
             score: found.score,
-            lexical_rank: None,
-            vector_rank: Some(at + 1),
+            measured: Measured {
+                cosine: Some(found.score),
+                vector_rank: Some(at + 1),
+                ..Measured::default()
+            },
         })
         .collect();
     hits(store, found, k)
@@ -127,11 +130,14 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
         .map(|(at, found)| Hit {
             source: found.source,
             lines: found.lines,
+            place: found.place,
             text: found.text,
             score: found.score,
+            measured: Measured {
+                lexical_rank: Some(at + 1),
+                ..Measured::default()
+            },
             rank: at + 1,
-            lexical_rank: Some(at + 1),
-            vector_rank: None,
         })
         .collect()
 }
@@ -224,8 +230,12 @@ fn fuse(candidates: Vec<Candidate>, full: f64) -> Vec<Found> {
         .map(|(_, c)| Found {
             score: absolute(c.bm25, c.cosine, full),
             passage: c.passage,
-            lexical_rank: c.lexical_rank,
-            vector_rank: c.vector_rank,
+            measured: Measured {
+                bm25: c.bm25,
+                cosine: c.cosine,
+                lexical_rank: c.lexical_rank,
+                vector_rank: c.vector_rank,
+            },
         })
         .collect()
 }
@@ -279,11 +289,11 @@ fn hits(store: &dyn Store, found: Vec<Found>, k: usize) -> Result<Vec<Hit>, KbEr
         .map(|(at, found)| Hit {
             source: found.passage.source,
             lines: found.passage.lines,
+            place: found.passage.place,
             text: found.passage.text,
             score: Score::clamped(found.score),
+            measured: found.measured,
             rank: at + 1,
-            lexical_rank: found.lexical_rank,
-            vector_rank: found.vector_rank,
         })
         .collect())
 }

@@ -16,10 +16,10 @@ use super::error::KbError;
 use super::lexical::{self, LexicalIndex, LexicalView};
 use super::manifest::{Document, Manifest};
 use super::vectors::Vectors;
-use crate::domain::LineRange;
+use crate::domain::{LineRange, Place};
 
 /// Raised when what is on disk changes its shape; an older index is then made anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The hash of what a chunk says: what names its vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,6 +65,8 @@ pub struct Passage {
     pub source: String,
     /// Where in the file.
     pub lines: LineRange,
+    /// Where in a format that has places.
+    pub place: Option<Place>,
     /// The headings above it.
     pub heading: String,
     /// The text of these lines.

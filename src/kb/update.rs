@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::chunk::chunk;
 use super::error::KbError;
-use super::extract;
+use super::extract::{self, Extraction};
 use super::lexical::{LexicalWriter, Payload};
 use super::links;
 use super::manifest::{Document, Manifest};
@@ -224,8 +224,8 @@ impl Pass<'_> {
             self.documents.push(old.clone());
             return Ok(());
         }
-        let text = match extract::read_text(&file.path) {
-            Ok(text) => text,
+        let document = match extract::extract(&file.path, &file.source) {
+            Ok(document) => document,
             Err(reason) => {
                 self.report.skipped.push(Skipped {
                     path: file.source.clone(),
@@ -235,7 +235,7 @@ impl Pass<'_> {
             }
         };
         self.dirty = true;
-        let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let hash = blake3::hash(document.text.as_bytes()).to_hex().to_string();
         if let Some(mut same) = old.clone().filter(|old| old.hash == hash) {
             same.size = file.size;
             same.modified = file.modified;
@@ -247,11 +247,11 @@ impl Pass<'_> {
             Some(_) => self.report.changed += 1,
             None => self.report.added += 1,
         }
-        self.index(file, &text, hash)
+        self.index(file, &document, hash)
     }
 
-    fn index(&mut self, file: &Found, text: &str, hash: String) -> Result<(), KbError> {
-        let (title, chunks) = chunk(&file.source, text);
+    fn index(&mut self, file: &Found, document: &Extraction, hash: String) -> Result<(), KbError> {
+        let (title, chunks) = chunk(&file.source, document);
         let writer = self.writer()?;
         // Also for new documents: a pass that was killed after its commit may have left rows.
         writer.remove(&file.source);
@@ -262,7 +262,7 @@ impl Pass<'_> {
             keys.push(key);
         }
         self.documents.push(Document {
-            links: links::links(&file.source, text),
+            links: links::links(&file.source, &document.text),
             source: file.source.clone(),
             title,
             size: file.size,

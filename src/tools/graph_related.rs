@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::agent::ports::ToolError;
-use crate::domain::{Evidence, EvidenceId, LineRange, Score, ToolName};
+use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::{Document, KnowledgeBase, Link, LinkKind, LinkTarget, stem};
 
 const MAX_PASSAGES: usize = 20;
@@ -156,6 +156,8 @@ impl Passage {
             score: Score::clamped(self.score),
             text: within.join("\n"),
             low: false,
+            place: None,
+            measured: Measured::default(),
         })
     }
 }

@@ -2,7 +2,7 @@
 //! holds, rare words counting more.
 
 use crate::agent::ports::ToolError;
-use crate::domain::{Evidence, EvidenceId, ToolName};
+use crate::domain::{Evidence, EvidenceId, Measured, ToolName};
 use crate::kb::KnowledgeBase;
 
 const MAX_PASSAGES: usize = 10;
@@ -19,6 +19,8 @@ pub(super) fn run(base: &KnowledgeBase, query: &str) -> Result<Vec<Evidence>, To
             score: found.score,
             text: found.text,
             low: false,
+            place: found.place,
+            measured: Measured::default(),
         })
         .collect())
 }

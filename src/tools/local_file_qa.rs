@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::ToolError;
-use crate::domain::{Evidence, Score, ToolName};
+use crate::domain::{Evidence, Measured, Score, ToolName};
 use crate::kb::{Hit, KnowledgeBase, stem};
 
 /// Passages looked at to find the files of a topic.
@@ -187,11 +187,11 @@ fn openings(base: &KnowledgeBase, files: &HashSet<String>) -> Result<Vec<Evidenc
             let hit = Hit {
                 source: passage.source,
                 lines: passage.lines,
+                place: passage.place,
                 text: passage.text,
                 score: Score::ZERO,
                 rank: found.len() + 1,
-                lexical_rank: None,
-                vector_rank: None,
+                measured: Measured::default(),
             };
             found.push(evidence(ToolName::LocalFileQa, hit));
         }

@@ -2,7 +2,7 @@
 //! measured.
 
 use crate::agent::ports::ToolError;
-use crate::domain::{Evidence, EvidenceId, LineRange, Score, ToolName};
+use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::KnowledgeBase;
 
 const MAX_LINES: usize = 400;
@@ -51,6 +51,8 @@ pub(super) fn run(
         score: Score::FULL,
         text: cut(lines[first - 1..last].join("\n")),
         low: false,
+        place: None,
+        measured: Measured::default(),
     }])
 }
 

@@ -60,6 +60,8 @@ pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
         score: hit.score,
         text: hit.text,
         low: false,
+        place: hit.place,
+        measured: hit.measured,
     }
 }
 
@@ -70,5 +72,5 @@ pub(super) const COSINE_FLOOR: f64 = 0.15;
 /// Whether a hit has anything to say for itself: words in common, or some nearness in meaning.
 pub(super) fn is_relevant(hit: &Hit) -> bool {
     // In hybrid search a passage without common words shows half its cosine.
-    hit.lexical_rank.is_some() || hit.score >= Score::clamped(COSINE_FLOOR / 2.0)
+    hit.measured.lexical_rank.is_some() || hit.score >= Score::clamped(COSINE_FLOOR / 2.0)
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use kb_agent::agent::ports::{EmbedError, Embedder, ToolError};
-use kb_agent::kb::{KbError, KnowledgeBase, Phase, SearchMode, SkipReason, UpdateReport, chunk};
+use kb_agent::kb::{
+    Extraction, KbError, KnowledgeBase, Phase, SearchMode, SkipReason, UpdateReport, chunk,
+};
 use tempfile::TempDir;
 
 /// Hashed words, normalised: alike where words are alike, and always the same.
@@ -369,7 +371,7 @@ fn a_broken_index_is_made_anew() {
         .next()
         .unwrap()
         .unwrap();
-    let index = home.path().join("v1");
+    let index = home.path().join("v2");
     fs::write(index.join("lexical/meta.json"), "{ not json").unwrap();
     let base = bench.indexed();
     assert_eq!(sources(&base, SearchMode::Hybrid, "alpha"), ["a.md"]);
@@ -398,7 +400,7 @@ fn a_manifest_without_its_commit_does_not_count() {
         .unwrap()
         .unwrap();
     // What a kill between the two writes leaves behind.
-    let orphan = home.path().join("v1/documents-2.json");
+    let orphan = home.path().join("v2/documents-2.json");
     fs::write(&orphan, r#"{"documents":[]}"#).unwrap();
     let base = bench.open();
     assert_eq!(base.status().documents, 1);
@@ -432,7 +434,7 @@ fn identifiers_and_chinese_are_found_by_their_words() {
     ] {
         let hits = base.search(SearchMode::Hybrid, query, 10).unwrap();
         assert_eq!(hits[0].source, source, "{query}");
-        assert_eq!(hits[0].lexical_rank, Some(1), "{query}");
+        assert_eq!(hits[0].measured.lexical_rank, Some(1), "{query}");
     }
     assert_eq!(
         sources(&base, SearchMode::Grep, "什么是快速路径")[0],
@@ -489,14 +491,15 @@ fn r14_every_hit_is_exactly_its_lines() {
             );
         }
     }
-    assert_eq!(chunk("a.md", text).1.len(), 2);
+    let document = Extraction::of_text("a.md", text.to_owned());
+    assert_eq!(chunk("a.md", &document).1.len(), 2);
 }
 
 impl Bench {
     /// Where the only index of this bench is.
     fn index(&self) -> PathBuf {
         let home = fs::read_dir(self.home.path()).unwrap().next().unwrap();
-        home.unwrap().path().join("v1")
+        home.unwrap().path().join("v2")
     }
 
     fn try_open(&self) -> Result<KnowledgeBase, KbError> {

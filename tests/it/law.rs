@@ -2,9 +2,9 @@
 
 use kb_agent::domain::{
     AutoApproveRule, Complexity, EDGES, ENTRY, Evidence, EvidenceId, GraderAction, LineRange,
-    NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, ToolName,
-    ToolRecord, action_for, approving_rule, average, edge, route_after_analyze, route_after_grade,
-    route_after_tool_exec,
+    Measured, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
+    ToolName, ToolRecord, action_for, approving_rule, average, edge, route_after_analyze,
+    route_after_grade, route_after_tool_exec,
 };
 
 #[test]
@@ -141,6 +141,8 @@ fn item(tool: ToolName, score: f64) -> Evidence {
         score: Score::clamped(score),
         text: "text".to_owned(),
         low: false,
+        place: None,
+        measured: Measured::default(),
     }
 }
 

@@ -7,8 +7,8 @@ use kb_agent::agent::ports::{
     SynthesizeJob, ToolDescriptor,
 };
 use kb_agent::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, NodeName, RoutingPlan, Score, ToolName, Turn,
-    Usage,
+    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, RoutingPlan, Score, ToolName,
+    Turn, Usage,
 };
 use kb_agent::protocol::RunId;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
@@ -142,6 +142,8 @@ pub fn item(source: &str, text: &str) -> Evidence {
         score: Score::clamped(0.5),
         text: text.to_owned(),
         low: false,
+        place: None,
+        measured: Measured::default(),
     }
 }
 

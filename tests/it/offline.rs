@@ -10,8 +10,8 @@ use kb_agent::agent::ports::{
     SynthesizeJob,
 };
 use kb_agent::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, NodeName, Outcome, RoutingPlan, Score, ToolCall,
-    ToolName, ToolRecord, Turn, Usage,
+    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingPlan, Score,
+    ToolCall, ToolName, ToolRecord, Turn, Usage,
 };
 use kb_agent::kb::embed::SentenceEmbedding;
 use kb_agent::protocol::RunId;
@@ -51,6 +51,8 @@ fn item(n: usize, source: &str, text: &str) -> Evidence {
         score: Score::UNKNOWN,
         text: text.to_owned(),
         low: false,
+        place: None,
+        measured: Measured::default(),
     }
 }
 

@@ -9,8 +9,8 @@ use kb_agent::agent::ports::{
 };
 use kb_agent::agent::{Agent, Question};
 use kb_agent::domain::{
-    Answer, Complexity, EDGES, Evidence, EvidenceId, LineRange, NodeName, Outcome, RoutingLimits,
-    RoutingPlan, Score, ToolCall, ToolName, Usage,
+    Answer, Complexity, EDGES, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome,
+    RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Usage,
 };
 use kb_agent::protocol::{Event, EventBody, Mode};
 use tokio::sync::mpsc;
@@ -214,6 +214,8 @@ pub fn item(at: usize, tool: ToolName, score: f64) -> Evidence {
         score: Score::clamped(score),
         text: format!("line {at}"),
         low: false,
+        place: None,
+        measured: Measured::default(),
     }
 }
 

@@ -129,6 +129,7 @@ fn cite(numbers: &[usize], context: &[Evidence]) -> Vec<Citation> {
                 id: item.id.clone(),
                 source: item.source.clone(),
                 lines: item.lines,
+                place: item.place.clone(),
             })
         })
         .collect()
@@ -148,7 +149,7 @@ fn nothing_found(query: &str, discarded: &[(Evidence, Score)]) -> String {
         let places: Vec<_> = nearest
             .iter()
             .take(3)
-            .map(|(item, _)| format!("{}:{}", sanitize(&item.source), item.lines))
+            .map(|(item, _)| format!("{}:{}", sanitize(&item.source), item.location()))
             .collect();
         text.push_str(if chinese {
             " 最接近的是："

@@ -244,7 +244,7 @@ fn nothing(items: &[Evidence], relevances: &[Vec<f64>], chinese: bool) -> String
             .iter()
             .any(|known| known.starts_with(&format!("{}:", item.source)))
         {
-            nearest.push(format!("{}:{}", item.source, item.lines));
+            nearest.push(format!("{}:{}", item.source, item.location()));
         }
     }
     nearest.truncate(NEAREST);

@@ -21,6 +21,8 @@ pub struct EvidenceRow {
     pub source: String,
     /// Where in the file.
     pub lines: LineRange,
+    /// The same as a person looks it up.
+    pub location: String,
     /// Which tool found it.
     pub tool: ToolName,
     /// By that tool's own measure; not a grade.
@@ -143,6 +145,7 @@ impl EvidenceFold {
             id: item.id.clone(),
             source: one_line(&item.source, 400),
             lines: item.lines,
+            location: item.location(),
             tool: item.tool,
             found_with: item.score,
             excerpt: one_line(&item.excerpt, 2 * EvidenceItem::EXCERPT_CHARS),
@@ -169,7 +172,7 @@ impl EvidenceFold {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::GraderAction;
+    use crate::domain::{GraderAction, Measured};
     use crate::protocol::ItemScore;
 
     fn item(id: &str, end: usize, low: bool) -> EvidenceItem {
@@ -181,6 +184,8 @@ mod tests {
             score: Score::clamped(0.4),
             excerpt: "text".to_owned(),
             low,
+            place: None,
+            measured: Measured::default(),
         }
     }
 

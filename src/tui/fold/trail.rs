@@ -132,7 +132,7 @@ fn summary(body: &EventBody) -> String {
         EventBody::EvidenceAdded { items } => {
             let sources: Vec<_> = items
                 .iter()
-                .map(|item| format!("{}:{}", item.source, item.lines))
+                .map(|item| format!("{}:{}", item.source, item.location()))
                 .collect();
             format!("{} · {}", items.len(), sources.join(", "))
         }

@@ -240,8 +240,10 @@ fn asked(query: &str, width: usize) -> Vec<Row> {
 fn citations(run: &RunView, width: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for citation in &run.citations {
-        let entry = Row::of(Ink::Citation, format!("[{}]", citation.n))
-            .with(Ink::Dim, format!(" {}:{}", citation.source, citation.lines));
+        let entry = Row::of(Ink::Citation, format!("[{}]", citation.n)).with(
+            Ink::Dim,
+            format!(" {}:{}", citation.source, citation.location()),
+        );
         match rows.last_mut() {
             Some(last) if last.width() + 3 + entry.width() <= width => {
                 *last = std::mem::take(last).with(Ink::Text, "   ").join(entry);

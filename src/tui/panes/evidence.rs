@@ -173,7 +173,7 @@ impl Columns {
 }
 
 fn place(row: &EvidenceRow) -> String {
-    format!("{}:{}", row.source, row.lines)
+    format!("{}:{}", row.source, row.location)
 }
 
 fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {

@@ -1,9 +1,9 @@
 //! Event streams with fixed moments and names, as the agent would emit them.
 
 use kb_agent::domain::{
-    AutoApproveRule, Citation, Complexity, EvidenceId, GradedBy, GraderAction, LineRange, NodeName,
-    Outcome, PathType, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
-    ToolName,
+    AutoApproveRule, Citation, Complexity, EvidenceId, GradedBy, GraderAction, LineRange, Measured,
+    NodeName, Outcome, PathType, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score,
+    ToolCall, ToolName,
 };
 use kb_agent::protocol::{
     Event, EventBody, EvidenceItem, ItemScore, Mode, RunId, SCHEMA, Timestamp,
@@ -243,6 +243,8 @@ pub fn item(
             "Passage {n}: the pipeline reads a folder, cuts each document into chunks and embeds them."
         ),
         low: false,
+        place: None,
+        measured: Measured::default(),
     }
 }
 
@@ -255,6 +257,7 @@ pub fn cite(n: usize, source: &str, lines: (usize, usize)) -> Citation {
             start: lines.0,
             end: lines.1,
         },
+        place: None,
     }
 }
 

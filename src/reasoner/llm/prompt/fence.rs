@@ -85,10 +85,15 @@ pub fn evidence(items: &[Evidence], more: impl Fn(usize, &Evidence) -> String) -
         .enumerate()
         .map(|(at, item)| {
             format!(
-                "<evidence n=\"{}\" source=\"{}\" lines=\"{}\"{}{}>\n{}\n</evidence>",
+                "<evidence n=\"{}\" source=\"{}\" {}=\"{}\"{}{}>\n{}\n</evidence>",
                 at + 1,
                 attribute(&item.source),
-                item.lines,
+                if item.place.is_some() {
+                    "place"
+                } else {
+                    "lines"
+                },
+                attribute(&item.location()),
                 if item.low { " low=\"true\"" } else { "" },
                 more(at, item),
                 defused(&cut(&item.text, room)),
@@ -146,7 +151,7 @@ fn cut(text: &str, max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{EvidenceId, LineRange, Score, ToolName};
+    use crate::domain::{EvidenceId, LineRange, Measured, Score, ToolName};
 
     fn item(source: &str, text: &str) -> Evidence {
         Evidence {
@@ -157,6 +162,8 @@ mod tests {
             score: Score::FULL,
             text: text.to_owned(),
             low: false,
+            place: None,
+            measured: Measured::default(),
         }
     }
 
