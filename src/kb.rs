@@ -4,8 +4,8 @@
 //! belongs to the base, `walk` lists it, `extract` reads it, `chunk` cuts it, `tokens` and
 //! `lexical` index its words, `vectors` its meaning, `links` its references, `manifest` remembers
 //! it. `update` drives these steps; `store` is the one door through which everything that
-//! searches gets at the result, so that a remote engine could stand behind it; `search` and
-//! `grep` are the two ways of asking; `pieces` puts together what `chunk` had to cut within a line.
+//! searches gets at the result, so that a remote engine could stand behind it; `search`,
+//! with `fusion`, and `grep` are the two ways of asking; `pieces` puts together what `chunk` had to cut within a line.
 
 pub mod embed;
 
@@ -13,6 +13,7 @@ mod base;
 mod chunk;
 mod error;
 mod extract;
+mod fusion;
 mod grep;
 mod lexical;
 mod links;

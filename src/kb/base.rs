@@ -93,7 +93,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.update_with(false, progress, stop)
+        self.update_with(Scope::All { afresh: false }, progress, stop)
     }
 
     /// [`KnowledgeBase::update`] from nothing: every document is read and embedded again.
@@ -102,12 +102,31 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.update_with(true, progress, stop)
+        self.update_with(Scope::All { afresh: true }, progress, stop)
+    }
+
+    /// The first half of [`KnowledgeBase::update`]: reads what changed and makes its words
+    /// searchable, in seconds also where the other half takes minutes.
+    pub fn update_words(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<UpdateReport, KbError> {
+        self.update_with(Scope::Words, progress, stop)
+    }
+
+    /// The second half: embeds what has no vector yet. Its report tells only how many.
+    pub fn embed_pending(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<UpdateReport, KbError> {
+        self.update_with(Scope::Meaning, progress, stop)
     }
 
     fn update_with(
         &self,
-        afresh: bool,
+        scope: Scope,
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
@@ -126,7 +145,17 @@ impl KnowledgeBase {
             progress,
             stop,
         };
-        let report = job.run(afresh);
+        let report = match scope {
+            Scope::Words => job.words(false),
+            Scope::Meaning => job.meaning().map(|embedded| UpdateReport {
+                embedded,
+                ..UpdateReport::default()
+            }),
+            Scope::All { afresh } => job.words(afresh).and_then(|mut report| {
+                report.embedded = job.meaning()?;
+                Ok(report)
+            }),
+        };
         drop(lock);
         report
     }
@@ -265,6 +294,14 @@ impl KnowledgeBase {
             .into_iter()
             .find(|passage| passage.source == source))
     }
+}
+
+/// What an update is to do.
+#[derive(Debug, Clone, Copy)]
+enum Scope {
+    Words,
+    Meaning,
+    All { afresh: bool },
 }
 
 /// One folder a set of roots, in whatever order they were given.

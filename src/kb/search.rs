@@ -1,14 +1,10 @@
 //! Searching the index: by meaning, and by words and meaning together.
-//!
-//! Hybrid search orders by 0.5·minmax(BM25) + 0.5·minmax(cosine), which measured best; what it
-//! shows is another number, because a min–max makes the best of any list look like 1.0, also when
-//! the base holds nothing of the kind. The score shown is absolute: the mean of the cosine and of
-//! the BM25 as a share of a full match.
 
 use std::collections::HashMap;
 use std::thread;
 
 use super::error::KbError;
+use super::fusion::{Fused, Sides, fuse};
 use super::grep::GrepPassage;
 use super::pieces::{self, Found};
 use super::store::{LexicalMatches, Match, Passage, Store, Within};
@@ -119,7 +115,7 @@ pub(super) fn hybrid(
         Err(error) => return Err(error),
     };
     let candidates = join(store, vector.as_deref(), &lexical, semantic)?;
-    hits(store, fuse(candidates, lexical.full), asked.k)
+    hits(store, ranked(candidates, lexical.full), asked.k)
 }
 
 /// Grep's passages as hits.
@@ -209,26 +205,26 @@ fn identity(passage: &Passage) -> (String, usize, super::store::ChunkKey) {
 }
 
 /// All of them, best first.
-fn fuse(candidates: Vec<Candidate>, full: f64) -> Vec<Found> {
-    let words = Scale::over(candidates.iter().map(|c| c.bm25));
-    let meaning = Scale::over(candidates.iter().map(|c| c.cosine));
-    let mut fused: Vec<(f64, Candidate)> = candidates
-        .into_iter()
-        .map(|c| {
-            let by_words = words.place(c.bm25);
-            // No cosine means no vector yet: then the words speak for both sides.
-            let by_meaning = c.cosine.map_or(by_words, |_| meaning.place(c.cosine));
-            (0.5 * by_words + 0.5 * by_meaning, c)
+fn ranked(candidates: Vec<Candidate>, full: f64) -> Vec<Found> {
+    let sides: Vec<Sides> = candidates
+        .iter()
+        .map(|c| Sides {
+            bm25: c.bm25,
+            cosine: c.cosine,
         })
         .collect();
+    let mut fused: Vec<(Fused, Candidate)> =
+        fuse(&sides, full).into_iter().zip(candidates).collect();
     fused.sort_by(|(a, left), (b, right)| {
         let place = |c: &Candidate| (c.passage.source.clone(), c.passage.lines.start);
-        b.total_cmp(a).then_with(|| place(left).cmp(&place(right)))
+        b.order
+            .total_cmp(&a.order)
+            .then_with(|| place(left).cmp(&place(right)))
     });
     fused
         .into_iter()
-        .map(|(_, c)| Found {
-            score: absolute(c.bm25, c.cosine, full),
+        .map(|(fused, c)| Found {
+            score: fused.score,
             passage: c.passage,
             measured: Measured {
                 bm25: c.bm25,
@@ -238,42 +234,6 @@ fn fuse(candidates: Vec<Candidate>, full: f64) -> Vec<Found> {
             },
         })
         .collect()
-}
-
-/// Min–max over one side; what that side did not find stands at its minimum.
-struct Scale {
-    min: f64,
-    max: f64,
-}
-
-impl Scale {
-    fn over(values: impl Iterator<Item = Option<f64>>) -> Self {
-        let empty = Self {
-            min: f64::INFINITY,
-            max: f64::NEG_INFINITY,
-        };
-        values.flatten().fold(empty, |scale, value| Self {
-            min: scale.min.min(value),
-            max: scale.max.max(value),
-        })
-    }
-
-    fn place(&self, value: Option<f64>) -> f64 {
-        match value {
-            None => 0.0,
-            Some(_) if self.max <= self.min => 1.0,
-            Some(value) => (value - self.min) / (self.max - self.min),
-        }
-    }
-}
-
-/// The mean of both measures; of the lexical one alone while a chunk has no vector.
-fn absolute(bm25: Option<f64>, cosine: Option<f64>, full: f64) -> f64 {
-    let words = bm25.map_or(0.0, |score| (score / full.max(f64::MIN_POSITIVE)).min(1.0));
-    match cosine {
-        Some(cosine) => 0.5 * words + 0.5 * cosine.clamp(0.0, 1.0),
-        None => words,
-    }
 }
 
 fn pool(k: usize) -> usize {

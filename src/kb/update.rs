@@ -77,15 +77,21 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Both phases. `afresh` forgets the old index first. The caller holds the lock.
-    pub fn run(&self, afresh: bool) -> Result<UpdateReport, KbError> {
+    /// The words: what changed is read and can be searched. `afresh` forgets the old index
+    /// first. The caller holds the lock.
+    pub fn words(&self, afresh: bool) -> Result<UpdateReport, KbError> {
         self.remove_old_formats();
-        let mut report = self.read(afresh)?;
+        let report = self.read(afresh)?;
         if afresh {
             self.vectors_mut().compact(|_| false)?;
         }
-        report.embedded = self.embed()?;
         Ok(report)
+    }
+
+    /// The meaning: embeds the chunks that have no vector yet, and says how many it did. The
+    /// caller holds the lock.
+    pub fn meaning(&self) -> Result<usize, KbError> {
+        self.embed()
     }
 
     fn read(&self, afresh: bool) -> Result<UpdateReport, KbError> {
