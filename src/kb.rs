@@ -1,7 +1,7 @@
 //! The knowledge base: folders in, passages out.
 //!
 //! One step a file, in the order in which a document passes through them: `roots` says what
-//! belongs to the base, `walk` lists it, `extract` reads it, `chunk` cuts it, `tokens` and
+//! belongs to the base, `walk` lists it, `extract` reads it (`shelf` keeps what was slow to read), `chunk` cuts it, `tokens` and
 //! `lexical` index its words, `vectors` its meaning, `links` its references, `manifest` remembers
 //! it. `update` drives these steps; `store` is the one door through which everything that
 //! searches gets at the result, so that a remote engine could stand behind it; `search`,
@@ -22,6 +22,7 @@ mod names;
 mod pieces;
 mod roots;
 mod search;
+mod shelf;
 mod store;
 mod tokens;
 mod update;

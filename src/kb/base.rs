@@ -7,12 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use super::error::KbError;
-use super::extract;
+use super::extract::Extraction;
 use super::grep::{self, GrepPassage};
 use super::manifest::Document;
 use super::names;
 use super::roots::Roots;
 use super::search::{self, Hit, SearchMode};
+use super::shelf::Shelf;
 use super::store::{EmbeddedStore, Passage, Store, Within};
 use super::update::{self, Progress, UpdateReport};
 use super::walk;
@@ -194,14 +195,15 @@ impl KnowledgeBase {
         self.roots.source_of(resolved)
     }
 
-    /// A resolved file's text, decoded as the index decodes it.
-    pub fn read(&self, resolved: &Path) -> Result<String, ToolError> {
-        extract::read_text(resolved).map_err(|reason| {
-            let name = self
-                .source_of(resolved)
-                .unwrap_or_else(|| resolved.to_string_lossy().into_owned());
-            ToolError::Failed(format!("{name}: {reason}"))
-        })
+    /// A resolved file as the index reads it: its text, and where its places are.
+    pub fn read(&self, resolved: &Path) -> Result<Extraction, ToolError> {
+        let name = self
+            .source_of(resolved)
+            .unwrap_or_else(|| resolved.to_string_lossy().into_owned());
+        let shelf = Shelf::open(self.store.dir());
+        shelf
+            .document(resolved, &name)
+            .map_err(|reason| ToolError::Failed(format!("{name}: {reason}")))
     }
 
     /// The indexed documents, ordered by name.

@@ -7,19 +7,25 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use thiserror::Error;
+use serde::{Deserialize, Serialize};
+
+use format::Format;
+pub use reason::SkipReason;
 
 use super::names::stem;
 use crate::domain::{LineRange, Place};
 
-/// Files larger than this are passed over.
+mod decode;
+mod format;
+mod reason;
+
+/// Text files larger than this are not indexed.
 pub(super) const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
+/// Most of a PDF or a presentation is pictures, so these may be larger.
+pub(super) const MAX_DOCUMENT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How much is looked at before a whole file is read.
-const SNIFF_BYTES: usize = 8 * 1024;
-
-/// A few broken bytes are a slip of an editor; more than one in this many are another encoding.
-const BYTES_PER_REPLACEMENT: usize = 500;
+/// How much of a file tells its format.
+pub(super) const SNIFF_BYTES: usize = 8 * 1024;
 
 /// What a document says, as lines of text, whatever its format.
 ///
@@ -38,7 +44,7 @@ pub struct Extraction {
 }
 
 /// From this line on, this place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// From 1.
     pub line: usize,
@@ -47,7 +53,8 @@ pub struct Mark {
 }
 
 /// How the structure of an extraction is marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Headings, fences and tables as in Markdown.
     Markdown,
@@ -100,107 +107,66 @@ impl Shape {
     }
 }
 
+/// Whether the lines of this file are its own bytes, so that they can be searched where they lie.
+///
+/// `false` also for what cannot be opened: reading it then gives the reason.
+pub(super) fn is_lines(path: &Path) -> bool {
+    head_of(path).is_ok_and(|(head, size)| is_lines_by(path, &head, size))
+}
+
+/// [`is_lines`] for somebody who has the file open: `head` is how it begins, some
+/// [`SNIFF_BYTES`] of its `size`.
+pub(super) fn is_lines_by(path: &Path, head: &[u8], _size: u64) -> bool {
+    matches!(Format::of(path, head), Format::Lines(_))
+}
+
 /// Reads a document of any known format.
 pub(super) fn extract(path: &Path, source: &str) -> Result<Extraction, SkipReason> {
     Ok(Extraction::of_text(source, read_text(path)?))
 }
 
-/// Why a file is not part of the index.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SkipReason {
-    /// It holds NUL bytes.
-    #[error("binary file")]
-    Binary,
-    /// Its bytes are not UTF-8.
-    #[error("not UTF-8 text")]
-    NotUtf8,
-    /// It is over 10 MB.
-    #[error("too large ({} MB; the limit is 10 MB)", .0 / (1024 * 1024))]
-    TooLarge(u64),
-    /// A link that leads out of the knowledge base, or nowhere.
-    #[error("a link out of the knowledge base is not followed")]
-    LinkOutside,
-    /// A pipe, socket or device: opening one may wait for ever.
-    #[error("not a regular file")]
-    NotRegular,
-    /// Its name, or that of a folder above it, is not UTF-8 or holds control characters: nothing
-    /// could refer to it.
-    #[error("its name is not plain text")]
-    BadName,
-    /// Ignore rules that cannot be read may hide anything in their folder.
-    #[error("its ignore rules are not in a regular file")]
-    BadRules,
-    /// The system refused.
-    #[error("cannot be read: {0}")]
-    Unreadable(String),
-}
-
-/// Reads a file as UTF-8, without a byte order mark; single broken bytes become `�`.
-pub(super) fn read_text(path: &Path) -> Result<String, SkipReason> {
+/// The beginning of a file and its size. Opening a pipe waits for somebody to write into it, so
+/// what is no file is not opened.
+fn head_of(path: &Path) -> Result<(Vec<u8>, u64), SkipReason> {
     let refused = |error: io::Error| SkipReason::Unreadable(error.to_string());
-    // Opening a pipe waits for somebody to write into it, so the question comes first.
-    if !fs::metadata(path).map_err(refused)?.is_file() {
+    let meta = fs::metadata(path).map_err(refused)?;
+    if !meta.is_file() {
         return Err(SkipReason::NotRegular);
     }
-    let file = File::open(path).map_err(refused)?;
-    let size = file.metadata().map_err(refused)?.len();
-    if size > MAX_FILE_BYTES {
-        return Err(SkipReason::TooLarge(size));
-    }
-    let mut bytes = Vec::with_capacity(size as usize + 1);
-    // A file can grow between the two looks at it, so the limit holds for the reading too.
-    let mut file = file.take(MAX_FILE_BYTES + 1);
-    Read::by_ref(&mut file)
+    let mut head = Vec::new();
+    File::open(path)
+        .map_err(refused)?
         .take(SNIFF_BYTES as u64)
+        .read_to_end(&mut head)
+        .map_err(refused)?;
+    Ok((head, meta.len()))
+}
+
+/// Reads a file as text, in whatever encoding, without a byte order mark; single broken bytes
+/// become `�`.
+pub(super) fn read_text(path: &Path) -> Result<String, SkipReason> {
+    decode::decode(read_bytes(path, MAX_FILE_BYTES)?)
+}
+
+/// A whole file of at most `limit` bytes.
+fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, SkipReason> {
+    let refused = |error: io::Error| SkipReason::Unreadable(error.to_string());
+    let meta = fs::metadata(path).map_err(refused)?;
+    if !meta.is_file() {
+        return Err(SkipReason::NotRegular);
+    }
+    if meta.len() > limit {
+        return Err(SkipReason::TooLarge(meta.len()));
+    }
+    let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
+    // A file can grow between the two looks at it, so the limit holds for the reading too.
+    File::open(path)
+        .map_err(refused)?
+        .take(limit + 1)
         .read_to_end(&mut bytes)
         .map_err(refused)?;
-    if bytes.contains(&0) {
-        return Err(SkipReason::Binary);
-    }
-    file.read_to_end(&mut bytes).map_err(refused)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
+    if bytes.len() as u64 > limit {
         return Err(SkipReason::TooLarge(bytes.len() as u64));
     }
-    decode(bytes)
-}
-
-fn decode(bytes: Vec<u8>) -> Result<String, SkipReason> {
-    if memchr::memchr(0, &bytes).is_some() {
-        return Err(SkipReason::Binary);
-    }
-    let mut text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            let bytes = error.as_bytes();
-            let broken = bytes
-                .utf8_chunks()
-                .filter(|c| !c.invalid().is_empty())
-                .count();
-            if broken > 1 + bytes.len() / BYTES_PER_REPLACEMENT {
-                return Err(SkipReason::NotUtf8);
-            }
-            String::from_utf8_lossy(bytes).into_owned()
-        }
-    };
-    if text.starts_with('\u{feff}') {
-        text.drain(..'\u{feff}'.len_utf8());
-    }
-    Ok(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn single_broken_bytes_are_replaced_and_other_encodings_refused() {
-        assert_eq!(
-            decode(b"caf\xe9 and more".to_vec()).unwrap(),
-            "caf\u{fffd} and more"
-        );
-        let latin = b"d\xe9j\xe0 vu, caf\xe9, gar\xe7on, \xe9t\xe9".to_vec();
-        assert_eq!(decode(latin), Err(SkipReason::NotUtf8));
-        assert_eq!(decode(b"a\0b".to_vec()), Err(SkipReason::Binary));
-        assert_eq!(decode(b"\xef\xbb\xbfhi".to_vec()).unwrap(), "hi");
-    }
+    Ok(bytes)
 }

@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::chunk::chunk;
 use super::error::KbError;
-use super::extract::{self, Extraction};
+use super::extract::Extraction;
 use super::lexical::{LexicalWriter, Payload};
 use super::links;
 use super::manifest::{Document, Manifest};
 use super::roots::Roots;
+use super::shelf::Shelf;
 use super::store::{ChunkKey, EmbeddedStore, View};
 use super::walk::{self, Found, Skipped};
 use crate::agent::ports::Embedder;
@@ -111,6 +112,7 @@ impl Job<'_> {
             documents: Vec::with_capacity(files.len()),
             writer: None,
             store: self.store,
+            shelf: Shelf::open(self.store.dir()),
             dirty: afresh,
         };
         if afresh {
@@ -125,6 +127,7 @@ impl Job<'_> {
             }
             pass.file(file)?;
         }
+        pass.shelf.tidy(&files);
         self.report(Phase::Reading, total, total);
         pass.finish(view.generation)
     }
@@ -217,6 +220,7 @@ struct Pass<'a> {
     /// Made when there is something to write.
     writer: Option<LexicalWriter>,
     store: &'a EmbeddedStore,
+    shelf: Shelf,
     dirty: bool,
 }
 
@@ -230,7 +234,7 @@ impl Pass<'_> {
             self.documents.push(old.clone());
             return Ok(());
         }
-        let document = match extract::extract(&file.path, &file.source) {
+        let document = match self.shelf.document(&file.path, &file.source) {
             Ok(document) => document,
             Err(reason) => {
                 self.report.skipped.push(Skipped {

@@ -145,18 +145,18 @@ struct Passage {
 impl Passage {
     /// From the file as it is now; `None` when it has become shorter since it was indexed.
     fn read(self, base: &KnowledgeBase) -> Option<Evidence> {
-        let text = base.read(&base.resolve(&self.source).ok()?).ok()?;
-        let lines: Vec<&str> = text.lines().collect();
+        let document = base.read(&base.resolve(&self.source).ok()?).ok()?;
+        let lines: Vec<&str> = document.text.lines().collect();
         let within = lines.get(self.lines.start - 1..self.lines.end)?;
         Some(Evidence {
             id: EvidenceId(String::new()),
             source: self.source,
+            place: document.place(self.lines),
             lines: self.lines,
             tool: ToolName::GraphRelated,
             score: Score::clamped(self.score),
             text: within.join("\n"),
             low: false,
-            place: None,
             measured: Measured::default(),
         })
     }

@@ -21,8 +21,8 @@ pub(super) fn run(
         )));
     }
     let source = base.source_of(&resolved).unwrap_or_else(|| path.to_owned());
-    let text = base.read(&resolved)?;
-    let lines: Vec<&str> = text.lines().collect();
+    let document = base.read(&resolved)?;
+    let lines: Vec<&str> = document.text.lines().collect();
     let first = start.unwrap_or(1).max(1);
     let last = end.unwrap_or(lines.len()).min(lines.len());
     if end.is_some_and(|end| end < first) {
@@ -39,19 +39,19 @@ pub(super) fn run(
             lines.len()
         )));
     }
-    let last = bounded(&lines, first, last);
+    let shown = LineRange {
+        start: first,
+        end: bounded(&lines, first, last),
+    };
     Ok(vec![Evidence {
         id: EvidenceId(String::new()),
         source,
-        lines: LineRange {
-            start: first,
-            end: last,
-        },
+        lines: shown,
         tool: ToolName::ReadFile,
         score: Score::FULL,
-        text: cut(lines[first - 1..last].join("\n")),
+        text: cut(lines[shown.start - 1..shown.end].join("\n")),
         low: false,
-        place: None,
+        place: document.place(shown),
         measured: Measured::default(),
     }])
 }

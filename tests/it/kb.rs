@@ -132,7 +132,10 @@ fn what_cannot_be_read_is_listed_and_never_stops_the_rest() {
         ("empty.txt", ""),
     ]);
     bench.write("image.png", b"\x89PNG\0\0\0data");
-    bench.write("latin.txt", b"d\xe9j\xe0 vu, caf\xe9, gar\xe7on".as_slice());
+    bench.write(
+        "latin.txt",
+        b"d\xe9j\xe0 vu, caf\xe9, gar\xe7on, \xe9t\xe9".as_slice(),
+    );
     bench.write("slip.txt", b"one broken byte \xff in a text".as_slice());
     bench.write("huge.txt", "x".repeat(10 * 1024 * 1024 + 1));
     let base = bench.open();
@@ -147,13 +150,17 @@ fn what_cannot_be_read_is_listed_and_never_stops_the_rest() {
         vec![
             ("huge.txt", SkipReason::TooLarge(10 * 1024 * 1024 + 1)),
             ("image.png", SkipReason::Binary),
-            ("latin.txt", SkipReason::NotUtf8),
         ]
     );
-    assert_eq!(report.documents, 3);
+    assert_eq!(report.documents, 4);
     assert_eq!(
-        sources(&base, SearchMode::Hybrid, "broken byte"),
-        ["slip.txt", "good.md"]
+        sources(&base, SearchMode::Hybrid, "broken byte")[0],
+        "slip.txt"
+    );
+    assert_eq!(
+        sources(&base, SearchMode::Grep, "garçon"),
+        ["latin.txt"],
+        "in another encoding"
     );
 }
 
