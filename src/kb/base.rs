@@ -16,7 +16,6 @@ use super::search::{self, Hit, SearchMode};
 use super::shelf::Shelf;
 use super::store::{EmbeddedStore, Passage, Store, Within};
 use super::update::{self, Progress, UpdateReport};
-use super::walk;
 use crate::agent::ports::{Embedder, ToolError};
 
 /// A set of folders and files with their index.
@@ -263,8 +262,7 @@ impl KnowledgeBase {
     /// Passages around the lines that hold words of the query or match it as a pattern; read from
     /// the files as they are now.
     pub(crate) fn grep(&self, query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
-        let (files, _) = walk::walk(&self.roots);
-        grep::grep(&files, query, k)
+        grep::grep(&self.roots, query, k)
     }
 
     /// The names of all indexed documents below a folder, or the file itself.

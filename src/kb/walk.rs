@@ -85,7 +85,7 @@ pub(super) fn lists(root: &Path, canonical: &Path) -> bool {
         .any(|entry| entry.path() == canonical)
 }
 
-fn builder(root: &Path) -> WalkBuilder {
+pub(super) fn builder(root: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     builder
         .hidden(true)
@@ -97,13 +97,13 @@ fn builder(root: &Path) -> WalkBuilder {
     builder
 }
 
-fn is_dir(entry: &DirEntry) -> bool {
+pub(super) fn is_dir(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
 }
 
 /// Whether the ignore files of this folder can be opened without waiting for ever.
 /// A folder whose rules nobody can know is not looked into.
-fn has_readable_rules(folder: &Path) -> bool {
+pub(super) fn has_readable_rules(folder: &Path) -> bool {
     [".gitignore", ".ignore", ".git/info/exclude"]
         .iter()
         .all(|name| {
@@ -112,7 +112,7 @@ fn has_readable_rules(folder: &Path) -> bool {
 }
 
 /// Whether names below the root can be written down and read back.
-fn is_plain(root: &Path, path: &Path) -> bool {
+pub(super) fn is_plain(root: &Path, path: &Path) -> bool {
     path.strip_prefix(root).is_ok_and(|below| {
         below
             .to_str()

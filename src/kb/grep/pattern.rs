@@ -7,7 +7,7 @@
 //! and must end there as well: `PROJ-10` is not `PROJ-103`.
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use regex::{Regex, RegexBuilder};
+use regex::bytes::{Regex, RegexBuilder};
 
 use super::super::error::KbError;
 use crate::text::is_cjk;
@@ -28,12 +28,23 @@ const FUNCTION_WORDS: &[&str] = &[
     "would", "you", "your", "什么", "怎么", "如何", "哪些", "哪个", "为什", "是什", "的是",
 ];
 
-/// A query as grep understands it.
+/// A query as grep understands it. A clone searches without waiting for others.
+#[derive(Clone)]
 pub(super) struct Pattern {
     matcher: RegexMatcher,
-    words: Vec<Word>,
+    looked_for: LookedFor,
+    /// Letters that are the same bytes in all encodings but UTF-16.
+    is_ascii: bool,
 }
 
+#[derive(Clone)]
+enum LookedFor {
+    /// Every line that the matcher finds counts; this says where in the line.
+    Regex(Regex),
+    Words(Vec<Word>),
+}
+
+#[derive(Clone)]
 struct Word {
     regex: Regex,
     from_start: bool,
@@ -45,17 +56,13 @@ impl Pattern {
     pub fn parse(query: &str) -> Result<Self, KbError> {
         if looks_like_regex(query) {
             // As ripgrep does: capitals in the pattern make it exact.
-            if let (Ok(matcher), Ok(regex)) = (
-                builder().case_smart(true).build(query),
-                compile(query, !query.chars().any(char::is_uppercase)),
-            ) {
+            if let (Ok(matcher), Ok(regex)) =
+                (builder().case_smart(true).build(query), compile(query))
+            {
                 return Ok(Self {
                     matcher,
-                    words: vec![Word {
-                        regex,
-                        from_start: false,
-                        to_end: false,
-                    }],
+                    looked_for: LookedFor::Regex(regex),
+                    is_ascii: false,
                 });
             }
             return Self::literals(&[query.to_owned()], false);
@@ -72,9 +79,23 @@ impl Pattern {
         Self::literals(&words, true)
     }
 
-    /// How many words there are.
+    /// How many words there are; a regular expression is one.
     pub fn len(&self) -> usize {
-        self.words.len()
+        match &self.looked_for {
+            LookedFor::Regex(_) => 1,
+            LookedFor::Words(words) => words.len(),
+        }
+    }
+
+    /// The mask of a line that holds them all.
+    pub fn full_mask(&self) -> u64 {
+        u64::MAX >> (u64::BITS as usize - self.len().clamp(1, MAX_WORDS))
+    }
+
+    /// Whether a search through these bytes misses nothing: what is no UTF-8 may hold words in
+    /// other letters.
+    pub fn is_seen_in(&self, bytes: &[u8]) -> bool {
+        self.is_ascii || str::from_utf8(bytes).is_ok()
     }
 
     /// Finds lines that may match.
@@ -82,22 +103,24 @@ impl Pattern {
         &self.matcher
     }
 
-    /// Which words the line holds, one bit each.
-    pub fn mask(&self, line: &str) -> u64 {
-        let line = line.trim_end_matches(['\n', '\r']);
-        self.words
-            .iter()
-            .enumerate()
-            .filter(|(_, word)| word.is_in(line))
-            .fold(0, |mask, (at, _)| mask | (1 << at))
+    /// Which words the line holds, one bit each, given that the matcher found it.
+    pub fn mask(&self, line: &[u8]) -> u64 {
+        match &self.looked_for {
+            LookedFor::Regex(_) => 1,
+            LookedFor::Words(words) => words
+                .iter()
+                .enumerate()
+                .filter(|(_, word)| word.first_in(line).is_some())
+                .fold(0, |mask, (at, _)| mask | (1 << at)),
+        }
     }
 
     /// Where in the line the first of the words stands, in bytes.
-    pub fn first_match(&self, line: &str) -> Option<usize> {
-        self.words
-            .iter()
-            .filter_map(|word| word.regex.find(line).map(|found| found.start()))
-            .min()
+    pub fn first_match(&self, line: &[u8]) -> Option<usize> {
+        match &self.looked_for {
+            LookedFor::Regex(regex) => regex.find(line).map(|found| found.start()),
+            LookedFor::Words(words) => words.iter().filter_map(|word| word.first_in(line)).min(),
+        }
     }
 
     fn literals(words: &[String], bounded: bool) -> Result<Self, KbError> {
@@ -109,38 +132,55 @@ impl Pattern {
             .case_insensitive(true)
             .build(&escaped.join("|"))
             .map_err(|_| too_long())?;
+        let is_ascii = words.iter().all(|word| word.is_ascii());
         let words = words
             .iter()
             .zip(&escaped)
             .map(|(word, escaped)| {
                 let spaced = bounded && !word.chars().any(is_cjk);
                 Ok(Word {
-                    regex: compile(escaped, true).map_err(|_| too_long())?,
+                    regex: compile(escaped).map_err(|_| too_long())?,
                     from_start: spaced && word.starts_with(char::is_alphanumeric),
                     to_end: spaced && word.ends_with(|c: char| c.is_ascii_digit()),
                 })
             })
             .collect::<Result<_, KbError>>()?;
-        Ok(Self { matcher, words })
+        Ok(Self {
+            matcher,
+            looked_for: LookedFor::Words(words),
+            is_ascii,
+        })
     }
 }
 
 impl Word {
-    fn is_in(&self, line: &str) -> bool {
+    /// Where it first stands as a word of its own.
+    fn first_in(&self, line: &[u8]) -> Option<usize> {
         let mut from = 0;
-        while let Some(found) = line.get(from..).and_then(|rest| self.regex.find(rest)) {
-            let (start, end) = (from + found.start(), from + found.end());
-            let before = line[..start].chars().next_back();
-            let after = line[end..].chars().next();
-            let starts = !self.from_start || !before.is_some_and(goes_on);
-            let ends = !self.to_end || !after.is_some_and(goes_on);
+        while let Some(found) = self.regex.find_at(line, from) {
+            let (before, after) = (&line[..found.start()], &line[found.end()..]);
+            let starts = !self.from_start || !last_char(before).is_some_and(goes_on);
+            let ends = !self.to_end || !first_char(after).is_some_and(goes_on);
             if starts && ends {
-                return true;
+                return Some(found.start());
             }
-            from = start + line[start..].chars().next().map_or(1, char::len_utf8);
+            from = found.start() + 1;
         }
-        false
+        None
     }
+}
+
+/// The character that the bytes begin with, if they are UTF-8 there.
+fn first_char(bytes: &[u8]) -> Option<char> {
+    let start = &bytes[..bytes.len().min(4)];
+    start.utf8_chunks().next()?.valid().chars().next()
+}
+
+fn last_char(bytes: &[u8]) -> Option<char> {
+    let at = (1..=bytes.len().min(4))
+        .map(|n| bytes.len() - n)
+        .find(|&at| bytes[at] & 0xC0 != 0x80)?;
+    first_char(&bytes[at..])
 }
 
 fn goes_on(c: char) -> bool {
@@ -152,13 +192,19 @@ fn builder() -> RegexMatcherBuilder {
     builder
         .size_limit(SIZE_LIMIT)
         .dfa_size_limit(DFA_SIZE_LIMIT)
+        // `^` and `$` mean lines, and a line may end in CRLF.
+        .multi_line(true)
+        .crlf(true)
         .line_terminator(Some(b'\n'));
     builder
 }
 
-fn compile(pattern: &str, any_case: bool) -> Result<Regex, regex::Error> {
+/// In any case: it only looks within lines that are known to match.
+fn compile(pattern: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(pattern)
-        .case_insensitive(any_case)
+        .case_insensitive(true)
+        .multi_line(true)
+        .crlf(true)
         .size_limit(SIZE_LIMIT)
         .dfa_size_limit(DFA_SIZE_LIMIT)
         .build()

@@ -1,0 +1,275 @@
+//! A file in blocks of whole lines, whatever its size.
+//!
+//! The memory is that of one block, used again for the next file. Most files are one block and
+//! are read by one call. A line that is longer than a block comes in pieces that overlap, all
+//! under the number of that line. UTF-16, which announces itself, becomes UTF-8 on the way; other
+//! bytes stay as they are.
+
+use std::io::{self, Read};
+
+use encoding_rs::{Decoder, Encoding, UTF_8};
+
+/// What is read at a time: large enough to be few calls, small enough to stay in the cache.
+const BLOCK_BYTES: usize = 256 * 1024;
+/// Of a line longer than a block, what is repeated so that nothing is cut in two.
+const OVERLAP_BYTES: usize = 1024;
+/// How much is looked at to see whether it is text.
+const SNIFF_BYTES: usize = 8 * 1024;
+
+/// The block reader of one thread.
+pub(super) struct Blocks {
+    /// What is decoded and not yet used up, from `start` to `end`.
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Where the block that was given out last ends; what follows it is carried over.
+    given: usize,
+    /// The number of the first line in the buffer.
+    line: usize,
+    /// Bytes before `start`, of the decoded text.
+    offset: u64,
+    decoder: Option<Decoder>,
+    /// Undecoded bytes of UTF-16.
+    raw: Vec<u8>,
+    ended: bool,
+}
+
+/// Whole lines, or a piece of one that is very long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Block<'b> {
+    pub bytes: &'b [u8],
+    /// The number of its first line, from 1.
+    pub line: usize,
+    /// Where in the file it begins.
+    pub offset: u64,
+}
+
+/// What a file's beginning says about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Bytes that are lines of text as they are.
+    Plain,
+    /// Text that is decoded while it is read, so that offsets are not the file's own.
+    Decoded,
+    /// NUL bytes where text has none.
+    Binary,
+}
+
+impl Blocks {
+    pub fn new() -> Self {
+        Self {
+            buffer: vec![0; BLOCK_BYTES],
+            start: 0,
+            end: 0,
+            given: 0,
+            line: 1,
+            offset: 0,
+            decoder: None,
+            raw: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Begins a file.
+    pub fn open(&mut self, file: &mut impl Read) -> io::Result<Kind> {
+        self.reset(0, 1);
+        self.fill(file)?;
+        match Encoding::for_bom(&self.buffer[..self.end]) {
+            Some((encoding, bom)) if encoding == UTF_8 => {
+                self.start = bom;
+                self.given = bom;
+                self.offset = bom as u64;
+            }
+            Some((encoding, bom)) => {
+                self.raw.extend_from_slice(&self.buffer[bom..self.end]);
+                self.end = 0;
+                let mut decoder = encoding.new_decoder_without_bom_handling();
+                self.decode(&mut decoder, self.ended);
+                self.decoder = Some(decoder);
+                return Ok(Kind::Decoded);
+            }
+            None => {}
+        }
+        let sniffed = &self.buffer[..self.end.min(SNIFF_BYTES)];
+        Ok(match memchr::memchr(0, sniffed) {
+            Some(_) => Kind::Binary,
+            None => Kind::Plain,
+        })
+    }
+
+    /// Goes on from a place in a plain file where that line begins.
+    pub fn open_at(&mut self, offset: u64, line: usize) {
+        self.reset(offset, line);
+    }
+
+    /// The next lines; `None` at the end.
+    pub fn next(&mut self, file: &mut impl Read) -> io::Result<Option<Block<'_>>> {
+        self.carry_over();
+        loop {
+            if self.ended {
+                break;
+            }
+            let known = self.end;
+            if known > 0 && memchr::memrchr(b'\n', &self.buffer[..known]).is_some() {
+                break;
+            }
+            if known >= BLOCK_BYTES {
+                break;
+            }
+            self.fill(file)?;
+        }
+        if self.start == self.end {
+            return Ok(None);
+        }
+        let whole = memchr::memrchr(b'\n', &self.buffer[self.start..self.end]);
+        self.given = match whole {
+            Some(at) if !self.ended => self.start + at + 1,
+            _ => self.end,
+        };
+        Ok(Some(Block {
+            bytes: &self.buffer[self.start..self.given],
+            line: self.line,
+            offset: self.offset,
+        }))
+    }
+
+    fn reset(&mut self, offset: u64, line: usize) {
+        (self.start, self.end, self.given) = (0, 0, 0);
+        (self.offset, self.line) = (offset, line);
+        self.decoder = None;
+        self.raw.clear();
+        self.ended = false;
+    }
+
+    /// Moves what was not given out to the front.
+    fn carry_over(&mut self) {
+        if self.given == self.start {
+            return;
+        }
+        let used = &self.buffer[self.start..self.given];
+        let cut = used.last() != Some(&b'\n') && !self.ended;
+        if !self.ended {
+            self.line += memchr::memchr_iter(b'\n', used).count();
+        }
+        let from = if cut {
+            self.given - OVERLAP_BYTES.min(used.len() / 2)
+        } else {
+            self.given
+        };
+        self.offset += (from - self.start) as u64;
+        self.buffer.copy_within(from..self.end, 0);
+        self.end -= from;
+        (self.start, self.given) = (0, 0);
+    }
+
+    /// Reads until there is a block, or the end.
+    fn fill(&mut self, file: &mut impl Read) -> io::Result<()> {
+        if let Some(mut decoder) = self.decoder.take() {
+            let known = self.raw.len();
+            self.raw.resize(known + BLOCK_BYTES / 4, 0);
+            let read = read_some(file, &mut self.raw[known..])?;
+            self.raw.truncate(known + read);
+            self.ended = read == 0;
+            self.decode(&mut decoder, self.ended);
+            self.decoder = Some(decoder);
+            return Ok(());
+        }
+        while self.end < BLOCK_BYTES {
+            let read = read_some(file, &mut self.buffer[self.end..BLOCK_BYTES])?;
+            if read == 0 {
+                self.ended = true;
+                break;
+            }
+            self.end += read;
+        }
+        Ok(())
+    }
+
+    /// All of `raw` into the buffer, which grows where a code unit becomes three bytes.
+    fn decode(&mut self, decoder: &mut Decoder, last: bool) {
+        let room = decoder
+            .max_utf8_buffer_length(self.raw.len())
+            .unwrap_or(3 * self.raw.len() + 16);
+        if self.buffer.len() < self.end + room {
+            self.buffer.resize(self.end + room, 0);
+        }
+        let (_, read, written, _) =
+            decoder.decode_to_utf8(&self.raw, &mut self.buffer[self.end..], last);
+        self.raw.drain(..read);
+        self.end += written;
+    }
+}
+
+fn read_some(file: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match file.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The blocks of these bytes: where, which line, what.
+    fn blocks(bytes: &[u8]) -> (Kind, Vec<(u64, usize, Vec<u8>)>) {
+        let mut file = bytes;
+        let mut blocks = Blocks::new();
+        let kind = blocks.open(&mut file).unwrap();
+        let mut all = Vec::new();
+        while let Some(block) = blocks.next(&mut file).unwrap() {
+            all.push((block.offset, block.line, block.bytes.to_vec()));
+        }
+        (kind, all)
+    }
+
+    #[test]
+    fn lines_are_never_cut_and_always_numbered() {
+        let text: String = (1..=100_000).map(|n| format!("line {n}\n")).collect();
+        let (kind, all) = blocks(text.as_bytes());
+        assert_eq!(kind, Kind::Plain);
+        assert!(all.len() > 3);
+        let mut joined = Vec::new();
+        for (offset, line, bytes) in &all {
+            assert_eq!(*offset as usize, joined.len());
+            assert!(bytes.starts_with(format!("line {line}\n").as_bytes()));
+            joined.extend_from_slice(bytes);
+        }
+        assert_eq!(joined, text.as_bytes());
+    }
+
+    #[test]
+    fn an_endless_line_comes_in_pieces_that_overlap() {
+        let long = "x".repeat(BLOCK_BYTES - 3) + "needle" + &"y".repeat(BLOCK_BYTES);
+        let (_, all) = blocks(format!("one\n{long}\nthree").as_bytes());
+        assert!(all.iter().any(|(_, line, bytes)| {
+            *line == 2 && memchr::memmem::find(bytes, b"needle").is_some()
+        }));
+        assert!(all.iter().all(|(_, _, bytes)| bytes.len() <= BLOCK_BYTES));
+        let (_, line, bytes) = all.last().unwrap();
+        let before = bytes.iter().filter(|&&byte| byte == b'\n').count();
+        assert!(bytes.ends_with(b"\nthree") && line + before == 3);
+    }
+
+    #[test]
+    fn utf_16_is_decoded_and_a_mark_of_utf_8_is_passed_over() {
+        let text: String = (1..=30_000).map(|n| format!("zeile {n} 文\n")).collect();
+        let little: Vec<u8> = "\u{feff}"
+            .chars()
+            .chain(text.chars())
+            .flat_map(|c| (c as u16).to_le_bytes())
+            .collect();
+        let (kind, all) = blocks(&little);
+        assert_eq!(kind, Kind::Decoded);
+        let joined: Vec<u8> = all.into_iter().flat_map(|(_, _, bytes)| bytes).collect();
+        assert_eq!(joined, text.as_bytes());
+        assert_eq!(
+            blocks(b"\xef\xbb\xbfone\n").1,
+            vec![(3, 1, b"one\n".to_vec())]
+        );
+        assert_eq!(blocks(b"a\0b").0, Kind::Binary);
+        assert_eq!(blocks(b"").1, vec![]);
+    }
+}

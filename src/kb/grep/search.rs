@@ -1,0 +1,321 @@
+//! Goes through the files of the base, on all processors, and finds the lines that match.
+//!
+//! Bytes are searched as they lie in the file; nothing is decoded, no line counted, before
+//! something is found, for most files hold nothing. Only text whose bytes are not UTF-8 is
+//! decoded first, where the query could stand in it unseen.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use ignore::{DirEntry, WalkState};
+
+use super::blocks::{Block, Blocks, Kind};
+use super::pattern::Pattern;
+use super::tally::{Candidate, Class, Tally};
+use super::{CONTEXT_LINES, MAX_PASSAGE_LINES};
+use crate::domain::LineRange;
+use crate::kb::extract::{self, MAX_FILE_BYTES};
+use crate::kb::roots::Roots;
+use crate::kb::walk;
+
+/// The best passages of all files, and some more in case a file is gone by the time it is shown.
+pub(super) fn search_all(roots: &Roots, pattern: &Pattern, keep: usize) -> Tally {
+    let done = Mutex::new(Tally::new(pattern.len(), keep));
+    for (root, path) in roots.paths().enumerate() {
+        if !walk::has_readable_rules(path) {
+            continue;
+        }
+        let mut builder = walk::builder(path);
+        builder
+            .filter_entry(|entry| !walk::is_dir(entry) || walk::has_readable_rules(entry.path()));
+        builder.build_parallel().run(|| {
+            let mut worker = Worker::new(root, pattern, keep, &done);
+            Box::new(move |entry| {
+                if let Ok(entry) = entry
+                    && is_of_the_base(path, &entry)
+                {
+                    worker.search(entry.path());
+                }
+                WalkState::Continue
+            })
+        });
+    }
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What the walk of the index lists, whatever its size.
+fn is_of_the_base(root: &Path, entry: &DirEntry) -> bool {
+    !entry.path_is_symlink()
+        && entry.file_type().is_some_and(|kind| kind.is_file())
+        && walk::is_plain(root, entry.path())
+}
+
+/// One thread with what it uses again for each file.
+struct Worker<'a> {
+    root: usize,
+    pattern: Pattern,
+    searcher: Searcher,
+    blocks: Blocks,
+    tally: Option<Tally>,
+    done: &'a Mutex<Tally>,
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        if let Some(tally) = self.tally.take() {
+            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.join(tally);
+        }
+    }
+}
+
+impl<'a> Worker<'a> {
+    fn new(root: usize, pattern: &Pattern, keep: usize, done: &'a Mutex<Tally>) -> Self {
+        Self {
+            root,
+            pattern: pattern.clone(),
+            searcher: SearcherBuilder::new()
+                .line_number(true)
+                .bom_sniffing(false)
+                .binary_detection(BinaryDetection::none())
+                .build(),
+            blocks: Blocks::new(),
+            tally: Some(Tally::new(pattern.len(), keep)),
+            done,
+        }
+    }
+
+    fn search(&mut self, path: &Path) {
+        let Some(tally) = &mut self.tally else { return };
+        let mut found = Matches::new(&self.pattern, self.root, path, tally.keep());
+        match search_file(path, &mut self.searcher, &mut self.blocks, &mut found) {
+            Ok(true) => found.hand_over(tally),
+            Ok(false) => {}
+            Err(error) => tracing::debug!(path = %path.display(), %error, "grep gave up on a file"),
+        }
+    }
+}
+
+/// Whether it is text, all of whose matches are now known.
+fn search_file(
+    path: &Path,
+    searcher: &mut Searcher,
+    blocks: &mut Blocks,
+    found: &mut Matches<'_>,
+) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let kind = blocks.open(&mut file)?;
+    if kind == Kind::Binary {
+        return search_decoded(path, searcher, found);
+    }
+    let mut is_large = None;
+    while let Some(block) = blocks.next(&mut file)? {
+        let is_plain = memchr::memchr(0, block.bytes).is_none()
+            && (kind == Kind::Decoded || found.pattern.is_seen_in(block.bytes));
+        if !is_plain {
+            let is_large = match is_large {
+                Some(known) => known,
+                None => *is_large.insert(file.metadata()?.len() > MAX_FILE_BYTES),
+            };
+            // A large log may have broken off once; its other lines are as good as ever.
+            if !is_large {
+                return search_decoded(path, searcher, found);
+            }
+        }
+        found.search(searcher, block)?;
+        if found.is_enough() {
+            break;
+        }
+    }
+    Ok(true)
+}
+
+/// What is not text as it lies there may be once it is decoded as for the index.
+fn search_decoded(
+    path: &Path,
+    searcher: &mut Searcher,
+    found: &mut Matches<'_>,
+) -> io::Result<bool> {
+    let Ok(document) = extract::extract(path, "") else {
+        return Ok(false);
+    };
+    found.forget();
+    let whole = Block {
+        bytes: document.text.as_bytes(),
+        line: 1,
+        offset: 0,
+    };
+    found.search(searcher, whole)?;
+    Ok(true)
+}
+
+/// The matches of one file as they come, line after line.
+struct Matches<'p> {
+    pattern: &'p Pattern,
+    root: usize,
+    path: &'p Path,
+    /// Of a class of passages more than these are of no use.
+    keep: usize,
+    /// Nothing is made for a file without matches.
+    known: Option<Known>,
+}
+
+/// What is known of a file with matches.
+struct Known {
+    tally: Tally,
+    path: Arc<PathBuf>,
+    /// All words that the file holds.
+    mask: u64,
+    /// How many passages are as good as one can be.
+    best: usize,
+    /// The passage that still grows.
+    open: Option<Candidate>,
+    /// The line that came last; a long one comes in several pieces.
+    line: Line,
+}
+
+#[derive(Clone, Copy)]
+struct Line {
+    number: usize,
+    mask: u64,
+    offset: u64,
+}
+
+impl<'p> Matches<'p> {
+    fn new(pattern: &'p Pattern, root: usize, path: &'p Path, keep: usize) -> Self {
+        Self {
+            pattern,
+            root,
+            path,
+            keep,
+            known: None,
+        }
+    }
+
+    fn search(&mut self, searcher: &mut Searcher, block: Block<'_>) -> io::Result<()> {
+        let pattern = self.pattern;
+        let sink = LinesOf {
+            matches: self,
+            block,
+        };
+        searcher.search_slice(pattern.matcher(), block.bytes, sink)
+    }
+
+    /// Whether whatever may follow cannot change what is shown.
+    fn is_enough(&self) -> bool {
+        self.known
+            .as_ref()
+            .is_some_and(|known| known.best >= self.keep)
+    }
+
+    fn forget(&mut self) {
+        self.known = None;
+    }
+
+    fn hand_over(mut self, tally: &mut Tally) {
+        let Some(known) = &mut self.known else {
+            return tally.count_file(0);
+        };
+        known.add(known.line, self.root, self.pattern.full_mask());
+        known.close(self.pattern.full_mask());
+        tally.count_file(known.mask);
+        if let Some(known) = self.known {
+            tally.join(known.tally);
+        }
+    }
+
+    fn take(&mut self, line: Line) {
+        let full = self.pattern.full_mask();
+        let Some(known) = &mut self.known else {
+            self.known = Some(Known {
+                tally: Tally::new(self.pattern.len(), self.keep),
+                path: Arc::new(self.path.to_owned()),
+                mask: line.mask,
+                best: 0,
+                open: None,
+                line,
+            });
+            return;
+        };
+        known.mask |= line.mask;
+        if known.line.number == line.number {
+            known.line.mask |= line.mask;
+            return;
+        }
+        let complete = std::mem::replace(&mut known.line, line);
+        known.add(complete, self.root, full);
+    }
+}
+
+impl Known {
+    /// The context of one line joins that of the next where they share a line.
+    fn add(&mut self, line: Line, root: usize, full: u64) {
+        let window = LineRange {
+            start: line.number.saturating_sub(CONTEXT_LINES).max(1),
+            end: line.number + CONTEXT_LINES,
+        };
+        let mut start = window.start;
+        if let Some(open) = self
+            .open
+            .as_mut()
+            .filter(|open| open.lines.overlaps(window))
+        {
+            let room = window.end - open.lines.start < MAX_PASSAGE_LINES;
+            if room || line.number <= open.lines.end {
+                if room {
+                    open.lines.end = window.end;
+                }
+                if open.class.add(line.mask) {
+                    open.best_line = line.number;
+                    open.offset = line.offset;
+                }
+                return;
+            }
+            start = open.lines.end + 1;
+        }
+        self.close(full);
+        self.open = Some(Candidate {
+            root,
+            path: Arc::clone(&self.path),
+            lines: LineRange {
+                start,
+                end: window.end,
+            },
+            class: Class::of_line(line.mask),
+            best_line: line.number,
+            offset: line.offset,
+        });
+    }
+
+    fn close(&mut self, full: u64) {
+        if let Some(passage) = self.open.take() {
+            self.best += usize::from(passage.class.is_best(full));
+            self.tally.offer(passage);
+        }
+    }
+}
+
+/// Takes the matching lines of one block.
+struct LinesOf<'m, 'p, 'b> {
+    matches: &'m mut Matches<'p>,
+    block: Block<'b>,
+}
+
+impl Sink for LinesOf<'_, '_, '_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        let mask = self.matches.pattern.mask(found.bytes());
+        if mask != 0 {
+            self.matches.take(Line {
+                number: self.block.line + found.line_number().map_or(0, |n| n as usize - 1),
+                mask,
+                offset: self.block.offset + found.absolute_byte_offset(),
+            });
+        }
+        Ok(!self.matches.is_enough())
+    }
+}

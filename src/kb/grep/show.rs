@@ -1,0 +1,212 @@
+//! The text of the passages that are shown: each file is read once more, and of a large one only
+//! what is around them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::blocks::{Blocks, Kind};
+use super::pattern::Pattern;
+use super::tally::Candidate;
+use super::{GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
+use crate::domain::{LineRange, Place, Score};
+use crate::kb::extract::{self, MAX_FILE_BYTES};
+use crate::kb::roots::Roots;
+
+/// What is read before the best line of a large file to find where its passage begins.
+const BEFORE_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;
+
+/// The best `k` of these, best first, without those whose file cannot be read any more.
+pub(super) fn show(
+    roots: &Roots,
+    ranked: Vec<(Candidate, f64)>,
+    pattern: &Pattern,
+    k: usize,
+) -> Vec<GrepPassage> {
+    let mut shown = Vec::new();
+    let mut ranked = ranked.into_iter();
+    while shown.len() < k {
+        let batch: Vec<_> = ranked.by_ref().take(k - shown.len()).collect();
+        if batch.is_empty() {
+            break;
+        }
+        let mut by_file: BTreeMap<&Path, Vec<usize>> = BTreeMap::new();
+        for (at, (candidate, _)) in batch.iter().enumerate() {
+            by_file.entry(&candidate.path).or_default().push(at);
+        }
+        let mut texts: Vec<Option<Shown>> = batch.iter().map(|_| None).collect();
+        for (path, wanted) in by_file {
+            let candidates: Vec<&Candidate> = wanted.iter().map(|&at| &batch[at].0).collect();
+            for (at, text) in wanted.into_iter().zip(read(path, &candidates, pattern)) {
+                texts[at] = text;
+            }
+        }
+        for ((candidate, score), text) in batch.iter().zip(texts) {
+            if let (Some(text), Some(source)) = (text, roots.source_of(&candidate.path)) {
+                shown.push(GrepPassage {
+                    source,
+                    lines: text.lines,
+                    place: text.place,
+                    text: text.text,
+                    score: Score::clamped(*score),
+                });
+            }
+        }
+    }
+    shown
+}
+
+struct Shown {
+    lines: LineRange,
+    place: Option<Place>,
+    text: String,
+}
+
+/// What these passages of one file say; `None` where its lines are gone.
+fn read(path: &Path, candidates: &[&Candidate], pattern: &Pattern) -> Vec<Option<Shown>> {
+    let is_large = path
+        .metadata()
+        .is_ok_and(|meta| meta.len() > MAX_FILE_BYTES);
+    if is_large {
+        return candidates
+            .iter()
+            .map(|candidate| read_around(path, candidate, pattern).ok().flatten())
+            .collect();
+    }
+    let Ok(document) = extract::extract(path, "") else {
+        return candidates.iter().map(|_| None).collect();
+    };
+    let lines: Vec<&str> = document.text.lines().collect();
+    candidates
+        .iter()
+        .map(|candidate| {
+            let last = candidate.lines.end.min(lines.len());
+            let within = lines.get(candidate.lines.start - 1..last)?;
+            let mut shown = shown(within, candidate, pattern)?;
+            shown.place = document.place(shown.lines);
+            Some(shown)
+        })
+        .collect()
+}
+
+/// A passage of a file that is too large to be read as a whole.
+fn read_around(path: &Path, candidate: &Candidate, pattern: &Pattern) -> io::Result<Option<Shown>> {
+    let mut file = File::open(path)?;
+    let mut blocks = Blocks::new();
+    let wanted = candidate.lines;
+    if blocks.open(&mut file)? != Kind::Decoded {
+        let (offset, line) = beginning(&mut file, candidate)?;
+        file.seek(SeekFrom::Start(offset))?;
+        blocks.open_at(offset, line);
+    }
+    let mut lines: Vec<String> = Vec::new();
+    let mut first = None;
+    while let Some(block) = blocks.next(&mut file)? {
+        for (n, bytes) in block
+            .bytes
+            .split_inclusive(|&byte| byte == b'\n')
+            .enumerate()
+        {
+            let number = block.line + n;
+            if number > wanted.end {
+                break;
+            }
+            if number < wanted.start {
+                continue;
+            }
+            let start = *first.get_or_insert(number);
+            let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+            let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+            let text = String::from_utf8_lossy(bytes);
+            let text = around_match(text.trim_start_matches('\u{feff}'), pattern).to_owned();
+            match lines.get_mut(number - start) {
+                // Of a line in pieces the one with the match is shown.
+                Some(known) if pattern.mask(known.as_bytes()) == 0 => *known = text,
+                Some(_) => {}
+                None => lines.push(text),
+            }
+        }
+        let newlines = memchr::memchr_iter(b'\n', block.bytes).count();
+        if block.line + newlines > wanted.end {
+            break;
+        }
+    }
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let Some(first) = first else { return Ok(None) };
+    let mut candidate = candidate.clone();
+    candidate.lines.start = first;
+    Ok(shown(&lines, &candidate, pattern))
+}
+
+/// Where the passage begins, or the first of its lines that is not too far away.
+fn beginning(file: &mut File, candidate: &Candidate) -> io::Result<(u64, usize)> {
+    let from = candidate.offset.saturating_sub(BEFORE_BYTES);
+    let mut before = vec![0; (candidate.offset - from) as usize];
+    file.seek(SeekFrom::Start(from))?;
+    file.read_exact(&mut before)?;
+    let mut offset = candidate.offset;
+    let mut line = candidate.best_line;
+    // The byte before a line is the end of the one above.
+    let mut end = before.len().saturating_sub(1);
+    while line > candidate.lines.start {
+        let start = match memchr::memrchr(b'\n', &before[..end]) {
+            Some(at) => at + 1,
+            None if from == 0 => 0,
+            None => break,
+        };
+        line -= 1;
+        offset = from + start as u64;
+        end = start.saturating_sub(1);
+    }
+    Ok((offset, line))
+}
+
+/// The lines as they are, as many around the best as make a passage.
+fn shown(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Option<Shown> {
+    let lines: Vec<&str> = lines
+        .iter()
+        .map(|line| around_match(line, pattern))
+        .collect();
+    let first = candidate.lines.start;
+    let best = candidate.best_line.checked_sub(first)?;
+    let mut bytes = lines.get(best)?.len();
+    let (mut start, mut end) = (best, best + 1);
+    loop {
+        let before = start.checked_sub(1).map(|at| lines[at].len() + 1);
+        let after = lines.get(end).map(|line| line.len() + 1);
+        let fits = |bytes: usize, more: Option<usize>| {
+            more.filter(|more| bytes + more <= MAX_PASSAGE_BYTES)
+        };
+        let (up, down) = (fits(bytes, before), fits(bytes, after));
+        if let Some(more) = up {
+            start -= 1;
+            bytes += more;
+        }
+        if let Some(more) = down.filter(|more| bytes + more <= MAX_PASSAGE_BYTES) {
+            end += 1;
+            bytes += more;
+        } else if up.is_none() {
+            break;
+        }
+    }
+    Some(Shown {
+        lines: LineRange {
+            start: first + start,
+            end: first + end - 1,
+        },
+        place: None,
+        text: lines[start..end].join("\n"),
+    })
+}
+
+/// Of an endless line only what surrounds its first match.
+fn around_match<'l>(line: &'l str, pattern: &Pattern) -> &'l str {
+    if line.len() <= MAX_LINE_BYTES {
+        return line;
+    }
+    let at = pattern.first_match(line.as_bytes()).unwrap_or(0);
+    let start = line.floor_char_boundary(at.saturating_sub(MAX_LINE_BYTES / 2));
+    let end = line.floor_char_boundary(start + MAX_LINE_BYTES);
+    &line[start..end]
+}
