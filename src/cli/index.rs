@@ -53,12 +53,13 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
 
 fn as_text(name: &str, report: &UpdateReport, took: Duration) -> String {
     let mut text = format!(
-        "{}: {} documents, {} chunks; {} added, {} changed, {} removed, {} unchanged; {} embedded in {:.1} s\n",
+        "{}: {} documents, {} chunks; {} added, {} changed, {} moved, {} removed, {} unchanged; {} embedded in {:.1} s\n",
         sanitize(name),
         report.documents,
         report.chunks,
         report.added,
         report.changed,
+        report.moved,
         report.removed,
         report.unchanged,
         report.embedded,
@@ -86,6 +87,7 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
         "chunks": report.chunks,
         "added": report.added,
         "changed": report.changed,
+        "moved": report.moved,
         "removed": report.removed,
         "unchanged": report.unchanged,
         "embedded": report.embedded,

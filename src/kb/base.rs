@@ -1,10 +1,8 @@
 use std::collections::HashSet;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread;
-use std::time::Duration;
 
 use super::error::KbError;
 use super::extract::Extraction;
@@ -15,7 +13,7 @@ use super::roots::Roots;
 use super::search::{self, Hit, SearchMode};
 use super::shelf::Shelf;
 use super::store::{EmbeddedStore, Passage, Store, Within};
-use super::update::{self, Progress, UpdateReport};
+use super::update::{Job, Progress, Scope, UpdateReport};
 use crate::agent::ports::{Embedder, ToolError};
 
 /// A set of folders and files with their index.
@@ -24,9 +22,9 @@ use crate::agent::ports::{Embedder, ToolError};
 /// All methods take `&self`, so that one base in an `Arc` serves the update and every search.
 pub struct KnowledgeBase {
     roots: Roots,
-    home: PathBuf,
     embedder: Arc<dyn Embedder>,
-    store: EmbeddedStore,
+    store: Box<dyn Store>,
+    shelf: Shelf,
 }
 
 /// What the index holds.
@@ -53,12 +51,12 @@ impl KnowledgeBase {
         let roots = Roots::open(roots)?;
         let home = index_home.join(folder_of(&roots));
         fs::create_dir_all(&home).map_err(KbError::io(&home))?;
-        let store = open_store(&home, embedder.model_id())?;
+        let store = EmbeddedStore::open(&home, embedder.model_id())?;
         Ok(Self {
             roots,
-            home,
             embedder,
-            store,
+            store: Box::new(store),
+            shelf: Shelf::open(&home),
         })
     }
 
@@ -75,9 +73,7 @@ impl KnowledgeBase {
         };
         let home = index_home.join(folder_of(&Roots::open(roots)?));
         tracing::warn!(%error, "the index cannot be opened and is thrown away");
-        let lock = lock(&home)?;
         EmbeddedStore::discard(&home)?;
-        drop(lock);
         Self::open(roots, index_home, embedder)
     }
 
@@ -93,7 +89,11 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.update_with(Scope::All { afresh: false }, progress, stop)
+        self.run(progress, stop, |job| {
+            let mut report = job.words(&Scope::All)?;
+            report.embedded = job.meaning()?;
+            Ok(report)
+        })
     }
 
     /// [`KnowledgeBase::update`] from nothing: every document is read and embedded again.
@@ -102,7 +102,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.update_with(Scope::All { afresh: true }, progress, stop)
+        self.run(progress, stop, |job| job.rebuild())
     }
 
     /// The first half of [`KnowledgeBase::update`]: reads what changed and makes its words
@@ -112,7 +112,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.update_with(Scope::Words, progress, stop)
+        self.run(progress, stop, |job| job.words(&Scope::All))
     }
 
     /// The second half: embeds what has no vector yet. Its report tells only how many.
@@ -121,65 +121,65 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.update_with(Scope::Meaning, progress, stop)
+        self.run(progress, stop, |job| {
+            Ok(UpdateReport {
+                embedded: job.meaning()?,
+                ..UpdateReport::default()
+            })
+        })
     }
 
-    fn update_with(
+    /// [`KnowledgeBase::update_words`] of some paths only, and of what lies below them: for
+    /// somebody who knows what has changed. Files that are named are read however unchanged they
+    /// look; paths where nothing is any more are forgotten. Paths outside the base do no harm.
+    pub fn update_paths(
         &self,
-        scope: Scope,
+        paths: &[PathBuf],
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        let Some(lock) = try_lock(&self.home)? else {
-            // What the other process is about to replace need not be readable.
-            if let Err(error) = self.refresh() {
-                tracing::debug!(%error, "searching goes on with what was there");
-            }
-            return Err(KbError::Locked);
-        };
-        self.refresh()?;
-        let job = update::Job {
+        let scope = Scope::of(&self.roots, paths);
+        self.run(progress, stop, |job| job.words(&scope))
+    }
+
+    fn run(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+        work: impl FnOnce(&Job<'_>) -> Result<UpdateReport, KbError>,
+    ) -> Result<UpdateReport, KbError> {
+        let job = Job {
             roots: &self.roots,
-            store: &self.store,
+            store: self.store.as_ref(),
+            shelf: &self.shelf,
             embedder: self.embedder.as_ref(),
             progress,
             stop,
         };
-        let report = match scope {
-            Scope::Words => job.words(false),
-            Scope::Meaning => job.meaning().map(|embedded| UpdateReport {
-                embedded,
-                ..UpdateReport::default()
-            }),
-            Scope::All { afresh } => job.words(afresh).and_then(|mut report| {
-                report.embedded = job.meaning()?;
-                Ok(report)
-            }),
-        };
-        drop(lock);
+        self.refresh()?;
+        let report = work(&job);
+        if matches!(report, Err(KbError::Locked))
+            && let Err(error) = self.refresh()
+        {
+            // What the other process is about to replace need not be readable.
+            tracing::debug!(%error, "searching goes on with what was there");
+        }
         report
     }
 
     /// Takes over what another process has indexed since.
     pub fn refresh(&self) -> Result<(), KbError> {
-        if let Err(error) = self.store.reload() {
-            let being_remade =
-                matches!(error, KbError::Damaged(_)) && try_lock(&self.home)?.is_none();
-            if !being_remade {
-                return Err(error);
-            }
-        }
-        self.store.reload_vectors(self.embedder.model_id())
+        self.store.refresh()
     }
 
     /// What the index holds now.
     pub fn status(&self) -> KbStatus {
-        let view = self.store.view();
+        let snapshot = self.store.snapshot();
         KbStatus {
             name: self.roots.name(),
-            documents: view.documents.len(),
-            chunks: view.chunks,
-            pending: self.store.pending(),
+            documents: snapshot.documents().len(),
+            chunks: snapshot.chunks(),
+            pending: snapshot.pending().map_or(0, |pending| pending.len()),
         }
     }
 
@@ -199,15 +199,14 @@ impl KnowledgeBase {
         let name = self
             .source_of(resolved)
             .unwrap_or_else(|| resolved.to_string_lossy().into_owned());
-        let shelf = Shelf::open(self.store.dir());
-        shelf
+        self.shelf
             .document(resolved, &name)
             .map_err(|reason| ToolError::Failed(format!("{name}: {reason}")))
     }
 
     /// The indexed documents, ordered by name.
     pub fn documents(&self) -> Result<Arc<[Document]>, KbError> {
-        self.store.documents()
+        Ok(self.store.snapshot().documents())
     }
 
     /// The documents that a name, title, path or glob may mean; exact ones alone, if there are any.
@@ -239,7 +238,13 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
-        search::vector(&self.store, self.embedder.as_ref(), query, k, within)
+        search::vector(
+            self.store.snapshot().as_ref(),
+            self.embedder.as_ref(),
+            query,
+            k,
+            within,
+        )
     }
 
     /// Passages by words and meaning together. `keywords` add to the words only.
@@ -256,7 +261,11 @@ impl KnowledgeBase {
             k,
             within,
         };
-        search::hybrid(&self.store, self.embedder.as_ref(), &asked)
+        search::hybrid(
+            self.store.snapshot().as_ref(),
+            self.embedder.as_ref(),
+            &asked,
+        )
     }
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from
@@ -282,26 +291,12 @@ impl KnowledgeBase {
 
     /// The first passage of a document: what it is about.
     pub(crate) fn opening(&self, source: &str) -> Result<Option<Passage>, KbError> {
-        let documents = self.store.documents()?;
-        let first = documents
-            .iter()
-            .find(|document| document.source == source)
-            .and_then(|document| document.chunks.first());
-        let Some(key) = first else { return Ok(None) };
-        Ok(self
-            .store
-            .passages(key)?
-            .into_iter()
-            .find(|passage| passage.source == source))
+        let snapshot = self.store.snapshot();
+        let Some(first) = snapshot.chunk(source, 0) else {
+            return Ok(None);
+        };
+        Ok(snapshot.passages(&[first])?.pop())
     }
-}
-
-/// What an update is to do.
-#[derive(Debug, Clone, Copy)]
-enum Scope {
-    Words,
-    Meaning,
-    All { afresh: bool },
 }
 
 /// One folder a set of roots, in whatever order they were given.
@@ -314,57 +309,4 @@ fn folder_of(roots: &Roots) -> String {
         hasher.update(&[0]);
     }
     hasher.finalize().to_hex()[..16].to_owned()
-}
-
-/// A first opening makes files and a damaged index is made anew: both only under the lock, and
-/// both only when that is what is wrong. Every other failure is the caller's to see.
-fn open_store(home: &Path, model_id: &str) -> Result<EmbeddedStore, KbError> {
-    match EmbeddedStore::open(home, model_id) {
-        Ok(None) | Err(KbError::Damaged(_)) => {}
-        Ok(Some(store)) => return Ok(store),
-        Err(error) => return Err(error),
-    }
-    let _lock = lock(home)?;
-    // Another process may have done it meanwhile.
-    match EmbeddedStore::open(home, model_id) {
-        Ok(Some(store)) => return Ok(store),
-        Ok(None) => {}
-        Err(KbError::Damaged(why)) => {
-            tracing::warn!(%why, "the index is damaged and is made anew");
-        }
-        Err(error) => return Err(error),
-    }
-    EmbeddedStore::create(home, model_id)
-}
-
-/// The right to write; waits a moment for somebody who is only opening.
-fn lock(home: &Path) -> Result<File, KbError> {
-    const ATTEMPTS: usize = 80;
-    for _ in 0..ATTEMPTS {
-        if let Some(lock) = try_lock(home)? {
-            return Ok(lock);
-        }
-        thread::sleep(Duration::from_millis(25));
-    }
-    Err(KbError::Locked)
-}
-
-fn lock_file(home: &Path) -> Result<File, KbError> {
-    let path = home.join("writer.lock");
-    File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(KbError::io(&path))
-}
-
-/// The right to write, held until it is dropped; `None` while another process has it.
-fn try_lock(home: &Path) -> Result<Option<File>, KbError> {
-    let file = lock_file(home)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(KbError::io(home)(error)),
-    }
 }

@@ -1,38 +1,47 @@
 //! The chunks by their words: BM25 over an on-disk index.
 //!
-//! The index also stores the chunks themselves, so that what is shown is what was indexed even
-//! when the file has changed since. A commit is atomic, and its payload names the manifest that
-//! belongs to it.
+//! The index also stores what the chunks say, so that what is shown is what was indexed even when
+//! the file has changed since; where they are is the manifest's to know. A row is named by its
+//! document's number and its place in the document, which a search reads without touching what is
+//! stored. A commit is atomic, and its payload names the manifest that belongs to it.
+//!
+//! The same documents give the same scores, whatever the index went through: statistics count
+//! only what is alive, and the scores that a search returns are summed up term by term, not in
+//! the order in which the rows happen to lie.
+
+mod statistics;
+mod writer;
 
 use std::panic;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
-use tantivy::collector::{DocSetCollector, TopDocs};
+use tantivy::collector::TopDocs;
 use tantivy::directory::MmapDirectory;
-use tantivy::query::{
-    Bm25StatisticsProvider, BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery,
-};
+use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery};
 use tantivy::schema::{
-    Field, IndexRecordOption, NumericOptions, STORED, STRING, Schema, TantivyDocument,
-    TextFieldIndexing, TextOptions, Value,
+    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TantivyDocument, TextFieldIndexing,
+    TextOptions, Value,
 };
-use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, Term};
+use tantivy::{
+    DocAddress, DocSet, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TERMINATED, Term,
+};
 
-use super::chunk::{Chunk, with_heading};
 use super::error::KbError;
-use super::store::{ChunkKey, LexicalMatches, Match, Passage, Within};
 use super::tokens;
-use crate::domain::LineRange;
+use crate::domain::Place;
+use statistics::Statistics;
+
+pub(super) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
-/// Tantivy asks for at least 15 MB a thread.
-const WRITER_BYTES: usize = 40_000_000;
-/// Tantivy's own.
-const K1: f64 = 1.2;
-/// A passage of average length that holds every term of the query this often counts as a full
-/// match.
-const FULL_MATCH_FREQUENCY: f64 = 2.0;
+/// More than asked for is looked at, so that equal scores can be cut in an order of our own.
+const MARGIN: usize = 16;
+/// A score is no closer to another than this because of rounding alone.
+const ROUNDING: f32 = 1e-5;
+/// More passages than this with one score are cut as they come.
+const MOST: usize = 4096;
 
 /// The index on disk and a reader of it.
 pub(super) struct LexicalIndex {
@@ -48,15 +57,44 @@ pub(super) struct Payload {
     pub generation: u64,
 }
 
+/// A chunk as the lexical index knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Row {
+    /// Its document's number.
+    pub document: u32,
+    /// Its place in the document.
+    pub chunk: u32,
+}
+
+impl Row {
+    fn pack(self) -> u64 {
+        u64::from(self.document) << 32 | u64::from(self.chunk)
+    }
+
+    fn unpack(packed: u64) -> Self {
+        Self {
+            document: (packed >> 32) as u32,
+            chunk: packed as u32,
+        }
+    }
+}
+
+/// What a chunk says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Wording {
+    pub heading: String,
+    pub text: String,
+    pub place: Option<Place>,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Fields {
-    source: Field,
-    key: Field,
-    heading: Field,
-    text: Field,
+    /// The document's number, for removing and finding its rows.
+    document: Field,
+    /// Document and chunk.
+    row: Field,
+    /// Heading and text: two values, indexed as one and stored as they are.
     words: Field,
-    start: Field,
-    end: Field,
     place: Field,
 }
 
@@ -121,66 +159,13 @@ impl LexicalIndex {
         Ok(LexicalView {
             searcher: self.reader.searcher(),
             fields: self.fields,
+            tokens: Arc::default(),
         })
     }
 
-    /// Starts changing the index. One at a time.
-    pub fn writer(&self) -> Result<LexicalWriter, KbError> {
-        Ok(LexicalWriter {
-            writer: self.index.writer_with_num_threads(1, WRITER_BYTES)?,
-            fields: self.fields,
-        })
-    }
-}
-
-/// Changes that become visible together.
-pub(super) struct LexicalWriter {
-    writer: IndexWriter,
-    fields: Fields,
-}
-
-impl LexicalWriter {
-    /// Forgets everything.
-    pub fn clear(&self) -> Result<(), KbError> {
-        self.writer.delete_all_documents()?;
-        Ok(())
-    }
-
-    /// Forgets a document.
-    pub fn remove(&self, source: &str) {
-        self.writer
-            .delete_term(Term::from_field_text(self.fields.source, source));
-    }
-
-    /// Adds a document's chunk.
-    pub fn add(&self, source: &str, key: ChunkKey, chunk: &Chunk) -> Result<(), KbError> {
-        let fields = self.fields;
-        let mut row = TantivyDocument::new();
-        row.add_text(fields.source, source);
-        row.add_text(fields.key, key.to_hex());
-        row.add_text(fields.heading, &chunk.heading);
-        row.add_text(fields.text, &chunk.text);
-        row.add_text(fields.words, chunk.indexed_text());
-        row.add_u64(fields.start, chunk.lines.start as u64);
-        row.add_u64(fields.end, chunk.lines.end as u64);
-        if let Some(place) = &chunk.place {
-            row.add_text(
-                fields.place,
-                serde_json::to_string(place).unwrap_or_default(),
-            );
-        }
-        self.writer.add_document(row)?;
-        Ok(())
-    }
-
-    /// Makes all changes visible, or none.
-    pub fn commit(mut self, payload: Payload) -> Result<(), KbError> {
-        let mut prepared = self.writer.prepare_commit()?;
-        let json = serde_json::to_string(&payload).unwrap_or_default();
-        prepared.set_payload(&json);
-        prepared.commit()?;
-        self.writer.wait_merging_threads()?;
-        Ok(())
+    /// Starts changing the index; `large` for a change of many documents. One at a time.
+    pub fn writer(&self, large: bool) -> Result<LexicalWriter, KbError> {
+        LexicalWriter::new(&self.index, self.fields, large)
     }
 }
 
@@ -189,112 +174,143 @@ impl LexicalWriter {
 pub(super) struct LexicalView {
     searcher: Searcher,
     fields: Fields,
+    /// How many tokens all chunks together have; counted when somebody asks.
+    tokens: Arc<OnceLock<u64>>,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// At least as many as asked for, where there are as many.
+    pub rows: Vec<(Row, f64)>,
+    /// The score of a full match.
+    pub full: f64,
 }
 
 impl LexicalView {
-    /// The `k` best chunks for the words of `query`.
-    pub fn search(
-        &self,
-        query: &str,
-        k: usize,
-        within: Within<'_>,
-    ) -> Result<LexicalMatches, KbError> {
+    /// The best chunks for the words of `query`, at least `k`, and all that score like the last of
+    /// them; in no order. `within` are numbers of documents.
+    pub fn search(&self, query: &str, k: usize, within: Option<&[u32]>) -> Result<Found, KbError> {
         let terms: Vec<Term> = tokens::terms(query)
             .iter()
             .map(|term| Term::from_field_text(self.fields.words, term))
             .collect();
-        let full = self.full_match(&terms)?;
         if k == 0 || terms.is_empty() || self.searcher.num_docs() == 0 {
-            return Ok(LexicalMatches::default());
+            return Ok(Found::default());
         }
-        let any: Vec<Box<dyn Query>> = terms
-            .into_iter()
-            .map(|term| {
-                Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>
-            })
-            .collect();
-        let mut query: Box<dyn Query> = Box::new(BooleanQuery::union(any));
-        if let Some(sources) = within {
-            let terms = sources
-                .iter()
-                .map(|source| Term::from_field_text(self.fields.source, source));
-            let only = ConstScoreQuery::new(Box::new(TermSetQuery::new(terms)), 0.0);
-            query = Box::new(BooleanQuery::new(vec![
-                (Occur::Must, query),
-                (Occur::Must, Box::new(only)),
-            ]));
+        let statistics = Statistics::of(self, &terms)?;
+        let query = self.query(&terms, within);
+        let mut limit = k + MARGIN;
+        let found = loop {
+            let best = TopDocs::with_limit(limit).order_by_score();
+            let found =
+                self.searcher
+                    .search_with_statistics_provider(&query, &best, &statistics)?;
+            let cut_score = found.get(k - 1).map_or(0.0, |(score, _)| *score);
+            let goes_on = found.len() == limit
+                && found
+                    .last()
+                    .is_some_and(|(score, _)| *score >= cut_score * (1.0 - ROUNDING));
+            if !goes_on || limit >= MOST {
+                break found;
+            }
+            limit = (4 * limit).min(MOST);
+        };
+        let mut addresses: Vec<DocAddress> = found.into_iter().map(|(_, at)| at).collect();
+        addresses.sort_unstable();
+        let scores = statistics.exact_scores(self, &terms, &addresses)?;
+        let mut rows = Vec::with_capacity(addresses.len());
+        for of_segment in addresses.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
+            let segment = self.searcher.segment_reader(of_segment[0].segment_ord);
+            let column = segment.fast_fields().u64("row")?;
+            rows.extend(
+                of_segment
+                    .iter()
+                    .map(|address| column.first(address.doc_id)),
+            );
         }
-        let found = self
-            .searcher
-            .search(&query, &TopDocs::with_limit(k).order_by_score())?;
-        let mut matches = Vec::with_capacity(found.len());
-        for (score, address) in found {
-            matches.push(Match {
-                passage: self.passage(&self.searcher.doc(address)?),
-                score: f64::from(score),
-            });
-        }
-        // Equal scores come in the order of segments, which differs from one indexing to the next.
-        matches.sort_by(Match::best_first);
-        Ok(LexicalMatches { matches, full })
+        Ok(Found {
+            rows: rows
+                .into_iter()
+                .zip(scores)
+                .filter_map(|(row, score)| Some((Row::unpack(row?), score)))
+                .collect(),
+            full: statistics.full_match(&terms),
+        })
     }
 
-    /// The chunks with that key: more than one when documents repeat each other.
-    pub fn passages(&self, key: &ChunkKey) -> Result<Vec<Passage>, KbError> {
-        let term = Term::from_field_text(self.fields.key, &key.to_hex());
-        let query = TermQuery::new(term, IndexRecordOption::Basic);
-        let mut passages = Vec::new();
-        for address in self.searcher.search(&query, &DocSetCollector)? {
-            passages.push(self.passage(&self.searcher.doc(address)?));
-        }
-        passages.sort_by(|a, b| (&a.source, a.lines.start).cmp(&(&b.source, b.lines.start)));
-        Ok(passages)
-    }
-
-    /// The score of a full match. Terms that no chunk holds count as the rarest of all, so that a
-    /// base that knows nothing of the query's main words cannot come near it.
-    fn full_match(&self, terms: &[Term]) -> Result<f64, KbError> {
-        let chunks = self.searcher.num_docs() as f64;
-        let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
-        let mut sum = 0.0;
-        for term in terms {
-            let holding = Bm25StatisticsProvider::doc_freq(&self.searcher, term)? as f64;
-            let odds = ((chunks - holding).max(0.0) + 0.5) / (holding + 0.5);
-            sum += odds.ln_1p() * gain;
-        }
-        Ok(sum)
-    }
-
-    fn passage(&self, row: &TantivyDocument) -> Passage {
-        let text = |field| {
-            row.get_first(field)
+    /// What that chunk says.
+    pub fn wording(&self, row: Row) -> Result<Option<Wording>, KbError> {
+        let Some(address) = self.find(row)? else {
+            return Ok(None);
+        };
+        let stored: TantivyDocument = self.searcher.doc(address)?;
+        let mut words = stored.get_all(self.fields.words);
+        let mut next = || {
+            words
+                .next()
                 .and_then(|value| value.as_str())
                 .unwrap_or_default()
                 .to_owned()
         };
-        let number = |field| {
-            row.get_first(field)
-                .and_then(|value| value.as_u64())
-                .unwrap_or(1) as usize
-        };
-        Passage {
-            source: text(self.fields.source),
-            lines: LineRange {
-                start: number(self.fields.start),
-                end: number(self.fields.end),
-            },
-            place: serde_json::from_str(&text(self.fields.place)).ok(),
-            heading: text(self.fields.heading),
-            text: text(self.fields.text),
-            key: ChunkKey::from_hex(&text(self.fields.key)),
-        }
+        Ok(Some(Wording {
+            heading: next(),
+            text: next(),
+            place: stored
+                .get_first(self.fields.place)
+                .and_then(|value| serde_json::from_str(value.as_str()?).ok()),
+        }))
     }
-}
 
-impl Passage {
-    /// What is embedded for this passage.
-    pub(super) fn indexed_text(&self) -> String {
-        with_heading(&self.heading, &self.text)
+    fn query(&self, terms: &[Term], within: Option<&[u32]>) -> Box<dyn Query> {
+        let any: Vec<Box<dyn Query>> = terms
+            .iter()
+            .map(|term| {
+                let query = TermQuery::new(term.clone(), IndexRecordOption::WithFreqs);
+                Box::new(query) as Box<dyn Query>
+            })
+            .collect();
+        let query: Box<dyn Query> = Box::new(BooleanQuery::union(any));
+        let Some(documents) = within else {
+            return query;
+        };
+        let numbers = documents
+            .iter()
+            .map(|number| Term::from_field_u64(self.fields.document, u64::from(*number)));
+        let only = ConstScoreQuery::new(Box::new(TermSetQuery::new(numbers)), 0.0);
+        Box::new(BooleanQuery::new(vec![
+            (Occur::Must, query),
+            (Occur::Must, Box::new(only)),
+        ]))
+    }
+
+    /// A document's rows lie together and in order, because they are added in one go and removed
+    /// in one go; should that ever be otherwise, they are looked through.
+    fn find(&self, row: Row) -> Result<Option<DocAddress>, KbError> {
+        let term = Term::from_field_u64(self.fields.document, u64::from(row.document));
+        for (ord, segment) in (0_u32..).zip(self.searcher.segment_readers()) {
+            let index = segment.inverted_index(self.fields.document)?;
+            let postings = index
+                .read_postings(&term, IndexRecordOption::Basic)
+                .map_err(tantivy::TantivyError::from)?;
+            let Some(mut postings) = postings else {
+                continue;
+            };
+            let column = segment.fast_fields().u64("row")?;
+            let is_it = |doc| column.first(doc) == Some(row.pack());
+            let guess = postings.doc().saturating_add(row.chunk);
+            if guess < segment.max_doc() && is_it(guess) && !segment.is_deleted(guess) {
+                return Ok(Some(DocAddress::new(ord, guess)));
+            }
+            while postings.doc() != TERMINATED {
+                let doc = postings.doc();
+                if is_it(doc) && !segment.is_deleted(doc) {
+                    return Ok(Some(DocAddress::new(ord, doc)));
+                }
+                postings.advance();
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -317,20 +333,17 @@ pub(super) fn remove(path: &Path) -> Result<(), KbError> {
 
 fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
-    let words = TextOptions::default().set_indexing_options(
-        TextFieldIndexing::default()
-            .set_tokenizer(TOKENIZER)
-            .set_index_option(IndexRecordOption::WithFreqs),
-    );
-    let number = NumericOptions::default().set_stored();
+    let words = TextOptions::default()
+        .set_indexing_options(
+            TextFieldIndexing::default()
+                .set_tokenizer(TOKENIZER)
+                .set_index_option(IndexRecordOption::WithFreqs),
+        )
+        .set_stored();
     let fields = Fields {
-        source: builder.add_text_field("source", STRING | STORED),
-        key: builder.add_text_field("key", STRING | STORED),
-        heading: builder.add_text_field("heading", STORED),
-        text: builder.add_text_field("text", STORED),
+        document: builder.add_u64_field("document", INDEXED),
+        row: builder.add_u64_field("row", FAST),
         words: builder.add_text_field("words", words),
-        start: builder.add_u64_field("start", number.clone()),
-        end: builder.add_u64_field("end", number),
         place: builder.add_text_field("place", STORED),
     };
     (builder.build(), fields)

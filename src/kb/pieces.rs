@@ -2,80 +2,102 @@
 //!
 //! A line over the chunk limit is cut into pieces that share its number. Each is found for itself,
 //! but a citation can only name the line: so what was found of one line is shown together, in the
-//! order of the line, at the place of its best piece.
+//! order of the line, at the place of its best piece. What the pieces say is fetched only for the
+//! lines that are shown.
 
 use std::collections::HashMap;
 
+use super::error::KbError;
 use super::grep::MAX_LINE_BYTES;
-use super::manifest::Document;
-use super::store::Passage;
+use super::store::{ChunkId, Match, Passage, Snapshot};
 use crate::domain::Measured;
 
-/// A passage with what both sides said about it.
+/// A match with what both sides said about it.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub passage: Passage,
-    pub score: f64,
+    pub found: Match,
     pub measured: Measured,
+}
+
+/// What was found at the same lines of a file: one chunk, or pieces of one line.
+#[derive(Debug)]
+pub(super) struct Line {
+    best: Found,
+    others: Vec<ChunkId>,
 }
 
 /// Stands where something of the line is left out.
 const GAP: &str = " … ";
 
-/// Best first in, best first out. Of each line the best pieces are kept, as much as grep shows.
-pub(super) fn joined(documents: &[Document], found: Vec<Found>) -> Vec<Found> {
+/// Best first in, best first out.
+pub(super) fn joined(found: Vec<Found>) -> Vec<Line> {
     let mut places: HashMap<(String, usize, usize), usize> = HashMap::new();
-    let mut lines: Vec<(Found, Vec<Passage>)> = Vec::with_capacity(found.len());
+    let mut lines: Vec<Line> = Vec::with_capacity(found.len());
     for item in found {
-        let passage = &item.passage;
-        let place = (
-            passage.source.clone(),
-            passage.lines.start,
-            passage.lines.end,
-        );
+        let Match {
+            source, lines: at, ..
+        } = &item.found;
+        let place = (source.clone(), at.start, at.end);
         if let Some(&at) = places.get(&place) {
-            let (best, others) = &mut lines[at];
-            best.score = best.score.max(item.score);
+            let Line { best, others } = &mut lines[at];
+            best.found.score = best.found.score.max(item.found.score);
             let (own, other) = (&mut best.measured, item.measured);
             own.lexical_rank = better(own.lexical_rank, other.lexical_rank);
             own.vector_rank = better(own.vector_rank, other.vector_rank);
-            others.push(item.passage);
+            others.push(item.found.chunk);
         } else {
             places.insert(place, lines.len());
-            lines.push((item, Vec::new()));
+            lines.push(Line {
+                best: item,
+                others: Vec::new(),
+            });
         }
     }
     lines
-        .into_iter()
-        .map(|(mut best, others)| {
-            if !others.is_empty() {
-                best.passage.text = in_order(documents, &best.passage, &others);
+}
+
+impl Line {
+    /// Of its best piece.
+    pub fn score(&self) -> f64 {
+        self.best.found.score
+    }
+
+    /// Of its best piece, with the best of all ranks.
+    pub fn measured(&self) -> Measured {
+        self.best.measured
+    }
+
+    /// What it says: of the pieces the best, as much as grep shows, each text once.
+    pub fn passage(&self, snapshot: &dyn Snapshot) -> Result<Passage, KbError> {
+        let mut chunks = vec![self.best.found.chunk];
+        chunks.extend(&self.others);
+        let mut passages = snapshot.passages(&chunks)?;
+        if self.others.is_empty() {
+            let missing = || KbError::Damaged("a passage is missing".to_owned());
+            return passages.pop().ok_or_else(missing);
+        }
+        let mut bytes = 0;
+        let mut pieces: Vec<(ChunkId, &str)> = Vec::new();
+        for (chunk, passage) in chunks.iter().zip(&passages) {
+            if pieces.iter().any(|(_, text)| *text == passage.text) {
+                continue;
             }
-            best
+            bytes += passage.text.len() + GAP.len();
+            if bytes > MAX_LINE_BYTES {
+                break;
+            }
+            pieces.push((*chunk, &passage.text));
+        }
+        pieces.sort_by_key(|(chunk, _)| *chunk);
+        let texts: Vec<&str> = pieces.into_iter().map(|(_, text)| text).collect();
+        let text = texts.join(GAP);
+        Ok(Passage {
+            text,
+            ..passages.swap_remove(0)
         })
-        .collect()
+    }
 }
 
 fn better(a: Option<usize>, b: Option<usize>) -> Option<usize> {
     a.into_iter().chain(b).min()
-}
-
-fn in_order(documents: &[Document], best: &Passage, others: &[Passage]) -> String {
-    let chunks = documents
-        .binary_search_by(|document| document.source.cmp(&best.source))
-        .map(|at| documents[at].chunks.as_slice())
-        .unwrap_or_default();
-    let order = |passage: &Passage| chunks.iter().position(|key| *key == passage.key);
-    let mut bytes = 0;
-    let mut pieces: Vec<(Option<usize>, &str)> = std::iter::once(best)
-        .chain(others)
-        .take_while(|passage| {
-            bytes += passage.text.len() + GAP.len();
-            bytes <= MAX_LINE_BYTES
-        })
-        .map(|passage| (order(passage), passage.text.as_str()))
-        .collect();
-    pieces.sort_by_key(|(place, _)| *place);
-    let texts: Vec<&str> = pieces.into_iter().map(|(_, text)| text).collect();
-    texts.join(GAP)
 }

@@ -7,7 +7,7 @@ use super::error::KbError;
 use super::fusion::{Fused, Sides, fuse};
 use super::grep::GrepPassage;
 use super::pieces::{self, Found};
-use super::store::{LexicalMatches, Match, Passage, Store, Within};
+use super::store::{ChunkId, LexicalMatches, Match, Snapshot, Within};
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
 
@@ -56,7 +56,7 @@ pub(super) struct HybridQuery<'a> {
 
 /// The passages nearest in meaning; the score is the cosine.
 pub(super) fn vector(
-    store: &dyn Store,
+    snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     query: &str,
     k: usize,
@@ -65,27 +65,26 @@ pub(super) fn vector(
     let query = not_empty(query)?;
     let vector = embed(embedder, query)?;
     // More than asked for, because pieces of one line become one hit.
-    let found = store.semantic(&vector, pool(k), within)?;
+    let found = snapshot.semantic(&vector, pool(k), within)?;
     let found = found
         .into_iter()
         .enumerate()
         .map(|(at, found)| Found {
-            passage: found.passage,
-            score: found.score,
             measured: Measured {
                 cosine: Some(found.score),
                 vector_rank: Some(at + 1),
                 ..Measured::default()
             },
+            found,
         })
         .collect();
-    hits(store, found, k)
+    hits(snapshot, found, k)
 }
 
 /// The passages best by words and meaning. Works when either side finds nothing, and without the
 /// semantic side when the embedding fails.
 pub(super) fn hybrid(
-    store: &dyn Store,
+    snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     asked: &HybridQuery<'_>,
 ) -> Result<Vec<Hit>, KbError> {
@@ -98,8 +97,8 @@ pub(super) fn hybrid(
     };
     let pool = pool(asked.k);
     let (lexical, semantic) = thread::scope(|scope| {
-        let side = scope.spawn(|| semantic_side(store, embedder, meaning, pool, asked.within));
-        let lexical = store.lexical(words, pool, asked.within);
+        let side = scope.spawn(|| semantic_side(snapshot, embedder, meaning, pool, asked.within));
+        let lexical = snapshot.lexical(words, pool, asked.within);
         let semantic = side
             .join()
             .unwrap_or_else(|_| Err(EmbedError("the embedding panicked".to_owned()).into()));
@@ -114,8 +113,8 @@ pub(super) fn hybrid(
         }
         Err(error) => return Err(error),
     };
-    let candidates = join(store, vector.as_deref(), &lexical, semantic)?;
-    hits(store, ranked(candidates, lexical.full), asked.k)
+    let candidates = join(snapshot, vector.as_deref(), &lexical, semantic)?;
+    hits(snapshot, ranked(candidates, lexical.full), asked.k)
 }
 
 /// Grep's passages as hits.
@@ -139,7 +138,7 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
 }
 
 struct Candidate {
-    passage: Passage,
+    found: Match,
     bm25: Option<f64>,
     cosine: Option<f64>,
     lexical_rank: Option<usize>,
@@ -147,36 +146,36 @@ struct Candidate {
 }
 
 fn semantic_side(
-    store: &dyn Store,
+    snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
     meaning: &str,
     pool: usize,
     within: Within<'_>,
 ) -> Result<(Vec<f32>, Vec<Match>), KbError> {
     let vector = embed(embedder, meaning)?;
-    let matches = store.semantic(&vector, pool, within)?;
+    let matches = snapshot.semantic(&vector, pool, within)?;
     Ok((vector, matches))
 }
 
 /// Both lists as one, each passage once. A passage that only its words brought gets its true
 /// cosine, which the scan had but did not list.
 fn join(
-    store: &dyn Store,
+    snapshot: &dyn Snapshot,
     vector: Option<&[f32]>,
     lexical: &LexicalMatches,
     semantic: Vec<Match>,
 ) -> Result<Vec<Candidate>, KbError> {
-    let keys: Vec<_> = lexical.matches.iter().map(|m| m.passage.key).collect();
+    let chunks: Vec<ChunkId> = lexical.matches.iter().map(|m| m.chunk).collect();
     let cosines = match vector {
-        Some(vector) => store.similarities(vector, &keys)?,
-        None => vec![None; keys.len()],
+        Some(vector) => snapshot.similarities(vector, &chunks)?,
+        None => vec![None; chunks.len()],
     };
     let mut candidates: Vec<Candidate> = Vec::new();
-    let mut places: HashMap<(String, usize, _), usize> = HashMap::new();
+    let mut places: HashMap<ChunkId, usize> = HashMap::new();
     for (at, (found, cosine)) in lexical.matches.iter().zip(cosines).enumerate() {
-        places.insert(identity(&found.passage), candidates.len());
+        places.insert(found.chunk, candidates.len());
         candidates.push(Candidate {
-            passage: found.passage.clone(),
+            found: found.clone(),
             bm25: Some(found.score),
             cosine,
             lexical_rank: Some(at + 1),
@@ -184,24 +183,19 @@ fn join(
         });
     }
     for (at, found) in semantic.into_iter().enumerate() {
-        if let Some(&place) = places.get(&identity(&found.passage)) {
+        if let Some(&place) = places.get(&found.chunk) {
             candidates[place].vector_rank = Some(at + 1);
         } else {
             candidates.push(Candidate {
-                passage: found.passage,
                 bm25: None,
                 cosine: Some(found.score),
                 lexical_rank: None,
                 vector_rank: Some(at + 1),
+                found,
             });
         }
     }
     Ok(candidates)
-}
-
-/// Pieces of one long line share their lines, so the key belongs to what a passage is.
-fn identity(passage: &Passage) -> (String, usize, super::store::ChunkKey) {
-    (passage.source.clone(), passage.lines.start, passage.key)
 }
 
 /// All of them, best first.
@@ -216,16 +210,19 @@ fn ranked(candidates: Vec<Candidate>, full: f64) -> Vec<Found> {
     let mut fused: Vec<(Fused, Candidate)> =
         fuse(&sides, full).into_iter().zip(candidates).collect();
     fused.sort_by(|(a, left), (b, right)| {
-        let place = |c: &Candidate| (c.passage.source.clone(), c.passage.lines.start);
+        let place = |c: &Candidate| c.found.chunk;
         b.order
             .total_cmp(&a.order)
+            .then_with(|| left.found.source.cmp(&right.found.source))
             .then_with(|| place(left).cmp(&place(right)))
     });
     fused
         .into_iter()
         .map(|(fused, c)| Found {
-            score: fused.score,
-            passage: c.passage,
+            found: Match {
+                score: fused.score,
+                ..c.found
+            },
             measured: Measured {
                 bm25: c.bm25,
                 cosine: c.cosine,
@@ -240,22 +237,24 @@ fn pool(k: usize) -> usize {
     POOL.max(2 * k)
 }
 
-fn hits(store: &dyn Store, found: Vec<Found>, k: usize) -> Result<Vec<Hit>, KbError> {
-    let documents = store.documents()?;
-    Ok(pieces::joined(&documents, found)
-        .into_iter()
-        .take(k)
+fn hits(snapshot: &dyn Snapshot, found: Vec<Found>, k: usize) -> Result<Vec<Hit>, KbError> {
+    let shown = pieces::joined(found).into_iter().take(k);
+    shown
         .enumerate()
-        .map(|(at, found)| Hit {
-            source: found.passage.source,
-            lines: found.passage.lines,
-            place: found.passage.place,
-            text: found.passage.text,
-            score: Score::clamped(found.score),
-            measured: found.measured,
-            rank: at + 1,
+        .map(|(at, line)| {
+            let (score, measured) = (line.score(), line.measured());
+            let passage = line.passage(snapshot)?;
+            Ok(Hit {
+                source: passage.source,
+                lines: passage.lines,
+                place: passage.place,
+                text: passage.text,
+                score: Score::clamped(score),
+                measured,
+                rank: at + 1,
+            })
         })
-        .collect())
+        .collect()
 }
 
 fn embed(embedder: &dyn Embedder, text: &str) -> Result<Vec<f32>, KbError> {

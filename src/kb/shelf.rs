@@ -22,6 +22,9 @@ use super::walk::Found;
 /// Raised when extraction gets better, so that what is kept is made anew.
 const VERSION: u32 = 1;
 
+/// Where the texts are kept, beside the index: they outlive its formats.
+pub(super) const FOLDER: &str = "texts";
+
 /// Where documents are read from.
 #[derive(Debug, Clone)]
 pub(super) struct Shelf {
@@ -37,10 +40,10 @@ struct Label {
 }
 
 impl Shelf {
-    /// Keeps its texts in a folder of `index_dir`, which is made when there is something to keep.
-    pub fn open(index_dir: &Path) -> Self {
+    /// Keeps its texts in a folder of `home`, which is made when there is something to keep.
+    pub fn open(home: &Path) -> Self {
         Self {
-            dir: index_dir.join("texts"),
+            dir: home.join(FOLDER),
         }
     }
 
@@ -75,7 +78,7 @@ impl Shelf {
         };
         let used: HashSet<String> = files
             .iter()
-            .map(|file| name(&file.path, (file.size, file.modified)))
+            .map(|file| name(&file.path, (file.stamp.size, file.stamp.modified)))
             .collect();
         for entry in entries.flatten() {
             let known = entry.file_name().to_str().is_some_and(|n| used.contains(n));

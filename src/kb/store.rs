@@ -1,61 +1,187 @@
 //! The one door to what is indexed.
 //!
-//! Searching knows these verbs and nothing of files, so that a remote engine can stand behind
-//! them. The embedded store joins the lexical index, the vectors and the manifest; a reader sees
-//! one commit of all of them, also while the next one is being written.
+//! Updating and searching know these verbs and nothing of files, so that a remote engine can
+//! stand behind them. What such an engine must guarantee is said at each verb; the rest of the
+//! program relies on no more than that. `embedded` is the engine in the data folder.
+
+mod commit;
+mod embedded;
+mod join;
+mod lock;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
+use super::chunk::Chunk;
 use super::error::KbError;
-use super::lexical::{self, LexicalIndex, LexicalView};
-use super::manifest::{Document, Manifest};
-use super::vectors::Vectors;
+use super::manifest::Document;
+use super::walk::Stamp;
 use crate::domain::{LineRange, Place};
 
-/// Raised when what is on disk changes its shape; an older index is then made anew.
-const FORMAT: u32 = 2;
+pub(super) use embedded::EmbeddedStore;
+
+/// An index: what can be asked of it, and what can be done to it.
+pub(super) trait Store: Send + Sync {
+    /// The last commit known here. Everything that one snapshot says belongs together; a commit
+    /// made meanwhile shows in the next snapshot only.
+    fn snapshot(&self) -> Arc<dyn Snapshot>;
+
+    /// Moves on to the last commit and the last vectors, whoever made them.
+    fn refresh(&self) -> Result<(), KbError>;
+
+    /// Starts changing documents; `afresh` begins with none. One writer at a time among all
+    /// processes: while there is another, this is [`KbError::Locked`], at once.
+    fn begin(&self, afresh: bool) -> Result<Box<dyn Batch + '_>, KbError>;
+
+    /// Starts adding vectors, beside a writer of documents. One at a time among all processes:
+    /// while there is another, this is [`KbError::Locked`], at once.
+    fn begin_vectors(&self) -> Result<Box<dyn VectorBatch + '_>, KbError>;
+}
+
+/// One commit of an index, unmoved by later ones.
+pub(super) trait Snapshot: Send + Sync {
+    /// Which commit this is: another number for another one.
+    fn commit(&self) -> u64;
+
+    /// All documents, ordered by name.
+    fn documents(&self) -> Arc<[Document]>;
+
+    /// How many chunks they have together.
+    fn chunks(&self) -> usize;
+
+    /// The chunks that hold the query's words with their BM25, best first; equal ones in the
+    /// order of [`Match::best_first`], whatever came into the index before or after.
+    fn lexical(&self, query: &str, k: usize, within: Within<'_>)
+    -> Result<LexicalMatches, KbError>;
+
+    /// The chunks nearest to the vector with their cosine, best first; only those that have one.
+    fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>)
+    -> Result<Vec<Match>, KbError>;
+
+    /// The cosine of each of these chunks; `None` while it has no vector.
+    fn similarities(&self, vector: &[f32], chunks: &[ChunkId])
+    -> Result<Vec<Option<f64>>, KbError>;
+
+    /// What these chunks say, as it was indexed, whatever the files say now; in their order.
+    fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<Passage>, KbError>;
+
+    /// The chunk at that place of a document.
+    fn chunk(&self, source: &str, at: usize) -> Option<ChunkId>;
+
+    /// The chunks that have no vector yet, each text once; the documents that lack few before
+    /// those that lack many.
+    fn pending(&self) -> Result<Arc<[(ChunkId, ChunkKey)]>, KbError>;
+}
+
+/// Changes to the documents, visible together or not at all. Dropped without a commit, nothing
+/// has happened; a kill at any moment leaves the last commit.
+pub(super) trait Batch {
+    /// The documents as this batch found them, ordered by name.
+    fn documents(&self) -> Arc<[Document]>;
+
+    /// Says how many documents are about to be put, as far as that is known. A hint.
+    fn expect(&mut self, documents: usize);
+
+    /// Adds a document, in place of one of that name.
+    fn put(&mut self, document: Incoming) -> Result<(), KbError>;
+
+    /// Takes note that a document says what it said, in a file that looks like this now.
+    fn keep(&mut self, source: &str, stamp: Stamp, settled: bool);
+
+    /// Forgets a document.
+    fn remove(&mut self, source: &str) -> Result<(), KbError>;
+
+    /// Makes everything since the last commit visible. May be called again and again.
+    fn commit(&mut self) -> Result<(), KbError>;
+
+    /// The last commit, after which the store may take time to put itself in order.
+    fn finish(self: Box<Self>) -> Result<(), KbError>;
+}
+
+/// Vectors to come. Each is kept for itself: there is nothing to commit.
+pub(super) trait VectorBatch {
+    /// Keeps vectors under the keys of their chunks, for good and at once. Those of chunks that
+    /// have vanished are no error.
+    fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)]) -> Result<(), KbError>;
+
+    /// Forgets all vectors.
+    fn clear(&mut self) -> Result<(), KbError>;
+}
 
 /// The hash of what a chunk says: what names its vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ChunkKey(pub(super) [u8; Self::BYTES]);
 
 impl ChunkKey {
     pub(super) const BYTES: usize = 16;
 
-    /// Of a chunk's indexed text.
-    pub(super) fn of(text: &str) -> Self {
+    /// Of a chunk's heading and text.
+    pub(super) fn of(heading: &str, text: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        if !heading.is_empty() {
+            hasher.update(heading.as_bytes());
+            hasher.update(b"\n");
+        }
+        hasher.update(text.as_bytes());
         let mut key = [0; Self::BYTES];
-        key.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..Self::BYTES]);
+        key.copy_from_slice(&hasher.finalize().as_bytes()[..Self::BYTES]);
         Self(key)
     }
+}
 
-    pub(super) fn to_hex(self) -> String {
-        format!("{:032x}", u128::from_be_bytes(self.0))
-    }
-
-    /// Anything else than a key gives the key of nothing.
-    pub(super) fn from_hex(hex: &str) -> Self {
-        Self(u128::from_str_radix(hex, 16).unwrap_or(0).to_be_bytes())
+/// A key is a hash already: its beginning serves.
+impl Hash for ChunkKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [a, b, c, d, e, f, g, h, ..] = self.0;
+        state.write_u64(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
     }
 }
 
-impl Serialize for ChunkKey {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_hex())
+/// For maps by [`ChunkKey`].
+pub(super) type KeyHash = BuildHasherDefault<AsItIs>;
+
+/// Takes the last number for the hash.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        });
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
     }
 }
 
-impl<'de> Deserialize<'de> for ChunkKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let hex = String::deserialize(deserializer)?;
-        Ok(Self::from_hex(&hex))
-    }
+/// A chunk of one snapshot, and of no other. Those of one document are in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct ChunkId(pub(super) u64);
+
+/// A document to be indexed.
+pub(super) struct Incoming {
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Its first heading, or the file's name.
+    pub title: String,
+    /// BLAKE3 of what was read from it.
+    pub hash: [u8; 32],
+    /// The file before it was read.
+    pub stamp: Stamp,
+    /// Whether a later change of the file is sure to show in the stamp.
+    pub settled: bool,
+    /// The references it makes, as JSON.
+    pub links: Vec<u8>,
+    /// Its chunks, in order, with their keys.
+    pub chunks: Vec<(ChunkKey, Chunk)>,
 }
 
 /// An indexed chunk.
@@ -71,25 +197,27 @@ pub struct Passage {
     pub heading: String,
     /// The text of these lines.
     pub text: String,
-    /// Names its vector.
-    pub(super) key: ChunkKey,
 }
 
-/// A passage and how well it matched, by the measure of the search that found it.
+/// A chunk and how well it matched, by the measure of the search that found it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Match {
-    /// The passage.
-    pub passage: Passage,
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Where in the file.
+    pub lines: LineRange,
     /// BM25 or cosine.
     pub score: f64,
 }
 
 impl Match {
+    /// The order of a list of matches.
     pub(super) fn best_first(a: &Self, b: &Self) -> Ordering {
-        let place = |m: &Self| (m.passage.source.clone(), m.passage.lines.start);
         b.score
             .total_cmp(&a.score)
-            .then_with(|| place(a).cmp(&place(b)))
+            .then_with(|| (&a.source, a.chunk).cmp(&(&b.source, b.chunk)))
     }
 }
 
@@ -105,229 +233,3 @@ pub(super) struct LexicalMatches {
 
 /// Documents to stay within; `None` for all.
 pub(super) type Within<'a> = Option<&'a HashSet<String>>;
-
-/// What can be asked of an index.
-pub(super) trait Store: Send + Sync {
-    /// The chunks that hold the query's words, best first.
-    fn lexical(&self, query: &str, k: usize, within: Within<'_>)
-    -> Result<LexicalMatches, KbError>;
-
-    /// The chunks nearest to the vector with their cosine, best first; only those that have one.
-    fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>)
-    -> Result<Vec<Match>, KbError>;
-
-    /// The cosine of each of these chunks, where it is known.
-    fn similarities(&self, vector: &[f32], keys: &[ChunkKey]) -> Result<Vec<Option<f64>>, KbError>;
-
-    /// The chunks with that key: more than one when documents repeat each other.
-    fn passages(&self, key: &ChunkKey) -> Result<Vec<Passage>, KbError>;
-
-    /// All documents, ordered by name.
-    fn documents(&self) -> Result<Arc<[Document]>, KbError>;
-}
-
-/// The store in the data folder.
-pub(super) struct EmbeddedStore {
-    dir: PathBuf,
-    pub lexical: LexicalIndex,
-    pub vectors: RwLock<Vectors>,
-    view: RwLock<Arc<View>>,
-    /// Held while a view is loaded, or an older one could replace a newer one.
-    loading: Mutex<()>,
-}
-
-/// One commit.
-pub(super) struct View {
-    pub generation: u64,
-    /// Whether the manifest that the commit names could be read.
-    pub sound: bool,
-    pub documents: Arc<[Document]>,
-    pub live: HashSet<ChunkKey>,
-    pub chunks: usize,
-    pub lexical: LexicalView,
-}
-
-impl EmbeddedStore {
-    /// Opens the index in a subfolder of `home`; `None` when there is none yet.
-    pub fn open(home: &Path, model_id: &str) -> Result<Option<Self>, KbError> {
-        let dir = dir_in(home);
-        match LexicalIndex::open(&dir.join("lexical"))? {
-            Some(lexical) => Self::over(dir, lexical, model_id).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Makes the lexical index anew, whatever is there. The vectors stay: they are named by what
-    /// they were made of, so that the chunks find them again. Only under the lock.
-    pub fn create(home: &Path, model_id: &str) -> Result<Self, KbError> {
-        let dir = dir_in(home);
-        fs::create_dir_all(&dir).map_err(KbError::io(&dir))?;
-        let lexical = LexicalIndex::create(&dir.join("lexical"))?;
-        Self::over(dir, lexical, model_id)
-    }
-
-    /// Removes all that is indexed, the vectors included. Only under the lock.
-    pub fn discard(home: &Path) -> Result<(), KbError> {
-        lexical::remove(&dir_in(home))
-    }
-
-    fn over(dir: PathBuf, lexical: LexicalIndex, model_id: &str) -> Result<Self, KbError> {
-        let vectors = RwLock::new(Vectors::open(&dir, model_id)?);
-        let view = RwLock::new(Arc::new(load(&dir, &lexical)?));
-        Ok(Self {
-            dir,
-            lexical,
-            vectors,
-            view,
-            loading: Mutex::new(()),
-        })
-    }
-
-    /// Where its files are.
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// The commit that is searched now.
-    pub fn view(&self) -> Arc<View> {
-        let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&view)
-    }
-
-    /// Moves on to the last commit, whoever made it.
-    pub fn reload(&self) -> Result<Arc<View>, KbError> {
-        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = self.view();
-        if known.sound && known.generation == self.lexical.payload()?.generation {
-            return Ok(known);
-        }
-        let fresh = Arc::new(load(&self.dir, &self.lexical)?);
-        let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
-        *view = Arc::clone(&fresh);
-        Ok(fresh)
-    }
-
-    /// Reads the vectors again, with what another process has added.
-    pub fn reload_vectors(&self, model_id: &str) -> Result<(), KbError> {
-        {
-            let known = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-            if known.is_current() {
-                return Ok(());
-            }
-        }
-        let fresh = Vectors::open(&self.dir, model_id)?;
-        let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
-        *vectors = fresh;
-        Ok(())
-    }
-
-    /// How many chunks have no vector yet.
-    pub fn pending(&self) -> usize {
-        let view = self.view();
-        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        view.live
-            .iter()
-            .filter(|key| !vectors.contains(key))
-            .count()
-    }
-}
-
-impl Store for EmbeddedStore {
-    fn lexical(
-        &self,
-        query: &str,
-        k: usize,
-        within: Within<'_>,
-    ) -> Result<LexicalMatches, KbError> {
-        let view = self.view();
-        if !view.sound {
-            return Ok(LexicalMatches::default());
-        }
-        view.lexical.search(query, k, within)
-    }
-
-    fn semantic(
-        &self,
-        vector: &[f32],
-        k: usize,
-        within: Within<'_>,
-    ) -> Result<Vec<Match>, KbError> {
-        let view = self.view();
-        let subset: Option<HashSet<ChunkKey>> = within.map(|sources| {
-            view.documents
-                .iter()
-                .filter(|document| sources.contains(&document.source))
-                .flat_map(|document| document.chunks.iter().copied())
-                .collect()
-        });
-        let wanted = subset.as_ref().unwrap_or(&view.live);
-        let nearest = {
-            let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-            vectors.nearest(vector, k, |key| wanted.contains(key))
-        };
-        let mut matches = Vec::with_capacity(nearest.len());
-        for (key, score) in nearest {
-            for passage in view.lexical.passages(&key)? {
-                if within.is_none_or(|sources| sources.contains(&passage.source)) {
-                    matches.push(Match { passage, score });
-                }
-            }
-        }
-        matches.sort_by(Match::best_first);
-        matches.truncate(k);
-        Ok(matches)
-    }
-
-    fn similarities(&self, vector: &[f32], keys: &[ChunkKey]) -> Result<Vec<Option<f64>>, KbError> {
-        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(keys.iter().map(|key| vectors.cosine(vector, key)).collect())
-    }
-
-    fn passages(&self, key: &ChunkKey) -> Result<Vec<Passage>, KbError> {
-        self.view().lexical.passages(key)
-    }
-
-    fn documents(&self) -> Result<Arc<[Document]>, KbError> {
-        Ok(Arc::clone(&self.view().documents))
-    }
-}
-
-fn dir_in(home: &Path) -> PathBuf {
-    home.join(format!("v{FORMAT}"))
-}
-
-/// Another process may commit, and tidy up, between any two of these reads: then they are done
-/// again, so that documents and words always are of the same commit.
-fn load(dir: &Path, lexical: &LexicalIndex) -> Result<View, KbError> {
-    const ATTEMPTS: usize = 10;
-    for _ in 0..ATTEMPTS {
-        let generation = lexical.payload()?.generation;
-        let manifest = match generation {
-            0 => Some(Manifest::default()),
-            _ => Manifest::load(dir, generation)?,
-        };
-        let searcher = lexical.searcher()?;
-        if lexical.payload()?.generation == generation {
-            return Ok(view_of(generation, manifest, searcher));
-        }
-    }
-    Err(KbError::Locked)
-}
-
-fn view_of(generation: u64, manifest: Option<Manifest>, lexical: LexicalView) -> View {
-    let sound = manifest.is_some();
-    let documents = manifest.unwrap_or_default().documents;
-    let chunks = documents.iter().map(|document| document.chunks.len()).sum();
-    let live = documents
-        .iter()
-        .flat_map(|document| document.chunks.iter().copied())
-        .collect();
-    View {
-        generation,
-        sound,
-        documents: documents.into(),
-        live,
-        chunks,
-        lexical,
-    }
-}

@@ -15,6 +15,9 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
 use crate::text::is_cjk;
 
+/// Raised when the same text gives other terms: an index made by another version is made anew.
+pub(super) const VERSION: u32 = 1;
+
 /// Longer runs are data, not words.
 const MAX_CHARS: usize = 80;
 

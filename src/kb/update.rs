@@ -2,30 +2,24 @@
 //!
 //! Two phases, because words are cheap and meaning is not: the first makes everything searchable
 //! within seconds, the second may take minutes and can stop after any batch. Which chunks still
-//! need a vector is not recorded anywhere: it is the difference between the manifest and the
-//! vectors, so there is no state that a kill could leave wrong.
+//! need a vector is not recorded anywhere: it is the difference between the documents and the
+//! vectors, so there is no state that a kill could leave wrong. Each phase has a writer's right
+//! of its own, so that a saved file need not wait until everything is embedded.
 
-use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, Ordering};
+mod embedding;
+mod reading;
+mod scope;
 
-use super::chunk::chunk;
+use std::sync::atomic::AtomicBool;
+
 use super::error::KbError;
-use super::extract::Extraction;
-use super::lexical::{LexicalWriter, Payload};
-use super::links;
-use super::manifest::{Document, Manifest};
 use super::roots::Roots;
 use super::shelf::Shelf;
-use super::store::{ChunkKey, EmbeddedStore, View};
-use super::walk::{self, Found, Skipped};
+use super::store::Store;
+use super::walk::Skipped;
 use crate::agent::ports::Embedder;
 
-/// Chunks embedded between two writes.
-const BATCH: usize = 16;
-/// Vectors of vanished chunks that are tolerated before the file is written anew.
-const STALE_ROWS: usize = 1000;
+pub(super) use scope::Scope;
 
 /// How far an update is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +48,8 @@ pub struct UpdateReport {
     pub added: usize,
     /// Documents whose text changed.
     pub changed: usize,
+    /// Documents that are where another one was that said the same; neither new nor vanished.
+    pub moved: usize,
     /// Documents that vanished.
     pub removed: usize,
     /// Documents that stayed as they were.
@@ -71,273 +67,46 @@ pub struct UpdateReport {
 /// One update.
 pub(super) struct Job<'a> {
     pub roots: &'a Roots,
-    pub store: &'a EmbeddedStore,
+    pub store: &'a dyn Store,
+    pub shelf: &'a Shelf,
     pub embedder: &'a dyn Embedder,
     pub progress: &'a (dyn Fn(Progress) + Sync),
     pub stop: &'a AtomicBool,
 }
 
 impl Job<'_> {
-    /// The words: what changed is read and can be searched. `afresh` forgets the old index
-    /// first. The caller holds the lock.
-    pub fn words(&self, afresh: bool) -> Result<UpdateReport, KbError> {
-        self.remove_old_formats();
-        let report = self.read(afresh)?;
-        if afresh {
-            self.vectors_mut().compact(|_| false)?;
-        }
+    /// The words: what changed is read and can be searched.
+    pub fn words(&self, scope: &Scope) -> Result<UpdateReport, KbError> {
+        let batch = self.store.begin(false)?;
+        let mut report = reading::read(self, batch, scope)?;
+        self.count(&mut report);
         Ok(report)
     }
 
-    /// The meaning: embeds the chunks that have no vector yet, and says how many it did. The
-    /// caller holds the lock.
+    /// The meaning: embeds the chunks that have no vector yet, and says how many it did.
     pub fn meaning(&self) -> Result<usize, KbError> {
-        self.embed()
+        let vectors = self.store.begin_vectors()?;
+        embedding::embed(self, vectors)
     }
 
-    fn read(&self, afresh: bool) -> Result<UpdateReport, KbError> {
-        let view = self.store.view();
-        let afresh = afresh || !view.sound;
-        let (files, skipped) = walk::walk(self.roots);
-        let mut pass = Pass {
-            report: UpdateReport {
-                skipped,
-                ..UpdateReport::default()
-            },
-            known: if afresh {
-                HashMap::new()
-            } else {
-                by_source(&view)
-            },
-            documents: Vec::with_capacity(files.len()),
-            writer: None,
-            store: self.store,
-            shelf: Shelf::open(self.store.dir()),
-            dirty: afresh,
-        };
-        if afresh {
-            pass.writer()?.clear()?;
-        }
-        let total = files.len();
-        for (done, file) in files.iter().enumerate() {
-            self.report(Phase::Reading, done, total);
-            if self.stop.load(Ordering::Relaxed) {
-                pass.keep_rest();
-                break;
-            }
-            pass.file(file)?;
-        }
-        pass.shelf.tidy(&files);
-        self.report(Phase::Reading, total, total);
-        pass.finish(view.generation)
+    /// Everything from nothing.
+    pub fn rebuild(&self) -> Result<UpdateReport, KbError> {
+        let mut vectors = self.store.begin_vectors()?;
+        let batch = self.store.begin(true)?;
+        let mut report = reading::read(self, batch, &Scope::All)?;
+        vectors.clear()?;
+        report.embedded = embedding::embed(self, vectors)?;
+        self.count(&mut report);
+        Ok(report)
     }
 
-    fn embed(&self) -> Result<usize, KbError> {
-        let view = self.store.view();
-        self.drop_stale_rows(&view)?;
-        let pending = self.pending(&view);
-        let total = pending.len();
-        let mut done = 0;
-        for batch in pending.chunks(BATCH) {
-            self.report(Phase::Embedding, done, total);
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(done);
-            }
-            let mut keys = Vec::with_capacity(batch.len());
-            let mut texts = Vec::with_capacity(batch.len());
-            for key in batch {
-                if let Some(passage) = view.lexical.passages(key)?.first() {
-                    keys.push(*key);
-                    texts.push(passage.indexed_text());
-                }
-            }
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let vectors = self.embedder.embed(&texts)?;
-            let rows: Vec<_> = keys.into_iter().zip(vectors).collect();
-            self.vectors_mut().append(&rows)?;
-            done += rows.len();
-        }
-        if total > 0 {
-            self.report(Phase::Embedding, total, total);
-        }
-        Ok(done)
-    }
-
-    /// In the order of the documents, so that what was read first is ready first.
-    fn pending(&self, view: &View) -> Vec<ChunkKey> {
-        let vectors = self
-            .store
-            .vectors
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut seen = HashSet::new();
-        view.documents
-            .iter()
-            .flat_map(|document| document.chunks.iter().copied())
-            .filter(|key| !vectors.contains(key) && seen.insert(*key))
-            .collect()
-    }
-
-    fn drop_stale_rows(&self, view: &View) -> Result<(), KbError> {
-        let mut vectors = self.vectors_mut();
-        let stale = vectors.len().saturating_sub(view.live.len());
-        if stale > STALE_ROWS && stale > view.live.len() {
-            vectors.compact(|key| view.live.contains(key))?;
-        }
-        Ok(())
-    }
-
-    fn vectors_mut(&self) -> std::sync::RwLockWriteGuard<'_, super::vectors::Vectors> {
-        self.store
-            .vectors
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn count(&self, report: &mut UpdateReport) {
+        let snapshot = self.store.snapshot();
+        report.documents = snapshot.documents().len();
+        report.chunks = snapshot.chunks();
     }
 
     fn report(&self, phase: Phase, done: usize, total: usize) {
         (self.progress)(Progress { phase, done, total });
     }
-
-    /// What cannot be removed now is removed next time.
-    fn remove_old_formats(&self) {
-        let Some(home) = self.store.dir().parent() else {
-            return;
-        };
-        for entry in fs::read_dir(home).into_iter().flatten().flatten() {
-            if entry.path().is_dir() && entry.path() != self.store.dir() {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
-    }
-}
-
-/// One pass over the files.
-struct Pass<'a> {
-    report: UpdateReport,
-    /// The documents of the index that no file has been seen for yet.
-    known: HashMap<String, Document>,
-    documents: Vec<Document>,
-    /// Made when there is something to write.
-    writer: Option<LexicalWriter>,
-    store: &'a EmbeddedStore,
-    shelf: Shelf,
-    dirty: bool,
-}
-
-impl Pass<'_> {
-    fn file(&mut self, file: &Found) -> Result<(), KbError> {
-        let old = self.known.remove(&file.source);
-        if let Some(old) = &old
-            && (old.size, old.modified) == (file.size, file.modified)
-        {
-            self.report.unchanged += 1;
-            self.documents.push(old.clone());
-            return Ok(());
-        }
-        let document = match self.shelf.document(&file.path, &file.source) {
-            Ok(document) => document,
-            Err(reason) => {
-                self.report.skipped.push(Skipped {
-                    path: file.source.clone(),
-                    reason,
-                });
-                return self.forget(old);
-            }
-        };
-        self.dirty = true;
-        let hash = blake3::hash(document.text.as_bytes()).to_hex().to_string();
-        if let Some(mut same) = old.clone().filter(|old| old.hash == hash) {
-            same.size = file.size;
-            same.modified = file.modified;
-            self.report.unchanged += 1;
-            self.documents.push(same);
-            return Ok(());
-        }
-        match old {
-            Some(_) => self.report.changed += 1,
-            None => self.report.added += 1,
-        }
-        self.index(file, &document, hash)
-    }
-
-    fn index(&mut self, file: &Found, document: &Extraction, hash: String) -> Result<(), KbError> {
-        let (title, chunks) = chunk(&file.source, document);
-        let writer = self.writer()?;
-        // Also for new documents: a pass that was killed after its commit may have left rows.
-        writer.remove(&file.source);
-        let mut keys = Vec::with_capacity(chunks.len());
-        for chunk in &chunks {
-            let key = ChunkKey::of(&chunk.indexed_text());
-            writer.add(&file.source, key, chunk)?;
-            keys.push(key);
-        }
-        self.documents.push(Document {
-            links: links::links(&file.source, &document.text),
-            source: file.source.clone(),
-            title,
-            size: file.size,
-            modified: file.modified,
-            hash,
-            chunks: keys,
-        });
-        Ok(())
-    }
-
-    /// A document that can no longer be read leaves the index.
-    fn forget(&mut self, old: Option<Document>) -> Result<(), KbError> {
-        if let Some(old) = old {
-            self.report.removed += 1;
-            self.dirty = true;
-            self.writer()?.remove(&old.source);
-        }
-        Ok(())
-    }
-
-    /// After a stop: what was not looked at stays as it is.
-    fn keep_rest(&mut self) {
-        let rest: Vec<Document> = self.known.drain().map(|(_, document)| document).collect();
-        self.report.unchanged += rest.len();
-        self.documents.extend(rest);
-    }
-
-    fn finish(mut self, generation: u64) -> Result<UpdateReport, KbError> {
-        let vanished: Vec<Document> = self.known.drain().map(|(_, document)| document).collect();
-        for document in vanished {
-            self.forget(Some(document))?;
-        }
-        if self.dirty {
-            let payload = Payload {
-                generation: Manifest::next_generation(generation),
-            };
-            self.writer()?;
-            let mut documents = std::mem::take(&mut self.documents);
-            documents.sort_by(|a, b| a.source.cmp(&b.source));
-            let manifest = Manifest { documents };
-            manifest.save(self.store.dir(), payload.generation)?;
-            if let Some(writer) = self.writer.take() {
-                writer.commit(payload)?;
-            }
-            Manifest::tidy(self.store.dir(), payload.generation);
-            self.store.reload()?;
-        }
-        let view = self.store.view();
-        self.report.documents = view.documents.len();
-        self.report.chunks = view.chunks;
-        self.report.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(self.report)
-    }
-
-    fn writer(&mut self) -> Result<&LexicalWriter, KbError> {
-        match &mut self.writer {
-            Some(writer) => Ok(writer),
-            empty => Ok(empty.insert(self.store.lexical.writer()?)),
-        }
-    }
-}
-
-fn by_source(view: &View) -> HashMap<String, Document> {
-    view.documents
-        .iter()
-        .map(|document| (document.source.clone(), document.clone()))
-        .collect()
 }

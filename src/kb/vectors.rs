@@ -1,72 +1,78 @@
 //! The vectors of all chunks, scanned exactly.
 //!
 //! Rows of int8 with one scale each, keyed by the hash of the text they were made of, so that a
-//! chunk that only moved is never embedded again. The file grows by appending and is read up to
-//! its last complete row: a kill in the middle costs one row. A flat scan cannot miss a
-//! neighbour and takes milliseconds for a hundred thousand rows.
+//! chunk that only moved is never embedded again. Two files: `…rows` with nothing but the numbers,
+//! mapped and scanned where it lies, and `…keys` with a key and a scale for each row. A batch
+//! goes to the rows first and to the keys second, and only what the keys name counts: a kill
+//! in between costs that batch. Both grow in place and never shrink; what drops rows writes a
+//! pair of files under a new number, so that whoever still reads the old pair can go on.
+//!
+//! A flat scan cannot miss a neighbour and takes milliseconds for a hundred thousand rows.
 
-use std::cmp::Ordering;
+mod files;
+mod mapped;
+mod nearest;
+
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
+use std::sync::OnceLock;
 
+use self::files::Files;
+use self::mapped::Mapped;
+use self::nearest::Query;
 use super::error::KbError;
-use super::store::ChunkKey;
+use super::store::{ChunkKey, KeyHash};
 
-const MAGIC: &[u8; 8] = b"KBVEC001";
-/// Magic, then the number of dimensions.
-const HEADER: usize = 12;
-
-/// The rows in memory and the file that they come from.
+/// The keys in memory and the rows on disk.
 #[derive(Debug)]
 pub(super) struct Vectors {
-    path: PathBuf,
+    files: Files,
     dims: usize,
     keys: Vec<ChunkKey>,
     scales: Vec<f32>,
-    rows: Vec<i8>,
-    places: HashMap<ChunkKey, usize>,
-    stamp: Stamp,
+    rows: Option<Mapped>,
+    /// Whether every key on disk has its row; if not, the pair is written anew before it grows.
+    whole: bool,
+    /// Where each key's row is; made when somebody asks.
+    places: OnceLock<HashMap<ChunkKey, u32, KeyHash>>,
+    /// Counts changes, so that what was derived from the rows knows when it is stale.
+    epoch: u64,
 }
 
-/// What the file looked like when it was read or written last. Its length alone would miss that
-/// another process has put as many rows of something else there.
-type Stamp = Option<(u64, SystemTime)>;
-
 impl Vectors {
-    /// Reads what `dir` holds for this model; another model has another file.
-    pub fn open(dir: &Path, model_id: &str) -> Result<Self, KbError> {
-        let name = blake3::hash(model_id.as_bytes()).to_hex();
-        let path = dir.join(format!("vectors-{}.bin", &name[..16]));
+    /// Reads what `home` holds for this model; another model has other files.
+    pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
         let mut vectors = Self {
-            path,
+            files: Files::new(home, model_id),
             dims: 0,
             keys: Vec::new(),
             scales: Vec::new(),
-            rows: Vec::new(),
-            places: HashMap::new(),
-            stamp: None,
+            rows: None,
+            whole: true,
+            places: OnceLock::new(),
+            epoch: 0,
         };
-        // Before the reading: what is added meanwhile then counts as news.
-        vectors.stamp = stamp(&vectors.path);
-        match fs::read(&vectors.path) {
-            Ok(bytes) => vectors.parse(&bytes),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(KbError::io(&vectors.path)(error)),
-        }
+        vectors.refresh()?;
         Ok(vectors)
     }
 
-    /// Whether the file still is what was read.
-    pub fn is_current(&self) -> bool {
-        stamp(&self.path) == self.stamp
+    /// Takes over what another process has written since.
+    pub fn refresh(&mut self) -> Result<(), KbError> {
+        // What drops rows removes the old files, perhaps between two looks at them.
+        const ATTEMPTS: usize = 5;
+        for _ in 1..ATTEMPTS {
+            match self.catch_up() {
+                Err(KbError::Io { source, .. })
+                    if source.kind() == std::io::ErrorKind::NotFound => {}
+                result => return result,
+            }
+        }
+        self.catch_up()
     }
 
-    /// Whether this chunk has a vector.
-    pub fn contains(&self, key: &ChunkKey) -> bool {
-        self.places.contains_key(key)
+    /// How often the rows have changed under this handle.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// How many rows there are, those of vanished chunks included.
@@ -74,239 +80,162 @@ impl Vectors {
         self.keys.len()
     }
 
-    /// Adds rows, on disk first.
+    /// Where the row of this chunk is.
+    pub fn row_of(&self, key: &ChunkKey) -> Option<usize> {
+        let places = self.places.get_or_init(|| {
+            let numbered = (0_u32..).zip(&self.keys);
+            numbered.map(|(at, key)| (*key, at)).collect()
+        });
+        places.get(key).map(|at| *at as usize)
+    }
+
+    /// Adds rows, on disk first. Only under the lock.
     pub fn append(&mut self, found: &[(ChunkKey, Vec<f32>)]) -> Result<(), KbError> {
         let Some((_, first)) = found.first().filter(|(_, first)| !first.is_empty()) else {
             return Ok(());
         };
-        if self.dims != first.len() {
-            self.start_over(first.len())?;
+        if !self.files.exist() || self.dims != first.len() {
+            self.write_anew(first.len(), |_| false)?;
+        } else if !self.whole {
+            self.write_anew(self.dims, |_| true)?;
         }
-        let fresh: Vec<(ChunkKey, f32, Vec<i8>)> = found
-            .iter()
-            .filter(|(key, vector)| vector.len() == self.dims && !self.contains(key))
-            .map(|(key, vector)| {
-                let (scale, row) = quantise(vector);
-                (*key, scale, row)
-            })
-            .collect();
-        let mut bytes = Vec::with_capacity(fresh.len() * self.row_bytes());
-        for (key, scale, row) in &fresh {
-            encode(key, *scale, row, &mut bytes);
-        }
-        self.write_at_end(&bytes)?;
-        for (key, scale, row) in fresh {
-            self.push(key, scale, &row);
-        }
-        self.stamp = stamp(&self.path);
-        Ok(())
-    }
-
-    /// Keeps only these rows, by writing a new file in place of the old one.
-    pub fn compact(&mut self, keep: impl Fn(&ChunkKey) -> bool) -> Result<(), KbError> {
-        let mut bytes = header(self.dims);
-        for (at, key) in self.keys.iter().enumerate() {
-            if keep(key) {
-                encode(key, self.scales[at], self.row(at), &mut bytes);
+        let mut fresh = Vec::with_capacity(found.len());
+        let mut rows = Vec::with_capacity(found.len() * self.dims);
+        for (key, vector) in found {
+            let is_new = self.row_of(key).is_none() && !fresh.iter().any(|(known, _)| known == key);
+            if vector.len() == self.dims && is_new {
+                fresh.push((*key, quantise(vector, &mut rows)));
             }
         }
-        replace(&self.path, &bytes).map_err(KbError::io(&self.path))?;
-        self.stamp = stamp(&self.path);
-        self.parse(&bytes);
-        Ok(())
+        if fresh.is_empty() {
+            return Ok(());
+        }
+        self.files
+            .append(self.keys.len(), self.dims, &rows, &fresh)?;
+        self.push(&fresh);
+        self.map()
     }
 
-    /// The `k` nearest of the chunks that `wanted` lets through, with their cosine, best first.
+    /// Keeps only these rows. Only under the lock.
+    pub fn compact(&mut self, keep: impl Fn(&ChunkKey) -> bool) -> Result<(), KbError> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        self.write_anew(self.dims, keep)
+    }
+
+    /// Removes the files of all other models. Only under the lock.
+    pub fn remove_other_models(&self) {
+        self.files.remove_other_models();
+    }
+
+    /// The `k` nearest of the rows that `wanted` lets through, with their cosine, best first.
     pub fn nearest(
         &self,
         query: &[f32],
         k: usize,
-        wanted: impl Fn(&ChunkKey) -> bool,
-    ) -> Vec<(ChunkKey, f64)> {
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Vec<(usize, f64)> {
         let Some(query) = Query::new(query, self.dims) else {
             return Vec::new();
         };
-        let mut best: Vec<(usize, f32)> = Vec::with_capacity(2 * k + 1);
-        let mut floor = f32::NEG_INFINITY;
-        for at in 0..self.keys.len() {
-            let cosine = query.cosine(self.row(at), self.scales[at]);
-            if cosine > floor && wanted(&self.keys[at]) {
-                best.push((at, cosine));
-                if best.len() > 2 * k {
-                    floor = shrink(&mut best, k);
-                }
-            }
-        }
-        shrink(&mut best, k);
-        best.into_iter()
-            .map(|(at, cosine)| (self.keys[at], f64::from(cosine)))
-            .collect()
+        nearest::nearest(&query, &self.table(), k, wanted)
     }
 
-    /// The cosine of one chunk, if it has a vector.
-    pub fn cosine(&self, query: &[f32], key: &ChunkKey) -> Option<f64> {
-        let at = *self.places.get(key)?;
+    /// The cosine with each of these rows; `None` when the query is of another length.
+    pub fn cosines(&self, query: &[f32], rows: &[usize]) -> Option<Vec<f64>> {
         let query = Query::new(query, self.dims)?;
-        Some(f64::from(query.cosine(self.row(at), self.scales[at])))
+        let table = self.table();
+        let cosines = rows.iter().map(|&row| f64::from(table.cosine(&query, row)));
+        Some(cosines.collect())
     }
 
-    fn row(&self, at: usize) -> &[i8] {
-        &self.rows[at * self.dims..(at + 1) * self.dims]
-    }
-
-    fn row_bytes(&self) -> usize {
-        ChunkKey::BYTES + size_of::<f32>() + self.dims
-    }
-
-    fn push(&mut self, key: ChunkKey, scale: f32, row: &[i8]) {
-        if self.places.insert(key, self.keys.len()).is_none() {
-            self.keys.push(key);
-            self.scales.push(scale);
-            self.rows.extend_from_slice(row);
+    fn table(&self) -> nearest::Table<'_> {
+        nearest::Table {
+            keys: &self.keys,
+            scales: &self.scales,
+            rows: self.rows.as_ref().map_or(&[], |rows| files::body(rows)),
+            dims: self.dims,
         }
     }
 
-    /// Takes the complete rows; a file that is not ours counts as empty and is replaced later.
-    fn parse(&mut self, bytes: &[u8]) {
-        self.dims = 0;
-        self.keys.clear();
-        self.scales.clear();
-        self.rows.clear();
-        self.places.clear();
-        let Some((head, body)) = bytes.split_at_checked(HEADER) else {
-            return;
-        };
-        let (magic, dims) = head.split_at(MAGIC.len());
-        let Ok(dims) = <[u8; 4]>::try_from(dims) else {
-            return;
-        };
-        if magic != MAGIC {
-            return;
-        }
-        self.dims = u32::from_le_bytes(dims) as usize;
-        for row in body.chunks_exact(self.row_bytes()) {
-            let (key, row) = row.split_at(ChunkKey::BYTES);
-            let (scale, row) = row.split_at(size_of::<f32>());
-            if let (Ok(key), Ok(scale)) = (key.try_into(), scale.try_into()) {
-                let row: Vec<i8> = row.iter().map(|&byte| byte.cast_signed()).collect();
-                self.push(ChunkKey(key), f32::from_le_bytes(scale), &row);
+    fn catch_up(&mut self) -> Result<(), KbError> {
+        let same = !self.files.find_latest()?;
+        let known = if same { self.keys.len() } else { 0 };
+        let Some(read) = self.files.read(known, self.dims)? else {
+            if !self.keys.is_empty() {
+                self.forget(0);
             }
+            return Ok(());
+        };
+        if !same || read.from == 0 {
+            self.forget(read.dims);
         }
-    }
-
-    fn start_over(&mut self, dims: usize) -> Result<(), KbError> {
-        let bytes = header(dims);
-        replace(&self.path, &bytes).map_err(KbError::io(&self.path))?;
-        self.stamp = stamp(&self.path);
-        self.parse(&bytes);
+        self.whole = read.whole;
+        if !read.keys.is_empty() {
+            self.push(&read.keys);
+            self.map()?;
+        }
         Ok(())
     }
 
-    fn write_at_end(&self, bytes: &[u8]) -> Result<(), KbError> {
-        let write = || -> std::io::Result<()> {
-            let mut file = OpenOptions::new().append(true).open(&self.path)?;
-            let rows = (file.metadata()?.len() as usize).saturating_sub(HEADER);
-            // What an interrupted write left behind would shift every row after it.
-            let torn = rows % self.row_bytes();
-            if torn > 0 {
-                file.set_len((HEADER + rows - torn) as u64)?;
+    fn forget(&mut self, dims: usize) {
+        self.epoch += 1;
+        self.dims = dims;
+        self.keys.clear();
+        self.scales.clear();
+        self.rows = None;
+        self.places = OnceLock::new();
+    }
+
+    fn push(&mut self, fresh: &[(ChunkKey, f32)]) {
+        self.epoch += 1;
+        for (key, scale) in fresh {
+            if let Some(places) = self.places.get_mut() {
+                places.insert(*key, self.keys.len() as u32);
             }
-            file.write_all(bytes)
-        };
-        write().map_err(KbError::io(&self.path))
-    }
-}
-
-fn stamp(path: &Path) -> Stamp {
-    let meta = fs::metadata(path).ok()?;
-    Some((meta.len(), meta.modified().ok()?))
-}
-
-fn header(dims: usize) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&(dims as u32).to_le_bytes());
-    bytes
-}
-
-fn encode(key: &ChunkKey, scale: f32, row: &[i8], bytes: &mut Vec<u8>) {
-    bytes.extend_from_slice(&key.0);
-    bytes.extend_from_slice(&scale.to_le_bytes());
-    bytes.extend(row.iter().map(|value| value.cast_unsigned()));
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    let _: File = file.persist(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
-fn quantise(vector: &[f32]) -> (f32, Vec<i8>) {
-    let scale = largest(vector) / f32::from(i8::MAX);
-    let row = vector
-        .iter()
-        .map(|value| (value / scale).round() as i8)
-        .collect();
-    (scale, row)
-}
-
-fn largest(vector: &[f32]) -> f32 {
-    vector
-        .iter()
-        .fold(f32::MIN_POSITIVE, |max, value| max.max(value.abs()))
-}
-
-/// A query in whole numbers too: the inner loop then has no conversions.
-struct Query {
-    values: Vec<i16>,
-    scale: f32,
-}
-
-impl Query {
-    /// `None` when it is of another length than the rows.
-    fn new(vector: &[f32], dims: usize) -> Option<Self> {
-        if dims == 0 || vector.len() != dims {
-            return None;
+            self.keys.push(*key);
+            self.scales.push(*scale);
         }
-        // Small enough that the sum over all dimensions fits 32 bits.
-        let bound = (i32::MAX as usize / 127 / dims).min(i16::MAX as usize) as f32;
-        let scale = largest(vector) / bound;
-        let values = vector
-            .iter()
-            .map(|value| (value / scale).round() as i16)
-            .collect();
-        Some(Self { values, scale })
     }
 
-    fn cosine(&self, row: &[i8], row_scale: f32) -> f32 {
-        let sum: i32 = self
-            .values
-            .iter()
-            .zip(row)
-            .map(|(&q, &r)| i32::from(q) * i32::from(r))
-            .sum();
-        sum as f32 * self.scale * row_scale
+    fn map(&mut self) -> Result<(), KbError> {
+        self.rows = Some(self.files.map(self.keys.len(), self.dims)?);
+        Ok(())
+    }
+
+    fn write_anew(&mut self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<(), KbError> {
+        let table = self.table();
+        let kept = (0..table.keys.len()).filter(|&at| keep(&table.keys[at]));
+        let kept: Vec<_> = kept
+            .map(|at| (table.keys[at], table.scales[at], table.row(at)))
+            .collect();
+        let next = self.files.write_anew(dims, &kept)?;
+        let keys: Vec<_> = kept.iter().map(|(key, scale, _)| (*key, *scale)).collect();
+        self.files = next;
+        self.whole = true;
+        self.forget(dims);
+        self.push(&keys);
+        self.map()?;
+        self.files.remove_older();
+        Ok(())
     }
 }
 
-/// Leaves the `k` best, best first, and returns the score that a newcomer must beat.
-fn shrink(best: &mut Vec<(usize, f32)>, k: usize) -> f32 {
-    best.sort_unstable_by(|a, b| {
-        b.1.partial_cmp(&a.1)
-            .unwrap_or(Ordering::Equal)
-            .then(a.0.cmp(&b.0))
-    });
-    best.truncate(k);
-    if best.len() < k {
-        return f32::NEG_INFINITY;
-    }
-    best.last().map_or(f32::INFINITY, |(_, cosine)| *cosine)
+/// Appends the row and returns its scale.
+fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
+    let scale = nearest::largest(vector) / f32::from(i8::MAX);
+    let row = vector.iter().map(|value| (value / scale).round() as i8);
+    rows.extend(row.map(i8::cast_unsigned));
+    scale
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+    use std::path::PathBuf;
+
     use super::*;
 
     fn unit(seed: u8) -> Vec<f32> {
@@ -321,36 +250,111 @@ mod tests {
         ChunkKey([n; ChunkKey::BYTES])
     }
 
+    fn rows(from: u8, to: u8) -> Vec<(ChunkKey, Vec<f32>)> {
+        (from..to).map(|n| (key(n), unit(n))).collect()
+    }
+
+    fn file(dir: &Path, extension: &str) -> PathBuf {
+        let mut found = fs::read_dir(dir).unwrap().flatten().map(|e| e.path());
+        let is = |path: &PathBuf| path.extension().is_some_and(|end| end == extension);
+        found.find(is).unwrap()
+    }
+
+    fn best(vectors: &Vectors, n: u8, k: usize) -> Vec<ChunkKey> {
+        let found = vectors.nearest(&unit(n), k, &|_| true);
+        found.iter().map(|(row, _)| vectors.keys[*row]).collect()
+    }
+
     #[test]
-    fn rows_survive_reopening_and_a_torn_write() {
+    fn rows_survive_reopening_and_torn_writes() {
         let dir = tempfile::tempdir().unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
-        let rows: Vec<_> = (1..40).map(|n| (key(n), unit(n))).collect();
-        vectors.append(&rows[..20]).unwrap();
-        let mut file = OpenOptions::new().append(true).open(&vectors.path).unwrap();
-        file.write_all(b"torn").unwrap();
+        vectors.append(&rows(1, 21)).unwrap();
+        for (torn, extension) in [("keys", "keys"), ("some of a row", "rows")] {
+            let path = file(dir.path(), extension);
+            let mut file = OpenOptions::new().append(true).open(path).unwrap();
+            file.write_all(torn.as_bytes()).unwrap();
+        }
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 20);
-        vectors.append(&rows).unwrap();
+        vectors.append(&rows(1, 40)).unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 39);
-        let found = vectors.nearest(&unit(30), 3, |_| true);
-        assert_eq!((found.len(), found[0].0), (3, key(30)));
+        let found = vectors.nearest(&unit(30), 3, &|_| true);
+        assert_eq!((found.len(), vectors.keys[found[0].0]), (3, key(30)));
         assert!((found[0].1 - 1.0).abs() < 0.01, "{found:?}");
         assert!(found[0].1 >= found[1].1 && found[1].1 >= found[2].1);
         vectors.compact(|k| *k != key(30)).unwrap();
         let vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 38);
-        assert_ne!(vectors.nearest(&unit(30), 1, |_| true)[0].0, key(30));
+        assert_ne!(best(&vectors, 30, 1), [key(30)]);
         assert_eq!(Vectors::open(dir.path(), "other").unwrap().len(), 0);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn another_handle_takes_over_what_was_appended_and_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = Vectors::open(dir.path(), "m").unwrap();
+        let mut reader = Vectors::open(dir.path(), "m").unwrap();
+        writer.append(&rows(1, 5)).unwrap();
+        assert_eq!(reader.len(), 0);
+        reader.refresh().unwrap();
+        assert_eq!(best(&reader, 3, 1), [key(3)]);
+        let epoch = reader.epoch();
+        reader.refresh().unwrap();
+        assert_eq!(reader.epoch(), epoch);
+        writer.append(&rows(5, 9)).unwrap();
+        reader.refresh().unwrap();
+        assert_eq!((reader.len(), best(&reader, 7, 1)), (8, vec![key(7)]));
+        // The old rows can be read until the reader moves on.
+        writer.compact(|k| *k == key(2)).unwrap();
+        assert_eq!(best(&reader, 7, 1), [key(7)]);
+        reader.refresh().unwrap();
+        assert_eq!(
+            (reader.len(), reader.row_of(&key(7)), reader.row_of(&key(2))),
+            (1, None, Some(0))
+        );
+    }
+
+    #[test]
+    fn keys_without_rows_do_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        vectors.append(&rows(1, 9)).unwrap();
+        drop(vectors);
+        let path = file(dir.path(), "rows");
+        let short = fs::read(&path).unwrap();
+        fs::write(&path, &short[..short.len() - 3 * 48 - 1]).unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 4);
+        vectors.append(&rows(1, 20)).unwrap();
+        let vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 19);
+        for n in 1..20 {
+            assert_eq!(best(&vectors, n, 1), [key(n)]);
+        }
+    }
+
+    #[test]
+    fn files_that_are_not_ours_are_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        vectors.append(&rows(1, 9)).unwrap();
+        fs::write(file(dir.path(), "keys"), "something else altogether").unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 0);
+        vectors.append(&rows(1, 3)).unwrap();
+        assert_eq!(Vectors::open(dir.path(), "m").unwrap().len(), 2);
     }
 
     #[test]
     fn a_vector_of_another_length_finds_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
-        assert!(vectors.nearest(&unit(1), 5, |_| true).is_empty());
-        vectors.append(&[(key(1), unit(1))]).unwrap();
-        assert!(vectors.nearest(&[1.0], 5, |_| true).is_empty());
+        assert!(vectors.nearest(&unit(1), 5, &|_| true).is_empty());
+        vectors.append(&rows(1, 2)).unwrap();
+        assert!(vectors.nearest(&[1.0], 5, &|_| true).is_empty());
+        assert_eq!(vectors.cosines(&[1.0], &[0]), None);
     }
 }

@@ -5,13 +5,15 @@
 //! down: a rule in somebody's home folder must not empty a base that was named explicitly. Links
 //! are not followed: what they lead to inside a root is listed at its own place, and what lies
 //! outside is not part of the base. That also makes loops impossible.
+//!
+//! Folders are read side by side; the order of the result is that of the names all the same.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::extract::{MAX_FILE_BYTES, SkipReason};
 use super::roots::Roots;
@@ -30,42 +32,127 @@ pub struct Skipped {
 pub(super) struct Found {
     pub path: PathBuf,
     pub source: String,
+    pub stamp: Stamp,
+}
+
+/// What a file looks like from outside: when all of it is as before, so is the text, unless the
+/// file was changed within a tick of its clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct Stamp {
+    /// Bytes.
     pub size: u64,
-    /// Nanoseconds since 1970.
+    /// When its text was written, in nanoseconds since 1970.
     pub modified: u64,
+    /// When anything about it was changed, which nobody can set; 0 where there is no such thing.
+    pub changed: u64,
+    /// Which file it is; 0 where there is no such thing.
+    pub inode: u64,
+}
+
+impl Stamp {
+    /// Clocks of file systems tick as slowly as this.
+    const TICK: Duration = Duration::from_secs(2);
+
+    fn of(meta: &Metadata) -> Self {
+        let modified = meta.modified().ok();
+        let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let stamp = Self {
+            size: meta.len(),
+            modified: since.map_or(0, |since| since.as_nanos() as u64),
+            ..Self::default()
+        };
+        #[cfg(unix)]
+        let stamp = {
+            use std::os::unix::fs::MetadataExt;
+            let changed = meta.ctime().saturating_mul(1_000_000_000) + meta.ctime_nsec();
+            Self {
+                changed: changed.max(0) as u64,
+                inode: meta.ino(),
+                ..stamp
+            }
+        };
+        stamp
+    }
+
+    /// Whether a change from now on is sure to give another stamp.
+    pub fn is_settled(&self) -> bool {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos());
+        let last = u128::from(self.modified.max(self.changed));
+        last + Self::TICK.as_nanos() < now
+    }
 }
 
 /// All files of the base in the order of their names, and what was passed over.
 pub(super) fn walk(roots: &Roots) -> (Vec<Found>, Vec<Skipped>) {
+    gather(roots, None)
+}
+
+/// The same of these paths only and of all that lies below them. Looks at no other folder than
+/// those on the way.
+pub(super) fn walk_below(roots: &Roots, paths: &[PathBuf]) -> (Vec<Found>, Vec<Skipped>) {
+    gather(roots, Some(paths))
+}
+
+fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> (Vec<Found>, Vec<Skipped>) {
     let mut found = Vec::new();
     let mut skipped = Vec::new();
     for root in roots.paths() {
+        let asked_for = |path: &Path| path.starts_with(root) || root.starts_with(path);
+        if only.is_some_and(|paths| !paths.iter().any(|path| asked_for(path))) {
+            continue;
+        }
         if !has_readable_rules(root) {
             skipped.push(skip(roots, root, SkipReason::BadRules));
             continue;
         }
-        let (pass_over, passed_over) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
+        let pass_over = tell.clone();
         let mut builder = builder(root);
+        let only: Option<Vec<PathBuf>> = only.map(<[PathBuf]>::to_vec);
         builder.filter_entry(move |entry| {
-            let known = !is_dir(entry) || has_readable_rules(entry.path());
-            known || pass_over.send(entry.path().to_owned()).is_err()
+            let path = entry.path();
+            let wanted = only.as_ref().is_none_or(|paths| {
+                let mut paths = paths.iter();
+                paths.any(|asked| asked.starts_with(path) || path.starts_with(asked))
+            });
+            let known = !wanted || !is_dir(entry) || has_readable_rules(path);
+            if !known {
+                // Nobody listens only when the walk is over.
+                let _ = pass_over.send(Err((path.to_owned(), SkipReason::BadRules)));
+            }
+            wanted && known
         });
-        for entry in builder.build() {
-            match entry {
-                Ok(entry) => sort_in(roots, root, &entry, &mut found, &mut skipped),
-                Err(error) => {
-                    let path = path_in(&error).unwrap_or(Path::new("?"));
-                    let reason = SkipReason::Unreadable(plain(&error));
-                    skipped.push(skip(roots, path, reason));
+        builder.build_parallel().run(|| {
+            let tell = tell.clone();
+            Box::new(move |entry| {
+                let news = match entry {
+                    Ok(entry) => sort(roots, root, &entry),
+                    Err(error) => {
+                        let path = path_in(&error).unwrap_or(Path::new("?"));
+                        Some(Err((
+                            path.to_owned(),
+                            SkipReason::Unreadable(plain(&error)),
+                        )))
+                    }
+                };
+                match news.map(|news| tell.send(news)) {
+                    Some(Err(_)) => WalkState::Quit,
+                    _ => WalkState::Continue,
                 }
+            })
+        });
+        drop((builder, tell));
+        for news in told {
+            match news {
+                Ok(file) => found.push(file),
+                Err((path, reason)) => skipped.push(skip(roots, &path, reason)),
             }
         }
-        skipped.extend(
-            passed_over
-                .try_iter()
-                .map(|path| skip(roots, &path, SkipReason::BadRules)),
-        );
     }
+    found.sort_unstable_by(|a: &Found, b| a.source.cmp(&b.source));
+    skipped.sort_by(|a, b| a.path.cmp(&b.path));
     (found, skipped)
 }
 
@@ -92,8 +179,7 @@ pub(super) fn builder(root: &Path) -> WalkBuilder {
         .parents(false)
         .git_global(false)
         .require_git(false)
-        .follow_links(false)
-        .sort_by_file_name(Ord::cmp);
+        .follow_links(false);
     builder
 }
 
@@ -140,27 +226,24 @@ fn skip(roots: &Roots, path: &Path, reason: SkipReason) -> Skipped {
     }
 }
 
-fn sort_in(
+/// What one entry is; `None` for a folder, and for what is listed elsewhere.
+fn sort(
     roots: &Roots,
     root: &Path,
     entry: &DirEntry,
-    found: &mut Vec<Found>,
-    skipped: &mut Vec<Skipped>,
-) {
+) -> Option<Result<Found, (PathBuf, SkipReason)>> {
     let path = entry.path();
-    let Some(source) = roots.source_of(path) else {
-        return;
-    };
-    let mut pass_over = |reason| skipped.push(skip(roots, path, reason));
+    let source = roots.source_of(path)?;
+    let pass_over = |reason| Some(Err((path.to_owned(), reason)));
     if entry.path_is_symlink() {
         let inside = path.canonicalize().is_ok_and(|real| real.starts_with(root));
-        if !inside {
-            pass_over(SkipReason::LinkOutside);
+        if inside {
+            return None;
         }
-        return;
+        return pass_over(SkipReason::LinkOutside);
     }
     match entry.file_type() {
-        Some(kind) if kind.is_dir() => return,
+        Some(kind) if kind.is_dir() => return None,
         Some(kind) if kind.is_file() => {}
         _ => return pass_over(SkipReason::NotRegular),
     }
@@ -169,16 +252,11 @@ fn sort_in(
     }
     match entry.metadata() {
         Ok(meta) if meta.len() > MAX_FILE_BYTES => pass_over(SkipReason::TooLarge(meta.len())),
-        Ok(meta) => found.push(Found {
+        Ok(meta) => Some(Ok(Found {
             path: path.to_owned(),
             source,
-            size: meta.len(),
-            modified: meta
-                .modified()
-                .ok()
-                .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
-                .map_or(0, |since| since.as_nanos() as u64),
-        }),
+            stamp: Stamp::of(&meta),
+        })),
         Err(error) => pass_over(SkipReason::Unreadable(plain(&error))),
     }
 }

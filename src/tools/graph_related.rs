@@ -27,7 +27,7 @@ pub(super) fn run(base: &KnowledgeBase, entity: &str) -> Result<Vec<Evidence>, T
     for document in documents.iter() {
         let own = node.is_document(document);
         let mut lines: BTreeMap<usize, f64> = BTreeMap::new();
-        for link in &document.links {
+        for link in &document.links() {
             let counts = if own {
                 !node.is_meant_by(link)
             } else {

@@ -1,0 +1,92 @@
+use std::thread;
+
+use tantivy::indexer::{LogMergePolicy, UserOperation};
+use tantivy::{Index, IndexWriter, TantivyDocument, Term};
+
+use super::{Fields, Payload, Row};
+use crate::kb::chunk::Chunk;
+use crate::kb::error::KbError;
+
+/// Each thread flushes a segment when it has filled this. Tantivy asks for at least 15 MB.
+const BYTES_A_THREAD: usize = 48_000_000;
+const MOST_THREADS: usize = 8;
+/// A segment of which more than this share was removed is written anew without it.
+const REMOVED_SHARE: f32 = 0.3;
+
+/// Changes that become visible together.
+pub(in crate::kb) struct LexicalWriter {
+    writer: IndexWriter,
+    fields: Fields,
+}
+
+impl LexicalWriter {
+    /// A small change is left to one thread: each that takes part leaves a segment of its own.
+    pub(super) fn new(index: &Index, fields: Fields, large: bool) -> Result<Self, KbError> {
+        let threads = if large {
+            thread::available_parallelism().map_or(1, usize::from)
+        } else {
+            1
+        };
+        let threads = threads.min(MOST_THREADS);
+        let writer = index.writer_with_num_threads(threads, threads * BYTES_A_THREAD)?;
+        let mut merging = LogMergePolicy::default();
+        merging.set_del_docs_ratio_before_merge(REMOVED_SHARE);
+        writer.set_merge_policy(Box::new(merging));
+        Ok(Self { writer, fields })
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) -> Result<(), KbError> {
+        self.writer.delete_all_documents()?;
+        Ok(())
+    }
+
+    /// Forgets a document.
+    pub fn remove(&self, document: u32) {
+        let term = Term::from_field_u64(self.fields.document, u64::from(document));
+        self.writer.delete_term(term);
+    }
+
+    /// Adds a document's chunks, which stay together.
+    pub fn add<'a>(
+        &self,
+        document: u32,
+        chunks: impl ExactSizeIterator<Item = &'a Chunk>,
+    ) -> Result<(), KbError> {
+        let fields = self.fields;
+        let rows = (0_u32..).zip(chunks).map(|(at, chunk)| {
+            let row = Row {
+                document,
+                chunk: at,
+            };
+            let mut stored = TantivyDocument::new();
+            stored.add_u64(fields.document, u64::from(document));
+            stored.add_u64(fields.row, row.pack());
+            stored.add_text(fields.words, &chunk.heading);
+            stored.add_text(fields.words, &chunk.text);
+            if let Some(place) = &chunk.place {
+                let place = serde_json::to_string(place).unwrap_or_default();
+                stored.add_text(fields.place, place);
+            }
+            UserOperation::Add(stored)
+        });
+        let rows: Vec<UserOperation> = rows.collect();
+        self.writer.run(rows)?;
+        Ok(())
+    }
+
+    /// Makes all changes visible, or none.
+    pub fn commit(&mut self, payload: Payload) -> Result<(), KbError> {
+        let mut prepared = self.writer.prepare_commit()?;
+        let json = serde_json::to_string(&payload).unwrap_or_default();
+        prepared.set_payload(&json);
+        prepared.commit()?;
+        Ok(())
+    }
+
+    /// Waits until what should be one is one.
+    pub fn finish(self) -> Result<(), KbError> {
+        self.writer.wait_merging_threads()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! The pair of files behind the vectors.
+//!
+//! `vectors-MODEL-NUMBER.rows` and `.keys`. The keys come into their place last, when a pair is
+//! made and when it grows, so that rows without keys are the only thing a kill can leave behind;
+//! the next write goes over them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::mapped::Mapped;
+use crate::kb::error::KbError;
+use crate::kb::store::ChunkKey;
+
+const MAGIC: &[u8; 8] = b"KBVEC002";
+/// Magic, the number of dimensions, and nothing up to where rows begin at a cache line.
+const HEADER: usize = 64;
+/// A key and a scale.
+const RECORD: usize = ChunkKey::BYTES + size_of::<f32>();
+const PREFIX: &str = "vectors-";
+
+/// Which pair of files.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    home: PathBuf,
+    model: String,
+    /// 0 while there is none.
+    number: u64,
+}
+
+/// What the keys say.
+pub(super) struct KeysRead {
+    pub dims: usize,
+    /// The first of these keys is at this row.
+    pub from: usize,
+    pub keys: Vec<(ChunkKey, f32)>,
+    /// Whether every key has its row.
+    pub whole: bool,
+}
+
+impl Files {
+    /// Of that model.
+    pub fn new(home: &Path, model_id: &str) -> Self {
+        let name = blake3::hash(model_id.as_bytes()).to_hex();
+        Self {
+            home: home.to_owned(),
+            model: name[..16].to_owned(),
+            number: 0,
+        }
+    }
+
+    /// Whether there is a pair.
+    pub fn exist(&self) -> bool {
+        self.number > 0
+    }
+
+    /// Moves on to the latest pair; says whether that is another one.
+    pub fn find_latest(&mut self) -> Result<bool, KbError> {
+        let entries = fs::read_dir(&self.home).map_err(KbError::io(&self.home))?;
+        let latest = entries
+            .flatten()
+            .filter_map(|entry| self.number_in(entry.file_name().to_str()?, ".keys"))
+            .max()
+            .unwrap_or(0);
+        Ok(std::mem::replace(&mut self.number, latest) != latest)
+    }
+
+    /// The keys from row `known` on, or all where the file does not go on from there. `None`
+    /// where there is no pair, or one that is not ours.
+    pub fn read(&self, known: usize, dims: usize) -> Result<Option<KeysRead>, KbError> {
+        if !self.exist() {
+            return Ok(None);
+        }
+        let (keys_path, rows_path) = (self.path("keys"), self.path("rows"));
+        let mut file = File::open(&keys_path).map_err(KbError::io(&keys_path))?;
+        let rows = File::open(&rows_path).map_err(KbError::io(&rows_path))?;
+        // The keys are counted before the rows, which are written before the keys.
+        let named = body_len(&file, RECORD).map_err(KbError::io(&keys_path))?;
+        let read = || -> std::io::Result<Option<KeysRead>> {
+            let mut header = [0; HEADER];
+            file.read_exact(&mut header)?;
+            let stored = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+            let stored = stored as usize;
+            if header[..8] != MAGIC[..] || stored == 0 {
+                return Ok(None);
+            }
+            let count = named.min(body_len(&rows, stored)?);
+            let from = if dims == stored && known <= count {
+                known
+            } else {
+                0
+            };
+            file.seek(SeekFrom::Start((HEADER + from * RECORD) as u64))?;
+            let mut bytes = Vec::with_capacity((count - from) * RECORD);
+            file.take(((count - from) * RECORD) as u64)
+                .read_to_end(&mut bytes)?;
+            Ok(Some(KeysRead {
+                dims: stored,
+                from,
+                keys: bytes.chunks_exact(RECORD).map(decode).collect(),
+                whole: named == count,
+            }))
+        };
+        match read() {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+            result => result.map_err(KbError::io(&keys_path)),
+        }
+    }
+
+    /// Maps that many rows.
+    pub fn map(&self, count: usize, dims: usize) -> Result<Mapped, KbError> {
+        let path = self.path("rows");
+        File::open(&path)
+            .and_then(|file| Mapped::over(&file, HEADER + count * dims))
+            .map_err(KbError::io(&path))
+    }
+
+    /// Writes behind the first `at` rows.
+    pub fn append(
+        &self,
+        at: usize,
+        dims: usize,
+        rows: &[u8],
+        keys: &[(ChunkKey, f32)],
+    ) -> Result<(), KbError> {
+        let mut records = Vec::with_capacity(keys.len() * RECORD);
+        keys.iter()
+            .for_each(|(key, scale)| encode(key, *scale, &mut records));
+        self.write_at("rows", HEADER + at * dims, rows, true)?;
+        self.write_at("keys", HEADER + at * RECORD, &records, false)
+    }
+
+    /// Writes a new pair and returns it; the old one stays until [`Files::remove_older`].
+    pub fn write_anew(
+        &self,
+        dims: usize,
+        kept: &[(ChunkKey, f32, &[u8])],
+    ) -> Result<Self, KbError> {
+        // By the clock, so that a number that some reader knows never comes again.
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_millis() as u64);
+        let next = Self {
+            number: now.max(self.number + 1),
+            ..self.clone()
+        };
+        next.write_file("rows", dims, |file| {
+            kept.iter().try_for_each(|(_, _, row)| file.write_all(row))
+        })?;
+        next.write_file("keys", dims, |file| {
+            let mut record = Vec::with_capacity(RECORD);
+            kept.iter().try_for_each(|(key, scale, _)| {
+                record.clear();
+                encode(key, *scale, &mut record);
+                file.write_all(&record)
+            })
+        })?;
+        Ok(next)
+    }
+
+    /// Removes this model's other files. What cannot be removed now is removed next time.
+    pub fn remove_older(&self) {
+        let own = format!("{PREFIX}{}-", self.model);
+        let kept = format!("{own}{}.", self.number);
+        let is_older = |name: &str| name.starts_with(&own) && !name.starts_with(&kept);
+        // What a kill has left of a pair in the making goes too.
+        self.remove(|name| is_older(name) || name.starts_with(".tmp"));
+    }
+
+    /// Removes the files of all other models.
+    pub fn remove_other_models(&self) {
+        let own = format!("{PREFIX}{}-", self.model);
+        self.remove(|name| name.starts_with(PREFIX) && !name.starts_with(&own));
+    }
+
+    fn remove(&self, is_old: impl Fn(&str) -> bool) {
+        for entry in fs::read_dir(&self.home).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(&is_old) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn path(&self, extension: &str) -> PathBuf {
+        let (model, number) = (&self.model, self.number);
+        self.home
+            .join(format!("{PREFIX}{model}-{number}.{extension}"))
+    }
+
+    fn number_in(&self, name: &str, ending: &str) -> Option<u64> {
+        let rest = name.strip_prefix(PREFIX)?.strip_prefix(&self.model)?;
+        rest.strip_prefix('-')?.strip_suffix(ending)?.parse().ok()
+    }
+
+    fn write_at(
+        &self,
+        extension: &str,
+        at: usize,
+        bytes: &[u8],
+        sync: bool,
+    ) -> Result<(), KbError> {
+        let path = self.path(extension);
+        let write = || -> std::io::Result<()> {
+            let mut file = OpenOptions::new().write(true).open(&path)?;
+            file.seek(SeekFrom::Start(at as u64))?;
+            file.write_all(bytes)?;
+            if sync { file.sync_data() } else { Ok(()) }
+        };
+        write().map_err(KbError::io(&path))
+    }
+
+    fn write_file(
+        &self,
+        extension: &str,
+        dims: usize,
+        body: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
+    ) -> Result<(), KbError> {
+        let path = self.path(extension);
+        let write = || -> std::io::Result<()> {
+            let file = tempfile::NamedTempFile::new_in(&self.home)?;
+            let mut header = [0; HEADER];
+            header[..8].copy_from_slice(MAGIC);
+            header[8..12].copy_from_slice(&(dims as u32).to_le_bytes());
+            let mut writer = BufWriter::new(file.as_file());
+            writer.write_all(&header)?;
+            body(&mut writer)?;
+            writer.flush()?;
+            drop(writer);
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(KbError::io(&path))
+    }
+}
+
+/// The rows alone.
+pub(super) fn body(rows: &Mapped) -> &[u8] {
+    rows.bytes().get(HEADER..).unwrap_or_default()
+}
+
+/// Complete records behind the header.
+fn body_len(file: &File, record: usize) -> std::io::Result<usize> {
+    Ok((file.metadata()?.len() as usize).saturating_sub(HEADER) / record)
+}
+
+fn encode(key: &ChunkKey, scale: f32, record: &mut Vec<u8>) {
+    record.extend_from_slice(&key.0);
+    record.extend_from_slice(&scale.to_le_bytes());
+}
+
+fn decode(record: &[u8]) -> (ChunkKey, f32) {
+    let (key, scale) = record.split_at(ChunkKey::BYTES);
+    (
+        ChunkKey(key.try_into().unwrap_or_default()),
+        f32::from_le_bytes(scale.try_into().unwrap_or_default()),
+    )
+}

@@ -1,0 +1,127 @@
+//! The rows where they lie on disk, and the loop that goes over them.
+//!
+//! The one file with `unsafe`: mapping a file, which only its owner can promise not to shrink, and
+//! the vector instructions, which the compiler does not choose by itself for bytes times words.
+//! What each promise rests on is said beside it.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+
+use memmap2::{Mmap, MmapOptions};
+
+/// A file's first bytes, mapped.
+#[derive(Debug)]
+pub(super) struct Mapped(Mmap);
+
+impl Mapped {
+    /// Maps the first `len` bytes; the file must hold as many.
+    pub fn over(file: &File, len: usize) -> io::Result<Self> {
+        if file.metadata()?.len() < len as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // SAFETY: the bytes mapped are never changed and the file never shrinks: rows are only
+        // added behind those that count, and what drops rows writes another file under another
+        // name. A file that somebody else cuts off ends the process, as with any mapped index.
+        let map = unsafe { MmapOptions::new().len(len).map(file)? };
+        Ok(Self(map))
+    }
+
+    /// All of them.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The products of the query with each row, which is as many signed bytes. The caller sees to it
+/// that no sum exceeds 32 bits.
+pub(super) fn products(query: &[i16], rows: &[u8], out: &mut [i32]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has just been asked.
+        unsafe { wide(query, rows, out) };
+        return;
+    }
+    plain(query, rows, out);
+}
+
+fn plain(query: &[i16], rows: &[u8], out: &mut [i32]) {
+    for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
+        *out = product(query, row);
+    }
+}
+
+fn product(query: &[i16], row: &[u8]) -> i32 {
+    query
+        .iter()
+        .zip(row)
+        .map(|(&q, &r)| i32::from(q) * i32::from(r.cast_signed()))
+        .sum()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn wide(query: &[i16], rows: &[u8], out: &mut [i32]) {
+    use std::arch::x86_64::{
+        __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_shuffle_epi32,
+        _mm256_add_epi32, _mm256_castsi256_si128, _mm256_cvtepi8_epi16, _mm256_extracti128_si256,
+        _mm256_loadu_si256, _mm256_madd_epi16, _mm256_setzero_si256,
+    };
+    const LANES: usize = 16;
+    let times = |query: &[i16], row: &[u8]| -> __m256i {
+        debug_assert!(query.len() == LANES && row.len() == LANES);
+        // SAFETY: both slices are LANES long, and unaligned loads may start anywhere.
+        let (row, query) = unsafe {
+            (
+                _mm_loadu_si128(row.as_ptr().cast()),
+                _mm256_loadu_si256(query.as_ptr().cast()),
+            )
+        };
+        _mm256_madd_epi16(_mm256_cvtepi8_epi16(row), query)
+    };
+    let whole = query.len() - query.len() % (2 * LANES);
+    for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
+        // Two sums, so that one addition need not wait for the other.
+        let (mut even, mut odd) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        let pairs = query[..whole].chunks_exact(2 * LANES);
+        for (q, r) in pairs.zip(row[..whole].chunks_exact(2 * LANES)) {
+            even = _mm256_add_epi32(even, times(&q[..LANES], &r[..LANES]));
+            odd = _mm256_add_epi32(odd, times(&q[LANES..], &r[LANES..]));
+        }
+        let sum = _mm256_add_epi32(even, odd);
+        let sum = _mm_add_epi32(
+            _mm256_castsi256_si128(sum),
+            _mm256_extracti128_si256::<1>(sum),
+        );
+        let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b01_00_11_10>(sum));
+        let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b10_11_00_01>(sum));
+        *out = _mm_cvtsi128_si32(sum) + product(&query[whole..], &row[whole..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_loops_agree_at_every_length() {
+        let mut state = 7_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 16
+        };
+        for dims in [1, 7, 16, 31, 32, 33, 48, 127, 384, 1000] {
+            let bound = (i32::MAX as usize / 128 / dims).min(i16::MAX as usize) as i32;
+            let query: Vec<i16> = (0..dims)
+                .map(|_| (next() as i32 % bound - bound / 2) as i16)
+                .collect();
+            let mut rows: Vec<u8> = (0..5 * dims).map(|_| next() as u8).collect();
+            rows[..dims].fill(0x80);
+            let (mut slow, mut fast) = ([0; 5], [0; 5]);
+            plain(&query, &rows, &mut slow);
+            products(&query, &rows, &mut fast);
+            assert_eq!(slow, fast, "{dims} dimensions");
+            assert!(slow.iter().any(|sum| *sum != 0), "{dims} dimensions");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The exact scan.
+
+use std::cmp::Ordering;
+use std::thread;
+
+use super::mapped;
+use crate::kb::store::ChunkKey;
+
+/// Rows multiplied between two looks at the sums.
+const BLOCK: usize = 256;
+/// Below this many rows, starting a thread costs more than it saves.
+const ROWS_A_THREAD: usize = 8_000;
+
+/// The rows, all of one length.
+#[derive(Clone, Copy)]
+pub(super) struct Table<'a> {
+    pub keys: &'a [ChunkKey],
+    pub scales: &'a [f32],
+    pub rows: &'a [u8],
+    pub dims: usize,
+}
+
+impl<'a> Table<'a> {
+    /// One row.
+    pub fn row(&self, at: usize) -> &'a [u8] {
+        &self.rows[at * self.dims..(at + 1) * self.dims]
+    }
+
+    /// The cosine of one row.
+    pub fn cosine(&self, query: &Query, row: usize) -> f32 {
+        let mut sum = [0];
+        mapped::products(&query.values, self.row(row), &mut sum);
+        query.cosine(sum[0], self.scales[row])
+    }
+}
+
+/// A query in whole numbers too: the inner loop then has no conversions.
+pub(super) struct Query {
+    values: Vec<i16>,
+    scale: f32,
+}
+
+impl Query {
+    /// `None` when it is of another length than the rows.
+    pub fn new(vector: &[f32], dims: usize) -> Option<Self> {
+        if dims == 0 || vector.len() != dims {
+            return None;
+        }
+        // Small enough that the sum over all dimensions fits 32 bits.
+        let bound = (i32::MAX as usize / 128 / dims).min(i16::MAX as usize) as f32;
+        let scale = largest(vector) / bound;
+        let values = vector
+            .iter()
+            .map(|value| (value / scale).round() as i16)
+            .collect();
+        Some(Self { values, scale })
+    }
+
+    fn cosine(&self, sum: i32, row_scale: f32) -> f32 {
+        sum as f32 * self.scale * row_scale
+    }
+}
+
+/// The largest number, whatever its sign; never zero.
+pub(super) fn largest(vector: &[f32]) -> f32 {
+    vector
+        .iter()
+        .fold(f32::MIN_POSITIVE, |max, value| max.max(value.abs()))
+}
+
+/// The `k` nearest rows, best first; equal ones in the order of their keys, so that the order in
+/// which they were written does not show.
+pub(super) fn nearest(
+    query: &Query,
+    table: &Table<'_>,
+    k: usize,
+    wanted: &(dyn Fn(usize) -> bool + Sync),
+) -> Vec<(usize, f64)> {
+    let count = table.keys.len();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(count / ROWS_A_THREAD).max(1);
+    let share = count.div_ceil(threads).max(1);
+    let part = |n: usize| {
+        scan(
+            query,
+            table,
+            n * share..count.min((n + 1) * share),
+            k,
+            wanted,
+        )
+    };
+    let mut best = thread::scope(|scope| {
+        let part = &part;
+        let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || part(n))).collect();
+        let mut best = part(0);
+        // A part that panicked has said so; the others still are the best there is.
+        best.extend(
+            others
+                .into_iter()
+                .filter_map(|other| other.join().ok())
+                .flatten(),
+        );
+        best
+    });
+    shrink(&mut best, k, table.keys);
+    best.into_iter()
+        .map(|(at, cosine)| (at, f64::from(cosine)))
+        .collect()
+}
+
+fn scan(
+    query: &Query,
+    table: &Table<'_>,
+    range: std::ops::Range<usize>,
+    k: usize,
+    wanted: &(dyn Fn(usize) -> bool + Sync),
+) -> Vec<(usize, f32)> {
+    let mut best: Vec<(usize, f32)> = Vec::with_capacity(2 * k + 1);
+    let mut floor = f32::NEG_INFINITY;
+    let mut sums = [0; BLOCK];
+    for start in range.clone().step_by(BLOCK) {
+        let end = range.end.min(start + BLOCK);
+        let rows = &table.rows[start * table.dims..end * table.dims];
+        mapped::products(&query.values, rows, &mut sums);
+        for (at, sum) in (start..end).zip(sums) {
+            let cosine = query.cosine(sum, table.scales[at]);
+            if cosine >= floor && wanted(at) {
+                best.push((at, cosine));
+                if best.len() > 2 * k {
+                    floor = shrink(&mut best, k, table.keys);
+                }
+            }
+        }
+    }
+    best
+}
+
+/// Leaves the `k` best, best first, and returns the score that a newcomer must reach.
+fn shrink(best: &mut Vec<(usize, f32)>, k: usize, keys: &[ChunkKey]) -> f32 {
+    best.sort_unstable_by(|a, b| {
+        b.1.partial_cmp(&a.1)
+            .unwrap_or(Ordering::Equal)
+            .then_with(|| keys[a.0].cmp(&keys[b.0]))
+    });
+    best.truncate(k);
+    if best.len() < k {
+        return f32::NEG_INFINITY;
+    }
+    best.last().map_or(f32::INFINITY, |(_, cosine)| *cosine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points on a circle of many dimensions, so that the true order is known.
+    #[test]
+    fn the_scan_finds_the_true_neighbours_whatever_the_threads() {
+        let dims = 64;
+        let count = 3 * ROWS_A_THREAD + 17;
+        let vector = |n: usize| -> Vec<f32> {
+            let mut state = n as u32 * 2_654_435_761 + 1;
+            let raw: Vec<f32> = (0..dims)
+                .map(|_| {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    (state >> 16) as f32 / 32768.0 - 1.0
+                })
+                .collect();
+            let norm = raw.iter().map(|v| v * v).sum::<f32>().sqrt();
+            raw.iter().map(|v| v / norm).collect()
+        };
+        let (mut rows, mut scales, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+        for n in 0..count {
+            scales.push(super::super::quantise(&vector(n), &mut rows));
+            keys.push(ChunkKey((n as u128).to_be_bytes()));
+        }
+        let table = Table {
+            keys: &keys,
+            scales: &scales,
+            rows: &rows,
+            dims,
+        };
+        let asked = vector(1_000_003);
+        let mut exact: Vec<(usize, f32)> = (0..count)
+            .map(|n| (n, vector(n).iter().zip(&asked).map(|(a, b)| a * b).sum()))
+            .collect();
+        exact.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let query = Query::new(&asked, dims).unwrap();
+        let found = nearest(&query, &table, 50, &|_| true);
+        let missing = exact[..50]
+            .iter()
+            .filter(|(n, _)| !found.iter().any(|(at, _)| at == n))
+            .count();
+        assert!(missing <= 2, "{missing} of 50 were not found");
+        for (at, cosine) in &found {
+            let true_cosine = exact.iter().find(|(n, _)| n == at).unwrap().1;
+            assert!((cosine - f64::from(true_cosine)).abs() < 0.01);
+        }
+        let odd = nearest(&query, &table, 50, &|at| at % 2 == 1);
+        assert!(odd.len() == 50 && odd.iter().all(|(at, _)| at % 2 == 1));
+    }
+}
