@@ -9,5 +9,6 @@ mod settings;
 
 pub use environment::Environment;
 pub use settings::{
-    DEFAULT_LOG_FILTER, EndpointSettings, Overrides, SettingError, Settings, VARIABLES, Variable,
+    DEFAULT_LOG_FILTER, EmbeddingSettings, EndpointSettings, Overrides, SettingError, Settings,
+    VARIABLES, Variable,
 };

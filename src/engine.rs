@@ -33,7 +33,9 @@ use crate::tools::KbToolbox;
 pub use crate::agent::Question;
 pub use conversation::Conversation;
 pub use demo::SAMPLES;
-pub use knowledge::{open_knowledge, open_knowledge_for_rebuild, update_knowledge};
+pub use knowledge::{
+    embed_pending, open_knowledge, open_knowledge_for_rebuild, update_knowledge, update_words,
+};
 
 /// Events that may wait between the agent, the audit log and a reader.
 const EVENTS_IN_FLIGHT: usize = 256;
@@ -87,17 +89,23 @@ impl Engine {
                 .llm
                 .iter()
                 .filter_map(|llm| llm.api_key.as_ref())
+                .chain(
+                    settings
+                        .embedding
+                        .iter()
+                        .filter_map(|at| at.api_key.as_ref()),
+                )
                 .map(|key| key.expose_secret().to_owned()),
         );
         let (session, closed) = AuditLog::begin_session(&settings.audit_log, mask.clone())?;
         let mut notices = settings.without_effect.clone();
         notices.extend(closed.iter().map(interruption));
 
-        let embedder: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
-        let knowledge = Arc::new(open_knowledge(settings, embedder.clone())?);
+        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
+        let knowledge = Arc::new(knowledge::open_beside(settings, built_in.clone()).await?);
         let tools = Arc::new(KbToolbox::new(knowledge.clone()));
         let reasoner: Arc<dyn Reasoner> = match &settings.llm {
-            None => Arc::new(OfflineReasoner::new(Arc::new(Remembering::new(embedder)))),
+            None => Arc::new(OfflineReasoner::new(Arc::new(Remembering::new(built_in)))),
             Some(llm) => {
                 let endpoint = EndpointSettings {
                     base_url: llm.base_url.clone(),

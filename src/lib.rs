@@ -20,6 +20,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod engine;
+pub mod http;
 pub mod kb;
 pub mod protocol;
 pub mod reasoner;

@@ -4,6 +4,7 @@
 //! events and decides no route. That is why the same conformance suite runs on every reasoner.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 use thiserror::Error;
@@ -222,6 +223,11 @@ pub enum ReasonerError {
 pub trait Toolbox: Send + Sync {
     /// Runs one call. The ids of the items are set by the agent and may be empty.
     async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError>;
+
+    /// Why what was found may be less than there is, at this moment; nothing where all is well.
+    fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
 }
 
 /// What a tool is for and what it takes.
@@ -265,6 +271,22 @@ pub trait Embedder: Send + Sync {
 
     /// One vector for each text, in its order. Blocks; call it from a blocking thread.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// How many texts are worth handing over at once, when there are many.
+    fn batch(&self) -> usize {
+        16
+    }
+
+    /// [`Embedder::embed`] for work in bulk, which can wait for a server to recover. Once `stop`
+    /// is raised it may give up, with `None`.
+    fn embed_unless(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        let _ = stop;
+        self.embed(texts).map(Some)
+    }
 }
 
 /// Why texts could not be embedded.

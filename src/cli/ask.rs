@@ -3,7 +3,7 @@ use std::io::Read;
 use clap::{Args, ValueEnum};
 use tokio_util::sync::CancellationToken;
 
-use super::catch_up::bring_up_to_date;
+use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
@@ -71,7 +71,7 @@ async fn answer(
     for notice in engine.notices() {
         complain(notice);
     }
-    bring_up_to_date(engine.knowledge(), &cancel).await?;
+    let embedding = bring_up_to_date(engine.knowledge(), Needs::Meaning, &cancel).await?;
     let mut run = engine.stream(question, cancel.clone())?;
     let mut end = None;
     let mut begun = false;
@@ -102,11 +102,17 @@ async fn answer(
         match event.body {
             EventBody::RunStarted { mode: started, .. } => mode = Some(started),
             EventBody::AnswerFinished { citations: all, .. } => citations = all,
-            EventBody::Warning { message, .. } if !json => tracing::warn!("{message}"),
+            EventBody::Warning { code, message } if !json => {
+                tracing::warn!("{message}");
+                if code == "embedding_failed" && !embedding.has_failed() {
+                    complain(&message);
+                }
+            }
             last @ EventBody::RunFinished { .. } => end = Some(last),
             _ => {}
         }
     }
+    embedding.end().await;
     written?;
     if let Some(line) = run.complaint() {
         complain(line);

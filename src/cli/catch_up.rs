@@ -6,28 +6,124 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::output::{Failure, complain};
-use crate::engine::update_knowledge;
+use crate::engine::{embed_pending, update_words};
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport};
 
-/// Before a question or a search: the index as the files are now.
+/// How long an answer waits for the meaning of what is new, once its words can be found.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What an answer is going to be looked up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Words,
+    Meaning,
+}
+
+/// Before a question or a search: the words of the files as they are now, and as much of their
+/// meaning as a short wait allows. The rest goes on beside the answer.
 ///
 /// While another process writes the index this goes on with what is there, and says so.
 pub(super) async fn bring_up_to_date(
     knowledge: &Arc<KnowledgeBase>,
+    needs: Needs,
     cancel: &CancellationToken,
-) -> Result<(), Failure> {
-    match update(knowledge.clone(), false, cancel).await? {
-        Ok(report) => warn_of_gaps(&report),
-        Err(error @ KbError::Locked) => complain(&error.to_string()),
+) -> Result<Embedding, Failure> {
+    let up_to_date = match update(knowledge.clone(), Part::Words, cancel).await? {
+        Ok(report) => {
+            warn_of_gaps(&report);
+            true
+        }
+        Err(error @ KbError::Locked) => {
+            complain(&error.to_string());
+            false
+        }
         Err(error) => return Err(Failure::failed(error)),
-    }
-    if knowledge.status().documents == 0 {
+    };
+    let status = knowledge.status();
+    if status.documents == 0 {
         complain("the knowledge base is empty: no text files were found in its folders");
     }
-    Ok(())
+    if !up_to_date || needs == Needs::Words || status.pending == 0 {
+        return Ok(Embedding::default());
+    }
+    embed_for_a_while(knowledge, cancel).await
+}
+
+async fn embed_for_a_while(
+    knowledge: &Arc<KnowledgeBase>,
+    cancel: &CancellationToken,
+) -> Result<Embedding, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let shown = Arc::new(Shown::new());
+    let mut task = {
+        let (knowledge, stop, shown) = (knowledge.clone(), stop.clone(), shown.clone());
+        tokio::task::spawn_blocking(move || {
+            let show = |progress| shown.show(progress);
+            embed_pending(&knowledge, &show, &stop).map(|_| ())
+        })
+    };
+    let finished = tokio::select! {
+        result = &mut task => Some(result),
+        () = tokio::time::sleep(PATIENCE) => None,
+        () = cancel.cancelled() => {
+            stop.store(true, Ordering::Relaxed);
+            return Err(Failure::interrupted());
+        }
+    };
+    shown.close();
+    match finished {
+        Some(Ok(Ok(()))) => Ok(Embedding::default()),
+        Some(Ok(Err(error @ KbError::Embed(_)))) => {
+            complain(&format!("{error}; passages are found by their words only"));
+            Ok(Embedding {
+                failed: true,
+                ..Embedding::default()
+            })
+        }
+        Some(Ok(Err(error))) => {
+            complain(&error.to_string());
+            Ok(Embedding::default())
+        }
+        Some(Err(error)) => Err(Failure::failed(format!("embedding broke off: {error}"))),
+        None => {
+            if let Some(line) = knowledge.status().incomplete() {
+                complain(&format!("{line}; 'kb-agent index' finishes it"));
+            }
+            Ok(Embedding {
+                going_on: Some((stop, task)),
+                failed: false,
+            })
+        }
+    }
+}
+
+/// What is still being embedded beside an answer.
+#[derive(Default)]
+pub(super) struct Embedding {
+    going_on: Option<(Arc<AtomicBool>, JoinHandle<Result<(), KbError>>)>,
+    failed: bool,
+}
+
+impl Embedding {
+    /// How long the batch under way may take to be kept.
+    const LAST_BATCH: Duration = Duration::from_secs(1);
+
+    /// Whether it has been said that it failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Stops it; what is done is kept.
+    pub(super) async fn end(self) {
+        if let Some((stop, task)) = self.going_on {
+            stop.store(true, Ordering::Relaxed);
+            let _ = tokio::time::timeout(Self::LAST_BATCH, task).await;
+        }
+    }
 }
 
 /// Says in one line that the base is not all that the folders hold.
@@ -50,29 +146,34 @@ fn files(count: usize) -> String {
     }
 }
 
-/// Updates, or starts `afresh`. The outer error is an interruption.
+/// How much of an update.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    /// What can be found by its words.
+    Words,
+    /// The rest: what has no vector yet is embedded.
+    Meaning,
+    /// The words, from nothing.
+    Afresh,
+}
+
+/// Does that part with a progress bar. The outer error is an interruption.
 pub(super) async fn update(
     knowledge: Arc<KnowledgeBase>,
-    afresh: bool,
+    part: Part,
     cancel: &CancellationToken,
 ) -> Result<Result<UpdateReport, KbError>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let halt = stop.clone();
     let mut task = tokio::task::spawn_blocking(move || {
-        let bar = std::io::stderr().is_terminal().then(Bar::new);
-        let word = Word::default();
-        let show = |progress| match &bar {
-            Some(bar) => bar.show(progress),
-            None => word.say(progress),
+        let shown = Shown::new();
+        let show = |progress| shown.show(progress);
+        let result = match part {
+            Part::Words => update_words(&knowledge, &show, &halt),
+            Part::Meaning => embed_pending(&knowledge, &show, &halt),
+            Part::Afresh => knowledge.rebuild_words(&show, &halt),
         };
-        let result = if afresh {
-            knowledge.rebuild(&show, &halt)
-        } else {
-            update_knowledge(&knowledge, &show, &halt)
-        };
-        if let Some(bar) = bar {
-            bar.clear();
-        }
+        shown.close();
         result
     });
     tokio::select! {
@@ -83,6 +184,41 @@ pub(super) async fn update(
             stop.store(true, Ordering::Relaxed);
             let _ = task.await;
             Err(Failure::interrupted())
+        }
+    }
+}
+
+/// Progress where a person can see it: a bar on a terminal, else a word to who waits for long.
+struct Shown {
+    bar: Option<Bar>,
+    word: Word,
+    closed: AtomicBool,
+}
+
+impl Shown {
+    fn new() -> Self {
+        Self {
+            bar: std::io::stderr().is_terminal().then(Bar::new),
+            word: Word::default(),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    fn show(&self, progress: Progress) {
+        if self.closed.load(Ordering::Relaxed) {
+            return;
+        }
+        match &self.bar {
+            Some(bar) => bar.show(progress),
+            None => self.word.say(progress),
+        }
+    }
+
+    /// Nothing is shown from now on, whoever still reports.
+    fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        if let Some(bar) = &self.bar {
+            bar.clear();
         }
     }
 }

@@ -4,13 +4,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::catch_up::update;
+use super::catch_up::{Part, update};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::engine::{open_knowledge, open_knowledge_for_rebuild};
 use crate::kb::UpdateReport;
-use crate::kb::embed::SentenceEmbedding;
 use crate::text::sanitize;
 
 /// Arguments of `index`.
@@ -30,17 +29,31 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
         .without_effect
         .iter()
         .for_each(|line| complain(line));
-    let embedder = Arc::new(SentenceEmbedding::new());
     let knowledge = if index.rebuild {
-        open_knowledge_for_rebuild(settings, embedder)?
+        open_knowledge_for_rebuild(settings)?
     } else {
-        open_knowledge(settings, embedder)?
+        open_knowledge(settings)?
     };
     let started = Instant::now();
     let knowledge = Arc::new(knowledge);
     let report = interruptible(async |cancel| {
-        let report = update(knowledge.clone(), index.rebuild, &cancel).await?;
-        report.map_err(Failure::failed)
+        let part = if index.rebuild {
+            Part::Afresh
+        } else {
+            Part::Words
+        };
+        let words = update(knowledge.clone(), part, &cancel).await?;
+        let mut report = words.map_err(Failure::failed)?;
+        let status = knowledge.status();
+        if status.pending > 0 {
+            complain(&format!(
+                "the words of {} documents can be searched; embedding {} passages",
+                status.documents, status.pending
+            ));
+            let meaning = update(knowledge.clone(), Part::Meaning, &cancel).await?;
+            report.embedded += meaning.map_err(Failure::failed)?.embedded;
+        }
+        Ok(report)
     })?;
     let name = knowledge.status().name;
     if index.json {

@@ -3,13 +3,12 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::catch_up::bring_up_to_date;
+use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, ToolName, location};
 use crate::engine::open_knowledge;
-use crate::kb::embed::SentenceEmbedding;
 use crate::kb::{Hit, SearchMode};
 use crate::protocol::EvidenceItem;
 use crate::text::{one_line, sanitize};
@@ -48,10 +47,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         .without_effect
         .iter()
         .for_each(|line| complain(line));
-    let knowledge = Arc::new(open_knowledge(
-        settings,
-        Arc::new(SentenceEmbedding::new()),
-    )?);
+    let knowledge = Arc::new(open_knowledge(settings)?);
     let (mode, tool) = match search.tool {
         Tool::Vector => (SearchMode::Vector, ToolName::VectorSearch),
         Tool::Grep => (SearchMode::Grep, ToolName::GrepSearch),
@@ -59,12 +55,23 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
     };
     let k = search.k as usize;
     let hits = interruptible(async |cancel| {
-        bring_up_to_date(&knowledge, &cancel).await?;
-        let searching = tokio::task::spawn_blocking(move || knowledge.search(mode, &query, k));
-        tokio::select! {
-            hits = searching => hits.map_err(Failure::failed)?.map_err(Failure::failed),
-            () = cancel.cancelled() => Err(Failure::interrupted()),
+        let needs = match mode {
+            SearchMode::Grep => Needs::Words,
+            SearchMode::Vector | SearchMode::Hybrid => Needs::Meaning,
+        };
+        let embedding = bring_up_to_date(&knowledge, needs, &cancel).await?;
+        let said = embedding.has_failed();
+        embedding.end().await;
+        let base = knowledge.clone();
+        let searching = tokio::task::spawn_blocking(move || base.search(mode, &query, k));
+        let hits = tokio::select! {
+            hits = searching => hits.map_err(Failure::failed)?.map_err(Failure::failed)?,
+            () = cancel.cancelled() => return Err(Failure::interrupted()),
+        };
+        if let Some(error) = knowledge.embedding_trouble().filter(|_| !said) {
+            complain(&format!("{error}; passages are found by their words only"));
         }
+        Ok(hits)
     })?;
     for hit in &hits {
         if search.json {

@@ -87,6 +87,8 @@ const THEMES: [&str; 5] = ["auto", "dark", "light", "high-contrast", "mono"];
 pub struct Settings {
     /// The chat endpoint; `None` is offline.
     pub llm: Option<EndpointSettings>,
+    /// The embedding endpoint; `None` is the built-in model.
+    pub embedding: Option<EmbeddingSettings>,
     /// The folders and files of the knowledge base; empty is the bundled demo.
     pub sources: Vec<PathBuf>,
     /// Index, audit log, diagnostics.
@@ -116,6 +118,17 @@ pub struct EndpointSettings {
     pub model: Option<String>,
     /// No byte received for this long is an error.
     pub timeout: Duration,
+}
+
+/// An embedding endpoint.
+#[derive(Debug, Clone)]
+pub struct EmbeddingSettings {
+    /// Its root, such as one ending in `/v1`.
+    pub base_url: String,
+    /// Its bearer token.
+    pub api_key: Option<SecretString>,
+    /// The model; `None` is the first one listed.
+    pub model: Option<String>,
 }
 
 /// What the command line says over the environment.
@@ -194,6 +207,7 @@ impl Settings {
         let defaults = RoutingLimits::default();
         Ok(Self {
             llm: endpoint(environment)?,
+            embedding: embedding(environment)?,
             audit_log: environment
                 .get(AUDIT_LOG.name)
                 .map_or_else(|| data_dir.join("audit.jsonl"), PathBuf::from),
@@ -210,7 +224,7 @@ impl Settings {
             log_filter: log_filter.to_owned(),
             theme: theme.to_owned(),
             no_color: environment.get("NO_COLOR").is_some(),
-            without_effect: without_effect(environment)?,
+            without_effect: without_effect(environment),
         })
     }
 
@@ -244,16 +258,29 @@ fn endpoint(environment: &Environment) -> Result<Option<EndpointSettings>, Setti
     }))
 }
 
-/// Checked like the rest, so that a typo is found today and not when the feature arrives.
-fn without_effect(environment: &Environment) -> Result<Vec<String>, SettingError> {
-    address(environment, EMBEDDING_BASE_URL)?;
-    secret(environment, EMBEDDING_API_KEY)?;
-    let embedding = environment.get(EMBEDDING_BASE_URL.name).map(|_| {
-        format!(
-            "{} is set, but this version embeds with its built-in model only",
-            EMBEDDING_BASE_URL.name
-        )
-    });
+fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, SettingError> {
+    let api_key = secret(environment, EMBEDDING_API_KEY)?;
+    let base_url = address(environment, EMBEDDING_BASE_URL)?;
+    Ok(base_url.map(|base_url| EmbeddingSettings {
+        base_url,
+        api_key,
+        model: environment.get(EMBEDDING_MODEL.name).map(str::to_owned),
+    }))
+}
+
+fn without_effect(environment: &Environment) -> Vec<String> {
+    let alone = [EMBEDDING_MODEL, EMBEDDING_API_KEY]
+        .into_iter()
+        .filter(|variable| {
+            environment.get(variable.name).is_some()
+                && environment.get(EMBEDDING_BASE_URL.name).is_none()
+        })
+        .map(|variable| {
+            format!(
+                "{} is set without {}: the built-in model embeds",
+                variable.name, EMBEDDING_BASE_URL.name
+            )
+        });
     let store = environment.get(STORE_URL.name).map(|_| {
         format!(
             "{} is set, but this version keeps its index in the data folder only",
@@ -264,7 +291,7 @@ fn without_effect(environment: &Environment) -> Result<Vec<String>, SettingError
         .names()
         .filter(|name| VARIABLES.iter().all(|known| known.name != *name))
         .map(|name| format!("{name} is no setting of kb-agent: look for its name in .env.example"));
-    Ok(embedding.into_iter().chain(store).chain(unknown).collect())
+    alone.chain(store).chain(unknown).collect()
 }
 
 fn number<T>(

@@ -6,28 +6,64 @@ use std::time::{Duration, Instant};
 
 use crate::agent::ports::Embedder;
 use crate::config::Settings;
+use crate::kb::embed::{EmbeddingEndpoint, EndpointEmbedder, SentenceEmbedding};
 use crate::kb::{KbError, KnowledgeBase, Progress, UpdateReport};
 
 use super::{EngineError, demo};
 
-/// Opens the knowledge base that the settings name; the bundled demo when they name none.
-pub fn open_knowledge(
-    settings: &Settings,
-    embedder: Arc<dyn Embedder>,
-) -> Result<KnowledgeBase, EngineError> {
-    let roots = roots(settings)?;
-    let home = settings.index_dir();
-    Ok(KnowledgeBase::open(&roots, &home, embedder)?)
+/// Opens the knowledge base that the settings name, the bundled demo when they name none, with
+/// the embedding that they name. Blocks while an embedding endpoint is asked for its model.
+pub fn open_knowledge(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
+    let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
+    open(settings, embedder)
 }
 
 /// The same for somebody who is going to rebuild it: a damaged index does not stand in the way.
-pub fn open_knowledge_for_rebuild(
-    settings: &Settings,
-    embedder: Arc<dyn Embedder>,
-) -> Result<KnowledgeBase, EngineError> {
-    let roots = roots(settings)?;
+pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
+    let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
     let home = settings.index_dir();
-    Ok(KnowledgeBase::open_for_rebuild(&roots, &home, embedder)?)
+    Ok(KnowledgeBase::open_for_rebuild(
+        &roots(settings)?,
+        &home,
+        embedder,
+    )?)
+}
+
+/// The same without blocking, for somebody who has the built-in model anyway.
+pub(super) async fn open_beside(
+    settings: &Settings,
+    built_in: Arc<dyn Embedder>,
+) -> Result<KnowledgeBase, EngineError> {
+    let embedder = embedder(settings, built_in)?;
+    let settings = settings.clone();
+    tokio::task::spawn_blocking(move || open(&settings, embedder))
+        .await
+        .map_err(|error| EngineError::Run(format!("opening the index broke off: {error}")))?
+}
+
+/// The one place that decides what embeds chunks and questions.
+fn embedder(
+    settings: &Settings,
+    built_in: Arc<dyn Embedder>,
+) -> Result<Arc<dyn Embedder>, EngineError> {
+    let Some(endpoint) = &settings.embedding else {
+        return Ok(built_in);
+    };
+    let embedder = EndpointEmbedder::new(&EmbeddingEndpoint {
+        base_url: endpoint.base_url.clone(),
+        api_key: endpoint.api_key.clone(),
+        model: endpoint.model.clone(),
+    });
+    Ok(Arc::new(embedder.map_err(KbError::from)?))
+}
+
+fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {
+    let roots = roots(settings)?;
+    Ok(KnowledgeBase::open(
+        &roots,
+        &settings.index_dir(),
+        embedder,
+    )?)
 }
 
 fn roots(settings: &Settings) -> Result<Vec<PathBuf>, EngineError> {
@@ -53,9 +89,34 @@ pub fn update_knowledge(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<UpdateReport, KbError> {
+    patiently(stop, || knowledge.update(progress, stop))
+}
+
+/// The fast half of [`update_knowledge`]: the words can be searched.
+pub fn update_words(
+    knowledge: &KnowledgeBase,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<UpdateReport, KbError> {
+    patiently(stop, || knowledge.update_words(progress, stop))
+}
+
+/// The slow half: what has no vector yet is embedded.
+pub fn embed_pending(
+    knowledge: &KnowledgeBase,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<UpdateReport, KbError> {
+    patiently(stop, || knowledge.embed_pending(progress, stop))
+}
+
+fn patiently(
+    stop: &AtomicBool,
+    update: impl Fn() -> Result<UpdateReport, KbError>,
+) -> Result<UpdateReport, KbError> {
     let asked = Instant::now();
     loop {
-        match knowledge.update(progress, stop) {
+        match update() {
             Err(KbError::Locked) if asked.elapsed() < PATIENCE && !stop.load(Ordering::Relaxed) => {
                 thread::sleep(ASK_AGAIN);
             }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::embed::Noting;
 use super::error::KbError;
 use super::extract::Extraction;
 use super::grep::{self, GrepPassage};
@@ -14,7 +15,7 @@ use super::search::{self, Hit, SearchMode};
 use super::shelf::Shelf;
 use super::store::{EmbeddedStore, Passage, Store, Within};
 use super::update::{Job, Progress, Scope, UpdateReport};
-use crate::agent::ports::{Embedder, ToolError};
+use crate::agent::ports::{EmbedError, Embedder, ToolError};
 
 /// A set of folders and files with their index.
 ///
@@ -22,7 +23,7 @@ use crate::agent::ports::{Embedder, ToolError};
 /// All methods take `&self`, so that one base in an `Arc` serves the update and every search.
 pub struct KnowledgeBase {
     roots: Roots,
-    embedder: Arc<dyn Embedder>,
+    embedder: Noting,
     store: Box<dyn Store>,
     shelf: Shelf,
 }
@@ -40,6 +41,20 @@ pub struct KbStatus {
     pub pending: usize,
 }
 
+impl KbStatus {
+    /// What cannot be found by its meaning yet, in one line; `None` when all can.
+    pub fn incomplete(&self) -> Option<String> {
+        if self.pending == 0 {
+            return None;
+        }
+        let all = self.chunks.max(self.pending);
+        Some(format!(
+            "{} of {all} passages are embedded; the others are found by their words only",
+            all - self.pending
+        ))
+    }
+}
+
 impl KnowledgeBase {
     /// Opens the base over these folders and files. Its index lives in a subfolder of
     /// `index_home` that belongs to this set of roots.
@@ -54,7 +69,7 @@ impl KnowledgeBase {
         let store = EmbeddedStore::open(&home, embedder.model_id())?;
         Ok(Self {
             roots,
-            embedder,
+            embedder: Noting::new(embedder),
             store: Box::new(store),
             shelf: Shelf::open(&home),
         })
@@ -115,6 +130,15 @@ impl KnowledgeBase {
         self.run(progress, stop, |job| job.words(&Scope::All))
     }
 
+    /// [`KnowledgeBase::update_words`] from nothing; the vectors are gone with the words.
+    pub fn rebuild_words(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<UpdateReport, KbError> {
+        self.run(progress, stop, |job| job.words_afresh())
+    }
+
     /// The second half: embeds what has no vector yet. Its report tells only how many.
     pub fn embed_pending(
         &self,
@@ -152,7 +176,7 @@ impl KnowledgeBase {
             roots: &self.roots,
             store: self.store.as_ref(),
             shelf: &self.shelf,
-            embedder: self.embedder.as_ref(),
+            embedder: &self.embedder,
             progress,
             stop,
         };
@@ -169,7 +193,7 @@ impl KnowledgeBase {
 
     /// Takes over what another process has indexed since.
     pub fn refresh(&self) -> Result<(), KbError> {
-        self.store.refresh()
+        self.store.refresh(self.embedder.model_id())
     }
 
     /// What the index holds now.
@@ -181,6 +205,11 @@ impl KnowledgeBase {
             chunks: snapshot.chunks(),
             pending: snapshot.pending().map_or(0, |pending| pending.len()),
         }
+    }
+
+    /// Why the last embedding failed, of a question or of chunks; `None` when it did not.
+    pub fn embedding_trouble(&self) -> Option<EmbedError> {
+        self.embedder.trouble()
     }
 
     /// The canonical path of a file or folder of the base. Symlinks and `..` are resolved before
@@ -240,7 +269,7 @@ impl KnowledgeBase {
     ) -> Result<Vec<Hit>, KbError> {
         search::vector(
             self.store.snapshot().as_ref(),
-            self.embedder.as_ref(),
+            &self.embedder,
             query,
             k,
             within,
@@ -261,11 +290,7 @@ impl KnowledgeBase {
             k,
             within,
         };
-        search::hybrid(
-            self.store.snapshot().as_ref(),
-            self.embedder.as_ref(),
-            &asked,
-        )
+        search::hybrid(self.store.snapshot().as_ref(), &self.embedder, &asked)
     }
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from

@@ -7,6 +7,8 @@
 //! batch would make a vector depend on its neighbours; parallelism is over texts instead, each
 //! worker with a pool of one thread.
 
+mod endpoint;
+mod noting;
 mod remembering;
 mod wordpiece;
 
@@ -20,6 +22,8 @@ use rten_tensor::{NdTensor, Tensor};
 
 use crate::agent::ports::{EmbedError, Embedder};
 
+pub use endpoint::{EmbeddingEndpoint, EndpointEmbedder};
+pub use noting::Noting;
 pub use remembering::Remembering;
 pub use wordpiece::WordPiece;
 

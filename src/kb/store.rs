@@ -28,8 +28,9 @@ pub(super) trait Store: Send + Sync {
     /// made meanwhile shows in the next snapshot only.
     fn snapshot(&self) -> Arc<dyn Snapshot>;
 
-    /// Moves on to the last commit and the last vectors, whoever made them.
-    fn refresh(&self) -> Result<(), KbError>;
+    /// Moves on to the last commit and the last vectors of this model, whoever made them. What an
+    /// endpoint's model is called may become known late.
+    fn refresh(&self, model_id: &str) -> Result<(), KbError>;
 
     /// Starts changing documents; `afresh` begins with none. One writer at a time among all
     /// processes: while there is another, this is [`KbError::Locked`], at once.

@@ -75,6 +75,15 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The words from nothing; the vectors are gone with them.
+    pub fn words_afresh(&self) -> Result<UpdateReport, KbError> {
+        self.store.begin_vectors()?.clear()?;
+        let batch = self.store.begin(true)?;
+        let mut report = reading::read(self, batch, &Scope::All)?;
+        self.count(&mut report);
+        Ok(report)
+    }
+
     /// The words: what changed is read and can be searched.
     pub fn words(&self, scope: &Scope) -> Result<UpdateReport, KbError> {
         let batch = self.store.begin(false)?;

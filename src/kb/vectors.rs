@@ -22,6 +22,7 @@ use self::mapped::Mapped;
 use self::nearest::Query;
 use super::error::KbError;
 use super::store::{ChunkKey, KeyHash};
+use crate::agent::ports::EmbedError;
 
 /// The keys in memory and the rows on disk.
 #[derive(Debug)]
@@ -70,6 +71,30 @@ impl Vectors {
         self.catch_up()
     }
 
+    /// [`Vectors::refresh`], of another model's rows if that is another one.
+    pub fn refresh_of(&mut self, home: &Path, model_id: &str) -> Result<(), KbError> {
+        if self.files.are_of(model_id) {
+            return self.refresh();
+        }
+        let epoch = self.epoch;
+        *self = Self::open(home, model_id)?;
+        self.epoch += epoch + 1;
+        Ok(())
+    }
+
+    /// Whether a vector can be compared with what is here.
+    pub fn fits(&self, vector: &[f32]) -> Result<(), KbError> {
+        if self.keys.is_empty() || vector.len() == self.dims {
+            return Ok(());
+        }
+        Err(KbError::Embed(EmbedError(format!(
+            "the model gives vectors of {} numbers where the index holds vectors of {}; \
+             `kb-agent index --rebuild` embeds everything again",
+            vector.len(),
+            self.dims
+        ))))
+    }
+
     /// How often the rows have changed under this handle.
     pub fn epoch(&self) -> u64 {
         self.epoch
@@ -94,6 +119,7 @@ impl Vectors {
         let Some((_, first)) = found.first().filter(|(_, first)| !first.is_empty()) else {
             return Ok(());
         };
+        self.fits(first)?;
         if !self.files.exist() || self.dims != first.len() {
             self.write_anew(first.len(), |_| false)?;
         } else if !self.whole {

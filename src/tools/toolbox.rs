@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
-use crate::agent::ports::{ToolError, Toolbox};
+use crate::agent::ports::{Caveat, ToolError, Toolbox};
 use crate::domain::{Evidence, EvidenceId, Score, ToolCall, ToolName};
 use crate::kb::{Hit, KnowledgeBase};
 
@@ -29,6 +29,18 @@ impl Toolbox for KbToolbox {
         tokio::task::spawn_blocking(move || dispatch(&base, &call))
             .await
             .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
+    }
+
+    fn caveats(&self) -> Vec<Caveat> {
+        let failed = self.base.embedding_trouble().map(|error| Caveat {
+            code: "embedding_failed",
+            message: format!("{error}; passages are found by their words only"),
+        });
+        let incomplete = self.base.status().incomplete().map(|message| Caveat {
+            code: "index_incomplete",
+            message,
+        });
+        failed.into_iter().chain(incomplete).collect()
     }
 }
 

@@ -7,12 +7,17 @@ use std::path::{Path, PathBuf};
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("domain", &["text"]),
+    // What the two endpoints share, below the rooms that use them.
+    ("http", &["text"]),
     ("protocol", &["domain", "text"]),
     ("agent", &["protocol", "domain", "text"]),
     ("config", &["domain", "text"]),
     // What the ports name, the rooms behind them may name: run ids and modes are part of a port.
-    ("reasoner", &["agent::ports", "protocol", "domain", "text"]),
-    ("kb", &["agent::ports", "domain", "text"]),
+    (
+        "reasoner",
+        &["agent::ports", "protocol", "domain", "http", "text"],
+    ),
+    ("kb", &["agent::ports", "domain", "http", "text"]),
     ("tools", &["kb", "agent::ports", "domain", "text"]),
     ("audit", &["agent::ports", "protocol", "domain", "text"]),
     ("tui", &["protocol", "domain", "text"]),

@@ -3,10 +3,12 @@
 
 mod architecture;
 mod audit;
+mod catch_up;
 mod cli;
 mod conformance;
 mod demo;
 mod embed;
+mod embedding_endpoint;
 mod engine;
 mod graph;
 mod kb;

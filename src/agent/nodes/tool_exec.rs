@@ -50,6 +50,10 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
         results[at] = Some(found);
     }
     drop(running);
+    // Once a run is enough to tell why its evidence is thin.
+    if run.state.tool_history.is_empty() {
+        run.events.caveats(run.ports.tools.caveats()).await;
+    }
 
     let mut items = Vec::new();
     for (call, found) in calls.into_iter().zip(results) {

@@ -182,7 +182,7 @@ impl Store for EmbeddedStore {
         self.view()
     }
 
-    fn refresh(&self) -> Result<(), KbError> {
+    fn refresh(&self, model_id: &str) -> Result<(), KbError> {
         if let Err(error) = self.reload() {
             // What another process is about to replace need not be readable.
             let being_remade = matches!(error, KbError::Damaged(_))
@@ -192,7 +192,7 @@ impl Store for EmbeddedStore {
             }
         }
         let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
-        vectors.refresh()
+        vectors.refresh_of(&self.home, model_id)
     }
 
     fn begin(&self, afresh: bool) -> Result<Box<dyn Batch + '_>, KbError> {
@@ -373,6 +373,7 @@ impl Snapshot for View {
         within: Within<'_>,
     ) -> Result<Vec<Match>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        vectors.fits(vector)?;
         let join = self.join(&vectors);
         let nearest: Vec<(ChunkId, f64)> = match within {
             Some(sources) => self.nearest_within(vector, k, sources.iter(), &vectors, &join),

@@ -21,7 +21,7 @@ pub(super) fn embed(
     mut vectors: Box<dyn VectorBatch + '_>,
 ) -> Result<usize, KbError> {
     let mut tried: HashSet<ChunkKey, KeyHash> = HashSet::default();
-    let mut batch = BATCH;
+    let mut batch = BATCH.max(job.embedder.batch());
     let mut done = 0;
     loop {
         let snapshot = job.store.snapshot();
@@ -51,7 +51,9 @@ pub(super) fn embed(
             let texts = passages.iter().map(|p| with_heading(&p.heading, &p.text));
             let texts: Vec<String> = texts.collect();
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            let made = job.embedder.embed(&texts)?;
+            let Some(made) = job.embedder.embed_unless(&texts, job.stop)? else {
+                return Ok(done);
+            };
             let rows: Vec<_> = keys[at..end].iter().copied().zip(made).collect();
             vectors.put(&rows)?;
             tried.extend(&keys[at..end]);
@@ -60,7 +62,7 @@ pub(super) fn embed(
             if begun.elapsed() < SHORT {
                 batch = LARGEST_BATCH.min(2 * batch);
             }
-            job.store.refresh()?;
+            job.store.refresh(job.embedder.model_id())?;
         }
     }
 }

@@ -42,10 +42,9 @@ pub(super) struct KeysRead {
 impl Files {
     /// Of that model.
     pub fn new(home: &Path, model_id: &str) -> Self {
-        let name = blake3::hash(model_id.as_bytes()).to_hex();
         Self {
             home: home.to_owned(),
-            model: name[..16].to_owned(),
+            model: named(model_id),
             number: 0,
         }
     }
@@ -159,6 +158,11 @@ impl Files {
         Ok(next)
     }
 
+    /// Whether these are the files of that model.
+    pub fn are_of(&self, model_id: &str) -> bool {
+        self.model == named(model_id)
+    }
+
     /// Removes this model's other files. What cannot be removed now is removed next time.
     pub fn remove_older(&self) {
         let own = format!("{PREFIX}{}-", self.model);
@@ -233,6 +237,11 @@ impl Files {
         };
         write().map_err(KbError::io(&path))
     }
+}
+
+/// A model's files are named by this.
+fn named(model_id: &str) -> String {
+    blake3::hash(model_id.as_bytes()).to_hex()[..16].to_owned()
 }
 
 /// The rows alone.

@@ -1,40 +1,27 @@
-//! One endpoint over HTTP: addresses, headers, the key, and the limits of patience.
-//!
-//! Redirects are not followed, because the evidence in a request belongs to the host that the
-//! user named. Loopback hosts are asked directly: a proxy could not reach them.
+//! The chat endpoint over HTTP: what is asked, in whose name, and how long to wait.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderValue};
-use reqwest::{Client, RequestBuilder, Response, StatusCode, Url, redirect};
-use secrecy::ExposeSecret;
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 
 use crate::agent::ports::{CallOrigin, ReasonerError};
-use crate::text::one_line;
+use crate::http::first_model;
 
 use super::EndpointSettings;
 use super::failure::Site;
 use super::stream::{ChatReply, collect_bytes, guarded_body};
-use super::wire::{ChatRequest, Message, StreamOptions, first_model};
+use super::wire::{ChatRequest, Message, StreamOptions};
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Shorter than the five seconds after which common servers close an idle connection, so that no
-/// question is ever sent into a closing one.
-const IDLE_CONNECTION: Duration = Duration::from_secs(3);
 /// As much of an error page as is worth reading.
 const ERROR_BYTES: usize = 64 * 1024;
 
 /// A chat endpoint.
 pub struct Endpoint {
     http: Client,
-    chat: Url,
-    models: Url,
-    bearer: Option<HeaderValue>,
     timeout: Duration,
     site: Site,
 }
@@ -42,36 +29,11 @@ pub struct Endpoint {
 impl Endpoint {
     /// Checks the settings; sends nothing.
     pub fn new(settings: &EndpointSettings) -> Result<Self, ReasonerError> {
-        let base = parse_base(&settings.base_url)?;
-        let key = settings
-            .api_key
-            .as_ref()
-            .map(|key| key.expose_secret().trim().to_owned())
-            .filter(|key| !key.is_empty());
-        let bearer = key.as_deref().map(bearer).transpose()?;
-        // Only the first caller of the process installs it; that another was first is no error.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = Client::builder()
-            .user_agent(concat!("kb-agent/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .pool_idle_timeout(IDLE_CONNECTION);
-        if is_loopback(&base) {
-            builder = builder.no_proxy();
-        }
-        let http = builder.build().map_err(|error| {
-            ReasonerError::Internal(format!("cannot prepare HTTP: {}", error.without_url()))
-        })?;
+        let site = Site::new(settings)?;
         Ok(Self {
-            http,
-            chat: below(&base, &["chat", "completions"]),
-            models: below(&base, &["models"]),
-            bearer,
+            http: site.client()?,
             timeout: settings.timeout,
-            site: Site {
-                host: host(&base),
-                key: key.map(Into::into),
-            },
+            site,
         })
     }
 
@@ -94,7 +56,7 @@ impl Endpoint {
         };
         let request = self
             .http
-            .post(self.chat.clone())
+            .post(self.site.url(&["chat", "completions"]))
             .header(RUN, &origin.run.0)
             .header(NODE, origin.node.as_str())
             .json(&body);
@@ -105,7 +67,9 @@ impl Endpoint {
     /// The name of the first model that the endpoint lists; `None` where there is no listing,
     /// which is what servers of a single model do.
     pub async fn first_model(&self) -> Result<Option<String>, ReasonerError> {
-        let response = self.reach(self.http.get(self.models.clone())).await?;
+        let response = self
+            .reach(self.http.get(self.site.url(&["models"])))
+            .await?;
         if let StatusCode::NOT_FOUND
         | StatusCode::METHOD_NOT_ALLOWED
         | StatusCode::NOT_IMPLEMENTED = response.status()
@@ -126,10 +90,8 @@ impl Endpoint {
         self.accepted(response).await
     }
 
-    async fn reach(&self, mut request: RequestBuilder) -> Result<Response, ReasonerError> {
-        if let Some(bearer) = &self.bearer {
-            request = request.header(AUTHORIZATION, bearer.clone());
-        }
+    async fn reach(&self, request: RequestBuilder) -> Result<Response, ReasonerError> {
+        let request = self.site.authorized(request);
         let again = request.try_clone();
         match (self.once(request).await?, again) {
             (Ok(response), _) => Ok(response),
@@ -178,8 +140,7 @@ impl Endpoint {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
-            .field("host", &self.site.host)
-            .field("key", &self.bearer.as_ref().map(|_| "[redacted]"))
+            .field("site", &self.site)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }
@@ -188,116 +149,4 @@ impl fmt::Debug for Endpoint {
 /// Broken before any answer, though the connection had been there.
 fn is_stale(error: &reqwest::Error) -> bool {
     error.is_request() && !error.is_connect() && !error.is_timeout()
-}
-
-fn parse_base(text: &str) -> Result<Url, ReasonerError> {
-    let refuse = |what: String| {
-        ReasonerError::Refused(format!(
-            "KB_AGENT_LLM_BASE_URL {what}; it should look like http://127.0.0.1:8080/v1"
-        ))
-    };
-    // Before anything is quoted: an address with a password in it is never shown.
-    if text.contains('@') {
-        return Err(refuse(
-            "holds a user name or password; the key belongs in KB_AGENT_LLM_API_KEY".to_owned(),
-        ));
-    }
-    let shown = one_line(text, 120);
-    let url = Url::parse(text.trim())
-        .map_err(|error| refuse(format!("'{shown}' is not an address ({error})")))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(refuse(format!("'{shown}' is neither http:// nor https://")));
-    }
-    Ok(url)
-}
-
-fn bearer(key: &str) -> Result<HeaderValue, ReasonerError> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
-        ReasonerError::Refused(
-            "KB_AGENT_LLM_API_KEY holds a character that no header can carry".to_owned(),
-        )
-    })?;
-    value.set_sensitive(true);
-    Ok(value)
-}
-
-/// The address below the base; a query string of the base stays, as some gateways need one.
-fn below(base: &Url, path: &[&str]) -> Url {
-    let mut url = base.clone();
-    if let Ok(mut segments) = url.path_segments_mut() {
-        segments.pop_if_empty().extend(path);
-    }
-    url
-}
-
-fn host(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    match url.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    host == "localhost"
-        || host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_built_below_the_base() {
-        for (base, chat) in [
-            ("http://h/v1", "http://h/v1/chat/completions"),
-            ("http://h:8080/v1/", "http://h:8080/v1/chat/completions"),
-            (" https://h ", "https://h/chat/completions"),
-            (
-                "https://h/v1?api-version=2",
-                "https://h/v1/chat/completions?api-version=2",
-            ),
-        ] {
-            let base = parse_base(base).unwrap();
-            assert_eq!(below(&base, &["chat", "completions"]).as_str(), chat);
-        }
-    }
-
-    #[test]
-    fn a_bad_address_is_one_clear_line() {
-        for (base, line) in [
-            (
-                "localhost:8080/v1",
-                "KB_AGENT_LLM_BASE_URL 'localhost:8080/v1' is neither http:// nor https://; it should look like http://127.0.0.1:8080/v1",
-            ),
-            (
-                "nonsense",
-                "KB_AGENT_LLM_BASE_URL 'nonsense' is not an address (relative URL without a base); it should look like http://127.0.0.1:8080/v1",
-            ),
-            (
-                "http://u:pw@h/v1",
-                "KB_AGENT_LLM_BASE_URL holds a user name or password; the key belongs in KB_AGENT_LLM_API_KEY; it should look like http://127.0.0.1:8080/v1",
-            ),
-        ] {
-            assert_eq!(parse_base(base).unwrap_err().to_string(), line);
-        }
-    }
-
-    #[test]
-    fn loopback_is_known_by_name_and_number() {
-        for (base, loopback) in [
-            ("http://localhost:1/v1", true),
-            ("http://127.0.0.2/v1", true),
-            ("http://[::1]:1/v1", true),
-            ("http://10.0.0.1/v1", false),
-            ("https://api.example/v1", false),
-        ] {
-            assert_eq!(is_loopback(&Url::parse(base).unwrap()), loopback, "{base}");
-        }
-    }
 }

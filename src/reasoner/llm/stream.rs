@@ -150,11 +150,11 @@ impl ChatReply {
         match self.finish_reason.as_deref() {
             Some("length") => Some(format!(
                 "{} stopped at its token limit; the answer may be incomplete",
-                self.site.host
+                self.site.host()
             )),
             Some("content_filter") => Some(format!(
                 "{} withheld part of the answer (content filter)",
-                self.site.host
+                self.site.host()
             )),
             _ => None,
         }
@@ -232,7 +232,7 @@ async fn whole(body: Body, site: &Site) -> Result<Chunk, ReasonerError> {
         serde_json::from_slice(&bytes).map_err(|_| site.not_a_reply("broken JSON"))?;
     // `{"message": …}` without choices is how some servers say that something went wrong.
     if value.get("error").is_some_and(|error| !error.is_null()) || value.get("choices").is_none() {
-        return Err(match super::wire::error_message(&value) {
+        return Err(match crate::http::error_message(&value) {
             Some(_) => site.error_object(&value),
             None => site.not_a_reply("other JSON"),
         });

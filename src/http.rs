@@ -1,0 +1,12 @@
+//! One endpoint over HTTP, whatever is asked of it.
+//!
+//! The chat endpoint and the embedding endpoint belong to rooms that do not see each other. What
+//! they have in common stands below both: an address and a key from the settings, a client with
+//! the same limits of patience, and what went wrong as one clear line. The rooms add what is said.
+
+mod failure;
+mod shapes;
+mod site;
+
+pub use shapes::{error_message, first_model};
+pub use site::{Site, Variables};

@@ -1,0 +1,232 @@
+//! What went wrong, as one clear line each: what, which host, what to do.
+//!
+//! Servers' own words are quoted, because only they know their context size or their quota; but
+//! on one line, cut, and never with the key in them, which some gateways echo.
+
+use std::error::Error;
+use std::io;
+
+use reqwest::StatusCode;
+use secrecy::ExposeSecret;
+use serde_json::Value;
+
+use super::{Site, error_message};
+use crate::text::one_line;
+
+const QUOTE_CHARS: usize = 300;
+
+impl Site {
+    /// The connection could not be made, or broke.
+    pub fn transport(&self, error: &reqwest::Error) -> String {
+        let cause = self.quote(&root_cause(error));
+        if error.is_connect() {
+            format!(
+                "cannot reach {}: {cause}; check that the server runs and {}",
+                self.host, self.variables.base_url
+            )
+        } else if error.is_builder() {
+            format!("cannot ask {}: {cause}", self.host)
+        } else {
+            format!("{} broke the connection: {cause}; try again", self.host)
+        }
+    }
+
+    /// It answered with an error status.
+    pub fn refusal(&self, status: StatusCode, body: &[u8]) -> String {
+        let code = status.as_u16();
+        let host = &self.host;
+        let (base_url, api_key) = (self.variables.base_url, self.variables.api_key);
+        let said = match self.said(body) {
+            Some(said) => format!(": {said}"),
+            None => String::new(),
+        };
+        match code {
+            401 | 403 if self.key.is_none() => {
+                format!("{host} asks for a key ({code}){said}; set {api_key}")
+            }
+            401 | 403 => {
+                format!("{host} does not accept the key ({code}){said}; check {api_key}")
+            }
+            404 => format!(
+                "{host} does not know the address or the model (404){said}; \
+                 check {base_url} and {}",
+                self.variables.model
+            ),
+            429 => format!("{host} has had enough requests (429){said}; wait, then ask again"),
+            300..=399 => format!("{host} redirects ({code}); set {base_url} to where it leads"),
+            400..=499 => format!(
+                "{host} rejects the request ({code}){said}; {}",
+                self.way_out(&said)
+            ),
+            _ => format!("{host} failed ({code}){said}; try again, or see the server's log"),
+        }
+    }
+
+    /// It answered with an error object where a reply should be.
+    pub fn error_object(&self, error: &Value) -> String {
+        let said = error_message(error).map_or_else(
+            || "an error without a message".to_owned(),
+            |message| self.quote(&message),
+        );
+        format!("{} failed: {said}; {}", self.host, self.way_out(&said))
+    }
+
+    /// It answered with something that is not `expected`.
+    pub fn not_a_reply(&self, what: &str, expected: &str) -> String {
+        format!(
+            "{} sent {what} instead of {expected}; check {} (most end in /v1)",
+            self.host, self.variables.base_url
+        )
+    }
+
+    /// It lists no model that could be used.
+    pub fn no_model(&self) -> String {
+        format!("{} lists no model; set {}", self.host, self.variables.model)
+    }
+
+    /// The message in an error body: of JSON its message, of short plain text the text, of a web
+    /// page nothing.
+    fn said(&self, body: &[u8]) -> Option<String> {
+        let text = String::from_utf8_lossy(body);
+        let text = text.trim();
+        let message = match serde_json::from_str::<Value>(text) {
+            Ok(value) => error_message(&value)?,
+            Err(_) if text.is_empty() || text.starts_with('<') => return None,
+            Err(_) => text.to_owned(),
+        };
+        Some(self.quote(&message))
+    }
+
+    fn quote(&self, words: &str) -> String {
+        let words = match &self.key {
+            Some(key) if !key.expose_secret().is_empty() => {
+                words.replace(key.expose_secret(), "[key]")
+            }
+            _ => words.to_owned(),
+        };
+        let line = one_line(&words, QUOTE_CHARS);
+        line.trim_end_matches(['.', ';']).to_owned()
+    }
+
+    fn way_out(&self, said: &str) -> String {
+        if said.to_lowercase().contains("context") {
+            "give the model a larger context, or forget the conversation and ask again".to_owned()
+        } else {
+            format!("check {}, or see the server's log", self.variables.model)
+        }
+    }
+}
+
+/// The innermost reason: the outer ones only say that a request failed, with its address.
+fn root_cause(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
+        Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
+        Some(io::ErrorKind::ConnectionReset) => "connection reset".to_owned(),
+        Some(io::ErrorKind::TimedOut) => "no answer within 10 s".to_owned(),
+        _ => cause.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::SecretString;
+
+    use super::super::Variables;
+    use super::*;
+
+    const LLM: Variables = Variables {
+        base_url: "KB_AGENT_LLM_BASE_URL",
+        api_key: "KB_AGENT_LLM_API_KEY",
+        model: "KB_AGENT_LLM_MODEL",
+    };
+
+    fn site(key: Option<&str>) -> Site {
+        let key = key.map(SecretString::from);
+        Site::new("http://llm.example:8080/v1", key.as_ref(), &LLM).unwrap()
+    }
+
+    #[test]
+    fn every_status_is_one_clear_line() {
+        let body = br#"{"error":{"message":"the server's\nown words.","code":1}}"#;
+        for (status, line) in [
+            (
+                401,
+                "llm.example:8080 asks for a key (401): the server's own words; set KB_AGENT_LLM_API_KEY",
+            ),
+            (
+                404,
+                "llm.example:8080 does not know the address or the model (404): the server's own words; check KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL",
+            ),
+            (
+                422,
+                "llm.example:8080 rejects the request (422): the server's own words; check KB_AGENT_LLM_MODEL, or see the server's log",
+            ),
+            (
+                429,
+                "llm.example:8080 has had enough requests (429): the server's own words; wait, then ask again",
+            ),
+            (
+                308,
+                "llm.example:8080 redirects (308); set KB_AGENT_LLM_BASE_URL to where it leads",
+            ),
+            (
+                503,
+                "llm.example:8080 failed (503): the server's own words; try again, or see the server's log",
+            ),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(site(None).refusal(status, body).to_string(), line);
+        }
+    }
+
+    #[test]
+    fn web_pages_are_not_quoted_and_plain_words_are() {
+        for (body, line) in [
+            (
+                "<html><h1>Bad Gateway</h1></html>",
+                "llm.example:8080 failed (502); try again, or see the server's log",
+            ),
+            (
+                "",
+                "llm.example:8080 failed (502); try again, or see the server's log",
+            ),
+            (
+                "upstream is down",
+                "llm.example:8080 failed (502): upstream is down; try again, or see the server's log",
+            ),
+        ] {
+            let failure = site(None).refusal(StatusCode::BAD_GATEWAY, body.as_bytes());
+            assert_eq!(failure.to_string(), line);
+        }
+    }
+
+    #[test]
+    fn the_key_is_removed_from_what_is_quoted() {
+        let body = br#"{"error":{"message":"Incorrect API key provided: sk-secret-1"}}"#;
+        let site = site(Some("sk-secret-1"));
+        let failure = site.refusal(StatusCode::UNAUTHORIZED, body);
+        assert_eq!(
+            failure.to_string(),
+            "llm.example:8080 does not accept the key (401): Incorrect API key provided: [key]; \
+             check KB_AGENT_LLM_API_KEY"
+        );
+        assert!(!format!("{site:?} {failure:?}").contains("sk-secret"));
+    }
+
+    #[test]
+    fn an_overflowing_context_is_named_with_its_sizes() {
+        let body = br#"{"error":{"code":400,"message":"request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it"}}"#;
+        assert_eq!(
+            site(None)
+                .refusal(StatusCode::BAD_REQUEST, body)
+                .to_string(),
+            "llm.example:8080 rejects the request (400): request (9015 tokens) exceeds the \
+             available context size (4096 tokens), try increasing it; give the model a larger \
+             context, or forget the conversation and ask again"
+        );
+    }
+}

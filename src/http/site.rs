@@ -1,0 +1,224 @@
+//! Redirects are not followed, because what a request carries belongs to the host that the user
+//! named. Loopback hosts are asked directly: a proxy could not reach them.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::{Client, RequestBuilder, Url, redirect};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::text::one_line;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Shorter than the five seconds after which common servers close an idle connection, so that no
+/// question is ever sent into a closing one.
+const IDLE_CONNECTION: Duration = Duration::from_secs(3);
+
+/// The settings that an endpoint comes from, to be named when something is wrong with it.
+#[derive(Debug, Clone, Copy)]
+pub struct Variables {
+    /// Where its root is set.
+    pub base_url: &'static str,
+    /// Where its key is set.
+    pub api_key: &'static str,
+    /// Where its model is set.
+    pub model: &'static str,
+}
+
+/// Who is asked, and who is complained about.
+#[derive(Clone)]
+pub struct Site {
+    pub(super) host: String,
+    base: Url,
+    bearer: Option<HeaderValue>,
+    /// Kept to be removed from what is quoted.
+    pub(super) key: Option<SecretString>,
+    pub(super) variables: &'static Variables,
+}
+
+impl Site {
+    /// Checks address and key; sends nothing. The error is one line.
+    pub fn new(
+        base_url: &str,
+        api_key: Option<&SecretString>,
+        variables: &'static Variables,
+    ) -> Result<Self, String> {
+        let base = parse_base(base_url, variables)?;
+        let key = api_key
+            .map(|key| key.expose_secret().trim().to_owned())
+            .filter(|key| !key.is_empty());
+        let bearer = key
+            .as_deref()
+            .map(|key| bearer(key, variables))
+            .transpose()?;
+        Ok(Self {
+            host: host(&base),
+            base,
+            bearer,
+            key: key.map(Into::into),
+            variables,
+        })
+    }
+
+    /// Host and port, as the user wrote them.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// A client for this host.
+    pub fn client(&self) -> Result<Client, String> {
+        // Only the first caller of the process installs it; that another was first is no error.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = Client::builder()
+            .user_agent(concat!("kb-agent/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE_CONNECTION);
+        if is_loopback(&self.base) {
+            builder = builder.no_proxy();
+        }
+        builder
+            .build()
+            .map_err(|error| format!("cannot prepare HTTP: {}", error.without_url()))
+    }
+
+    /// The address below the base; a query string of the base stays, as some gateways need one.
+    pub fn url(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        url
+    }
+
+    /// The request with the key, if there is one.
+    pub fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
+        match &self.bearer {
+            Some(bearer) => request.header(AUTHORIZATION, bearer.clone()),
+            None => request,
+        }
+    }
+}
+
+impl fmt::Debug for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Site")
+            .field("host", &self.host)
+            .field("key", &self.key.as_ref().map(|_| "[redacted]"))
+            .finish_non_exhaustive()
+    }
+}
+
+fn parse_base(text: &str, variables: &Variables) -> Result<Url, String> {
+    let refuse = |what: String| {
+        format!(
+            "{} {what}; it should look like http://127.0.0.1:8080/v1",
+            variables.base_url
+        )
+    };
+    // Before anything is quoted: an address with a password in it is never shown.
+    if text.contains('@') {
+        return Err(refuse(format!(
+            "holds a user name or password; the key belongs in {}",
+            variables.api_key
+        )));
+    }
+    let shown = one_line(text, 120);
+    let url = Url::parse(text.trim())
+        .map_err(|error| refuse(format!("'{shown}' is not an address ({error})")))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(refuse(format!("'{shown}' is neither http:// nor https://")));
+    }
+    Ok(url)
+}
+
+fn bearer(key: &str, variables: &Variables) -> Result<HeaderValue, String> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
+        format!(
+            "{} holds a character that no header can carry",
+            variables.api_key
+        )
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    host == "localhost"
+        || host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LLM: Variables = Variables {
+        base_url: "KB_AGENT_LLM_BASE_URL",
+        api_key: "KB_AGENT_LLM_API_KEY",
+        model: "KB_AGENT_LLM_MODEL",
+    };
+
+    #[test]
+    fn addresses_are_built_below_the_base() {
+        for (base, chat) in [
+            ("http://h/v1", "http://h/v1/chat/completions"),
+            ("http://h:8080/v1/", "http://h:8080/v1/chat/completions"),
+            (" https://h ", "https://h/chat/completions"),
+            (
+                "https://h/v1?api-version=2",
+                "https://h/v1/chat/completions?api-version=2",
+            ),
+        ] {
+            let site = Site::new(base, None, &LLM).unwrap();
+            assert_eq!(site.url(&["chat", "completions"]).as_str(), chat);
+        }
+    }
+
+    #[test]
+    fn a_bad_address_is_one_clear_line() {
+        for (base, line) in [
+            (
+                "localhost:8080/v1",
+                "KB_AGENT_LLM_BASE_URL 'localhost:8080/v1' is neither http:// nor https://; it should look like http://127.0.0.1:8080/v1",
+            ),
+            (
+                "nonsense",
+                "KB_AGENT_LLM_BASE_URL 'nonsense' is not an address (relative URL without a base); it should look like http://127.0.0.1:8080/v1",
+            ),
+            (
+                "http://u:pw@h/v1",
+                "KB_AGENT_LLM_BASE_URL holds a user name or password; the key belongs in KB_AGENT_LLM_API_KEY; it should look like http://127.0.0.1:8080/v1",
+            ),
+        ] {
+            assert_eq!(Site::new(base, None, &LLM).unwrap_err(), line);
+        }
+    }
+
+    #[test]
+    fn loopback_is_known_by_name_and_number() {
+        for (base, loopback) in [
+            ("http://localhost:1/v1", true),
+            ("http://127.0.0.2/v1", true),
+            ("http://[::1]:1/v1", true),
+            ("http://10.0.0.1/v1", false),
+            ("https://api.example/v1", false),
+        ] {
+            assert_eq!(is_loopback(&Url::parse(base).unwrap()), loopback, "{base}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Texts to vectors, by a server that speaks the OpenAI-style `/embeddings` protocol.
+//!
+//! [`Embedder`] blocks and HTTP here does not, so the requests run on a small runtime of their own
+//! while the caller waits on a channel: it then makes no difference whether the calling thread
+//! belongs to a runtime itself, and a wait can be given up at any time.
+//!
+//! A question must not wait for a server that is down, and an index may: asking for a few vectors
+//! fails at once, and for a while without a new attempt; work in bulk is tried again.
+
+mod reply;
+mod server;
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use secrecy::SecretString;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::agent::ports::{EmbedError, Embedder};
+use server::{Patience, Server};
+
+/// What a server takes at a time, by number and by bytes; most allow more.
+const TEXTS_A_REQUEST: usize = 64;
+const BYTES_A_REQUEST: usize = 100_000;
+/// Requests on their way at the same time.
+const IN_FLIGHT: usize = 2;
+/// How long a server that could not be reached is left alone by those who cannot wait.
+const REST: Duration = Duration::from_secs(15);
+/// How often a waiting thread looks whether it still should.
+const LOOK_UP: Duration = Duration::from_millis(50);
+
+const PREFIX: &str = "endpoint:";
+/// What a server that lists no models is asked for: it has one and calls it what it likes.
+const UNNAMED_MODEL: &str = "default";
+
+/// Where the model is.
+#[derive(Debug, Clone)]
+pub struct EmbeddingEndpoint {
+    /// Root of the endpoint, e.g. `http://127.0.0.1:11434/v1`.
+    pub base_url: String,
+    /// Bearer token.
+    pub api_key: Option<SecretString>,
+    /// The model; without one the first that the endpoint lists.
+    pub model: Option<String>,
+}
+
+/// The embedding of an endpoint's model. Its vectors all have one length, or none come back.
+pub struct EndpointEmbedder {
+    server: Arc<Server>,
+    /// `endpoint:` and the model's name, once that is known.
+    id: OnceLock<String>,
+    dimensions: OnceLock<usize>,
+    /// Until when nobody is kept waiting, and why.
+    resting: Mutex<Option<(Instant, EmbedError)>>,
+    /// `None` only while it is being dropped.
+    runtime: Option<Runtime>,
+}
+
+impl EndpointEmbedder {
+    /// Checks the settings; sends nothing.
+    pub fn new(endpoint: &EmbeddingEndpoint) -> Result<Self, EmbedError> {
+        let server = Server::new(&endpoint.base_url, endpoint.api_key.as_ref())?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("embedding")
+            .enable_all()
+            .build()
+            .map_err(|error| EmbedError(format!("cannot start a thread: {error}")))?;
+        let id = OnceLock::new();
+        if let Some(model) = endpoint.model.as_deref().map(str::trim)
+            && !model.is_empty()
+        {
+            id.get_or_init(|| format!("{PREFIX}{model}"));
+        }
+        Ok(Self {
+            server: Arc::new(server),
+            id,
+            dimensions: OnceLock::new(),
+            resting: Mutex::default(),
+            runtime: Some(runtime),
+        })
+    }
+
+    /// What the model is called. Finding that out is for [`Embedder::model_id`] alone: vectors
+    /// must not come from a model under whose name nobody looked for them.
+    fn model(&self) -> Result<String, EmbedError> {
+        if let Some(id) = self.id.get() {
+            return Ok(id[PREFIX.len()..].to_owned());
+        }
+        Err(self
+            .rest()
+            .unwrap_or_else(|| EmbedError("the endpoint's model is not known yet".to_owned())))
+    }
+
+    fn first_model(&self) -> Result<String, EmbedError> {
+        let server = Arc::clone(&self.server);
+        let asked = self.wait(async move { server.first_model().await }, None);
+        let listed = asked.unwrap_or_else(|| Err(broken_off()))?;
+        Ok(listed.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
+    }
+
+    fn vectors(
+        &self,
+        texts: &[&str],
+        patience: Patience,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        if texts.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let model: Arc<str> = self.model()?.into();
+        let server = Arc::clone(&self.server);
+        let requests = requests(texts);
+        let work = async move {
+            let answers: Vec<Vec<Vec<f32>>> = stream::iter(requests)
+                .map(|texts| {
+                    let (server, model) = (Arc::clone(&server), Arc::clone(&model));
+                    async move { server.vectors(&model, texts, patience).await }
+                })
+                .buffered(IN_FLIGHT)
+                .try_collect()
+                .await?;
+            Ok(answers.into_iter().flatten().collect::<Vec<_>>())
+        };
+        let answered = match self.wait(work, stop) {
+            Some(answered) => self.note(answered),
+            None if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) => return Ok(None),
+            None => Err(broken_off()),
+        };
+        let vectors = answered?;
+        self.check(&vectors)?;
+        Ok(Some(vectors))
+    }
+
+    /// Runs it on the endpoint's own runtime; `None` when `stop` was raised or it broke off.
+    fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+        stop: Option<&AtomicBool>,
+    ) -> Option<T> {
+        let (done, waiting) = sync_channel(1);
+        let task = self.runtime.as_ref()?.spawn(async move {
+            let _ = done.send(work.await);
+        });
+        let Some(stop) = stop else {
+            return waiting.recv().ok();
+        };
+        loop {
+            match waiting.recv_timeout(LOOK_UP) {
+                Ok(answer) => return Some(answer),
+                Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
+                Err(_) => {
+                    task.abort();
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// All vectors of one model are equally long, from the first to the last.
+    fn check(&self, vectors: &[Vec<f32>]) -> Result<(), EmbedError> {
+        let Some(first) = vectors.first() else {
+            return Ok(());
+        };
+        let expected = *self.dimensions.get_or_init(|| first.len());
+        match vectors.iter().find(|vector| vector.len() != expected) {
+            Some(other) => Err(self.server.mixed(expected, other.len())),
+            None => Ok(()),
+        }
+    }
+
+    /// The reason of the last failure while the server is left alone.
+    fn rest(&self) -> Option<EmbedError> {
+        let resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (until, why) = resting.as_ref()?;
+        (Instant::now() < *until).then(|| why.clone())
+    }
+
+    fn note<T>(&self, answered: Result<T, EmbedError>) -> Result<T, EmbedError> {
+        let mut resting = self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+        *resting = match &answered {
+            Ok(_) => None,
+            Err(error) => Some((Instant::now() + REST, error.clone())),
+        };
+        answered
+    }
+}
+
+impl Embedder for EndpointEmbedder {
+    /// Where no model is named, asks the server for its first; blocks then. While that cannot be
+    /// answered it is a name that no vectors are kept under.
+    fn model_id(&self) -> &str {
+        if self.id.get().is_none()
+            && self.rest().is_none()
+            && let Ok(model) = self.note(self.first_model())
+        {
+            self.id.get_or_init(|| format!("{PREFIX}{model}"));
+        }
+        self.id.get().map_or(PREFIX, String::as_str)
+    }
+
+    fn batch(&self) -> usize {
+        IN_FLIGHT * TEXTS_A_REQUEST
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if let Some(why) = self.rest() {
+            return Err(why);
+        }
+        let vectors = self.vectors(texts, Patience::QUESTION, None)?;
+        vectors.ok_or_else(broken_off)
+    }
+
+    fn embed_unless(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        self.vectors(texts, Patience::BULK, Some(stop))
+    }
+}
+
+impl Drop for EndpointEmbedder {
+    /// A runtime that is dropped where another one runs would panic.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn broken_off() -> EmbedError {
+    EmbedError("the request broke off; try again".to_owned())
+}
+
+/// The texts in their order, parted so that no request is too large.
+fn requests(texts: &[&str]) -> Vec<Vec<String>> {
+    let mut requests: Vec<Vec<String>> = Vec::new();
+    let mut bytes = 0;
+    for text in texts {
+        let fits = bytes + text.len() <= BYTES_A_REQUEST;
+        match requests.last_mut() {
+            Some(last) if fits && last.len() < TEXTS_A_REQUEST => last.push((*text).to_owned()),
+            _ => {
+                requests.push(vec![(*text).to_owned()]);
+                bytes = 0;
+            }
+        }
+        bytes += text.len();
+    }
+    requests
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_bounded_by_number_and_by_bytes() {
+        let sizes =
+            |texts: &[&str]| -> Vec<usize> { requests(texts).iter().map(Vec::len).collect() };
+        assert_eq!(sizes(&["a"; 130]), [64, 64, 2]);
+        let long = "x".repeat(40_000);
+        assert_eq!(sizes(&[long.as_str(); 5]), [2, 2, 1]);
+        let longer = "x".repeat(BYTES_A_REQUEST + 1);
+        assert_eq!(sizes(&["a", &longer, "b"]), [1, 1, 1]);
+        assert!(sizes(&[]).is_empty());
+    }
+
+    #[test]
+    fn it_may_be_dropped_where_a_runtime_runs() {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let endpoint = EmbeddingEndpoint {
+                base_url: "http://127.0.0.1:1/v1".to_owned(),
+                api_key: None,
+                model: Some("m".to_owned()),
+            };
+            let embedder = EndpointEmbedder::new(&endpoint).unwrap();
+            assert_eq!(embedder.model_id(), "endpoint:m");
+            drop(embedder);
+        });
+    }
+}

@@ -1,0 +1,294 @@
+//! One server: requests, second attempts, and what it refuses.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+use reqwest::header::RETRY_AFTER;
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use secrecy::SecretString;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::reply::{self, Unusable};
+use crate::agent::ports::EmbedError;
+use crate::http::{Site, Variables, error_message, first_model};
+
+const SETTINGS: Variables = Variables {
+    base_url: "KB_AGENT_EMBEDDING_BASE_URL",
+    api_key: "KB_AGENT_EMBEDDING_API_KEY",
+    model: "KB_AGENT_EMBEDDING_MODEL",
+};
+/// More than any request's vectors come to.
+const REPLY_BYTES: usize = 64 << 20;
+/// A text that is still too long at this length is not what the server minds.
+const SHORTEST: usize = 200;
+const LISTING: Duration = Duration::from_secs(10);
+
+/// How long a server is borne with.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    tries: u32,
+    request: Duration,
+    /// Over all tries.
+    total: Duration,
+}
+
+impl Patience {
+    /// Somebody waits for the answer to a question.
+    pub const QUESTION: Self = Self {
+        tries: 2,
+        request: Duration::from_secs(10),
+        total: Duration::from_secs(10),
+    };
+    /// An index is made.
+    pub const BULK: Self = Self {
+        tries: 5,
+        request: Duration::from_mins(1),
+        total: Duration::from_mins(1),
+    };
+}
+
+/// An `/embeddings` server.
+pub struct Server {
+    http: Client,
+    site: Site,
+}
+
+/// Why there are no vectors.
+enum Failure {
+    /// It may go better next time, after so long if the server said so.
+    Passing(String, Option<Duration>),
+    /// Less at a time may be accepted.
+    TooLarge(String),
+    Final(String),
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [String],
+    encoding_format: &'static str,
+}
+
+impl Server {
+    /// Checks the settings; sends nothing.
+    pub fn new(base_url: &str, api_key: Option<&SecretString>) -> Result<Self, EmbedError> {
+        let site = Site::new(base_url, api_key, &SETTINGS).map_err(EmbedError)?;
+        let http = site.client().map_err(EmbedError)?;
+        Ok(Self { http, site })
+    }
+
+    /// The name of the first model that the server lists; `None` where there is no listing.
+    pub async fn first_model(&self) -> Result<Option<String>, EmbedError> {
+        let request = self.http.get(self.site.url(&["models"]));
+        let (status, _, body) = self
+            .exchange(request, LISTING)
+            .await
+            .map_err(|failure| EmbedError(failure.line()))?;
+        if let StatusCode::NOT_FOUND
+        | StatusCode::METHOD_NOT_ALLOWED
+        | StatusCode::NOT_IMPLEMENTED = status
+        {
+            return Ok(None);
+        }
+        if !status.is_success() {
+            return Err(EmbedError(self.site.refusal(status, &body)));
+        }
+        let listing: Value = serde_json::from_slice(&body).map_err(|_| {
+            EmbedError(
+                self.site
+                    .not_a_reply("no list of models", "a list of models"),
+            )
+        })?;
+        let model = first_model(&listing).ok_or_else(|| EmbedError(self.site.no_model()))?;
+        Ok(Some(model.to_owned()))
+    }
+
+    /// One vector for each text. What is too large is asked for in parts, and of a single text
+    /// that is too long its beginning.
+    pub async fn vectors(
+        &self,
+        model: &str,
+        texts: Vec<String>,
+        patience: Patience,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        let mut waiting = vec![texts];
+        while let Some(mut batch) = waiting.pop() {
+            match self.patiently(model, &batch, patience).await {
+                Ok(found) => vectors.extend(found),
+                Err(Failure::TooLarge(_)) if batch.len() > 1 => {
+                    let rest = batch.split_off(batch.len() / 2);
+                    waiting.push(rest);
+                    waiting.push(batch);
+                }
+                Err(Failure::TooLarge(_)) if batch[0].len() > SHORTEST => {
+                    let half = batch[0].floor_char_boundary(batch[0].len() / 2);
+                    batch[0].truncate(half);
+                    waiting.push(batch);
+                }
+                Err(failure) => return Err(EmbedError(failure.line())),
+            }
+        }
+        Ok(vectors)
+    }
+
+    /// Two lengths of vectors from one model.
+    pub fn mixed(&self, expected: usize, found: usize) -> EmbedError {
+        EmbedError(format!(
+            "{} gave vectors of {found} numbers after vectors of {expected}; check {}",
+            self.site.host(),
+            SETTINGS.model
+        ))
+    }
+
+    async fn patiently(
+        &self,
+        model: &str,
+        texts: &[String],
+        patience: Patience,
+    ) -> Result<Vec<Vec<f32>>, Failure> {
+        let begun = Instant::now();
+        let mut tried = 0;
+        loop {
+            let (line, asked_for) = match self.once(model, texts, patience.request).await {
+                Err(Failure::Passing(line, asked_for)) => (line, asked_for),
+                settled => return settled,
+            };
+            tried += 1;
+            let pause = asked_for.unwrap_or_else(|| backoff(tried));
+            if tried >= patience.tries || begun.elapsed() + pause > patience.total {
+                return Err(Failure::Final(line));
+            }
+            tracing::debug!(%line, ?pause, "the embedding is asked for again");
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn once(
+        &self,
+        model: &str,
+        texts: &[String],
+        timeout: Duration,
+    ) -> Result<Vec<Vec<f32>>, Failure> {
+        let body = Request {
+            model,
+            input: texts,
+            encoding_format: "float",
+        };
+        let request = self.http.post(self.site.url(&["embeddings"])).json(&body);
+        let (status, after, body) = self.exchange(request, timeout).await?;
+        if !status.is_success() {
+            let line = self.site.refusal(status, &body);
+            return Err(match status.as_u16() {
+                413 => Failure::TooLarge(line),
+                400 | 422 | 500 if complains_of_size(&body) => Failure::TooLarge(line),
+                501 | 505 => Failure::Final(line),
+                408 | 409 | 425 | 429 | 500..=599 => Failure::Passing(line, after),
+                _ => Failure::Final(line),
+            });
+        }
+        reply::vectors(&body, texts.len()).map_err(|unusable| self.unusable(unusable, texts.len()))
+    }
+
+    /// Status, `Retry-After` and body. Everything that happens on the way is worth another try,
+    /// but not a host that nobody answers on.
+    async fn exchange(
+        &self,
+        request: RequestBuilder,
+        timeout: Duration,
+    ) -> Result<(StatusCode, Option<Duration>, Vec<u8>), Failure> {
+        let failed = |error: &reqwest::Error| {
+            let line = self.site.transport(error);
+            if error.is_connect() || error.is_builder() {
+                Failure::Final(line)
+            } else {
+                Failure::Passing(line, None)
+            }
+        };
+        let exchange = async {
+            let request = self.site.authorized(request);
+            let mut response = request.send().await.map_err(|error| failed(&error))?;
+            let (status, after) = (response.status(), retry_after(&response));
+            let mut body = Vec::new();
+            while let Some(bytes) = response.chunk().await.map_err(|error| failed(&error))? {
+                body.extend_from_slice(&bytes);
+                if body.len() > REPLY_BYTES {
+                    let line = self.site.not_a_reply("more than 64 MB", "vectors");
+                    return Err(Failure::Final(line));
+                }
+            }
+            Ok((status, after, body))
+        };
+        let in_time = tokio::time::timeout(timeout, exchange).await;
+        in_time.unwrap_or_else(|_| {
+            let line = format!(
+                "{} did not answer within {} s; try again",
+                self.site.host(),
+                timeout.as_secs()
+            );
+            Err(Failure::Passing(line, None))
+        })
+    }
+
+    fn unusable(&self, unusable: Unusable, texts: usize) -> Failure {
+        let host = self.site.host();
+        Failure::Final(match unusable {
+            Unusable::NotAReply(what) => self.site.not_a_reply(what, "vectors"),
+            Unusable::Error(error) => self.site.error_object(&error),
+            Unusable::Count(count) => format!(
+                "{host} gave {count} vectors for {texts} texts; check {}",
+                SETTINGS.model
+            ),
+            Unusable::Mixed(expected, found) => self.mixed(expected, found).0,
+            Unusable::NotNumbers => format!(
+                "{host} gave a vector that holds no numbers; check {}",
+                SETTINGS.model
+            ),
+        })
+    }
+}
+
+impl Failure {
+    fn line(self) -> String {
+        match self {
+            Self::Passing(line, _) | Self::TooLarge(line) | Self::Final(line) => line,
+        }
+    }
+}
+
+/// Whether an error is about how much was sent. Servers have no common status for it: 400, 413,
+/// 422 and 500 all occur.
+fn complains_of_size(body: &[u8]) -> bool {
+    let said = serde_json::from_slice::<Value>(body)
+        .ok()
+        .and_then(|error| error_message(&error))
+        .unwrap_or_else(|| String::from_utf8_lossy(body).into_owned())
+        .to_lowercase();
+    [
+        "too large",
+        "too long",
+        "too many",
+        "context length",
+        "context size",
+        "batch size",
+        "maximum allowed",
+        "exceeds",
+    ]
+    .iter()
+    .any(|sign| said.contains(sign))
+}
+
+/// In seconds; a date would need the server's clock.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let header = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    Duration::try_from_secs_f64(header.trim().parse().ok()?).ok()
+}
+
+/// Half a second, doubled each time, and up to half as much again, so that clients which were
+/// turned away together do not come back together.
+fn backoff(tried: u32) -> Duration {
+    let base = Duration::from_millis(250) * 2_u32.saturating_pow(tried);
+    let share = RandomState::new().hash_one(tried) as u32;
+    base + base.mul_f64(0.5 * f64::from(share) / f64::from(u32::MAX))
+}

@@ -1,0 +1,59 @@
+//! An embedding that fails must not stop a search, and must not be silent either: what went
+//! wrong last is kept for whoever tells the person.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::agent::ports::{EmbedError, Embedder};
+
+/// An embedding that remembers how its last call went.
+pub struct Noting {
+    inner: Arc<dyn Embedder>,
+    trouble: Mutex<Option<EmbedError>>,
+}
+
+impl Noting {
+    /// Notes what happens to `inner`.
+    pub fn new(inner: Arc<dyn Embedder>) -> Self {
+        Self {
+            inner,
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// Why the last call failed; `None` when it did not.
+    pub fn trouble(&self) -> Option<EmbedError> {
+        self.held().clone()
+    }
+
+    fn note<T>(&self, result: Result<T, EmbedError>) -> Result<T, EmbedError> {
+        *self.held() = result.as_ref().err().cloned();
+        result
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, Option<EmbedError>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Embedder for Noting {
+    fn model_id(&self) -> &str {
+        self.inner.model_id()
+    }
+
+    fn batch(&self) -> usize {
+        self.inner.batch()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.note(self.inner.embed(texts))
+    }
+
+    fn embed_unless(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        self.note(self.inner.embed_unless(texts, stop))
+    }
+}

@@ -1,0 +1,464 @@
+//! An `/embeddings` server instead of the built-in model: what is sent, what is made of the
+//! answers, and what happens when there are none.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kb_agent::agent::ports::Embedder;
+use kb_agent::kb::embed::{EmbeddingEndpoint, EndpointEmbedder};
+use kb_agent::kb::{KbError, KnowledgeBase, SearchMode};
+use serde_json::{Value, json};
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+use crate::workplace::{Workplace, events, json_lines, one_line, text};
+
+const KEY: &str = "sk-embedding-secret";
+
+/// A vector that depends on the text alone, not normalised.
+fn vector(text: &str, dims: usize) -> Vec<f32> {
+    let mut vector = vec![0.1; dims];
+    for (at, byte) in text.bytes().enumerate() {
+        vector[(usize::from(byte) + at % 3) % dims] += 1.0;
+    }
+    vector
+}
+
+fn texts_of(request: &Request) -> Vec<String> {
+    let body: Value = serde_json::from_slice(&request.body).unwrap();
+    serde_json::from_value(body["input"].clone()).unwrap()
+}
+
+/// Vectors of `dims` numbers, listed last first: the index says what belongs to what.
+fn embeddings(texts: &[String], dims: usize) -> ResponseTemplate {
+    let data: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(at, text)| json!({"index": at, "embedding": vector(text, dims)}))
+        .collect();
+    ResponseTemplate::new(200).set_body_json(json!({"object": "list", "data": data}))
+}
+
+async fn server(
+    answer: impl Fn(&[String]) -> ResponseTemplate + Send + Sync + 'static,
+) -> MockServer {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path("/v1/embeddings"))
+        .respond_with(move |request: &Request| answer(&texts_of(request)))
+        .mount(&server)
+        .await;
+    Mock::given(method("GET"))
+        .and(path("/v1/models"))
+        .respond_with(
+            ResponseTemplate::new(200)
+                .set_body_json(json!({"data": [{"id": "first"}, {"id": "second"}]})),
+        )
+        .mount(&server)
+        .await;
+    server
+}
+
+fn embedder(base_url: &str, model: Option<&str>) -> EndpointEmbedder {
+    EndpointEmbedder::new(&EmbeddingEndpoint {
+        base_url: base_url.to_owned(),
+        api_key: Some(KEY.into()),
+        model: model.map(str::to_owned),
+    })
+    .unwrap()
+}
+
+fn at(server: &MockServer) -> String {
+    format!("{}/v1", server.uri())
+}
+
+/// An address on which nobody listens: the port was just given back.
+fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}/v1", listener.local_addr().unwrap())
+}
+
+async fn sizes(server: &MockServer) -> Vec<usize> {
+    let requests = server.received_requests().await.unwrap();
+    let mut sizes: Vec<usize> = requests
+        .iter()
+        .filter(|request| request.url.path().ends_with("/embeddings"))
+        .map(|request| texts_of(request).len())
+        .collect();
+    sizes.sort_unstable();
+    sizes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_texts_go_in_bounded_requests_and_come_back_in_order() {
+    let server = server(|texts| embeddings(texts, 8)).await;
+    let embedder = embedder(&at(&server), Some("m"));
+    let texts: Vec<String> = (0..130).map(|n| format!("text number {n}")).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let vectors = embedder.embed(&texts).unwrap();
+    assert_eq!(vectors.len(), texts.len());
+    for (text, found) in texts.iter().zip(&vectors) {
+        let raw = vector(text, 8);
+        let length = raw.iter().map(|x| x * x).sum::<f32>().sqrt();
+        let expected = raw.iter().map(|x| x / length);
+        assert!(
+            found
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 1e-5)
+        );
+    }
+    assert_eq!(sizes(&server).await, [2, 64, 64]);
+    let requests = server.received_requests().await.unwrap();
+    let first = &requests[0];
+    assert_eq!(first.headers["authorization"], format!("Bearer {KEY}"));
+    let body: Value = serde_json::from_slice(&first.body).unwrap();
+    assert_eq!(
+        (&body["model"], &body["encoding_format"]),
+        (&json!("m"), &json!("float"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_server_is_asked_again_when_it_says_so() {
+    let asked = AtomicUsize::new(0);
+    let server = server(move |texts| match asked.fetch_add(1, Ordering::Relaxed) {
+        0 => ResponseTemplate::new(429).insert_header("Retry-After", "0"),
+        1 => ResponseTemplate::new(503).insert_header("Retry-After", "0"),
+        _ => embeddings(texts, 4),
+    })
+    .await;
+    let embedder = embedder(&at(&server), Some("m"));
+    let vectors = embedder.embed_unless(&["a"], &AtomicBool::new(false));
+    assert_eq!(vectors.unwrap().unwrap().len(), 1);
+    assert_eq!(sizes(&server).await.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_for_a_server_can_be_given_up() {
+    let server = server(|texts| embeddings(texts, 4).set_delay(Duration::from_mins(10))).await;
+    let embedder = embedder(&at(&server), Some("m"));
+    let stop = AtomicBool::new(true);
+    assert_eq!(embedder.embed_unless(&["a"], &stop).unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn base64_is_read_where_numbers_were_asked_for() {
+    let server = server(|_| {
+        // [1.0, -1.0]
+        ResponseTemplate::new(200)
+            .set_body_json(json!({"data": [{"index": 0, "embedding": "AACAPwAAgL8="}]}))
+    })
+    .await;
+    let vectors = embedder(&at(&server), Some("m")).embed(&["a"]).unwrap();
+    assert!((vectors[0][0] - 0.5_f32.sqrt()).abs() < 1e-6, "{vectors:?}");
+    assert!((vectors[0][0] + vectors[0][1]).abs() < 1e-6, "{vectors:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_too_large_is_sent_in_parts() {
+    for status in [400, 413, 500] {
+        let server = server(move |texts| {
+            let longest = texts.iter().map(String::len).max().unwrap();
+            if texts.len() > 16 || longest > 1000 {
+                let body = json!({"error": {"message": "input is too large to process"}});
+                return ResponseTemplate::new(status).set_body_json(body);
+            }
+            embeddings(texts, 4)
+        })
+        .await;
+        let embedder = embedder(&at(&server), Some("m"));
+        let long = "word ".repeat(600);
+        let mut texts = vec!["short"; 40];
+        texts.push(&long);
+        assert_eq!(embedder.embed(&texts).unwrap().len(), 41, "{status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_work_is_one_line_after_one_request() {
+    let words = |message: &str| json!({"error": {"message": message}}).to_string();
+    for (status, body, told) in [
+        (
+            401,
+            words(&format!("bad key {KEY}")),
+            "does not accept the key (401): bad key [key]; check KB_AGENT_EMBEDDING_API_KEY",
+        ),
+        (403, String::new(), "check KB_AGENT_EMBEDDING_API_KEY"),
+        (
+            404,
+            words("model 'm' not found"),
+            "model 'm' not found; check KB_AGENT_EMBEDDING_BASE_URL and KB_AGENT_EMBEDDING_MODEL",
+        ),
+        (
+            400,
+            words("unknown model"),
+            "unknown model; check KB_AGENT_EMBEDDING_MODEL",
+        ),
+        (
+            200,
+            "<html>hello</html>".to_owned(),
+            "sent a web page instead of vectors; check KB_AGENT_EMBEDDING_BASE_URL (most end in /v1)",
+        ),
+        (200, words("no such thing"), "failed: no such thing"),
+        (
+            200,
+            json!({"data": []}).to_string(),
+            "gave 0 vectors for 2 texts",
+        ),
+        (
+            200,
+            json!({"data": [{"embedding": [1.0]}, {"embedding": [1.0, 2.0]}]}).to_string(),
+            "gave vectors of 2 numbers after vectors of 1",
+        ),
+        (
+            200,
+            json!({"data": [{"embedding": [1.0]}, {"embedding": [null]}]}).to_string(),
+            "a vector that holds no numbers",
+        ),
+    ] {
+        let server =
+            server(move |_| ResponseTemplate::new(status).set_body_string(body.clone())).await;
+        let embedder = embedder(&at(&server), Some("m"));
+        let stop = AtomicBool::new(false);
+        let error = embedder.embed_unless(&["a", "b"], &stop).unwrap_err();
+        let line = error.to_string();
+        assert!(line.contains(told), "{line}");
+        assert!(
+            line.starts_with("the embedding failed: 127.0.0.1:"),
+            "{line}"
+        );
+        assert!(!line.contains('\n') && !line.contains(KEY), "{line}");
+        assert_eq!(sizes(&server).await, [2], "{line}");
+        // A question that follows does not wait for the same answer.
+        assert_eq!(embedder.embed(&["q"]).unwrap_err(), error);
+        assert_eq!(sizes(&server).await, [2], "{line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_name_the_first_model_listed_is_used() {
+    let server = server(|texts| embeddings(texts, 4)).await;
+    let unnamed = embedder(&at(&server), None);
+    assert_eq!(unnamed.model_id(), "endpoint:first");
+    unnamed.embed(&["a"]).unwrap();
+    let requests = server.received_requests().await.unwrap();
+    let body: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
+    assert_eq!(body["model"], "first");
+    assert_eq!(embedder(&nobody(), None).model_id(), "endpoint:");
+}
+
+fn base(place: &Workplace, server: &str, model: &str) -> KnowledgeBase {
+    let embedder = Arc::new(embedder(server, Some(model)));
+    KnowledgeBase::open(
+        &[place.path().join("kb")],
+        &place.path().join("index"),
+        embedder,
+    )
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn vectors_of_two_models_or_lengths_are_never_mixed() {
+    let dims = Arc::new(AtomicUsize::new(4));
+    let answered = dims.clone();
+    let server = server(move |texts| embeddings(texts, answered.load(Ordering::Relaxed))).await;
+    let place = Workplace::empty();
+    place.file("kb/a.md", "# Gate\n\nThe gate opens at seven.\n");
+    let stop = AtomicBool::new(false);
+    let at = at(&server);
+    let one = base(&place, &at, "one");
+    assert_eq!(one.update(&|_| (), &stop).unwrap().embedded, 1);
+    drop(one);
+
+    // Another model: a fresh set, and the old one is still there for the old model.
+    let two = base(&place, &at, "two");
+    assert_eq!(two.status().pending, 1);
+    assert_eq!(two.update(&|_| (), &stop).unwrap().embedded, 1);
+    assert_eq!(base(&place, &at, "one").status().pending, 0);
+
+    // The same model, and the server answers another length from one day to the next.
+    dims.store(3, Ordering::Relaxed);
+    place.file("kb/b.md", "# Door\n\nThe door is locked at nine.\n");
+    let one = base(&place, &at, "one");
+    let error = one.update(&|_| (), &stop).unwrap_err();
+    let line = error.to_string();
+    assert!(matches!(error, KbError::Embed(_)), "{line}");
+    assert!(
+        line.contains("3 numbers") && line.contains("vectors of 4"),
+        "{line}"
+    );
+    assert_eq!(one.status().pending, 1, "what was there is kept");
+    let hits = one.search(SearchMode::Hybrid, "locked door", 3).unwrap();
+    assert_eq!(hits[0].source, "b.md", "its words are found all the same");
+    assert!(one.search(SearchMode::Vector, "locked door", 3).is_err());
+    one.rebuild(&|_| (), &stop).unwrap();
+    assert!(one.search(SearchMode::Vector, "locked door", 3).is_ok());
+}
+
+fn with_endpoint(mut command: Command, base_url: &str) -> Command {
+    command
+        .env("KB_AGENT_EMBEDDING_BASE_URL", base_url)
+        .env("KB_AGENT_EMBEDDING_MODEL", "m")
+        .env("KB_AGENT_EMBEDDING_API_KEY", KEY)
+        .env("KB_AGENT_LOG", "trace");
+    command
+}
+
+fn small_base() -> Workplace {
+    let place = Workplace::empty();
+    for (name, says) in [("gate", "opens at seven"), ("door", "is locked at nine")] {
+        place.file(
+            &format!("kb/{name}.md"),
+            format!("# The {name}\n\nThe {name} {says}.\n"),
+        );
+    }
+    place
+}
+
+/// Runs the binary beside the mocked server's runtime.
+async fn run(command: Command) -> Output {
+    let mut command = command;
+    tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap()
+}
+
+/// Everything below a folder that holds these bytes.
+fn holding(folder: &Path, needle: &[u8], found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            holding(&path, needle, found);
+        } else if std::fs::read(&path)
+            .unwrap()
+            .windows(needle.len())
+            .any(|window| window == needle)
+        {
+            found.push(path.display().to_string());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_program_uses_the_endpoint_and_never_repeats_its_key() {
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let seen = asked.clone();
+    let server = server(move |texts| {
+        seen.lock().unwrap().extend_from_slice(texts);
+        embeddings(texts, 16)
+    })
+    .await;
+    let place = small_base();
+    let index = run(with_endpoint(
+        place.command(&["index", "--kb", "kb", "--json"]),
+        &at(&server),
+    ))
+    .await;
+    assert!(index.status.success(), "{}", text(&index.stderr));
+    assert_eq!(json_lines(&index.stdout)[0]["embedded"], 2);
+    let search = run(with_endpoint(
+        place.command(&[
+            "search", "--tool", "vector", "--kb", "kb", "--json", "the gate",
+        ]),
+        &at(&server),
+    ))
+    .await;
+    assert!(search.stderr.is_empty(), "{}", text(&search.stderr));
+    assert_eq!(json_lines(&search.stdout).len(), 2);
+    let ask = run(with_endpoint(
+        place.command(&["ask", "--kb", "kb", "When does the gate open?"]),
+        &at(&server),
+    ))
+    .await;
+    assert!(text(&ask.stdout).contains("seven"), "{}", text(&ask.stdout));
+    let asked = asked.lock().unwrap();
+    assert!(asked.iter().any(|text| text == "the gate"), "{asked:?}");
+    let mut leaks = Vec::new();
+    holding(&place.data(), KEY.as_bytes(), &mut leaks);
+    assert!(leaks.is_empty(), "the key is in {leaks:?}");
+    for output in [&index, &search, &ask] {
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(!said.contains(KEY), "{said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_down_costs_the_meaning_and_one_line() {
+    let place = small_base();
+    let down = nobody();
+    let search = with_endpoint(
+        place.command(&["search", "--kb", "kb", "--json", "gate"]),
+        &down,
+    );
+    let search = run(search).await;
+    assert!(search.status.success());
+    let line = one_line(&search);
+    assert!(
+        line.contains(
+            "connection refused; check that the server runs and KB_AGENT_EMBEDDING_BASE_URL"
+        ),
+        "{line}"
+    );
+    assert!(
+        line.ends_with("passages are found by their words only"),
+        "{line}"
+    );
+    assert_eq!(json_lines(&search.stdout)[0]["source"], "gate.md");
+
+    let ask = place.command(&["ask", "--kb", "kb", "When does the gate open?"]);
+    let ask = run(with_endpoint(ask, &down)).await;
+    assert!(text(&ask.stdout).contains("seven"), "{}", text(&ask.stdout));
+    assert!(one_line(&ask).contains("connection refused"));
+    let log = place.audit();
+    let codes: Vec<&str> = events(&log, "warning")
+        .iter()
+        .map(|event| event["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(codes, ["embedding_failed", "index_incomplete"]);
+
+    let index = run(with_endpoint(
+        place.command(&["index", "--kb", "kb"]),
+        &down,
+    ))
+    .await;
+    assert_eq!(index.status.code(), Some(1));
+    assert!(text(&index.stderr).contains("connection refused"));
+
+    // Everything is embedded, and then the server goes: only the question lacks its vector.
+    let server = server(|texts| embeddings(texts, 16)).await;
+    let index = place.command(&["index", "--kb", "kb"]);
+    assert!(
+        run(with_endpoint(index, &at(&server)))
+            .await
+            .status
+            .success()
+    );
+    let search = place.command(&["search", "--kb", "kb", "--json", "gate"]);
+    let search = run(with_endpoint(search, &down)).await;
+    assert!(one_line(&search).contains("connection refused"));
+    assert_eq!(json_lines(&search.stdout)[0]["source"], "gate.md");
+}
+
+#[test]
+fn a_bad_endpoint_setting_is_one_line() {
+    let place = small_base();
+    let output = place
+        .command(&["search", "--kb", "kb", "gate"])
+        .env("KB_AGENT_EMBEDDING_BASE_URL", "localhost:8080")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(one_line(&output).contains("KB_AGENT_EMBEDDING_BASE_URL is 'localhost:8080'"));
+    let output = place
+        .command(&["search", "--tool", "grep", "--kb", "kb", "gate"])
+        .env("KB_AGENT_EMBEDDING_MODEL", "m")
+        .output()
+        .unwrap();
+    assert!(one_line(&output).contains("set without KB_AGENT_EMBEDDING_BASE_URL"));
+}
