@@ -11,6 +11,7 @@ use self::pattern::Pattern;
 use super::error::KbError;
 use super::roots::Roots;
 use super::search::not_empty;
+use super::shelf::Shelf;
 use crate::domain::{LineRange, Place, Score};
 
 mod blocks;
@@ -44,16 +45,21 @@ pub struct GrepPassage {
 }
 
 /// The best `k` passages for words or a regular expression.
-pub(super) fn grep(roots: &Roots, query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
+pub(super) fn grep(
+    roots: &Roots,
+    shelf: &Shelf,
+    query: &str,
+    k: usize,
+) -> Result<Vec<GrepPassage>, KbError> {
     let query = not_empty(query)?;
     let mut pattern = Pattern::parse(query)?;
     // Some more, in case a file is gone by the time it is shown.
     let keep = k.saturating_mul(2).max(1);
-    let mut ranked = search::search_all(roots, &pattern, keep).ranked();
+    let mut ranked = search::search_all(roots, shelf, &pattern, keep).ranked();
     if ranked.is_empty() && query.contains(char::is_whitespace) {
         // "What is (chunking)?" is a pattern by its marks only.
         pattern = Pattern::of_words(query)?;
-        ranked = search::search_all(roots, &pattern, keep).ranked();
+        ranked = search::search_all(roots, shelf, &pattern, keep).ranked();
     }
-    Ok(show::show(roots, ranked, &pattern, k))
+    Ok(show::show(roots, shelf, ranked, &pattern, k))
 }

@@ -134,6 +134,197 @@ async fn r12_an_endless_line_is_shown_in_part() {
     }
 }
 
+/// Where grep finds it, best first.
+async fn grepped(tools: &KbToolbox, query: &str) -> Vec<Evidence> {
+    let call = ToolCall::GrepSearch {
+        query: query.to_owned(),
+    };
+    tools.run(&call).await.unwrap()
+}
+
+#[tokio::test]
+async fn r12_grep_searches_files_that_are_too_large_for_the_index() {
+    let bench = Bench::new(&[("small.md", "nothing of note\n")]);
+    let lines = 160_000;
+    let mut log = String::new();
+    for n in 1..=lines {
+        log += &format!(
+            "2026-01-01T00:00:00 worker {n:06} finished one more piece of the job, code 0\n"
+        );
+        if n == 100_000 {
+            log += "FATAL disk quota exceeded on node 7\n";
+        }
+    }
+    assert!(log.len() > 12_000_000);
+    bench.write("logs/worker.log", &log);
+    let tools = toolbox(&bench);
+    let found = grepped(&tools, "disk quota").await;
+    assert_eq!(places(&found), ["logs/worker.log:99991-100011"]);
+    let shown: Vec<&str> = found[0].text.lines().collect();
+    assert_eq!(shown[10], "FATAL disk quota exceeded on node 7");
+    assert!(shown[0].contains("worker 099991"), "{}", shown[0]);
+    assert!(shown[20].contains("worker 100010"), "{}", shown[20]);
+    // At both ends, and within a line that stands alone.
+    let first = grepped(&tools, "000003").await;
+    assert_eq!(places(&first), ["logs/worker.log:1-13"]);
+    let last = grepped(&tools, "worker.160000.*code 0$").await;
+    assert_eq!(places(&last), ["logs/worker.log:159991-160001"]);
+    // Every line matches: the first passages, with as much as fits.
+    let everywhere = grepped(&tools, "finished").await;
+    assert_eq!(everywhere.len(), 10);
+    assert_eq!(everywhere[0].lines.to_string(), "1-80");
+    assert_eq!(everywhere[1].lines.to_string(), "81-160");
+}
+
+#[tokio::test]
+async fn r12_grep_counts_lines_alike_whatever_ends_them() {
+    let bench = Bench::new(&[
+        ("crlf.txt", "one\r\ntwo needle\r\nthree\r\n"),
+        ("no-end.txt", "one\ntwo\nthree needle"),
+        ("mark.txt", "\u{feff}needle first\nsecond\n"),
+    ]);
+    let tools = toolbox(&bench);
+    let found = grepped(&tools, "needle").await;
+    assert_eq!(
+        places(&found),
+        ["crlf.txt:1-3", "mark.txt:1-2", "no-end.txt:1-3"]
+    );
+    assert_eq!(found[0].text, "one\ntwo needle\nthree");
+    assert_eq!(found[1].text, "needle first\nsecond");
+    for (query, expected) in [
+        ("needle$", vec!["crlf.txt:1-3", "no-end.txt:1-3"]),
+        ("^needle", vec!["mark.txt:1-2"]),
+        ("^t.* needle$", vec!["crlf.txt:1-3", "no-end.txt:1-3"]),
+        (r"^thr\S+.NEEDLE$", vec![]),
+        (r"^THR\S+.needle$|^thr\S+.needle$", vec!["no-end.txt:1-3"]),
+    ] {
+        assert_eq!(places(&grepped(&tools, query).await), expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn r12_grep_reads_other_encodings() {
+    let bench = Bench::new(&[]);
+    let text = "erste Zeile\nGrüße aus Köln\n知识库的索引\n";
+    let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+    bench.write(
+        "utf16.txt",
+        units
+            .clone()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>(),
+    );
+    bench.write(
+        "utf16be.txt",
+        units.flat_map(u16::to_be_bytes).collect::<Vec<u8>>(),
+    );
+    let (gbk, _, _) = encoding_rs::GBK
+        .encode("本合同自双方签字盖章之日起生效,有效期为三年。\n知识库的索引每天更新。\n");
+    bench.write("gbk.txt", gbk.as_ref());
+    let tools = toolbox(&bench);
+    assert_eq!(
+        places(&grepped(&tools, "köln").await),
+        ["utf16.txt:1-3", "utf16be.txt:1-3"]
+    );
+    let found = grepped(&tools, "知识库的索引").await;
+    assert_eq!(
+        places(&found),
+        ["gbk.txt:1-2", "utf16.txt:1-3", "utf16be.txt:1-3"]
+    );
+    assert!(found[0].text.ends_with("每天更新。"), "{}", found[0].text);
+}
+
+#[tokio::test]
+async fn r12_grep_shows_a_long_line_around_its_match() {
+    let bench = Bench::new(&[]);
+    let long = "0123456789 ".repeat(240_000) + "needle" + &" 0123456789".repeat(240_000);
+    assert!(long.len() > 5_000_000);
+    bench.write("data.json", format!("first\n{long}\nlast"));
+    // Wide lines all over: what is shown stays within bounds, around the match.
+    let wide = "wide ".repeat(700);
+    let rows: Vec<String> = (1..=60)
+        .map(|n| {
+            if n == 30 {
+                format!("haystack {wide}")
+            } else {
+                format!("row {n} {wide}")
+            }
+        })
+        .collect();
+    bench.write("wide.csv", rows.join("\n"));
+    let tools = toolbox(&bench);
+    let found = grepped(&tools, "needle").await;
+    assert_eq!(places(&found), ["data.json:1-3"]);
+    assert!(found[0].text.contains(" needle "));
+    assert!(found[0].text.len() < 5000);
+    let found = grepped(&tools, "haystack").await;
+    assert_eq!(places(&found), ["wide.csv:25-35"]);
+    assert!(found[0].text.len() <= 40_000);
+    assert_eq!(found[0].text.lines().count(), 11);
+}
+
+#[tokio::test]
+async fn r12_grep_finds_the_best_passage_among_very_many() {
+    let bench = Bench::new(&[]);
+    for n in 0..300 {
+        bench.write(
+            &format!("many/{n:03}.txt"),
+            "common words here\n".repeat(200),
+        );
+    }
+    let lines = numbered(9000, &[(8888, "common and rare")]).replace("filler", "common");
+    bench.write("many/150.txt", lines);
+    bench.write("one.txt", "a rare bird\n");
+    let tools = toolbox(&bench);
+    let found = grepped(&tools, "rare common").await;
+    let best: Vec<String> = places(&found).into_iter().take(2).collect();
+    assert_eq!(best[1], "one.txt:1-1");
+    assert!(best[0].starts_with("many/150.txt:"), "{}", best[0]);
+    assert!(found[0].text.contains("common and rare"));
+    assert!(found[0].lines.start <= 8888 && found[0].lines.end >= 8888);
+    // The rest only holds what all files hold: in the order of the files.
+    assert_eq!(found[2].source, "many/000.txt");
+    assert_eq!(
+        places(&grepped(&tools, "rare common").await),
+        places(&found)
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn r12_grep_keeps_to_what_belongs_to_the_base() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret.txt"), "needle outside\n").unwrap();
+    let bench = Bench::new(&[
+        ("a.txt", "needle\n"),
+        ("sub/.gitignore", "*.tmp\n"),
+        ("sub/b.tmp", "needle\n"),
+        ("sub/b.txt", "needle\n"),
+        (".hidden/c.txt", "needle\n"),
+        (".d.txt", "needle\n"),
+        (".ignore", "private\n"),
+        ("private/e.txt", "needle\n"),
+    ]);
+    bench.write("binary.dat", b"needle\0\x01\x02".as_slice());
+    bench.write(
+        "late.dat",
+        [vec![b'\n'; 300_000], b"needle\n\0\x01".to_vec()].concat(),
+    );
+    let link = |from: &str, to: &std::path::Path| {
+        std::os::unix::fs::symlink(to, bench.docs.path().join(from)).unwrap();
+    };
+    link("out.txt", &outside.path().join("secret.txt"));
+    link("out", outside.path());
+    link("again.txt", &bench.docs.path().join("a.txt"));
+    link("loop", bench.docs.path());
+    let tools = toolbox(&bench);
+    let found = grepped(&tools, "needle").await;
+    assert_eq!(places(&found), ["a.txt:1-1", "sub/b.txt:1-1"]);
+    // As the files are now, indexed or not.
+    bench.write("new.txt", "a needle more\n");
+    assert_eq!(grepped(&tools, "needle").await.len(), 3);
+}
+
 #[tokio::test]
 async fn r12_vector_search_scores_by_cosine_and_drops_what_is_far() {
     let bench = Bench::new(&[

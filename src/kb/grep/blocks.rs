@@ -9,12 +9,12 @@ use std::io::{self, Read};
 
 use encoding_rs::{Decoder, Encoding, UTF_8};
 
+use crate::kb::extract::SNIFF_BYTES;
+
 /// What is read at a time: large enough to be few calls, small enough to stay in the cache.
 const BLOCK_BYTES: usize = 256 * 1024;
 /// Of a line longer than a block, what is repeated so that nothing is cut in two.
 const OVERLAP_BYTES: usize = 1024;
-/// How much is looked at to see whether it is text.
-const SNIFF_BYTES: usize = 8 * 1024;
 
 /// The block reader of one thread.
 pub(super) struct Blocks {
@@ -90,11 +90,20 @@ impl Blocks {
             }
             None => {}
         }
-        let sniffed = &self.buffer[..self.end.min(SNIFF_BYTES)];
-        Ok(match memchr::memchr(0, sniffed) {
+        Ok(match memchr::memchr(0, self.head()) {
             Some(_) => Kind::Binary,
             None => Kind::Plain,
         })
+    }
+
+    /// How a file begins that was just opened and is not [`Kind::Decoded`].
+    pub fn head(&self) -> &[u8] {
+        &self.buffer[..self.end.min(SNIFF_BYTES)]
+    }
+
+    /// The size of a file that was just opened, if all of it is in the buffer.
+    pub fn size(&self) -> Option<u64> {
+        self.ended.then_some(self.end as u64)
     }
 
     /// Goes on from a place in a plain file where that line begins.

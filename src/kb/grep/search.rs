@@ -19,10 +19,11 @@ use super::{CONTEXT_LINES, MAX_PASSAGE_LINES};
 use crate::domain::LineRange;
 use crate::kb::extract::{self, MAX_FILE_BYTES};
 use crate::kb::roots::Roots;
+use crate::kb::shelf::Shelf;
 use crate::kb::walk;
 
 /// The best passages of all files, and some more in case a file is gone by the time it is shown.
-pub(super) fn search_all(roots: &Roots, pattern: &Pattern, keep: usize) -> Tally {
+pub(super) fn search_all(roots: &Roots, shelf: &Shelf, pattern: &Pattern, keep: usize) -> Tally {
     let done = Mutex::new(Tally::new(pattern.len(), keep));
     for (root, path) in roots.paths().enumerate() {
         if !walk::has_readable_rules(path) {
@@ -32,7 +33,7 @@ pub(super) fn search_all(roots: &Roots, pattern: &Pattern, keep: usize) -> Tally
         builder
             .filter_entry(|entry| !walk::is_dir(entry) || walk::has_readable_rules(entry.path()));
         builder.build_parallel().run(|| {
-            let mut worker = Worker::new(root, pattern, keep, &done);
+            let mut worker = Worker::new(root, shelf, pattern, keep, &done);
             Box::new(move |entry| {
                 if let Ok(entry) = entry
                     && is_of_the_base(path, &entry)
@@ -57,8 +58,7 @@ fn is_of_the_base(root: &Path, entry: &DirEntry) -> bool {
 struct Worker<'a> {
     root: usize,
     pattern: Pattern,
-    searcher: Searcher,
-    blocks: Blocks,
+    reader: Reader<'a>,
     tally: Option<Tally>,
     done: &'a Mutex<Tally>,
 }
@@ -73,83 +73,102 @@ impl Drop for Worker<'_> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(root: usize, pattern: &Pattern, keep: usize, done: &'a Mutex<Tally>) -> Self {
+    fn new(
+        root: usize,
+        shelf: &'a Shelf,
+        pattern: &Pattern,
+        keep: usize,
+        done: &'a Mutex<Tally>,
+    ) -> Self {
         Self {
             root,
             pattern: pattern.clone(),
-            searcher: SearcherBuilder::new()
-                .line_number(true)
-                .bom_sniffing(false)
-                .binary_detection(BinaryDetection::none())
-                .build(),
-            blocks: Blocks::new(),
+            reader: Reader {
+                shelf,
+                searcher: SearcherBuilder::new()
+                    .line_number(true)
+                    .bom_sniffing(false)
+                    .binary_detection(BinaryDetection::none())
+                    .build(),
+                blocks: Blocks::new(),
+            },
             tally: Some(Tally::new(pattern.len(), keep)),
             done,
         }
     }
 
     fn search(&mut self, path: &Path) {
-        let Some(tally) = &mut self.tally else { return };
+        let Some(mut tally) = self.tally.take() else {
+            return;
+        };
         let mut found = Matches::new(&self.pattern, self.root, path, tally.keep());
-        match search_file(path, &mut self.searcher, &mut self.blocks, &mut found) {
-            Ok(true) => found.hand_over(tally),
+        match self.reader.search(path, &mut found) {
+            Ok(true) => found.hand_over(&mut tally),
             Ok(false) => {}
             Err(error) => tracing::debug!(path = %path.display(), %error, "grep gave up on a file"),
         }
+        self.tally = Some(tally);
     }
 }
 
-/// Whether it is text, all of whose matches are now known.
-fn search_file(
-    path: &Path,
-    searcher: &mut Searcher,
-    blocks: &mut Blocks,
-    found: &mut Matches<'_>,
-) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    let kind = blocks.open(&mut file)?;
-    if kind == Kind::Binary {
-        return search_decoded(path, searcher, found);
-    }
-    let mut is_large = None;
-    while let Some(block) = blocks.next(&mut file)? {
-        let is_plain = memchr::memchr(0, block.bytes).is_none()
-            && (kind == Kind::Decoded || found.pattern.is_seen_in(block.bytes));
-        if !is_plain {
-            let is_large = match is_large {
-                Some(known) => known,
-                None => *is_large.insert(file.metadata()?.len() > MAX_FILE_BYTES),
+/// What reads and searches one file after the other.
+struct Reader<'a> {
+    shelf: &'a Shelf,
+    searcher: Searcher,
+    blocks: Blocks,
+}
+
+impl Reader<'_> {
+    /// Whether it is text, all of whose matches are now known.
+    fn search(&mut self, path: &Path, found: &mut Matches<'_>) -> io::Result<bool> {
+        let mut file = File::open(path)?;
+        let kind = self.blocks.open(&mut file)?;
+        if kind != Kind::Decoded {
+            let size = match self.blocks.size() {
+                Some(size) => size,
+                None => file.metadata()?.len(),
             };
-            // A large log may have broken off once; its other lines are as good as ever.
-            if !is_large {
-                return search_decoded(path, searcher, found);
+            let is_lines = extract::is_lines_by(path, self.blocks.head(), size);
+            if kind == Kind::Binary || !is_lines {
+                return self.search_extracted(path, found);
             }
         }
-        found.search(searcher, block)?;
-        if found.is_enough() {
-            break;
+        let mut is_large = None;
+        while let Some(block) = self.blocks.next(&mut file)? {
+            let is_plain = memchr::memchr(0, block.bytes).is_none()
+                && (kind == Kind::Decoded || found.pattern.is_seen_in(block.bytes));
+            if !is_plain {
+                let is_large = match is_large {
+                    Some(known) => known,
+                    None => *is_large.insert(file.metadata()?.len() > MAX_FILE_BYTES),
+                };
+                // A large log may have broken off once; its other lines are as good as ever.
+                if !is_large {
+                    return self.search_extracted(path, found);
+                }
+            }
+            found.search(&mut self.searcher, block)?;
+            if found.is_enough() {
+                break;
+            }
         }
+        Ok(true)
     }
-    Ok(true)
-}
 
-/// What is not text as it lies there may be once it is decoded as for the index.
-fn search_decoded(
-    path: &Path,
-    searcher: &mut Searcher,
-    found: &mut Matches<'_>,
-) -> io::Result<bool> {
-    let Ok(document) = extract::extract(path, "") else {
-        return Ok(false);
-    };
-    found.forget();
-    let whole = Block {
-        bytes: document.text.as_bytes(),
-        line: 1,
-        offset: 0,
-    };
-    found.search(searcher, whole)?;
-    Ok(true)
+    /// What is not text as it lies there may be once it is read as the index reads it.
+    fn search_extracted(&mut self, path: &Path, found: &mut Matches<'_>) -> io::Result<bool> {
+        let Ok(document) = self.shelf.document(path, "") else {
+            return Ok(false);
+        };
+        found.forget();
+        let whole = Block {
+            bytes: document.text.as_bytes(),
+            line: 1,
+            offset: 0,
+        };
+        found.search(&mut self.searcher, whole)?;
+        Ok(true)
+    }
 }
 
 /// The matches of one file as they come, line after line.

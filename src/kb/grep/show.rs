@@ -13,6 +13,7 @@ use super::{GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
 use crate::domain::{LineRange, Place, Score};
 use crate::kb::extract::{self, MAX_FILE_BYTES};
 use crate::kb::roots::Roots;
+use crate::kb::shelf::Shelf;
 
 /// What is read before the best line of a large file to find where its passage begins.
 const BEFORE_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;
@@ -20,6 +21,7 @@ const BEFORE_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;
 /// The best `k` of these, best first, without those whose file cannot be read any more.
 pub(super) fn show(
     roots: &Roots,
+    shelf: &Shelf,
     ranked: Vec<(Candidate, f64)>,
     pattern: &Pattern,
     k: usize,
@@ -38,7 +40,10 @@ pub(super) fn show(
         let mut texts: Vec<Option<Shown>> = batch.iter().map(|_| None).collect();
         for (path, wanted) in by_file {
             let candidates: Vec<&Candidate> = wanted.iter().map(|&at| &batch[at].0).collect();
-            for (at, text) in wanted.into_iter().zip(read(path, &candidates, pattern)) {
+            for (at, text) in wanted
+                .into_iter()
+                .zip(read(shelf, path, &candidates, pattern))
+            {
                 texts[at] = text;
             }
         }
@@ -64,17 +69,22 @@ struct Shown {
 }
 
 /// What these passages of one file say; `None` where its lines are gone.
-fn read(path: &Path, candidates: &[&Candidate], pattern: &Pattern) -> Vec<Option<Shown>> {
+fn read(
+    shelf: &Shelf,
+    path: &Path,
+    candidates: &[&Candidate],
+    pattern: &Pattern,
+) -> Vec<Option<Shown>> {
     let is_large = path
         .metadata()
         .is_ok_and(|meta| meta.len() > MAX_FILE_BYTES);
-    if is_large {
+    if is_large && extract::is_lines(path) {
         return candidates
             .iter()
             .map(|candidate| read_around(path, candidate, pattern).ok().flatten())
             .collect();
     }
-    let Ok(document) = extract::extract(path, "") else {
+    let Ok(document) = shelf.document(path, "") else {
         return candidates.iter().map(|_| None).collect();
     };
     let lines: Vec<&str> = document.text.lines().collect();
