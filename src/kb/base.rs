@@ -296,8 +296,7 @@ impl KnowledgeBase {
     /// Passages around the lines that hold words of the query or match it as a pattern; read from
     /// the files as they are now.
     pub(crate) fn grep(&self, query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
-        let shelf = Shelf::open(self.store.dir());
-        grep::grep(&self.roots, &shelf, query, k)
+        grep::grep(&self.roots, &self.shelf, query, k)
     }
 
     /// The names of all indexed documents below a folder, or the file itself.
