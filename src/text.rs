@@ -7,6 +7,10 @@
 
 use std::borrow::Cow;
 
+/// The name of the threads that take documents apart. Documents break parsers: a panic on such a
+/// thread is an outcome, and no reason to give up the terminal.
+pub const CONFINED_THREAD: &str = "document";
+
 /// Removes terminal escape sequences, control characters and invisible direction marks.
 ///
 /// Newlines and tabs stay; `\r\n` and a lone `\r` become `\n`. Borrowed when nothing had to go.

@@ -57,6 +57,7 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
         Shape::Markdown => blocks::markdown(&lines),
         Shape::Plain => blocks::paragraphs(&lines),
         Shape::Code => blocks::code(&lines),
+        Shape::Rst | Shape::Org | Shape::Rows => blocks::paragraphs(&lines),
     };
     let title = blocks
         .iter()
@@ -65,7 +66,7 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
         .unwrap_or_else(|| document.name(source));
     let name = match document.shape {
         Shape::Code => source,
-        Shape::Markdown | Shape::Plain => "",
+        _ => "",
     };
     let mut chunks = pack(&lines, &blocks, name);
     for chunk in &mut chunks {

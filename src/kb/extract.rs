@@ -1,23 +1,49 @@
 //! A file's text, or why it has none.
 //!
-//! Decoding is decided once, here, so that the line numbers of the index, of grep and of
-//! `read_file` agree.
+//! Decoding and conversion are decided once, here, so that the line numbers of the index, of grep
+//! and of `read_file` agree. `format` says what a file is; one file a format turns it into lines
+//! with their places. Documents come from anywhere: what takes one apart runs `confined`, and
+//! `archive` and the formats bound what comes out of it.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use confined::confined;
+use draft::Draft;
+pub(super) use draft::plain;
 use format::Format;
 pub use reason::SkipReason;
 
 use super::names::stem;
 use crate::domain::{LineRange, Place};
 
+mod archive;
+mod confined;
 mod decode;
+mod docx;
+mod draft;
+mod epub;
 mod format;
+mod html;
+mod json;
+mod mail;
+mod notebook;
+mod odf;
+mod office;
+mod pdf;
+mod pptx;
 mod reason;
+mod records;
+mod rows;
+mod sheet;
+mod xml;
+
+/// A document that takes longer is given up.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Text files larger than this are not indexed.
 pub(super) const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
@@ -62,6 +88,12 @@ pub enum Shape {
     Plain,
     /// Items that begin at the margin.
     Code,
+    /// Headings by the line below them, as in reStructuredText.
+    Rst,
+    /// Headings by their stars, as in Org.
+    Org,
+    /// Each line a row, each saying what its values are.
+    Rows,
 }
 
 impl Extraction {
@@ -101,7 +133,9 @@ impl Shape {
             .unwrap_or_default();
         match extension.as_str() {
             "md" | "markdown" | "mdown" | "mkd" | "mdx" => Self::Markdown,
-            "" | "txt" | "text" | "log" | "rst" | "adoc" | "org" | "tex" | "srt" => Self::Plain,
+            "rst" | "rest" => Self::Rst,
+            "org" => Self::Org,
+            "" | "txt" | "text" | "log" | "adoc" | "tex" | "srt" | "vtt" => Self::Plain,
             _ => Self::Code,
         }
     }
@@ -115,14 +149,73 @@ pub(super) fn is_lines(path: &Path) -> bool {
 }
 
 /// [`is_lines`] for somebody who has the file open: `head` is how it begins, some
-/// [`SNIFF_BYTES`] of its `size`.
-pub(super) fn is_lines_by(path: &Path, head: &[u8], _size: u64) -> bool {
-    matches!(Format::of(path, head), Format::Lines(_))
+/// [`SNIFF_BYTES`] of its `size`. What is text but too large to be converted is searched as it is.
+pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
+    match Format::of(path, head) {
+        Format::Lines(_) => true,
+        format => format.is_text() && size > MAX_FILE_BYTES,
+    }
+}
+
+/// How large a file of that name may be to be indexed.
+pub(super) fn max_bytes(path: &Path) -> u64 {
+    if format::is_document(path) {
+        MAX_DOCUMENT_BYTES
+    } else {
+        MAX_FILE_BYTES
+    }
 }
 
 /// Reads a document of any known format.
 pub(super) fn extract(path: &Path, source: &str) -> Result<Extraction, SkipReason> {
-    Ok(Extraction::of_text(source, read_text(path)?))
+    let (head, size) = head_of(path)?;
+    let format = Format::of(path, &head);
+    if let Format::Lines(shape) = format {
+        // Nothing at all is no text either, except for text.
+        if size == 0 && format::is_document(path) {
+            return Err(SkipReason::NoText("the file is empty".to_owned()));
+        }
+        let text = read_text(path)?;
+        return Ok(Extraction {
+            shape,
+            ..Extraction::of_text(source, text)
+        });
+    }
+    if let Format::Unread(what) = format {
+        return Err(SkipReason::Unsupported(what.to_owned()));
+    }
+    if size == 0 {
+        return Err(SkipReason::NoText("the file is empty".to_owned()));
+    }
+    let path = path.to_owned();
+    confined(TIME_LIMIT, move || convert(&path, format))
+}
+
+fn convert(path: &Path, format: Format) -> Result<Extraction, SkipReason> {
+    match format {
+        Format::Pdf => pdf::document(read_bytes(path, MAX_DOCUMENT_BYTES)?),
+        Format::Mail => mail::document(&read_bytes(path, MAX_DOCUMENT_BYTES)?),
+        Format::Archive | Format::Compound => {
+            let size = head_of(path)?.1;
+            if size > MAX_DOCUMENT_BYTES {
+                return Err(SkipReason::TooLarge(size));
+            }
+            if format == Format::Archive {
+                office::document(path)
+            } else {
+                sheet::xls(path)
+            }
+        }
+        Format::Html => html::document(path, &read_text(path)?),
+        Format::Records => records::document(path, &read_text(path)?),
+        Format::Notebook => notebook::document(&read_text(path)?),
+        Format::PackedJson => {
+            let mut draft = Draft::default();
+            draft.push(&json::laid_out(&read_text(path)?));
+            draft.finish(Shape::Code, None, "the file is empty")
+        }
+        Format::Lines(_) | Format::Unread(_) => Err(SkipReason::Binary),
+    }
 }
 
 /// The beginning of a file and its size. Opening a pipe waits for somebody to write into it, so

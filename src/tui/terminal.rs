@@ -7,6 +7,7 @@ use std::io::{self, Stdout, Write, stdout};
 use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use crossterm::cursor::Show;
 use crossterm::event::{
@@ -19,6 +20,8 @@ use crossterm::terminal::{
 };
 use crossterm::{execute, queue};
 use tokio::sync::Notify;
+
+use crate::text::CONFINED_THREAD;
 
 /// While this lives, the terminal is ours.
 #[derive(Debug)]
@@ -46,6 +49,9 @@ impl TerminalGuard {
         };
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
+            if thread::current().name() == Some(CONFINED_THREAD) {
+                return;
+            }
             state.give_back();
             before(info);
             state.lost.notify_one();

@@ -1,0 +1,104 @@
+//! Work on input that may be made to break it, kept apart from everything else.
+//!
+//! Parsers of foreign formats panic, recurse and loop on files that were made badly or to harm.
+//! Each document is taken apart on a thread of its own: a panic ends that thread, a deep nesting
+//! has a large stack, and who waits does not wait for ever. A thread cannot be stopped from
+//! outside, so one that does not end is left behind; a few of those are borne, then no more
+//! documents are tried until some end.
+
+use std::panic;
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use super::SkipReason;
+use crate::text::CONFINED_THREAD;
+
+const STACK_BYTES: usize = 64 * 1024 * 1024;
+/// Threads left behind that are borne at once.
+const MAX_LEFT_BEHIND: usize = 4;
+
+static LEFT_BEHIND: AtomicUsize = AtomicUsize::new(0);
+
+/// The result of `work`, or why there is none within `limit`.
+pub(super) fn confined<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> Result<T, SkipReason> + Send + 'static,
+) -> Result<T, SkipReason> {
+    if LEFT_BEHIND.load(Ordering::Relaxed) >= MAX_LEFT_BEHIND {
+        return Err(SkipReason::Congested);
+    }
+    silence();
+    let (send, receive) = mpsc::sync_channel(1);
+    let worker = thread::Builder::new()
+        .name(CONFINED_THREAD.to_owned())
+        .stack_size(STACK_BYTES)
+        .spawn(move || {
+            let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
+            // Nobody may be waiting any more.
+            let _ = send.send(result);
+        })
+        .map_err(|error| SkipReason::Unreadable(error.to_string()))?;
+    match receive.recv_timeout(limit) {
+        Ok(Ok(result)) => {
+            let _ = worker.join();
+            result
+        }
+        Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
+            let _ = worker.join();
+            Err(SkipReason::Damaged("it cannot be taken apart".to_owned()))
+        }
+        Err(RecvTimeoutError::Timeout) => {
+            LEFT_BEHIND.fetch_add(1, Ordering::Relaxed);
+            // Waits for the end of the thread that is left behind, to count it out again.
+            let _ = thread::Builder::new().spawn(move || {
+                let _ = worker.join();
+                LEFT_BEHIND.fetch_sub(1, Ordering::Relaxed);
+            });
+            Err(SkipReason::TooSlow(limit.as_secs()))
+        }
+    }
+}
+
+/// A panic on such a thread is an outcome like any other, and nothing to tell on the terminal.
+fn silence() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if thread::current().name() != Some(CONFINED_THREAD) {
+                before(info);
+            }
+        }));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_damaged_document_and_recursion_has_room() {
+        fn deep(n: usize) -> usize {
+            let filler = std::hint::black_box([n; 64]);
+            if n == 0 { filler[0] } else { 1 + deep(n - 1) }
+        }
+        let limit = Duration::from_secs(60);
+        let panicked: Result<(), _> = confined(limit, || panic!("told to"));
+        assert!(matches!(panicked, Err(SkipReason::Damaged(_))));
+        assert_eq!(confined(limit, || Ok(deep(20_000))), Ok(20_000));
+    }
+
+    #[test]
+    fn nobody_waits_for_ever() {
+        let (release, held) = mpsc::channel::<()>();
+        let result = confined(Duration::from_millis(1), move || {
+            let _ = held.recv();
+            Ok(())
+        });
+        assert_eq!(result, Err(SkipReason::TooSlow(0)));
+        drop(release);
+    }
+}

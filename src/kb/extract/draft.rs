@@ -1,0 +1,196 @@
+//! The text of a converted document while it is being written.
+
+use super::{Extraction, Mark, Shape, SkipReason};
+use crate::domain::{Place, PlaceUnit};
+use crate::text::one_line;
+
+/// No document says more than this; what does was made to fill the memory.
+const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
+/// Titles and the names of places are shown on one line.
+const MAX_NAME_CHARS: usize = 200;
+
+/// Lines, and where places begin among them.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    text: String,
+    lines: usize,
+    places: Vec<Mark>,
+    /// What came after the limit is not kept.
+    full: bool,
+}
+
+impl Draft {
+    /// Adds text as lines of its own.
+    pub fn push(&mut self, text: &str) {
+        if self.text.len() + text.len() > MAX_TEXT_BYTES {
+            self.full = true;
+        }
+        if self.full {
+            return;
+        }
+        for line in text.lines() {
+            let clean = line.trim_end();
+            self.text
+                .extend(clean.chars().filter(|c| !c.is_control() || *c == '\t'));
+            self.text.push('\n');
+            self.lines += 1;
+        }
+    }
+
+    /// Adds lines that stand apart from what is before them.
+    pub fn push_apart(&mut self, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.part();
+        self.push(text.trim_matches('\n'));
+    }
+
+    /// One blank line, unless there is one.
+    pub fn part(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.push("\n");
+        }
+    }
+
+    /// What is added next is the `number`th of its kind.
+    pub fn begin(&mut self, unit: PlaceUnit, name: Option<&str>, number: usize) {
+        self.places.push(Mark {
+            line: self.lines + 1,
+            place: Place {
+                unit,
+                name: name.map(shown).filter(|name| !name.is_empty()),
+                start: number,
+                end: number,
+            },
+        });
+    }
+
+    /// Whether nothing more is taken.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// The document; an error when it says nothing, with `why`, or more than can be.
+    pub fn finish(
+        self,
+        shape: Shape,
+        title: Option<String>,
+        why: &str,
+    ) -> Result<Extraction, SkipReason> {
+        if self.full {
+            return Err(SkipReason::UnpacksTooMuch(format!(
+                "over {} MB of text",
+                MAX_TEXT_BYTES / (1024 * 1024)
+            )));
+        }
+        if self.text.trim().is_empty() {
+            return Err(SkipReason::NoText(why.to_owned()));
+        }
+        Ok(Extraction {
+            text: self.text,
+            title: title.map(|t| shown(&t)).filter(|t| !t.is_empty()),
+            shape,
+            places: self.places,
+        })
+    }
+
+    /// [`Draft::finish`] for Markdown whose headings are its places.
+    pub fn finish_sections(
+        self,
+        title: Option<String>,
+        why: &str,
+    ) -> Result<Extraction, SkipReason> {
+        let mut document = self.finish(Shape::Markdown, title, why)?;
+        document.places = sections(&document.text);
+        Ok(document)
+    }
+}
+
+/// A name on one line, without the marks of Markdown.
+fn shown(name: &str) -> String {
+    one_line(&plain(name), MAX_NAME_CHARS)
+}
+
+/// A heading without the marks of Markdown: links are their text.
+pub(in crate::kb) fn plain(heading: &str) -> String {
+    let mut plain = String::with_capacity(heading.len());
+    let mut rest = heading;
+    while let Some(open) = rest.find('[') {
+        let link = rest[open..].find("](").and_then(|middle| {
+            let text = &rest[open + 1..open + middle];
+            let end = rest[open + middle..].find(')')?;
+            (!text.contains('[')).then_some((text, open + middle + end + 1))
+        });
+        let Some((text, after)) = link else { break };
+        plain.push_str(&rest[..open]);
+        plain.push_str(text);
+        rest = &rest[after..];
+    }
+    plain.push_str(rest);
+    plain.retain(|c| !matches!(c, '*' | '`' | '\\'));
+    plain.trim().to_owned()
+}
+
+/// A mark for each heading of a Markdown text; what stands before the first has none.
+fn sections(text: &str) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    let mut fence: Option<&str> = None;
+    for (at, line) in text.lines().enumerate() {
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| line.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            _ => {}
+        }
+        let level = line.bytes().take_while(|byte| *byte == b'#').count();
+        if fence.is_some() || !(1..=6).contains(&level) || !line[level..].starts_with(' ') {
+            continue;
+        }
+        let number = marks.len() + 1;
+        marks.push(Mark {
+            line: at + 1,
+            place: Place {
+                unit: PlaceUnit::Section,
+                name: Some(shown(&line[level..])).filter(|name| !name.is_empty()),
+                start: number,
+                end: number,
+            },
+        });
+    }
+    marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_places_and_fences_are_not() {
+        let mut draft = Draft::default();
+        draft.push_apart("before\n\n# [One](a.md) and *two*\n\n```\n# no\n```\n\n## Three\n");
+        let document = draft.finish_sections(None, "").unwrap();
+        let names: Vec<_> = document
+            .places
+            .iter()
+            .map(|mark| (mark.line, mark.place.to_string()))
+            .collect();
+        assert_eq!(
+            names,
+            [(3, "§ One and two".to_owned()), (9, "§ Three".to_owned())]
+        );
+    }
+
+    #[test]
+    fn a_document_without_words_has_no_text() {
+        let mut draft = Draft::default();
+        draft.begin(PlaceUnit::Page, None, 1);
+        draft.push(" \n\n");
+        let reason = draft
+            .finish(Shape::Plain, None, "only pictures")
+            .unwrap_err();
+        assert_eq!(reason.to_string(), "no text in it: only pictures");
+    }
+}

@@ -1,0 +1,291 @@
+//! OpenDocument: texts as Markdown, presentations slide by slide, spreadsheets row by row.
+//!
+//! All three are one `content.xml` with the same paragraphs, lists and tables in it, so one
+//! reading serves them. Cells and rows say how often they repeat; a repetition is a number from
+//! outside and is bounded here.
+
+use super::archive::Archive;
+use super::draft::Draft;
+use super::office;
+use super::rows::{Row, Sheet};
+use super::xml::{self, Event, Events, Tag};
+use super::{Extraction, Shape, SkipReason, rows};
+use crate::domain::PlaceUnit;
+
+/// A value that fills more neighbouring cells or rows than this is a format, not data.
+const MAX_REPEATED: usize = 64;
+
+/// Reads a text, a presentation or a spreadsheet.
+pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> {
+    let manifest = archive.text("META-INF/manifest.xml")?.unwrap_or_default();
+    if manifest.contains("encryption-data") {
+        return Err(SkipReason::Encrypted);
+    }
+    let content = archive.required("content.xml")?;
+    let meta = archive.text("meta.xml")?;
+    let title = meta.and_then(|meta| xml::first(&meta, "title"));
+    let mut reading = Reading::default();
+    reading.read(&content)?;
+    if reading.is_workbook {
+        return rows::document(reading.sheets, title);
+    }
+    let title = title.or(reading.title);
+    if reading.slides > 0 {
+        return reading
+            .draft
+            .finish(Shape::Markdown, title, "its slides are empty or pictures");
+    }
+    reading
+        .draft
+        .finish_sections(title, "its pages are empty or pictures")
+}
+
+#[derive(Default)]
+struct Reading {
+    draft: Draft,
+    title: Option<String>,
+    /// What is being said, and the heading level it has.
+    paragraph: String,
+    heading: Option<usize>,
+    style_is_title: bool,
+    /// Open paragraphs: notes hold paragraphs within paragraphs.
+    depth: usize,
+    links: Vec<(usize, Option<String>)>,
+    lists: usize,
+    tables: Vec<Vec<Vec<String>>>,
+    slides: usize,
+    slide_has_heading: bool,
+    in_notes: bool,
+    is_workbook: bool,
+    sheets: Vec<Sheet>,
+    row: Row,
+    next_row: usize,
+    next_column: usize,
+    cell: Cell,
+}
+
+/// A cell of a spreadsheet.
+#[derive(Default)]
+struct Cell {
+    text: String,
+    repeated: usize,
+}
+
+impl Reading {
+    fn read(&mut self, xml: &str) -> Result<(), SkipReason> {
+        let mut events = Events::of(xml);
+        while let Some(event) = events.next()? {
+            if self.draft.is_full() {
+                break;
+            }
+            match event {
+                Event::Open(tag) => match tag.name() {
+                    "tracked-changes" | "annotation" | "automatic-styles" | "styles" | "forms"
+                    | "shapes" => events.skip()?,
+                    _ => self.open(&tag),
+                },
+                Event::Close(name) => self.close(&name),
+                Event::Text(text) if self.depth > 0 => {
+                    self.paragraph.push_str(&text.replace('\n', " "))
+                }
+                Event::Text(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, tag: &Tag<'_>) {
+        match tag.name() {
+            "spreadsheet" => self.is_workbook = true,
+            "h" | "p" => {
+                if self.depth == 0 {
+                    self.paragraph.clear();
+                    self.links.clear();
+                    let level = tag.attribute("outline-level").and_then(|l| l.parse().ok());
+                    self.heading = (tag.name() == "h").then(|| level.unwrap_or(1));
+                    self.style_is_title = tag.attribute("style-name").as_deref() == Some("Title");
+                }
+                self.depth += 1;
+            }
+            "s" => {
+                let count: usize = tag.attribute("c").and_then(|c| c.parse().ok()).unwrap_or(1);
+                self.paragraph.push_str(&" ".repeat(count.min(16)));
+            }
+            "tab" | "line-break" => self.paragraph.push(' '),
+            "note-citation" => self.paragraph.push_str(" ["),
+            "note-body" => self.paragraph.push_str(": "),
+            "a" => self
+                .links
+                .push((self.paragraph.len(), tag.attribute("href"))),
+            "list" => self.lists += 1,
+            "page" => {
+                self.slides += 1;
+                self.slide_has_heading = false;
+                self.draft.part();
+                self.draft.begin(PlaceUnit::Slide, None, self.slides);
+            }
+            "notes" => self.in_notes = true,
+            "frame" if tag.attribute("class").as_deref() == Some("title") => self.heading = Some(1),
+            _ => self.open_table(tag),
+        }
+    }
+
+    fn open_table(&mut self, tag: &Tag<'_>) {
+        let repeated = |name: &str| {
+            tag.attribute(name)
+                .and_then(|n| n.parse::<usize>().ok())
+                .unwrap_or(1)
+                .max(1)
+        };
+        match tag.name() {
+            "table" if self.is_workbook => {
+                self.sheets
+                    .push(Sheet::named(tag.attribute("name").unwrap_or_default()));
+                self.next_row = 1;
+            }
+            "table" => self.tables.push(Vec::new()),
+            "table-row" if self.is_workbook => {
+                self.row = Row::at(self.next_row);
+                self.next_row = self
+                    .next_row
+                    .saturating_add(repeated("number-rows-repeated"));
+                self.next_column = 0;
+            }
+            "table-row" => {
+                if let Some(table) = self.tables.last_mut() {
+                    table.push(Vec::new());
+                }
+            }
+            "table-cell" | "covered-table-cell" if self.is_workbook => {
+                self.cell = Cell {
+                    text: String::new(),
+                    repeated: repeated("number-columns-repeated"),
+                };
+            }
+            "table-cell" => {
+                if let Some(row) = self.tables.last_mut().and_then(|table| table.last_mut()) {
+                    row.push(String::new());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        match name {
+            "h" | "p" => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    let text = std::mem::take(&mut self.paragraph);
+                    self.paragraph(text.trim());
+                }
+            }
+            "note" => self.paragraph.push(']'),
+            "a" => {
+                if let Some((start, target)) = self.links.pop()
+                    && self.paragraph.is_char_boundary(start)
+                {
+                    let text = self.paragraph.split_off(start);
+                    self.paragraph
+                        .push_str(&office::link(&text, target.as_deref()));
+                }
+            }
+            "list" => {
+                self.lists = self.lists.saturating_sub(1);
+                if self.lists == 0 {
+                    self.draft.part();
+                }
+            }
+            "notes" => self.in_notes = false,
+            "table-cell" | "covered-table-cell" if self.is_workbook => self.close_cell(),
+            "table-row" if self.is_workbook => {
+                let row = std::mem::take(&mut self.row);
+                if let Some(sheet) = self.sheets.last_mut() {
+                    sheet.push(row);
+                }
+            }
+            "table" if !self.is_workbook => {
+                if let Some(rows) = self.tables.pop() {
+                    self.table(&rows);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn close_cell(&mut self) {
+        let cell = std::mem::take(&mut self.cell);
+        let text = cell.text.trim();
+        if !text.is_empty() {
+            for column in 0..cell.repeated.min(MAX_REPEATED) {
+                self.row
+                    .push(self.next_column.saturating_add(column), text.to_owned());
+            }
+        }
+        self.next_column = self.next_column.saturating_add(cell.repeated);
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        let heading = self.heading.take();
+        if text.is_empty() {
+            return;
+        }
+        if self.is_workbook {
+            self.cell.text.push_str(text);
+            self.cell.text.push(' ');
+            return;
+        }
+        if let Some(cell) = self
+            .tables
+            .last_mut()
+            .and_then(|t| t.last_mut())
+            .and_then(|r| r.last_mut())
+        {
+            cell.push_str(text);
+            cell.push(' ');
+            return;
+        }
+        let first_of_slide = self.slides > 0 && !self.slide_has_heading && !self.in_notes;
+        if let Some(level) = heading
+            .or(first_of_slide.then_some(1))
+            .or(self.style_is_title.then_some(0))
+        {
+            self.slide_has_heading = true;
+            if level == 0 {
+                self.title.get_or_insert_with(|| text.to_owned());
+            }
+            let level = if self.slides > 0 {
+                1
+            } else {
+                level + usize::from(self.title.is_some())
+            };
+            self.draft
+                .push_apart(&format!("{} {text}", "#".repeat(level.clamp(1, 6))));
+            self.draft.part();
+        } else if self.in_notes {
+            self.draft.push_apart(&format!("Notes: {text}"));
+        } else if self.lists > 0 {
+            let indent = "  ".repeat((self.lists - 1).min(8));
+            self.draft.push(&format!("{indent}- {text}"));
+        } else {
+            self.draft.push_apart(&office::escaped(text));
+        }
+    }
+
+    fn table(&mut self, rows: &[Vec<String>]) {
+        if let Some(cell) = self
+            .tables
+            .last_mut()
+            .and_then(|t| t.last_mut())
+            .and_then(|r| r.last_mut())
+        {
+            for row in rows {
+                cell.push_str(&row.join(" "));
+                cell.push(' ');
+            }
+            return;
+        }
+        self.draft.push_apart(&office::table(rows));
+        self.draft.part();
+    }
+}

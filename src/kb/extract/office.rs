@@ -1,0 +1,164 @@
+//! What the formats that are zip archives share, and which of them a file is.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::archive::Archive;
+use super::xml::{self, Event, Events};
+use super::{Extraction, SkipReason, docx, epub, odf, pptx, sheet};
+
+/// Reads whatever document the archive is.
+pub(super) fn document(path: &Path) -> Result<Extraction, SkipReason> {
+    let mut archive = Archive::open(path)?;
+    if archive.has("word/document.xml") {
+        return docx::document(&mut archive);
+    }
+    if archive.has("ppt/presentation.xml") {
+        return pptx::document(&mut archive);
+    }
+    if archive.has("xl/workbook.xml") {
+        archive.check()?;
+        return sheet::xlsx(path);
+    }
+    if archive.has("xl/workbook.bin") {
+        return Err(unread(
+            "a binary workbook (XLSB) is not read: save it as XLSX",
+        ));
+    }
+    let kind = archive.text("mimetype")?.unwrap_or_default();
+    if kind.trim() == "application/epub+zip" || archive.has("META-INF/container.xml") {
+        return epub::document(&mut archive);
+    }
+    if kind.contains("opendocument") || archive.has("content.xml") {
+        return odf::document(&mut archive);
+    }
+    Err(unread("an archive: unpack it into the folder"))
+}
+
+fn unread(what: &str) -> SkipReason {
+    SkipReason::Unsupported(what.to_owned())
+}
+
+/// What a part of an Office document refers to: where to, by the name of the reference.
+pub(super) struct Relations(HashMap<String, Relation>);
+
+struct Relation {
+    kind: String,
+    target: String,
+}
+
+impl Relations {
+    /// Of the part of that name, `word/document.xml`.
+    pub fn of(archive: &mut Archive, part: &str) -> Result<Self, SkipReason> {
+        let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
+        let Some(xml) = archive.text(&format!("{folder}/_rels/{file}.rels"))? else {
+            return Ok(Self(HashMap::new()));
+        };
+        let mut relations = HashMap::new();
+        let mut events = Events::of(&xml);
+        while let Some(event) = events.next()? {
+            let Event::Open(tag) = event else { continue };
+            if tag.name() != "Relationship" {
+                continue;
+            }
+            let (Some(id), Some(target)) = (tag.attribute("Id"), tag.attribute("Target")) else {
+                continue;
+            };
+            let external = tag.attribute("TargetMode").as_deref() == Some("External");
+            let target = if external {
+                target
+            } else {
+                inside(folder, &target)
+            };
+            let kind = tag.attribute("Type").unwrap_or_default();
+            relations.insert(id, Relation { kind, target });
+        }
+        Ok(Self(relations))
+    }
+
+    /// Where the reference of that name leads.
+    pub fn target(&self, id: &str) -> Option<&str> {
+        self.0.get(id).map(|relation| relation.target.as_str())
+    }
+
+    /// The part that stands in that relation, `notesSlide`.
+    pub fn of_kind(&self, kind: &str) -> Option<&str> {
+        self.0
+            .values()
+            .find(|relation| relation.kind.ends_with(kind))
+            .map(|relation| relation.target.as_str())
+    }
+}
+
+/// A name relative to a folder of the archive.
+pub(super) fn inside(folder: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = if target.starts_with('/') || folder.is_empty() {
+        Vec::new()
+    } else {
+        folder.split('/').collect()
+    };
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The title among an Office document's properties.
+pub(super) fn title(archive: &mut Archive) -> Option<String> {
+    let core = archive.text("docProps/core.xml").ok().flatten()?;
+    xml::first(&core, "title")
+}
+
+/// Rows as a Markdown table; the first row is its header.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let width = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let mut text = String::new();
+    for (at, row) in rows.iter().enumerate() {
+        text.push('|');
+        for column in 0..width {
+            let cell = row.get(column).map_or("", String::as_str);
+            let words: Vec<&str> = cell.split_whitespace().collect();
+            text.push(' ');
+            text.push_str(&words.join(" ").replace('|', "\\|"));
+            text.push_str(" |");
+        }
+        text.push('\n');
+        if at == 0 {
+            text.push('|');
+            text.push_str(&" --- |".repeat(width));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Text that leads somewhere.
+pub(super) fn link(text: &str, target: Option<&str>) -> String {
+    match target {
+        Some(target)
+            if !text.trim().is_empty() && !target.is_empty() && !target.starts_with('#') =>
+        {
+            let target = target
+                .replace(' ', "%20")
+                .replace('(', "%28")
+                .replace(')', "%29");
+            format!("[{}]({target})", text.trim())
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// A paragraph as one block of Markdown that is no heading by accident.
+pub(super) fn escaped(paragraph: &str) -> String {
+    if paragraph.starts_with('#') {
+        format!("\\{paragraph}")
+    } else {
+        paragraph.to_owned()
+    }
+}
