@@ -1,14 +1,22 @@
-//! The references that a document makes: wiki links, Markdown links, ticket ids, and lines such
-//! as `Blocks: PROJ-105` that name the kind of relation.
+//! The references that a document makes: wiki links, Markdown links and those of other markup,
+//! ticket ids, and what names the kind of relation, such as `Blocks: PROJ-105`.
 //!
-//! Targets are kept as the text gives them, made comparable; which document one means is decided
-//! when somebody asks, so that a link to a document that is added later works without reading
-//! this one again.
+//! `forms` knows how a link is written, `relations` what says of which kind it is: a line, a
+//! heading, a list under a key, a row or column of a table, or a verb before the id. Targets are
+//! kept as the text gives them, made comparable; which document one means is decided when somebody
+//! asks, so that a link to a document that is added later works without reading this one again.
+//! What stands in a code block is an example, no link; an id in it is still a mention.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+
+use self::forms::Forms;
+use self::relations::Relations;
+
+mod forms;
+mod relations;
 
 /// One reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,7 +33,7 @@ pub struct Link {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkTarget {
-    /// A file, as evidence would name it.
+    /// A file, as evidence would name it; its extension may be missing.
     Path(String),
     /// A document by its name or title, in lower case.
     Name(String),
@@ -37,9 +45,9 @@ pub enum LinkTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkKind {
-    /// By a line that names the relation: `Parent`, `Blocks` …
+    /// By what names the relation: `Parent`, `Blocks` …, as it is written there.
     Relation(String),
-    /// `[text](target)`.
+    /// `[text](target)`, or what other markup has for that.
     Markdown,
     /// `[[target]]`.
     Wiki,
@@ -53,88 +61,18 @@ const NOT_TICKETS: &[&str] = &[
     "GPT", "IPV", "HTTP", "P", "Q", "H",
 ];
 
-/// What may stand before the colon of a relation line, in lower case.
-const RELATIONS: &[&str] = &[
-    "parent",
-    "parents",
-    "child",
-    "children",
-    "epic",
-    "subtask",
-    "subtasks",
-    "sub-task",
-    "sub-tasks",
-    "blocks",
-    "blocked by",
-    "is blocked by",
-    "clones",
-    "cloned by",
-    "is cloned by",
-    "duplicates",
-    "duplicate of",
-    "duplicated by",
-    "is duplicated by",
-    "relates to",
-    "related to",
-    "related",
-    "depends on",
-    "required by",
-    "requires",
-    "causes",
-    "caused by",
-    "is caused by",
-    "fixes",
-    "fixed by",
-    "supersedes",
-    "superseded by",
-    "replaces",
-    "replaced by",
-    "see also",
-    "see",
-    "implements",
-    "implemented by",
-    "part of",
-    "follows",
-    "precedes",
-    "links",
-    "link",
-    "refs",
-    "references",
-    "父任务",
-    "子任务",
-    "阻塞",
-    "被阻塞",
-    "克隆",
-    "克隆自",
-    "关联",
-    "相关",
-    "依赖",
-    "依赖于",
-    "参见",
-];
-
-static RELATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"^\s*(?:[-*+]\s+)?[*_]{0,2}([\p{L}][\p{L} -]{0,30}?)[*_]{0,2}\s*[:：][*_]{0,2}\s*(\S.*)$",
-    )
-    .ok()
-});
 static ID: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\b([A-Z][A-Z0-9]+)-(\d+)\b").ok());
-static MARKDOWN: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\]\(\s*<?([^()<>\s]+(?:\([^()\s]*\)[^()<>\s]*)?)").ok());
-static WIKI: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\[\[([^\]\[|#]+)[^\]\[]*\]\]").ok());
-static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:\.{1,2}/)*[\w.\-]+(?:/[\w.\-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$").ok()
-});
+    // A letter without case, as in Chinese, ends no id and begins none.
+    LazyLock::new(|| Regex::new(r"(?-u:\b)([A-Z][A-Z0-9]+)-([0-9]+)(?-u:\b)").ok());
 
 /// All references of a text. `source` is the document's own name, which relative paths start at.
 pub(super) fn links(source: &str, text: &str) -> Vec<Link> {
-    let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let forms = Forms::of(source, text);
+    let mut relations = Relations::of(source);
+    let mut fence = Fence::default();
     let mut links: Vec<Link> = Vec::new();
     for (at, line) in text.lines().enumerate() {
-        let relation = relation(line);
+        let ids = positions_of_ids(line);
         let mut add = |target: LinkTarget, kind: LinkKind| {
             let link = Link {
                 line: at + 1,
@@ -150,124 +88,246 @@ pub(super) fn links(source: &str, text: &str) -> Vec<Link> {
                 links.push(link);
             }
         };
-        let named = |kind: LinkKind| {
-            relation
-                .as_ref()
-                .map_or(kind, |(name, _)| LinkKind::Relation(name.clone()))
-        };
-        for target in captures(MARKDOWN.as_ref(), line) {
-            if let Some(path) = relative(folder, target) {
-                add(LinkTarget::Path(path), named(LinkKind::Markdown));
+        if fence.holds(line) {
+            for (_, id) in ids {
+                add(LinkTarget::Id(id.to_owned()), LinkKind::Mention);
             }
+            continue;
         }
-        for target in captures(WIKI.as_ref(), line) {
-            let name = target.trim().to_lowercase();
-            add(LinkTarget::Name(name), named(LinkKind::Wiki));
+        let named = relations.read(line, &ids);
+        let kind_at = |at: usize, plain: LinkKind| {
+            named
+                .iter()
+                .find(|span| span.range.contains(&at))
+                .map_or(plain, |span| LinkKind::Relation(span.name.clone()))
+        };
+        for (at, target, kind) in forms.targets(line) {
+            add(target, kind_at(at, kind));
         }
-        for id in ticket_ids(line) {
-            add(LinkTarget::Id(id), named(LinkKind::Mention));
+        for (at, id) in ids {
+            add(
+                LinkTarget::Id(id.to_owned()),
+                kind_at(at, LinkKind::Mention),
+            );
         }
-        if let Some((name, value)) = &relation {
-            for word in value.split([',', ';', ' ', '、', '，']) {
-                let is_path = PATH.as_ref().is_some_and(|path| path.is_match(word));
-                if let Some(path) = relative(folder, word).filter(|_| is_path) {
-                    add(LinkTarget::Path(path), LinkKind::Relation(name.clone()));
-                }
+        for span in &named {
+            for path in forms.bare_paths(line.get(span.range.clone()).unwrap_or_default()) {
+                add(path, LinkKind::Relation(span.name.clone()));
             }
         }
     }
     links
 }
 
-/// The ticket ids of a text, in order.
-pub(super) fn ticket_ids(text: &str) -> Vec<String> {
+/// Where ticket ids stand in a line.
+fn positions_of_ids(line: &str) -> Vec<(usize, &str)> {
+    if !line.contains('-') {
+        return Vec::new();
+    }
     ID.as_ref()
         .map(|id| {
-            id.captures_iter(text)
+            id.captures_iter(line)
                 .filter(|found| !NOT_TICKETS.contains(&&found[1]))
-                .map(|found| found[0].to_owned())
+                .filter_map(|found| found.get(0))
+                .map(|found| (found.start(), found.as_str()))
                 .collect()
         })
         .unwrap_or_default()
 }
 
-fn relation(line: &str) -> Option<(String, &str)> {
-    let found = RELATION.as_ref()?.captures(line)?;
-    let name = found.get(1)?.as_str().trim();
-    RELATIONS
-        .contains(&name.to_lowercase().as_str())
-        .then_some((name.to_owned(), found.get(2)?.as_str()))
+/// Whether a line holds a ticket id.
+pub(crate) fn holds_ticket(line: &str) -> bool {
+    !positions_of_ids(line).is_empty()
 }
 
-fn captures<'t>(pattern: Option<&Regex>, line: &'t str) -> Vec<&'t str> {
-    pattern
-        .map(|pattern| {
-            pattern
-                .captures_iter(line)
-                .filter_map(|found| found.get(1).map(|group| group.as_str()))
-                .collect()
-        })
-        .unwrap_or_default()
+/// Whether the lines that go by are code: between ``` or ~~~.
+#[derive(Default)]
+struct Fence {
+    open: Option<(char, usize)>,
 }
 
-/// A link's target as a name within the base; `None` for the web, anchors and what leads out.
-fn relative(folder: &str, target: &str) -> Option<String> {
-    let target = target.split(['#', '?']).next().unwrap_or_default();
-    if target.is_empty() || target.contains(':') {
-        return None;
-    }
-    let target = target.replace("%20", " ");
-    let from_root = target.starts_with('/');
-    let mut parts: Vec<&str> = if from_root || folder.is_empty() {
-        Vec::new()
-    } else {
-        folder.split('/').collect()
-    };
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
+impl Fence {
+    fn holds(&mut self, line: &str) -> bool {
+        let bare = line.trim_start();
+        let Some(mark) = bare.chars().next().filter(|c| matches!(c, '`' | '~')) else {
+            return self.open.is_some();
+        };
+        let length = bare.chars().take_while(|&c| c == mark).count();
+        let rest = &bare[length..];
+        match self.open {
+            Some((open, least)) => {
+                if mark == open && length >= least && rest.trim().is_empty() {
+                    self.open = None;
+                }
+                true
             }
-            part => parts.push(part),
+            // ```x``` on one line is no fence.
+            None if length >= 3 && !(mark == '`' && rest.contains('`')) => {
+                self.open = Some((mark, length));
+                true
+            }
+            None => false,
         }
     }
-    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The links of a text, written `line target kind`.
+    fn found(source: &str, text: &str) -> Vec<String> {
+        links(source, text)
+            .into_iter()
+            .map(|link| {
+                let target = match link.target {
+                    LinkTarget::Path(path) => format!("({path})"),
+                    LinkTarget::Name(name) => format!("[{name}]"),
+                    LinkTarget::Id(id) => id,
+                };
+                let kind = match link.kind {
+                    LinkKind::Relation(name) => name,
+                    LinkKind::Markdown => "link".to_owned(),
+                    LinkKind::Wiki => "wiki".to_owned(),
+                    LinkKind::Mention => "mention".to_owned(),
+                };
+                format!("{} {target} {kind}", link.line)
+            })
+            .collect()
+    }
+
     #[test]
     fn all_forms_are_found_with_their_kind() {
-        let text = "# PROJ-1: x\nBlocks: PROJ-2, ../fast-path.md\n- **Relates to:** [[Fast Path|fp]]\nSee [the plan](nodes/plan.md#top) and [web](https://a.b/c.md).\nUTF-8 is no ticket.\n父任务：PROJ-9\n";
-        let found = links("tickets/PROJ-1.md", text);
-        let rel = |name: &str| LinkKind::Relation(name.to_owned());
-        let expected = vec![
-            (1, LinkTarget::Id("PROJ-1".to_owned()), LinkKind::Mention),
-            (2, LinkTarget::Id("PROJ-2".to_owned()), rel("Blocks")),
-            (
-                2,
-                LinkTarget::Path("fast-path.md".to_owned()),
-                rel("Blocks"),
-            ),
-            (
-                3,
-                LinkTarget::Name("fast path".to_owned()),
-                rel("Relates to"),
-            ),
-            (
-                4,
-                LinkTarget::Path("tickets/nodes/plan.md".to_owned()),
-                LinkKind::Markdown,
-            ),
-            (6, LinkTarget::Id("PROJ-9".to_owned()), rel("父任务")),
+        let text = "# PROJ-1: x\nBlocks: PROJ-2, ../fast-path.md\n- **Relates to:** [[Fast Path|fp]]\nSee [the plan](nodes/plan.md#top) and [web](https://a.b/c.md).\nUTF-8 is no ticket.\n父任务：PROJ-9\n参见PROJ-8的说明\n";
+        let expected = [
+            "1 PROJ-1 mention",
+            "2 PROJ-2 Blocks",
+            "2 (fast-path.md) Blocks",
+            "3 [fast path] Relates to",
+            "4 (tickets/nodes/plan.md) link",
+            "6 PROJ-9 父任务",
+            "7 PROJ-8 参见",
         ];
-        let found: Vec<_> = found
-            .into_iter()
-            .map(|link| (link.line, link.target, link.kind))
-            .collect();
-        assert_eq!(found, expected);
+        assert_eq!(found("tickets/PROJ-1.md", text), expected);
+    }
+
+    #[test]
+    fn markdown_links_are_read_in_all_their_forms() {
+        let text = "[a](my%20file.md 'title') [b](<with space.md>) [c](../up.md?x#y) ![d](pic.png)\n\
+            [e][one] [two][] and [Three] but [not this]\n\
+            `[code](x.md)` and <auto.md> <a href=\"page.html#x\">f</a> [g](plain space.md) [h](a_(b).md)\n\
+            ```\n[in](fence.md) PROJ-7\n```\n\
+            [one]: first.md\n[two]: <sub/second.md> \"t\"\n[three]: third.md\n[unused]: fourth.md\n\
+            [^1]: [note](note.md)\n[mail](mailto:a@b.c) [web](//x.y/z) [here](#top)\n";
+        let expected = [
+            "1 (d/my file.md) link",
+            "1 (d/with space.md) link",
+            "1 (up.md) link",
+            "1 (d/pic.png) link",
+            "2 (d/first.md) link",
+            "2 (d/sub/second.md) link",
+            "2 (d/third.md) link",
+            "3 (d/plain space.md) link",
+            "3 (d/a_(b).md) link",
+            "3 (d/auto.md) link",
+            "3 (d/page.html) link",
+            "5 PROJ-7 mention",
+            "10 (d/fourth.md) link",
+            "11 (d/note.md) link",
+        ];
+        assert_eq!(found("d/a.md", text), expected);
+    }
+
+    #[test]
+    fn links_of_other_markup_are_links() {
+        let org = "[[file:x.org][the x]] [[./y.org::*Part]] [[https://a.b][web]] [[Some Page]]";
+        assert_eq!(
+            found("o/a.org", org),
+            ["1 (o/x.org) link", "1 (o/y.org) link", "1 [some page] wiki"]
+        );
+        let rst = ":doc:`guide/start` :doc:`Text </top>` :ref:`fast-path` `x <y.rst>`_ `web <https://a.b>`_ ``:doc:`no```";
+        assert_eq!(
+            found("r/a.rst", rst),
+            [
+                "1 (r/guide/start) link",
+                "1 (top) link",
+                "1 [fast-path] link",
+                "1 (r/y.rst) link",
+            ]
+        );
+        let adoc = "xref:guide/start.adoc#top[Start] link:other.adoc[Other] <<near.adoc#x,Near>>";
+        assert_eq!(
+            found("a.adoc", adoc),
+            [
+                "1 (guide/start.adoc) link",
+                "1 (other.adoc) link",
+                "1 (near.adoc) link"
+            ]
+        );
+        assert_eq!(
+            found("a.md", "![[Folder/Page#Part|shown]] and [[Other.md]]"),
+            ["1 [folder/page] wiki", "1 [other.md] wiki"]
+        );
+    }
+
+    #[test]
+    fn a_relation_is_named_by_key_heading_list_table_or_verb() {
+        let front = "---\ntitle: x\nparent: PROJ-1\nblocks:\n  - PROJ-2\n  - PROJ-3\nblocked_by: [PROJ-4, \"PROJ-5\"]\nstatus: PROJ-6\n---\nSome PROJ-7.\n";
+        assert_eq!(
+            found("a.md", front),
+            [
+                "3 PROJ-1 parent",
+                "5 PROJ-2 blocks",
+                "6 PROJ-3 blocks",
+                "7 PROJ-4 blocked_by",
+                "7 PROJ-5 blocked_by",
+                "8 PROJ-6 mention",
+                "10 PROJ-7 mention",
+            ]
+        );
+        let headings = "## Blocks\n\n- PROJ-1: first\n* [[Other]]\n\nProse on PROJ-2.\n\nRelates to\n----------\n\nPROJ-3\n\n### Notes\n- PROJ-4\n\n**子任务**\n1. PROJ-5\n";
+        assert_eq!(
+            found("a.md", headings),
+            [
+                "3 PROJ-1 Blocks",
+                "4 [other] Blocks",
+                "6 PROJ-2 mention",
+                "11 PROJ-3 Relates to",
+                "14 PROJ-4 mention",
+                "17 PROJ-5 子任务",
+            ]
+        );
+        let tables = "| Blocks | PROJ-1, [x](x.md) |\n|---|---|\n| **Parent** | PROJ-2 |\n| Owner | PROJ-3 |\n\n| Key | Is blocked by |\n|---|---|\n| PROJ-4 | PROJ-5 |\n\n| PROJ-6 | clones | PROJ-7 |\n";
+        assert_eq!(
+            found("a.md", tables),
+            [
+                "1 (x.md) Blocks",
+                "1 PROJ-1 Blocks",
+                "3 PROJ-2 Parent",
+                "4 PROJ-3 mention",
+                "8 PROJ-4 mention",
+                "8 PROJ-5 Is blocked by",
+                "10 PROJ-6 mention",
+                "10 PROJ-7 clones",
+            ]
+        );
+        let verbs = "PROJ-1 blocks PROJ-2, PROJ-3 and PROJ-4. It unblocks PROJ-5.\nThis is duplicated by [PROJ-6](t/PROJ-6.md); PROJ-7 阻塞了 PROJ-8。\n\"blocks\": [\"PROJ-9\"],\nPROJ-10 被阻塞于 PROJ-11";
+        assert_eq!(
+            found("a.md", verbs),
+            [
+                "1 PROJ-1 mention",
+                "1 PROJ-2 blocks",
+                "1 PROJ-3 blocks",
+                "1 PROJ-4 blocks",
+                "1 PROJ-5 mention",
+                "2 (t/PROJ-6.md) link",
+                "2 PROJ-6 is duplicated by",
+                "2 PROJ-7 mention",
+                "2 PROJ-8 阻塞了",
+                "3 PROJ-9 blocks",
+                "4 PROJ-10 mention",
+                "4 PROJ-11 被阻塞于",
+            ]
+        );
     }
 }

@@ -1,99 +1,281 @@
 //! Which documents a name means.
+//!
+//! People and models name a file by what they remember of it: its path, its name with or without
+//! extension, its title, a folder, a pattern; in any case, with a letter wrong. The plainest way
+//! that finds anything decides, so that an exact name never brings its neighbours along.
 
-use globset::GlobBuilder;
+use globset::{GlobBuilder, GlobMatcher};
 
 use super::manifest::Document;
+use crate::text::is_cjk;
 
-/// The documents that a path, file name, title or glob means. The first kind of match that finds
-/// anything decides.
+/// Shorter names have too many neighbours.
+const MIN_CHARS_FOR_SLIP: usize = 4;
+/// From this length on two letters may be wrong.
+const CHARS_FOR_TWO_SLIPS: usize = 9;
+
+/// The documents that a path, file name, title, folder or glob means.
 pub(super) fn find(documents: &[Document], asked: &str) -> Vec<String> {
     let asked = asked.trim();
     let asked = asked.strip_prefix("./").unwrap_or(asked);
-    let asked = asked.trim_start_matches('/');
+    let asked = asked.trim_matches('/');
     if asked.is_empty() {
         return Vec::new();
+    }
+    let exact = pick(documents, |d| d.source == asked);
+    if !exact.is_empty() {
+        return exact;
+    }
+    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let folded = asked.to_lowercase().replace('\\', "/");
+    let ending = format!("/{folded}");
+    let plain = spaced(&folded);
+    let ways: [&dyn Fn(&Names<'_>) -> bool; 6] = [
+        &|n| n.source == folded || n.source.ends_with(&ending),
+        // Without its extension.
+        &|n| {
+            let path = without_extension(&n.source);
+            path == folded || path.ends_with(&ending) || n.title == folded
+        },
+        &|n| spaced(n.stem()) == plain || spaced(&n.title) == plain,
+        // A ticket's title often goes on after its id.
+        &|n| {
+            n.title
+                .strip_prefix(&folded)
+                .is_some_and(|rest| rest.starts_with([':', ' ', '：']))
+        },
+        &|n| n.is_below(&folded),
+        &|n| spaced(without_extension(&n.source)).ends_with(&format!("/{plain}")),
+    ];
+    let found = ways
+        .into_iter()
+        .map(|way| pick_by(&names, way))
+        .find(|found| !found.is_empty());
+    if let Some(found) = found {
+        return found;
     }
     if asked.contains(['*', '?', '[', '{']) {
         return glob(documents, asked);
     }
-    let folded = asked.to_lowercase();
-    let ending = format!("/{folded}");
-    let plain = spaced(&folded);
-    let ways: [&dyn Fn(&Document) -> bool; 5] = [
-        &|d| d.source == asked,
-        &|d| {
-            let source = d.source.to_lowercase();
-            source == folded || source.ends_with(&ending)
-        },
-        &|d| stem(&d.source).to_lowercase() == folded || d.title.to_lowercase() == folded,
-        &|d| {
-            spaced(&stem(&d.source).to_lowercase()) == plain
-                || spaced(&d.title.to_lowercase()) == plain
-        },
-        // A ticket's title often goes on after its id.
-        &|d| {
-            d.title
-                .to_lowercase()
-                .strip_prefix(&folded)
-                .is_some_and(|rest| rest.starts_with([':', ' ', '：']))
-        },
-    ];
-    ways.into_iter()
-        .map(|way| pick(documents, way))
-        .find(|found| !found.is_empty())
-        .unwrap_or_default()
+    nearest(&names, &folded)
 }
 
 /// The documents whose file's name stands in the question: `tools.md` always, `fast-path` and
 /// `PROJ-101` too, but `tools` alone is an ordinary word.
 pub(super) fn mentioned(documents: &[Document], question: &str) -> Vec<String> {
     let folded = question.to_lowercase();
-    let words: Vec<&str> = folded
-        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/')))
-        .map(|word| word.trim_matches(['.', '-', '/']))
-        .filter(|word| !word.is_empty())
-        .collect();
-    pick(documents, &|document| {
-        let source = document.source.to_lowercase();
-        let stem = stem(&document.source).to_lowercase();
-        let telling = stem.contains(['-', '_']);
+    let words = words(&folded);
+    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let found = pick_by(&names, &|n| {
+        let file = n.file();
+        let telling = n.stem().contains(['-', '_']);
         words.iter().any(|word| {
-            *word == source
-                || source
-                    .strip_suffix(word)
-                    .is_some_and(|rest| rest.ends_with('/') && word.contains('.'))
-                || (telling && *word == stem)
+            *word == n.source
+                || (word.contains('.') && ends_with_path(&n.source, word))
+                || (telling && *word == n.stem())
+        }) || (file.contains('.')
+            && file.contains(|c: char| c == ' ' || is_cjk(c))
+            && folded.contains(file))
+    });
+    if !found.is_empty() {
+        return found;
+    }
+    // With a letter wrong only what is plainly meant as a file.
+    let mut near: Vec<String> = words
+        .iter()
+        .filter(|word| {
+            word.rsplit_once('.').is_some_and(|(_, extension)| {
+                let dotted = format!(".{extension}");
+                !extension.is_empty() && names.iter().any(|n| n.source.ends_with(&dotted))
+            })
         })
-    })
+        .flat_map(|word| nearest(&names, word))
+        .collect();
+    near.sort();
+    near.dedup();
+    near
 }
 
 /// A document's file name without its extension.
 pub(crate) fn stem(source: &str) -> &str {
     let name = source.rsplit('/').next().unwrap_or(source);
-    match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem,
-        _ => name,
+    without_extension(name)
+}
+
+/// With single spaces where a name has spaces, hyphens or underscores.
+pub(crate) fn spaced(name: &str) -> String {
+    let mut plain = String::with_capacity(name.len());
+    let parts = name.split(|c: char| c.is_whitespace() || matches!(c, '-' | '_'));
+    for word in parts.filter(|word| !word.is_empty()) {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        plain.push_str(word);
+    }
+    plain
+}
+
+/// A document's names in lower case.
+struct Names<'d> {
+    document: &'d Document,
+    source: String,
+    title: String,
+}
+
+impl<'d> Names<'d> {
+    fn of(document: &'d Document) -> Self {
+        Self {
+            document,
+            source: document.source.to_lowercase(),
+            title: document.title.to_lowercase(),
+        }
+    }
+
+    fn file(&self) -> &str {
+        self.source.rsplit('/').next().unwrap_or(&self.source)
+    }
+
+    fn stem(&self) -> &str {
+        stem(&self.source)
+    }
+
+    /// Whether one of the folders above it is called that.
+    fn is_below(&self, folder: &str) -> bool {
+        self.source.match_indices(folder).any(|(at, _)| {
+            let begins = at == 0 || self.source[..at].ends_with('/');
+            begins && self.source[at + folder.len()..].starts_with('/')
+        })
     }
 }
 
+fn without_extension(path: &str) -> &str {
+    match path.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() && !extension.contains('/') => {
+            if stem.ends_with('/') { path } else { stem }
+        }
+        _ => path,
+    }
+}
+
+fn ends_with_path(source: &str, path: &str) -> bool {
+    source
+        .strip_suffix(path)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// The words of a question, where letters and scripts without spaces are words apart.
+fn words(folded: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let mut words: Vec<&str> = Vec::new();
+    for run in folded.split(|c: char| !is_part(c)) {
+        words.push(run);
+        // 请看tools.md里的说明
+        if run.contains(is_cjk) && !run.chars().all(is_cjk) {
+            words.extend(run.split(is_cjk));
+        }
+    }
+    words
+        .into_iter()
+        .map(|word| word.trim_matches(['.', '-', '/']))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// The pattern as it is; if that finds nothing, at any depth.
 fn glob(documents: &[Document], pattern: &str) -> Vec<String> {
-    let anywhere = if pattern.contains('/') {
-        pattern.to_owned()
+    let anywhere = format!("**/{pattern}");
+    let ways = if pattern.contains('/') {
+        vec![pattern, &anywhere]
     } else {
-        format!("**/{pattern}")
+        vec![anywhere.as_str()]
     };
-    let Ok(glob) = GlobBuilder::new(&anywhere)
+    ways.into_iter()
+        .filter_map(matcher)
+        .map(|matcher| pick(documents, |d| matcher.is_match(&d.source)))
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
+}
+
+fn matcher(pattern: &str) -> Option<GlobMatcher> {
+    GlobBuilder::new(pattern)
         .literal_separator(true)
         .case_insensitive(true)
         .build()
-    else {
-        return Vec::new();
-    };
-    let matcher = glob.compile_matcher();
-    pick(documents, &|document| matcher.is_match(&document.source))
+        .ok()
+        .map(|glob| glob.compile_matcher())
 }
 
-fn pick(documents: &[Document], way: &dyn Fn(&Document) -> bool) -> Vec<String> {
+/// The documents whose name is one slip away from this, or two from a long one.
+fn nearest(names: &[Names<'_>], folded: &str) -> Vec<String> {
+    let asked: Vec<char> = folded.chars().collect();
+    let most = match asked.len() {
+        n if n < MIN_CHARS_FOR_SLIP => return Vec::new(),
+        n if n < CHARS_FOR_TWO_SLIPS => 1,
+        _ => 2,
+    };
+    let mut best = most;
+    let mut found: Vec<String> = Vec::new();
+    for n in names {
+        let path = without_extension(&n.source);
+        let slips = [
+            n.file(),
+            n.stem(),
+            n.source.as_str(),
+            path,
+            n.title.as_str(),
+        ]
+        .into_iter()
+        .filter_map(|name| slips(&asked, name, best))
+        .min();
+        match slips {
+            Some(slips) if slips < best || found.is_empty() => {
+                best = slips;
+                found = vec![n.document.source.clone()];
+            }
+            Some(slips) if slips == best => found.push(n.document.source.clone()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// How many letters are wrong, missing, too many or swapped with the next, if at most so many.
+fn slips(asked: &[char], name: &str, most: usize) -> Option<usize> {
+    // Bytes first: characters are counted only where the length may fit.
+    if name.len() + most < asked.len() || name.len() > 4 * (asked.len() + most) {
+        return None;
+    }
+    let name: Vec<char> = name.chars().collect();
+    if name.len().abs_diff(asked.len()) > most {
+        return None;
+    }
+    // Another number is another document, no slip.
+    let digits = |name: &[char]| -> String { name.iter().filter(|c| c.is_numeric()).collect() };
+    if digits(&name) != digits(asked) {
+        return None;
+    }
+    let mut before = vec![usize::MAX; asked.len() + 1];
+    let mut row: Vec<usize> = (0..=asked.len()).collect();
+    for (i, &c) in name.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, &a) in asked.iter().enumerate() {
+            let mut least = (row[j] + usize::from(a != c))
+                .min(row[j + 1] + 1)
+                .min(next[j] + 1);
+            if i > 0 && j > 0 && a == name[i - 1] && asked[j - 1] == c {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
+        }
+        if next.iter().all(|&slips| slips > most) {
+            return None;
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().filter(|&slips| slips <= most)
+}
+
+fn pick(documents: &[Document], way: impl Fn(&Document) -> bool) -> Vec<String> {
     documents
         .iter()
         .filter(|document| way(document))
@@ -101,10 +283,28 @@ fn pick(documents: &[Document], way: &dyn Fn(&Document) -> bool) -> Vec<String> 
         .collect()
 }
 
-fn spaced(name: &str) -> String {
-    let words: Vec<&str> = name
-        .split(|c: char| c.is_whitespace() || matches!(c, '-' | '_'))
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.join(" ")
+fn pick_by(names: &[Names<'_>], way: &dyn Fn(&Names<'_>) -> bool) -> Vec<String> {
+    names
+        .iter()
+        .filter(|names| way(names))
+        .map(|names| names.document.source.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_a_letter_wrong_missing_too_many_or_swapped() {
+        let count = |a: &str, b: &str| slips(&a.chars().collect::<Vec<_>>(), b, 2);
+        assert_eq!(count("audit-log", "audit-log"), Some(0));
+        for slip in ["audit-lok", "audt-log", "auditt-log", "audit-lgo"] {
+            assert_eq!(count(slip, "audit-log"), Some(1), "{slip}");
+        }
+        assert_eq!(count("aduit-lgo", "audit-log"), Some(2));
+        assert_eq!(count("adit-lg0s", "audit-log"), None);
+        assert_eq!(count("离线模试", "离线模式"), Some(1));
+        assert_eq!(count("proj-108", "proj-101"), None);
+    }
 }

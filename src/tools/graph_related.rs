@@ -1,18 +1,26 @@
 //! What a document or ticket is linked with, in both directions.
 //!
 //! The evidence is the lines on which the links stand, as they are, so that the kind of relation
-//! ("Blocks: PROJ-105") is read where it is written. The score says how plainly a line states
-//! the link: 1.0 a line that names the relation, 0.8 a link, 0.6 a mention.
+//! is read where it is written: `Blocks: PROJ-105`. Where it is written further up, as a heading,
+//! a key or the head of a table, the lines begin there; and where a line says of a ticket what it
+//! blocks without saying which ticket, they begin at the heading that does. The score says how
+//! plainly a line states the link: 1.0 a line that names the relation, 0.8 a link, 0.6 a mention.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
-use crate::kb::{Document, KnowledgeBase, Link, LinkKind, LinkTarget, stem};
+use crate::kb::{
+    Document, Extraction, KnowledgeBase, Link, LinkKind, LinkTarget, holds_ticket, spaced, stem,
+};
 
 const MAX_PASSAGES: usize = 20;
 /// Linking lines this close together are one passage.
 const GAP: usize = 3;
+/// How far above a link the relation may be named.
+const MAX_ABOVE: usize = 40;
+/// How far above a link the heading may stand that says of which ticket it speaks.
+const MAX_HEADING_ABOVE: usize = 12;
 
 pub(super) fn run(base: &KnowledgeBase, entity: &str) -> Result<Vec<Evidence>, ToolError> {
     let entity = entity.trim();
@@ -26,19 +34,13 @@ pub(super) fn run(base: &KnowledgeBase, entity: &str) -> Result<Vec<Evidence>, T
     let mut passages: Vec<Passage> = Vec::new();
     for document in documents.iter() {
         let own = node.is_document(document);
-        let mut lines: BTreeMap<usize, f64> = BTreeMap::new();
+        let mut lines: BTreeMap<usize, Line> = BTreeMap::new();
         for link in &document.links() {
-            let counts = if own {
-                !node.is_meant_by(link)
-            } else {
-                node.is_meant_by(link)
-            };
-            if counts {
-                let plain = lines.entry(link.line).or_default();
-                *plain = plain.max(plainness(&link.kind));
+            if node.is_meant_by(link) != own {
+                lines.entry(link.line).or_default().add(&link.kind);
             }
         }
-        collect(&document.source, own, &lines, &mut passages);
+        collect(&document.source, own, lines, &mut passages);
     }
     if passages.is_empty() && node.documents.is_empty() {
         return Err(ToolError::NotFound {
@@ -48,46 +50,43 @@ pub(super) fn run(base: &KnowledgeBase, entity: &str) -> Result<Vec<Evidence>, T
     // Stable: equally plain lines stay in the order of their files.
     passages.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.own.cmp(&a.own)));
     passages.truncate(MAX_PASSAGES);
-    Ok(passages
-        .into_iter()
-        .filter_map(|passage| passage.read(base))
-        .collect())
+    Ok(read(base, passages))
 }
 
 /// What was asked for: an id, documents, or both (`PROJ-101` is a ticket and `PROJ-101.md`).
 struct Node {
     id: Option<String>,
-    documents: Vec<String>,
+    documents: HashSet<String>,
+    /// The paths by which links call the documents, in lower case.
+    paths: HashSet<String>,
     /// The names by which wiki links call the documents.
-    names: Vec<String>,
+    names: HashSet<String>,
 }
 
 impl Node {
     fn find(base: &KnowledgeBase, documents: &[Document], entity: &str) -> Result<Self, ToolError> {
-        let mut found = base.find_documents(entity)?;
+        let mut found: HashSet<String> = base.find_documents(entity)?.into_iter().collect();
         if found.is_empty() && entity.contains('/') {
             let resolved = base.resolve(entity)?;
             found.extend(base.source_of(&resolved));
         }
-        let names = documents
-            .iter()
-            .filter(|document| found.contains(&document.source))
-            .flat_map(|document| {
-                let source = document.source.to_lowercase();
-                let file = source.rsplit('/').next().unwrap_or(&source).to_owned();
-                let name = stem(&file).to_owned();
-                let folder = source.strip_suffix(&file).unwrap_or_default();
-                [
-                    format!("{folder}{name}"),
-                    name,
-                    file,
-                    source,
-                    document.title.to_lowercase(),
-                ]
-            })
-            .collect();
-        let name = match found.as_slice() {
-            [one] => stem(one).split('.').next(),
+        let (mut paths, mut names) = (HashSet::new(), HashSet::new());
+        for document in documents.iter().filter(|d| found.contains(&d.source)) {
+            let source = document.source.to_lowercase();
+            let file = source.rsplit('/').next().unwrap_or(&source);
+            let name = stem(file);
+            let folder = source.strip_suffix(file).unwrap_or_default();
+            let bare = format!("{folder}{name}");
+            let title = document.title.to_lowercase();
+            names.extend([bare.as_str(), name, file, &source, &title].map(spaced));
+            if matches!(name, "readme" | "index" | "_index") {
+                paths.insert(folder.trim_end_matches('/').to_owned());
+            }
+            paths.insert(bare);
+            paths.insert(source);
+        }
+        let name = match found.iter().next() {
+            Some(one) if found.len() == 1 => stem(one).split('.').next(),
             _ => None,
         };
         let id = [Some(entity), name]
@@ -98,6 +97,7 @@ impl Node {
         Ok(Self {
             id,
             documents: found,
+            paths,
             names,
         })
     }
@@ -109,10 +109,10 @@ impl Node {
     fn is_meant_by(&self, link: &Link) -> bool {
         match &link.target {
             LinkTarget::Id(id) => self.id.as_ref() == Some(id),
-            LinkTarget::Path(path) => self.documents.iter().any(|source| {
-                source == path || source.strip_suffix(".md").is_some_and(|stem| stem == path)
-            }),
-            LinkTarget::Name(name) => self.names.contains(name),
+            LinkTarget::Path(path) => {
+                self.paths.contains(path) || self.paths.contains(&path.to_lowercase())
+            }
+            LinkTarget::Name(name) => self.names.contains(&spaced(name)),
         }
     }
 }
@@ -135,52 +135,133 @@ fn plainness(kind: &LinkKind) -> f64 {
     }
 }
 
+/// What the links of one line say.
+#[derive(Default)]
+struct Line {
+    score: f64,
+    relations: Vec<String>,
+}
+
+impl Line {
+    fn add(&mut self, kind: &LinkKind) {
+        self.score = self.score.max(plainness(kind));
+        if let LinkKind::Relation(name) = kind
+            && !self.relations.contains(name)
+        {
+            self.relations.push(name.clone());
+        }
+    }
+}
+
 struct Passage {
     source: String,
     lines: LineRange,
     score: f64,
     own: bool,
+    /// The relations with the line on which each holds.
+    relations: Vec<(usize, String)>,
 }
 
-impl Passage {
-    /// From the file as it is now; `None` when it has become shorter since it was indexed.
-    fn read(self, base: &KnowledgeBase) -> Option<Evidence> {
-        let document = base.read(&base.resolve(&self.source).ok()?).ok()?;
-        let lines: Vec<&str> = document.text.lines().collect();
-        let within = lines.get(self.lines.start - 1..self.lines.end)?;
-        Some(Evidence {
-            id: EvidenceId(String::new()),
-            source: self.source,
-            place: document.place(self.lines),
-            lines: self.lines,
-            tool: ToolName::GraphRelated,
-            score: Score::clamped(self.score),
-            text: within.join("\n"),
-            low: false,
-            measured: Measured::default(),
-        })
-    }
-}
-
-fn collect(source: &str, own: bool, lines: &BTreeMap<usize, f64>, passages: &mut Vec<Passage>) {
+/// Linking lines to passages, those near each other together.
+fn collect(source: &str, own: bool, lines: BTreeMap<usize, Line>, passages: &mut Vec<Passage>) {
     let from = passages.len();
-    for (&line, &score) in lines {
+    for (number, line) in lines {
+        let relations = line.relations.into_iter().map(|name| (number, name));
         let fresh = passages.len() > from;
         if let Some(open) = passages.last_mut().filter(|_| fresh)
-            && line <= open.lines.end + GAP
+            && number <= open.lines.end + GAP
         {
-            open.lines.end = line;
-            open.score = open.score.max(score);
+            open.lines.end = number;
+            open.score = open.score.max(line.score);
+            open.relations.extend(relations);
             continue;
         }
         passages.push(Passage {
             source: source.to_owned(),
             lines: LineRange {
-                start: line,
-                end: line,
+                start: number,
+                end: number,
             },
-            score,
+            score: line.score,
             own,
+            relations: relations.collect(),
         });
+    }
+}
+
+/// The passages from the files as they are now, best first; without those whose file has become
+/// shorter since it was indexed.
+fn read(base: &KnowledgeBase, passages: Vec<Passage>) -> Vec<Evidence> {
+    let mut documents: HashMap<String, Option<Extraction>> = HashMap::new();
+    let mut found: Vec<Evidence> = Vec::new();
+    for passage in passages {
+        let document = documents.entry(passage.source.clone()).or_insert_with(|| {
+            let resolved = base.resolve(&passage.source).ok()?;
+            base.read(&resolved).ok()
+        });
+        let Some(document) = document else { continue };
+        let text: Vec<&str> = document.text.lines().collect();
+        let mut lines = passage.explained(&text);
+        if lines.end > text.len() {
+            continue;
+        }
+        let known = found
+            .iter_mut()
+            .find(|item| item.source == passage.source && item.lines.overlaps(lines));
+        if let Some(item) = &known {
+            lines = lines.hull(item.lines);
+        }
+        let place = document.place(lines);
+        let said = text[lines.start - 1..lines.end].join("\n");
+        if let Some(item) = known {
+            (item.lines, item.place, item.text) = (lines, place, said);
+            continue;
+        }
+        found.push(Evidence {
+            id: EvidenceId(String::new()),
+            source: passage.source,
+            place,
+            lines,
+            tool: ToolName::GraphRelated,
+            score: Score::clamped(passage.score),
+            text: said,
+            low: false,
+            measured: Measured::default(),
+        });
+    }
+    found
+}
+
+impl Passage {
+    /// From where on the lines say what relation they name, and of whom.
+    fn explained(&self, text: &[&str]) -> LineRange {
+        let mut lines = self.lines;
+        let above = |from: usize, most: usize| {
+            (from.saturating_sub(most).max(1)..from)
+                .rev()
+                .filter_map(|number| {
+                    let line = text.get(number - 1)?;
+                    Some((number, *line))
+                })
+        };
+        for (number, name) in &self.relations {
+            let said = text
+                .get(number - 1)
+                .is_some_and(|line| line.contains(name.as_str()));
+            if !said {
+                let named =
+                    above(*number, MAX_ABOVE).find(|(_, line)| line.contains(name.as_str()));
+                lines.start = lines.start.min(named.map_or(*number, |(number, _)| number));
+            }
+        }
+        let of_whom = is_ticket(&stem(&self.source).to_uppercase());
+        if !self.own && !self.relations.is_empty() && !of_whom {
+            let heading = above(lines.start, MAX_HEADING_ABOVE)
+                .find(|(_, line)| line.starts_with(['#', '=', '*']) && holds_ticket(line));
+            if let Some((number, _)) = heading {
+                lines.start = number;
+            }
+        }
+        lines
     }
 }

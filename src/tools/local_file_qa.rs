@@ -5,6 +5,7 @@
 //! that stand out, and only passages that come near the best one.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::ToolError;
@@ -90,12 +91,30 @@ pub(super) fn run(
 fn files_at(base: &KnowledgeBase, path: &str) -> Result<HashSet<String>, ToolError> {
     let resolved = base.resolve(path);
     if let Ok(resolved) = &resolved {
-        return Ok(base.sources_under(resolved)?);
+        let found = base.sources_under(resolved)?;
+        return if found.is_empty() {
+            Err(not_indexed(base, path, resolved))
+        } else {
+            Ok(found)
+        };
     }
     let found = base.find_documents(path)?;
     match resolved {
         Err(error) if found.is_empty() => Err(error),
         _ => Ok(found.into_iter().collect()),
+    }
+}
+
+/// Why something that is there has no documents.
+fn not_indexed(base: &KnowledgeBase, path: &str, resolved: &Path) -> ToolError {
+    if resolved.is_dir() {
+        return ToolError::Failed(format!("{path} holds no documents"));
+    }
+    match base.read(resolved) {
+        Err(error) => error,
+        Ok(_) => ToolError::Failed(format!(
+            "{path} is not in the index yet; read_file shows what it says"
+        )),
     }
 }
 
@@ -166,8 +185,12 @@ fn words(text: &str) -> HashSet<String> {
 
 /// `audit-log.md` by "the audit log".
 fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
-    let own = words(stem(source));
-    !own.is_empty() && own.is_subset(asked)
+    let own = stem(source).to_lowercase();
+    let mut words = own
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .peekable();
+    words.peek().is_some() && words.all(|word| asked.contains(word))
 }
 
 fn near_the_best(hits: Vec<Hit>, by_name: bool) -> Vec<Hit> {

@@ -1,0 +1,355 @@
+//! How links are written in Markdown, wikis, HTML, Org, reStructuredText and AsciiDoc.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{LinkKind, LinkTarget};
+
+type Found = (usize, LinkTarget, LinkKind);
+
+static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?m)^ {0,3}\[([^\]\[^][^\]\[]*)\]:[ \t]*(?:<([^<>\n]+)>|(\S+))").ok()
+});
+static REFERENCE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\[([^\]\[]+)\](?:\[([^\]\[]*)\])?").ok());
+static WIKI: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\[\[([^\]\[]+)\](\[[^\]\[]*\])?\]").ok());
+static HTML: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?i)<a\s[^>]*?href\s*=\s*["']([^"']+)["']|<([^<>\s:@]+\.(?:md|markdown|txt|rst|org|adoc|html?|pdf|docx))>"#)
+        .ok()
+});
+static RST: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?:^|[^`\w]):(doc|ref|any|download):`(?:[^`<]*<([^<>`]+)>|([^`]+))`|(?:^|[^`:\w])`[^`<]*<([^<>`]+)>`__?").ok()
+});
+static ASCIIDOC: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:xref|link):([^\[\]\s]+)\[|<<([^<>,\s]+\.adoc)[^<>]*>>").ok()
+});
+static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:\.{1,2}/)*[\w.\-]+(?:/[\w.\-]+)*\.[A-Za-z][A-Za-z0-9]{0,7}$").ok()
+});
+
+/// The forms of one document.
+pub(super) struct Forms<'t> {
+    folder: &'t str,
+    markup: Markup,
+    /// What `[text][label]` means, by the label in lower case.
+    definitions: HashMap<String, LinkTarget>,
+    /// Labels that no line refers to: where they are defined is all there is.
+    unused: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Markup {
+    Markdown,
+    Rst,
+    AsciiDoc,
+    Org,
+}
+
+impl<'t> Forms<'t> {
+    pub fn of(source: &'t str, text: &str) -> Self {
+        let folder = source.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let extension = source.rsplit('.').next().unwrap_or_default();
+        let markup = match extension.to_lowercase().as_str() {
+            "rst" | "rest" => Markup::Rst,
+            "adoc" | "asciidoc" | "asc" => Markup::AsciiDoc,
+            "org" => Markup::Org,
+            _ => Markup::Markdown,
+        };
+        let mut forms = Self {
+            folder,
+            markup,
+            definitions: HashMap::new(),
+            unused: Vec::new(),
+        };
+        if let Some(definition) = DEFINITION.as_ref().filter(|_| text.contains("]:")) {
+            for found in definition.captures_iter(text) {
+                let target = found.get(2).or(found.get(3)).map(|target| target.as_str());
+                if let Some(path) = target.and_then(|target| relative(folder, target)) {
+                    let label = found[1].to_lowercase();
+                    forms.definitions.insert(label, LinkTarget::Path(path));
+                }
+            }
+        }
+        if !forms.definitions.is_empty() {
+            let used: Vec<String> = text
+                .lines()
+                .flat_map(|line| forms.references(line))
+                .map(|(_, label)| label)
+                .collect();
+            forms.unused = forms
+                .definitions
+                .keys()
+                .filter(|label| !used.contains(label))
+                .cloned()
+                .collect();
+        }
+        forms
+    }
+
+    /// The links of a line with where they stand.
+    pub fn targets(&self, line: &str) -> Vec<Found> {
+        let mut found = Vec::new();
+        if self.markup == Markup::Rst {
+            self.rst(line, &mut found);
+        }
+        if self.markup == Markup::AsciiDoc {
+            for (at, target) in captures(ASCIIDOC.as_ref(), line) {
+                self.add_path(at, target, &mut found);
+            }
+        }
+        let has = |mark| memchr::memchr(mark, line.as_bytes()).is_some();
+        if !has(b'[') && !has(b'<') {
+            return found;
+        }
+        let line = without_code(line);
+        for (at, target) in inline(&line) {
+            self.add_path(at, target, &mut found);
+        }
+        self.referenced(&line, &mut found);
+        if defined(&line).is_some() {
+            return found;
+        }
+        if line.contains("[[") {
+            self.wiki(&line, &mut found);
+        }
+        if has(b'<') {
+            for (at, target) in captures(HTML.as_ref(), &line) {
+                self.add_path(at, target, &mut found);
+            }
+        }
+        found
+    }
+
+    /// Paths that stand in a text as they are.
+    pub fn bare_paths(&self, text: &str) -> Vec<LinkTarget> {
+        text.split([',', ';', ' ', '、', '，', '"', '\'', '`', '|'])
+            .filter(|word| PATH.as_ref().is_some_and(|path| path.is_match(word)))
+            .filter_map(|word| relative(self.folder, word))
+            .map(LinkTarget::Path)
+            .collect()
+    }
+
+    fn add_path(&self, at: usize, target: &str, found: &mut Vec<Found>) {
+        if let Some(path) = relative(self.folder, target) {
+            found.push((at, LinkTarget::Path(path), LinkKind::Markdown));
+        }
+    }
+
+    fn referenced(&self, line: &str, found: &mut Vec<Found>) {
+        if self.definitions.is_empty() {
+            return;
+        }
+        let mut labels = self.references(line);
+        if let Some(label) = defined(line) {
+            labels.extend(self.unused.contains(&label).then_some((0, label)));
+        }
+        for (at, label) in labels {
+            if let Some(target) = self.definitions.get(&label) {
+                found.push((at, target.clone(), LinkKind::Markdown));
+            }
+        }
+    }
+
+    /// The labels that a line refers to: `[text][label]`, `[label][]` and `[label]`.
+    fn references(&self, line: &str) -> Vec<(usize, String)> {
+        let Some(reference) = REFERENCE.as_ref().filter(|_| line.contains('[')) else {
+            return Vec::new();
+        };
+        reference
+            .captures_iter(line)
+            .filter_map(|found| {
+                let whole = found.get(0)?;
+                let label = found
+                    .get(2)
+                    .filter(|label| !label.is_empty())
+                    .or(found.get(1))?;
+                let next = line[whole.end()..].chars().next();
+                let is_other = matches!(next, Some('(' | ':'));
+                (!is_other).then(|| (whole.start(), label.as_str().to_lowercase()))
+            })
+            .collect()
+    }
+
+    fn wiki(&self, line: &str, found: &mut Vec<Found>) {
+        let Some(wiki) = WIKI.as_ref() else { return };
+        for link in wiki.captures_iter(line) {
+            let (Some(whole), Some(target)) = (link.get(0), link.get(1)) else {
+                continue;
+            };
+            let target = target.as_str();
+            let of_org = link.get(2).is_some() || self.markup == Markup::Org;
+            let path = target
+                .strip_prefix("file:")
+                .or(of_org.then_some(target))
+                .map(|path| path.split("::").next().unwrap_or(path))
+                .filter(|path| path.contains(['.', '/']) || target.starts_with("file:"));
+            if let Some(path) = path {
+                self.add_path(whole.start(), path, found);
+                continue;
+            }
+            if target.contains("://") {
+                continue;
+            }
+            let name = target.split(['|', '#']).next().unwrap_or_default();
+            let name = name.trim_end_matches('\\').trim().to_lowercase();
+            if !name.is_empty() {
+                found.push((whole.start(), LinkTarget::Name(name), LinkKind::Wiki));
+            }
+        }
+    }
+
+    fn rst(&self, line: &str, found: &mut Vec<Found>) {
+        let Some(rst) = RST.as_ref().filter(|_| line.contains('`')) else {
+            return;
+        };
+        for link in rst.captures_iter(line) {
+            let Some(whole) = link.get(0) else { continue };
+            let role = link.get(1).map(|role| role.as_str());
+            let target = link.get(2).or(link.get(3)).or(link.get(4));
+            let Some(target) = target.map(|target| target.as_str().trim()) else {
+                continue;
+            };
+            if matches!(role, Some("ref" | "any")) {
+                let name = LinkTarget::Name(target.to_lowercase());
+                found.push((whole.start(), name, LinkKind::Markdown));
+            } else {
+                self.add_path(whole.start(), target, found);
+            }
+        }
+    }
+}
+
+/// The label that a line defines.
+fn defined(line: &str) -> Option<String> {
+    if !line.contains("]:") {
+        return None;
+    }
+    let defined = DEFINITION.as_ref()?.captures(line)?;
+    Some(defined[1].to_lowercase())
+}
+
+fn captures<'l>(pattern: Option<&Regex>, line: &'l str) -> Vec<(usize, &'l str)> {
+    let Some(pattern) = pattern else {
+        return Vec::new();
+    };
+    pattern
+        .captures_iter(line)
+        .filter_map(|found| {
+            let target = found.iter().skip(1).flatten().next()?;
+            Some((found.get(0)?.start(), target.as_str()))
+        })
+        .collect()
+}
+
+/// The targets of `[text](target "title")`, also with spaces in them.
+fn inline(line: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    for at in memchr::memmem::find_iter(line.as_bytes(), "](") {
+        let rest = line[at + 2..].trim_start();
+        if let Some(pointed) = rest.strip_prefix('<') {
+            found.extend(pointed.split_once('>').map(|(target, _)| (at, target)));
+            continue;
+        }
+        let mut depth = 1;
+        let end = rest.char_indices().find(|(_, c)| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        let Some((end, _)) = end else { continue };
+        found.push((at, without_title(rest[..end].trim())));
+    }
+    found
+}
+
+/// `path "title"` is `path`.
+fn without_title(inside: &str) -> &str {
+    let Some(quote) = inside.chars().next_back().filter(|c| "\"')".contains(*c)) else {
+        return inside;
+    };
+    let open = if quote == ')' { '(' } else { quote };
+    let before_end = &inside[..inside.len() - 1];
+    match before_end.rfind(open) {
+        Some(at) if before_end[..at].ends_with(char::is_whitespace) => before_end[..at].trim(),
+        _ => inside,
+    }
+}
+
+/// The line with code in it blanked out, every byte at its place.
+fn without_code(line: &str) -> std::borrow::Cow<'_, str> {
+    if !line.contains('`') {
+        return line.into();
+    }
+    let mut blanked = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find('`') {
+        let ticks = rest[start..].bytes().take_while(|&b| b == b'`').count();
+        let inside = &rest[start + ticks..];
+        let mark = "`".repeat(ticks);
+        let Some(end) = inside.find(&mark) else { break };
+        let whole = start + ticks + end + ticks;
+        blanked.push_str(&rest[..start]);
+        blanked.push_str(&" ".repeat(whole - start));
+        rest = &rest[whole..];
+    }
+    blanked.push_str(rest);
+    blanked.into()
+}
+
+/// A link's target as a name within the base; `None` for the web, anchors and what leads out.
+fn relative(folder: &str, target: &str) -> Option<String> {
+    let target = target.split(['#', '?']).next().unwrap_or_default();
+    if target.is_empty() || target.contains(':') || target.starts_with("//") {
+        return None;
+    }
+    let target = decoded(target).replace("\\_", "_").replace('\\', "/");
+    let from_root = target.starts_with('/');
+    let mut parts: Vec<&str> = if from_root || folder.is_empty() {
+        Vec::new()
+    } else {
+        folder.split('/').collect()
+    };
+    for part in target.split('/') {
+        match part.trim() {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+/// `%20` is a space; what decodes to no text stays as it is.
+fn decoded(target: &str) -> String {
+    if !target.contains('%') {
+        return target.to_owned();
+    }
+    let mut bytes = Vec::with_capacity(target.len());
+    let mut rest = target.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let code = tail
+            .get(..2)
+            .filter(|_| *first == b'%')
+            .and_then(|hex| str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match code {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| target.to_owned())
+}

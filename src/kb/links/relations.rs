@@ -1,0 +1,409 @@
+//! Of which kind a link is: what the text around it calls the relation.
+//!
+//! A relation holds for the rest of its line (`Blocks: …`), for the list or the section below it,
+//! for a row or a column of a table, or, as a verb, for the ids that follow. It is kept as it is
+//! written, in the language of the document.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// What may stand before a colon, as a heading or in a cell of a table, in lower case.
+const RELATIONS: &[&str] = &[
+    "parent",
+    "parents",
+    "parent id",
+    "parent key",
+    "child",
+    "children",
+    "epic",
+    "epic link",
+    "subtask",
+    "subtasks",
+    "sub task",
+    "sub tasks",
+    "blocks",
+    "blocking",
+    "blocked by",
+    "is blocked by",
+    "clones",
+    "cloned by",
+    "is cloned by",
+    "clone of",
+    "cloned from",
+    "duplicates",
+    "duplicate of",
+    "duplicated by",
+    "is duplicated by",
+    "relates to",
+    "related to",
+    "is related to",
+    "related",
+    "related issues",
+    "related tickets",
+    "depends on",
+    "depended on by",
+    "is depended on by",
+    "required by",
+    "is required by",
+    "requires",
+    "causes",
+    "caused by",
+    "is caused by",
+    "fixes",
+    "fixed by",
+    "is fixed by",
+    "closes",
+    "closed by",
+    "resolves",
+    "resolved by",
+    "supersedes",
+    "superseded by",
+    "is superseded by",
+    "replaces",
+    "replaced by",
+    "is replaced by",
+    "see also",
+    "see",
+    "implements",
+    "implemented by",
+    "is implemented by",
+    "part of",
+    "child of",
+    "is child of",
+    "parent of",
+    "is parent of",
+    "split from",
+    "split to",
+    "follows",
+    "precedes",
+    "links",
+    "link",
+    "refs",
+    "references",
+    "父任务",
+    "父级",
+    "上级任务",
+    "子任务",
+    "史诗",
+    "阻塞",
+    "阻塞了",
+    "阻塞于",
+    "被阻塞",
+    "被阻塞于",
+    "阻碍",
+    "克隆",
+    "克隆自",
+    "克隆了",
+    "被克隆",
+    "被克隆为",
+    "重复",
+    "重复于",
+    "被重复",
+    "关联",
+    "关联到",
+    "关联任务",
+    "相关",
+    "相关任务",
+    "依赖",
+    "依赖于",
+    "被依赖",
+    "导致",
+    "由…导致",
+    "修复",
+    "取代",
+    "被取代",
+    "实现",
+    "参见",
+    "参考",
+    "链接",
+];
+
+/// Those that also say it in a sentence, right before an id. The longer before the shorter.
+const VERBS: &[&str] = &[
+    "is blocked by",
+    "blocked by",
+    "blocks",
+    "is cloned by",
+    "cloned by",
+    "cloned from",
+    "clone of",
+    "clones",
+    "is duplicated by",
+    "duplicated by",
+    "duplicate of",
+    "duplicates",
+    "is related to",
+    "related to",
+    "relates to",
+    "depends on",
+    "is required by",
+    "required by",
+    "requires",
+    "is caused by",
+    "caused by",
+    "causes",
+    "is fixed by",
+    "fixed by",
+    "fixes",
+    "closes",
+    "resolves",
+    "is superseded by",
+    "superseded by",
+    "supersedes",
+    "is replaced by",
+    "replaced by",
+    "replaces",
+    "is implemented by",
+    "implemented by",
+    "implements",
+    "child of",
+    "parent of",
+    "subtask of",
+    "part of",
+    "split from",
+    "被阻塞于",
+    "阻塞了",
+    "阻塞",
+    "克隆自",
+    "克隆了",
+    "克隆",
+    "重复于",
+    "依赖于",
+    "依赖",
+    "关联到",
+    "取代",
+    "参见",
+    "父任务",
+    "子任务",
+];
+
+static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r#"^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_"'`]{0,3}([\p{L}][\p{L} _-]{0,30}?)[*_"'`]{0,3}\s*[:：][*_"'`]{0,3}\s*(.*)$"#,
+    )
+    .ok()
+});
+static ITEM: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"^\s*(?:[-*+•]|\d+[.)])\s+").ok());
+
+/// Within this part of the line every link is of that kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub range: Range<usize>,
+    pub name: String,
+}
+
+/// Reads a document line by line and remembers what still holds.
+#[derive(Debug, Default)]
+pub(super) struct Relations {
+    /// `*` begins a heading.
+    stars: bool,
+    below: Option<Below>,
+    /// Of each column of the table that goes by, if its head names one.
+    columns: Option<Vec<Option<String>>>,
+}
+
+/// A name with nothing behind it: it holds for what comes below.
+#[derive(Debug)]
+struct Below {
+    name: String,
+    /// A heading holds until the next, a key only for its list.
+    is_heading: bool,
+}
+
+impl Relations {
+    pub fn of(source: &str) -> Self {
+        Self {
+            stars: source.to_lowercase().ends_with(".org"),
+            ..Self::default()
+        }
+    }
+
+    /// What the line says of the links on it. `ids` are the ticket ids in it.
+    pub fn read(&mut self, line: &str, ids: &[(usize, &str)]) -> Vec<Named> {
+        let bare = line.trim();
+        if !bare.starts_with('|') {
+            self.columns = None;
+        }
+        if bare.is_empty() || is_underline(bare) {
+            return Vec::new();
+        }
+        if bare.starts_with('|') {
+            return self.row(line);
+        }
+        let all_of = |name: &str| {
+            vec![Named {
+                range: 0..line.len(),
+                name: name.to_owned(),
+            }]
+        };
+        let heading = heading_of(bare, self.stars);
+        if let Some(name) = relation_in(heading.unwrap_or(bare)) {
+            self.below = Some(Below {
+                name,
+                is_heading: true,
+            });
+            return Vec::new();
+        }
+        if let Some((name, value)) = key_of(heading.unwrap_or(line)) {
+            let opens = matches!(value.trim(), "" | "[" | "|" | ">" | ">-");
+            self.below = opens.then(|| Below {
+                name: name.clone(),
+                is_heading: heading.is_some(),
+            });
+            return all_of(&name);
+        }
+        if heading.is_some() {
+            self.below = None;
+            return Vec::new();
+        }
+        let is_item = ITEM.as_ref().is_some_and(|item| item.is_match(line));
+        if let Some(below) = &self.below {
+            let begins_with_link = bare.starts_with(['[', '<'])
+                || ids
+                    .first()
+                    .is_some_and(|(at, _)| line[..*at].trim().is_empty());
+            if is_item
+                || (below.is_heading && begins_with_link)
+                || (!below.is_heading && bare.starts_with('"'))
+            {
+                return all_of(&below.name);
+            }
+            if !below.is_heading {
+                self.below = None;
+            }
+        }
+        verbs(line, ids)
+    }
+
+    /// A row of a table: by a cell that names the relation, else by the head of each column.
+    fn row(&mut self, line: &str) -> Vec<Named> {
+        let cells = cells(line);
+        let names: Vec<Option<String>> = cells
+            .iter()
+            .map(|cell| relation_in(line[cell.clone()].trim()))
+            .collect();
+        let by_column = self.columns.get_or_insert_with(|| names.clone());
+        if let Some(at) = names.iter().position(Option::is_some) {
+            let name = names[at].clone().unwrap_or_default();
+            let from = cells[at].end;
+            return vec![Named {
+                range: from..line.len(),
+                name,
+            }];
+        }
+        cells
+            .into_iter()
+            .zip(by_column.iter())
+            .filter_map(|(range, name)| {
+                let name = name.clone()?;
+                Some(Named { range, name })
+            })
+            .collect()
+    }
+}
+
+/// `Blocks: …` with what stands behind the colon.
+fn key_of(line: &str) -> Option<(String, &str)> {
+    // A key is short: what has no colon soon is prose.
+    let start: usize = line.floor_char_boundary(80);
+    if !line[..start].contains([':', '：']) {
+        return None;
+    }
+    let found = KEY.as_ref()?.captures(line)?;
+    let name = relation_in(found.get(1)?.as_str())?;
+    Some((name, found.get(2)?.as_str()))
+}
+
+/// The name as it is written, if a cell, a heading or a line is nothing but that.
+fn relation_in(text: &str) -> Option<String> {
+    let bare = text.trim_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '*' | '_' | '"' | '\'' | '`' | ':' | '：')
+    });
+    if bare.is_empty() || bare.len() > 40 {
+        return None;
+    }
+    let mut plain = String::with_capacity(bare.len() + 4);
+    let mut was_lower = false;
+    for c in bare.chars() {
+        if c.is_uppercase() && was_lower {
+            plain.push(' ');
+        }
+        was_lower = c.is_lowercase();
+        match c {
+            '_' | '-' => plain.push(' '),
+            c => plain.extend(c.to_lowercase()),
+        }
+    }
+    RELATIONS.contains(&plain.as_str()).then(|| bare.to_owned())
+}
+
+/// The text of a heading in Markdown, AsciiDoc or Org.
+fn heading_of(bare: &str, stars: bool) -> Option<&str> {
+    let mark = bare.chars().next()?;
+    let is_mark = matches!(mark, '#' | '=') || (stars && mark == '*');
+    let rest = bare.trim_start_matches(mark);
+    (is_mark && rest.starts_with(' ')).then(|| rest.trim_end_matches(['#', '=', ' ']).trim())
+}
+
+/// What stands under a heading in reStructuredText, or ends a front matter.
+fn is_underline(bare: &str) -> bool {
+    let mut chars = bare.chars();
+    let Some(mark) = chars.next() else {
+        return false;
+    };
+    bare.len() >= 3 && matches!(mark, '-' | '=' | '~' | '^') && chars.all(|c| c == mark)
+}
+
+/// What stands between the bars; a bar in a wiki link within a table is written `\|`.
+fn cells(line: &str) -> Vec<Range<usize>> {
+    let bytes = line.as_bytes();
+    let bars: Vec<usize> = memchr::memchr_iter(b'|', bytes)
+        .filter(|&at| at == 0 || bytes[at - 1] != b'\\')
+        .collect();
+    let ends = bars.iter().skip(1).copied().chain([line.len()]);
+    bars.iter()
+        .zip(ends)
+        .map(|(&start, end)| start + 1..end.max(start + 1))
+        .collect()
+}
+
+/// A verb before an id, and the ids that go on from it: `blocks PROJ-1, PROJ-2 and PROJ-3`.
+fn verbs(line: &str, ids: &[(usize, &str)]) -> Vec<Named> {
+    let mut named: Vec<Named> = Vec::new();
+    let mut end = 0;
+    for &(at, id) in ids {
+        let before = &line[end..at];
+        let goes_on = named.last().is_some_and(|last| last.range.end == end)
+            && before
+                .split(|c: char| c.is_whitespace() || ",;、，&[](".contains(c))
+                .all(|word| matches!(word, "" | "and" | "or" | "和" | "及" | "与" | "以及"));
+        let name = if goes_on {
+            named.last().map(|last| last.name.clone())
+        } else {
+            verb_at_end(before).map(str::to_owned)
+        };
+        end = at + id.len();
+        if let Some(name) = name {
+            named.push(Named {
+                range: at..end,
+                name,
+            });
+        }
+    }
+    named
+}
+
+/// The verb that a text ends with, as it is written.
+fn verb_at_end(text: &str) -> Option<&str> {
+    let text = text.trim_end_matches(|c: char| c.is_whitespace() || "[(\"'`*_:：".contains(c));
+    VERBS.iter().find_map(|verb| {
+        let at = text.len().checked_sub(verb.len())?;
+        let (before, end) = (text.get(..at)?, text.get(at..)?);
+        // `unblocks` is not `blocks`; in Chinese nothing stands between words.
+        let begins = !verb.is_ascii() || !before.ends_with(char::is_alphanumeric);
+        (end.eq_ignore_ascii_case(verb) && begins).then_some(end)
+    })
+}
