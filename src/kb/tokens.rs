@@ -6,6 +6,8 @@
 //! single characters and pairs (measured better than a dictionary). Stop words and English stems
 //! follow. Case and width are folded first.
 
+mod remembering;
+
 use std::borrow::Cow;
 
 use tantivy::tokenizer::{
@@ -13,6 +15,7 @@ use tantivy::tokenizer::{
 };
 use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
+use self::remembering::Remembering;
 use crate::text::is_cjk;
 
 /// Raised when the same text gives other terms: an index made by another version is made anew.
@@ -30,6 +33,10 @@ const STOP_WORDS: &[&str] = &[
 
 /// The whole chain, for the index and for queries.
 pub(super) fn analyzer() -> TextAnalyzer {
+    TextAnalyzer::builder(Remembering::new(chain())).build()
+}
+
+fn chain() -> TextAnalyzer {
     TextAnalyzer::builder(Words::default())
         .filter(StopWordFilter::remove(
             STOP_WORDS.iter().map(|&word| word.to_owned()),

@@ -94,8 +94,12 @@ impl Job<'_> {
 
     /// The meaning: embeds the chunks that have no vector yet, and says how many it did.
     pub fn meaning(&self) -> Result<usize, KbError> {
-        let vectors = self.store.begin_vectors()?;
-        embedding::embed(self, vectors)
+        match self.store.begin_vectors() {
+            Ok(vectors) => embedding::embed(self, vectors),
+            // Whoever embeds is doing it for another commit.
+            Err(KbError::Locked) if self.store.snapshot().pending()?.is_empty() => Ok(0),
+            Err(error) => Err(error),
+        }
     }
 
     /// Everything from nothing.

@@ -1,5 +1,7 @@
 //! The knowledge base over real folders and a real index.
 
+mod changes;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

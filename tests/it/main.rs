@@ -12,6 +12,7 @@ mod embedding_endpoint;
 mod engine;
 mod graph;
 mod kb;
+mod kill;
 mod law;
 mod llm;
 mod llm_failures;

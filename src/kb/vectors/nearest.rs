@@ -159,7 +159,7 @@ mod tests {
         let dims = 64;
         let count = 3 * ROWS_A_THREAD + 17;
         let vector = |n: usize| -> Vec<f32> {
-            let mut state = n as u32 * 2_654_435_761 + 1;
+            let mut state = (n as u32).wrapping_mul(2_654_435_761).wrapping_add(1);
             let raw: Vec<f32> = (0..dims)
                 .map(|_| {
                     state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -1,0 +1,304 @@
+//! What changes in the folders, and what the index makes of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kb_agent::kb::{Hit, KnowledgeBase, SearchMode, UpdateReport};
+
+use super::{Bench, counts, sources, update};
+
+impl Bench {
+    fn path(&self, name: &str) -> PathBuf {
+        self.docs.path().join(name)
+    }
+
+    fn update_paths(&self, base: &KnowledgeBase, names: &[&str]) -> UpdateReport {
+        let paths: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
+        let stop = AtomicBool::new(false);
+        base.update_paths(&paths, &|_| {}, &stop).unwrap()
+    }
+}
+
+fn added_changed_moved_removed(report: &UpdateReport) -> [usize; 4] {
+    [report.added, report.changed, report.moved, report.removed]
+}
+
+#[test]
+fn an_edit_of_the_same_size_within_a_tick_of_the_clock_is_seen() {
+    let bench = Bench::new(&[("a.md", "# A\n\nword0000\n"), ("b.md", "# B\n\nother\n")]);
+    let base = bench.indexed();
+    for n in 1..20 {
+        let before = fs::metadata(bench.path("a.md"))
+            .unwrap()
+            .modified()
+            .unwrap();
+        bench.write("a.md", format!("# A\n\nword{n:04}\n"));
+        // Also where the editor puts the old time back.
+        let file = fs::File::options().write(true).open(bench.path("a.md"));
+        file.unwrap().set_modified(before).unwrap();
+        assert_eq!(counts(&update(&base)), [0, 1, 0, 1, 1], "edit {n}");
+        let hits = base
+            .search(SearchMode::Hybrid, &format!("word{n:04}"), 1)
+            .unwrap();
+        assert!(hits[0].text.contains(&format!("word{n:04}")), "edit {n}");
+    }
+}
+
+#[test]
+fn a_moved_document_is_told_and_not_embedded_again() {
+    let bench = Bench::new(&[
+        ("old/a.md", "# A\n\nalpha text\n"),
+        ("old/b.md", "# B\n\nbeta text\n"),
+        ("c.md", "# C\n\ngamma text\n"),
+    ]);
+    let base = bench.indexed();
+    fs::rename(bench.path("old"), bench.path("new")).unwrap();
+    // One more of the same is a new document.
+    bench.write("copy.md", "# A\n\nalpha text\n");
+    let report = update(&base);
+    assert_eq!(added_changed_moved_removed(&report), [1, 0, 2, 0]);
+    assert_eq!((report.embedded, report.documents), (0, 4));
+    assert_eq!(sources(&base, SearchMode::Hybrid, "beta")[0], "new/b.md");
+    let mut found = sources(&base, SearchMode::Vector, "alpha text");
+    found.truncate(2);
+    assert_eq!(found, ["copy.md", "new/a.md"]);
+}
+
+#[test]
+fn named_paths_are_brought_up_to_date_and_nothing_else() {
+    let bench = Bench::new(&[
+        ("a.md", "# A\n\nalpha text\n"),
+        ("b.md", "# B\n\nbeta text\n"),
+        ("sub/c.md", "# C\n\ngamma text\n"),
+        ("sub/deep/d.md", "# D\n\ndelta text\n"),
+    ]);
+    let base = bench.indexed();
+    bench.write("a.md", "# A\n\nomega text\n");
+    bench.write("b.md", "# B\n\nkappa text\n");
+    let report = bench.update_paths(&base, &["a.md"]);
+    assert_eq!(added_changed_moved_removed(&report), [0, 1, 0, 0]);
+    assert_eq!((report.documents, report.unchanged), (4, 0));
+    // A folder that is gone, one that is new, a file that moved, and one that was never there.
+    fs::remove_dir_all(bench.path("sub/deep")).unwrap();
+    bench.write("fresh/e.md", "# E\n\nepsilon text\n");
+    fs::rename(bench.path("sub/c.md"), bench.path("c2.md")).unwrap();
+    let named = ["sub/deep", "fresh", "sub/c.md", "c2.md", "never/there.md"];
+    let report = bench.update_paths(&base, &named);
+    assert_eq!(added_changed_moved_removed(&report), [1, 0, 1, 1]);
+    assert_eq!(sources(&base, SearchMode::Hybrid, "gamma")[0], "c2.md");
+    assert_eq!(counts(&update(&base))[..4], [0, 1, 0, 3]);
+    // What lies outside, is hidden or ignored does no harm and does not come in.
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("x.md"), "secret\n").unwrap();
+    bench.write(".hidden.md", "secret\n");
+    let paths = [outside.path().join("x.md"), bench.path(".hidden.md")];
+    let report = base.update_paths(&paths, &|_| {}, &AtomicBool::new(false));
+    assert_eq!(added_changed_moved_removed(&report.unwrap()), [0, 0, 0, 0]);
+    assert_eq!(base.status().documents, 4);
+}
+
+#[test]
+fn a_named_rule_file_takes_documents_out_and_brings_them_back() {
+    let bench = Bench::new(&[
+        ("sub/a.md", "# A\n\nalpha text\n"),
+        ("sub/a.log", "alpha log\n"),
+        ("b.log", "beta log\n"),
+    ]);
+    let base = bench.indexed();
+    bench.write("sub/.gitignore", "*.log\n");
+    let report = bench.update_paths(&base, &["sub/.gitignore"]);
+    assert_eq!(added_changed_moved_removed(&report), [0, 0, 0, 1]);
+    bench.write(".ignore", "b.log\n");
+    let report = bench.update_paths(&base, &[".ignore"]);
+    assert_eq!(added_changed_moved_removed(&report), [0, 0, 0, 1]);
+    assert_eq!(base.status().documents, 1);
+    fs::remove_file(bench.path("sub/.gitignore")).unwrap();
+    let report = bench.update_paths(&base, &["sub/.gitignore"]);
+    assert_eq!(added_changed_moved_removed(&report), [1, 0, 0, 0]);
+}
+
+#[test]
+fn named_paths_work_with_several_roots_and_through_links() {
+    let bench = Bench::new(&[("one/a.md", "alpha\n"), ("two/a.md", "beta\n")]);
+    let base = bench.open_roots(&[bench.path("one"), bench.path("two")]);
+    update(&base);
+    bench.write("two/a.md", "gamma\n");
+    let through = bench.path("one/../two/a.md");
+    let report = base.update_paths(&[through], &|_| {}, &AtomicBool::new(false));
+    assert_eq!(report.unwrap().changed, 1);
+    assert_eq!(sources(&base, SearchMode::Hybrid, "gamma")[0], "two/a.md");
+    // The folder that holds the roots means all of them.
+    bench.write("one/a.md", "delta\n");
+    assert_eq!(bench.update_paths(&base, &[""]).changed, 1);
+}
+
+/// A passage is found with the same scores, ranks and order whatever the index went through.
+#[test]
+fn an_index_that_saw_many_changes_answers_like_a_fresh_one() {
+    let bench = Bench::new(&[]);
+    let text = |n: usize, version: usize| {
+        let words = ["router", "grade", "evidence", "plan", "graph", "index"];
+        let said: Vec<&str> = (0..6 + (n * 7 + version) % 9)
+            .map(|at| words[(n + at * version + at * at) % words.len()])
+            .collect();
+        format!(
+            "# Doc {n}\n\n{}\n\n## More\n\n{} shared words\n",
+            said.join(" "),
+            words[n % 6]
+        )
+    };
+    for n in 0..60 {
+        bench.write(&format!("f{n:02}.md"), text(n, 1));
+    }
+    let base = bench.indexed();
+    for version in 2..14 {
+        for n in (version % 5..60).step_by(5) {
+            bench.write(&format!("f{n:02}.md"), text(n, version));
+        }
+        let _ = fs::remove_file(bench.path(&format!("f{:02}.md", version * 4)));
+        bench.write(&format!("g{version:02}.md"), text(version, 3));
+        update(&base);
+    }
+    let fresh = Bench {
+        docs: tempfile::tempdir().unwrap(),
+        home: tempfile::tempdir().unwrap(),
+        embedder: bench.embedder.clone(),
+    };
+    let other = fresh.open_roots(&[bench.docs.path().to_owned()]);
+    update(&other);
+    assert_eq!(base.status(), other.status());
+    let ask = |base: &KnowledgeBase, mode, query: &str| -> Vec<Hit> {
+        base.search(mode, query, 20).unwrap()
+    };
+    for mode in [SearchMode::Hybrid, SearchMode::Vector] {
+        for query in [
+            "router",
+            "evidence plan",
+            "shared words graph index",
+            "doc 7",
+        ] {
+            assert_eq!(ask(&base, mode, query), ask(&other, mode, query), "{query}");
+        }
+    }
+}
+
+#[test]
+fn many_small_changes_do_not_leave_many_segments() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    let base = bench.indexed();
+    for n in 0..40 {
+        bench.write(&format!("f{}.md", n % 7), format!("# F\n\nversion {n}\n"));
+        update(&base);
+    }
+    let segments = files_with(&bench.index(), "store");
+    assert!(segments < 10, "{segments} segments");
+    assert_eq!(files_with(&bench.index(), "bin"), 1);
+}
+
+fn files_with(folder: &Path, extension: &str) -> usize {
+    let files = super::files_below(folder).into_iter();
+    files
+        .filter(|(path, _)| path.extension().is_some_and(|end| end == extension))
+        .count()
+}
+
+#[test]
+fn short_documents_are_embedded_before_long_ones() {
+    let sections = |n: usize| -> String {
+        (0..n)
+            .map(|at| format!("## Part {at}\n\nline {at} of {n}\n\n"))
+            .collect()
+    };
+    let bench = Bench::new(&[
+        ("a-log.md", &sections(60)),
+        ("z-note.md", "# Note\n\nomega words\n"),
+    ]);
+    let base = bench.open();
+    let stop = AtomicBool::new(false);
+    let halt = |progress: kb_agent::kb::Progress| {
+        stop.store(
+            progress.phase == kb_agent::kb::Phase::Embedding && progress.done > 0,
+            Ordering::Relaxed,
+        );
+    };
+    base.update(&halt, &stop).unwrap();
+    assert_eq!(sources(&base, SearchMode::Vector, "omega words")[0], "z-note.md");
+    assert!(base.status().pending > 0);
+}
+
+#[test]
+fn a_saved_file_need_not_wait_until_everything_is_embedded() {
+    let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    let (first, second) = (bench.open(), bench.open());
+    let seen = AtomicBool::new(false);
+    let meanwhile = |progress: kb_agent::kb::Progress| {
+        if progress.phase == kb_agent::kb::Phase::Embedding && !seen.swap(true, Ordering::Relaxed) {
+            bench.write("b.md", "# B\n\nbeta text\n");
+            assert_eq!(bench.update_paths(&second, &["b.md"]).added, 1);
+            assert_eq!(sources(&second, SearchMode::Hybrid, "beta"), ["b.md"]);
+        }
+    };
+    let stop = AtomicBool::new(false);
+    let report = first.update(&meanwhile, &stop).unwrap();
+    assert!(seen.load(Ordering::Relaxed));
+    // What came meanwhile is embedded too.
+    assert_eq!(report.embedded, 2);
+    assert_eq!((first.status().documents, first.status().pending), (2, 0));
+}
+
+#[test]
+fn a_search_never_mixes_two_commits() {
+    let write = |bench: &Bench, n: usize| {
+        for name in ["a.md", "b.md", "c.md"] {
+            bench.write(name, format!("# Doc\n\nversion token{n} in {name}\n"));
+        }
+    };
+    let bench = Bench::new(&[]);
+    write(&bench, 0);
+    let writer = bench.indexed();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let reader = bench.open();
+                while !done.load(Ordering::Relaxed) {
+                    reader.refresh().unwrap();
+                    let hits = reader.search(SearchMode::Hybrid, "version", 10).unwrap();
+                    let said: Vec<_> = hits
+                        .iter()
+                        .map(|hit| hit.text.split_whitespace().nth(1).unwrap().to_owned())
+                        .collect();
+                    assert_eq!(said.len(), 3, "{hits:?}");
+                    assert!(said.iter().all(|one| *one == said[0]), "{said:?}");
+                }
+            });
+        }
+        for n in 1..15 {
+            write(&bench, n);
+            update(&writer);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn what_older_versions_left_goes_and_vectors_of_unused_models_go_when_theirs_are_complete() {
+    let mut bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    drop(bench.indexed());
+    let home = bench.index().parent().unwrap().to_owned();
+    fs::create_dir(home.join("v2")).unwrap();
+    fs::write(home.join("v2/documents-1.json"), "{}").unwrap();
+    bench.embedder = std::sync::Arc::new(super::WordEmbedder {
+        model: "another".to_owned(),
+        ..super::WordEmbedder::default()
+    });
+    let base = bench.open();
+    assert_eq!(base.status().pending, 1);
+    assert_eq!(files_with(&home, "keys"), 1);
+    update(&base);
+    assert!(!home.join("v2").exists());
+    update(&base);
+    assert_eq!(files_with(&home, "keys"), 1);
+    assert_eq!(sources(&base, SearchMode::Vector, "alpha"), ["a.md"]);
+}
