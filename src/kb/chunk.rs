@@ -2,8 +2,8 @@
 //!
 //! A chunk is whole lines, so that its text is exactly what its line numbers say; only a single
 //! line longer than [`MAX_BYTES`] is cut within. `blocks` finds what should stay together
-//! (paragraphs, fences, top-level items) under which heading; this file packs blocks of one
-//! section until the target is reached. Sizes are counted in bytes: a byte of English and a byte
+//! (paragraphs, fences, tables, top-level items) under which heading; this file packs blocks of one
+//! section until the target is reached, and `cut` parts what is too large by itself. Sizes are counted in bytes: a byte of English and a byte
 //! of Chinese cost the embedding model about the same share of its window, a character does not.
 
 use std::collections::HashSet;
@@ -11,9 +11,12 @@ use std::collections::HashSet;
 use blocks::Block;
 
 use super::extract::{Extraction, Shape};
-use crate::domain::{LineRange, Place};
+use crate::domain::{LineRange, Place, PlaceUnit};
 
 mod blocks;
+mod cut;
+mod org;
+mod rst;
 
 /// A chunk grows until here …
 const TARGET_BYTES: usize = 1100;
@@ -55,56 +58,123 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
     let lines: Vec<&str> = document.text.lines().collect();
     let blocks = match document.shape {
         Shape::Markdown => blocks::markdown(&lines),
+        Shape::Rst => rst::blocks(&lines),
+        Shape::Org => org::blocks(&lines),
         Shape::Plain => blocks::paragraphs(&lines),
-        Shape::Code => blocks::code(&lines),
-        Shape::Rst | Shape::Org | Shape::Rows => blocks::paragraphs(&lines),
+        Shape::Code | Shape::Data => blocks::code(&lines),
+        Shape::Rows => blocks::rows(lines.len(), |at| {
+            let line = LineRange {
+                start: at + 1,
+                end: at + 1,
+            };
+            let sheet = document.place(line).and_then(|place| place.name);
+            std::iter::once(document.name(source))
+                .chain(sheet)
+                .collect()
+        }),
     };
     let title = blocks
         .iter()
         .find_map(|block| block.path.first().cloned())
-        .filter(|_| document.title.is_none())
+        .filter(|_| document.title.is_none() && document.shape != Shape::Rows)
         .unwrap_or_else(|| document.name(source));
     let name = match document.shape {
-        Shape::Code => source,
+        Shape::Code | Shape::Data => source,
+        // What a page or a mail is about, it says once.
+        Shape::Plain => document.title.as_deref().unwrap_or_default(),
         _ => "",
     };
-    let mut chunks = pack(&lines, &blocks, name);
+    let generated = document.shape == Shape::Data || is_generated(document, lines.len());
+    let limits = if generated {
+        Limits::GENERATED
+    } else {
+        Limits::NONE
+    };
+    let boundaries = boundaries(document);
+    let mut chunks = pack(&lines, &blocks, &boundaries, name, limits);
     for chunk in &mut chunks {
         chunk.place = document.place(chunk.lines);
     }
     (title, chunks)
 }
 
+/// How much of a document is indexed.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    pieces_of_a_line: usize,
+    chunks: usize,
+}
+
+impl Limits {
+    const NONE: Self = Self {
+        pieces_of_a_line: usize::MAX,
+        chunks: usize::MAX,
+    };
+    /// What programs wrote for programs says nothing to people that its beginning does not; all
+    /// of it is still found by grep.
+    const GENERATED: Self = Self {
+        pieces_of_a_line: 8,
+        chunks: 200,
+    };
+}
+
+/// Whether this is code that nobody wrote by hand: minified, bundled, a blob.
+fn is_generated(document: &Extraction, lines: usize) -> bool {
+    const LINE_BYTES: usize = 2000;
+    document.shape == Shape::Code && document.text.len() / lines.max(1) > LINE_BYTES
+}
+
+/// The lines, from 0, at which a slide or a cell begins: people speak of these one by one.
+fn boundaries(document: &Extraction) -> HashSet<usize> {
+    document
+        .places
+        .iter()
+        .filter(|mark| matches!(mark.place.unit, PlaceUnit::Slide | PlaceUnit::Cell))
+        .map(|mark| mark.line - 1)
+        .collect()
+}
+
 /// Joins neighbours of one section up to the target, splits what is too large by itself.
-fn pack(lines: &[&str], blocks: &[Block], name: &str) -> Vec<Chunk> {
+fn pack(
+    lines: &[&str],
+    blocks: &[Block],
+    boundaries: &HashSet<usize>,
+    name: &str,
+    limits: Limits,
+) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut open: Option<Block> = None;
     for block in blocks {
-        let joined = open.as_ref().filter(|before| fits(lines, before, block));
+        let joined = open
+            .as_ref()
+            .filter(|before| !boundaries.contains(&block.start) && fits(lines, before, block));
         if let Some(before) = joined {
             open = Some(Block {
                 path: block.path.clone(),
                 start: before.start,
                 end: block.end,
                 heading: before.heading && block.heading,
+                columns: block.columns.clone().filter(|_| before.heading),
             });
             continue;
         }
         if let Some(done) = open.replace(block.clone()) {
-            emit(lines, &done, name, &mut chunks);
+            emit(lines, &done, name, limits, &mut chunks);
         }
     }
     if let Some(done) = open {
-        emit(lines, &done, name, &mut chunks);
+        emit(lines, &done, name, limits, &mut chunks);
     }
+    chunks.truncate(limits.chunks);
     chunks
 }
 
 fn fits(lines: &[&str], before: &Block, block: &Block) -> bool {
     let together = size(&lines[before.start..=block.end]);
     if before.heading {
-        // A heading without a text of its own goes with what follows it.
-        return together <= MAX_BYTES;
+        // A heading without a text of its own goes with what follows it, unless that is whole
+        // without it and would not be with it.
+        return together <= MAX_BYTES || size(&lines[block.start..=block.end]) > MAX_BYTES;
     }
     !block.heading && before.path == block.path && together <= TARGET_BYTES
 }
@@ -113,90 +183,57 @@ fn size(lines: &[&str]) -> usize {
     lines.iter().map(|line| line.len() + 1).sum()
 }
 
-fn emit(lines: &[&str], block: &Block, name: &str, chunks: &mut Vec<Chunk>) {
-    let heading = if block.path.is_empty() {
+fn emit(lines: &[&str], block: &Block, name: &str, limits: Limits, chunks: &mut Vec<Chunk>) {
+    let mut heading = if block.path.is_empty() {
         name.to_owned()
     } else {
         block.path.join(" > ")
     };
     let mut start = block.start;
-    while start <= block.end {
-        let end = cut(lines, start, block.end);
+    while start <= block.end && chunks.len() < limits.chunks {
+        let end = cut::end(lines, start, block.end);
         let within = &lines[start..=end];
-        let Some(first) = within.iter().position(|line| !line.trim().is_empty()) else {
-            start = end + 1;
-            continue;
-        };
-        let last = within
-            .iter()
-            .rposition(|line| !line.trim().is_empty())
-            .unwrap_or(first);
-        let range = LineRange {
-            start: start + first + 1,
-            end: start + last + 1,
-        };
-        for text in pieces(within[first..=last].join("\n")) {
-            chunks.push(Chunk {
-                heading: heading.clone(),
-                lines: range,
-                place: None,
-                text,
-            });
+        if let Some(first) = within.iter().position(|line| !line.trim().is_empty()) {
+            let last = within
+                .iter()
+                .rposition(|line| !line.trim().is_empty())
+                .unwrap_or(first);
+            let range = LineRange {
+                start: start + first + 1,
+                end: start + last + 1,
+            };
+            let pieces = cut::pieces(within[first..=last].join("\n"));
+            for text in pieces.into_iter().take(limits.pieces_of_a_line) {
+                chunks.push(Chunk {
+                    heading: heading.clone(),
+                    lines: range,
+                    place: None,
+                    text,
+                });
+            }
         }
-        start = end + 1;
-    }
-}
-
-/// The last line of a chunk that begins at `start`: all of the block if it fits, else up to the
-/// last blank line within the second half of the target, else as many lines as fit.
-fn cut(lines: &[&str], start: usize, last: usize) -> usize {
-    if size(&lines[start..=last]) <= MAX_BYTES {
-        return last;
-    }
-    let mut bytes = 0;
-    let mut end = start;
-    let mut blank = None;
-    for (at, line) in lines.iter().enumerate().take(last + 1).skip(start) {
-        bytes += line.len() + 1;
-        if bytes > TARGET_BYTES && at > start {
+        if end == block.end {
             break;
         }
-        if line.trim().is_empty() && bytes > TARGET_BYTES / 2 {
-            blank = Some(at);
+        if start == block.start
+            && let Some(columns) = &block.columns
+        {
+            // The rows that come now are far from their header.
+            let above = if heading.is_empty() { "" } else { " > " };
+            heading.push_str(&format!("{above}{columns}"));
         }
-        end = at;
+        start = if block.columns.is_some() {
+            end + 1
+        } else {
+            cut::next(lines, start, end)
+        };
     }
-    blank.unwrap_or(end)
-}
-
-/// A text over the limit can only be one long line: it is cut after a sentence or between words.
-fn pieces(text: String) -> Vec<String> {
-    if text.len() <= MAX_BYTES {
-        return vec![text];
-    }
-    let mut pieces = Vec::new();
-    let mut rest = text.as_str();
-    while rest.len() > MAX_BYTES {
-        let limit = rest.floor_char_boundary(TARGET_BYTES);
-        let head = &rest[..limit];
-        let at = [". ", "。", "! ", "? ", "！", "？", "; ", " "]
-            .iter()
-            .filter_map(|mark| head.rfind(mark).map(|at| at + mark.len()))
-            .find(|&at| at > limit / 2)
-            .unwrap_or(limit);
-        pieces.push(rest[..at].trim().to_owned());
-        rest = &rest[at..];
-    }
-    pieces.push(rest.trim().to_owned());
-    // What a line repeats is found once.
-    let mut seen = HashSet::new();
-    pieces.retain(|piece| !piece.is_empty() && seen.insert(piece.clone()));
-    pieces
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kb::extract::Mark;
 
     fn chunk(source: &str, text: &str) -> (String, Vec<Chunk>) {
         super::chunk(source, &Extraction::of_text(source, text.to_owned()))
@@ -236,7 +273,12 @@ mod tests {
             let mut next = 1;
             for c in chunk(name, &text).1 {
                 assert!(c.text.len() <= MAX_BYTES);
-                assert!(c.lines.start >= next, "chunks do not overlap");
+                let repeated: usize = (c.lines.start..next).map(|n| lines[n - 1].len() + 1).sum();
+                assert!(
+                    repeated <= 150,
+                    "parts of a block overlap a little: {repeated}"
+                );
+                assert!(c.lines.end >= next, "and each says something new");
                 next = c.lines.end + 1;
                 assert_eq!(c.text, lines[c.lines.start - 1..c.lines.end].join("\n"));
             }
@@ -253,6 +295,124 @@ mod tests {
         );
         let fence = chunk("a.md", &text).1.pop().unwrap();
         assert!(fence.text.starts_with("```") && fence.text.ends_with("```"));
+    }
+
+    #[test]
+    fn only_what_is_cut_by_size_overlaps() {
+        let line = "Sixty bytes of a paragraph that goes on for a long while yet.";
+        let long = format!("{line}\n").repeat(40);
+        let text = format!("# T\n\n{long}\n## Next\n\n{line}\n");
+        let lines: Vec<_> = shape("a.md", &text)
+            .into_iter()
+            .map(|(_, start, end)| (start, end))
+            .collect();
+        assert_eq!(lines, [(1, 19), (18, 34), (33, 42), (44, 46)]);
+    }
+
+    #[test]
+    fn the_rows_of_a_long_table_keep_the_names_of_its_columns() {
+        let rows = "| some key of the table | and a value of some length |\n".repeat(60);
+        let text = format!("# Keys\n\nAll keys:\n| Key | Value |\n|---|---|\n{rows}\nEnd.\n");
+        let chunks = chunk("a.md", &text).1;
+        assert_eq!(chunks[0].heading, "Keys");
+        assert!(chunks[1].text.starts_with("| Key | Value |"));
+        assert_eq!(chunks[2].heading, "Keys > Key, Value");
+        assert_eq!(chunks.last().unwrap().heading, "Keys");
+        let rows: usize = chunks
+            .iter()
+            .map(|c| c.text.matches("some key").count())
+            .sum();
+        assert_eq!(rows, 60, "rows do not overlap");
+    }
+
+    #[test]
+    fn restructured_text_and_org_have_headings_too() {
+        let rst = "=====\nGuide\n=====\n\nIntro.\n\nSetup\n-----\n\n.. code-block:: sh\n\n   make\n\n   make install\n\nLinux\n~~~~~\n\nRun it.\n\nUse\n---\n\nEnd.\n";
+        assert_eq!(
+            shape("guide.rst", rst),
+            [
+                ("Guide".to_owned(), 1, 5),
+                ("Guide > Setup".to_owned(), 7, 14),
+                ("Guide > Setup > Linux".to_owned(), 16, 19),
+                ("Guide > Use".to_owned(), 21, 24),
+            ]
+        );
+        let org = "#+TITLE: Guide\n\n* TODO Setup :work:\nFirst.\n** Linux\n#+BEGIN_SRC sh\n\n* no heading\n#+END_SRC\n* Use\nEnd.\n";
+        assert_eq!(
+            shape("guide.org", org),
+            [
+                (String::new(), 1, 1),
+                ("Setup".to_owned(), 3, 4),
+                ("Setup > Linux".to_owned(), 5, 9),
+                ("Use".to_owned(), 10, 11),
+            ]
+        );
+        assert_eq!(chunk("guide.org", org).0, "Guide");
+        assert_eq!(
+            chunk("a.md", "---\ntitle: \"Named\"\n---\n# T\n").0,
+            "Named"
+        );
+    }
+
+    #[test]
+    fn generated_files_do_not_flood_the_index() {
+        let minified: String = (0..200_000)
+            .map(|n| format!("function f{n}(){{}};"))
+            .collect();
+        let chunks = chunk("a.min.js", &minified).1;
+        assert_eq!(chunks.len(), 8);
+        let prose: String = (0..2000)
+            .map(|n| format!("Sentence {n} says something. "))
+            .collect();
+        assert!(
+            chunk("a.txt", &prose).1.len() > 40,
+            "what people wrote is kept"
+        );
+    }
+
+    #[test]
+    fn slides_and_rows_stand_for_themselves() {
+        let mark = |line, unit, name: &str, number| Mark {
+            line,
+            place: Place {
+                unit,
+                name: Some(name.to_owned()),
+                start: number,
+                end: number,
+            },
+        };
+        let slides = Extraction {
+            places: vec![
+                mark(1, PlaceUnit::Slide, "One", 1),
+                mark(3, PlaceUnit::Slide, "Two", 2),
+            ],
+            ..Extraction::of_text("a.md", "# One\n\n# Two\n\nWords.\n".to_owned())
+        };
+        let places = |document| -> Vec<String> {
+            let chunks = super::chunk("budget.xlsx", document).1;
+            chunks
+                .iter()
+                .map(|c| format!("{}: {}", c.heading, c.place.as_ref().unwrap()))
+                .collect()
+        };
+        assert_eq!(places(&slides), ["One: One slide 1", "Two: Two slide 2"]);
+        let rows = Extraction {
+            text: "a: 1\na: 2\nb: 1\n".to_owned(),
+            title: None,
+            shape: Shape::Rows,
+            places: vec![
+                mark(1, PlaceUnit::Row, "Costs", 2),
+                mark(2, PlaceUnit::Row, "Costs", 3),
+                mark(3, PlaceUnit::Row, "Staff", 2),
+            ],
+        };
+        assert_eq!(
+            places(&rows),
+            [
+                "budget > Costs: Costs rows 2-3",
+                "budget > Staff: Staff row 2"
+            ]
+        );
     }
 
     #[test]

@@ -92,6 +92,8 @@ pub enum Shape {
     Rst,
     /// Headings by their stars, as in Org.
     Org,
+    /// Laid out from what a program wrote for programs.
+    Data,
     /// Each line a row, each saying what its values are.
     Rows,
 }
@@ -99,10 +101,11 @@ pub enum Shape {
 impl Extraction {
     /// Text made of lines; the name tells how it is structured.
     pub fn of_text(source: &str, text: String) -> Self {
+        let shape = Shape::of(Path::new(source));
         Self {
+            title: shape.title(&text),
             text,
-            title: None,
-            shape: Shape::of(Path::new(source)),
+            shape,
             places: Vec::new(),
         }
     }
@@ -126,6 +129,31 @@ impl Extraction {
 }
 
 impl Shape {
+    /// What a text made of lines says its title is, before it begins.
+    fn title(self, text: &str) -> Option<String> {
+        const HEAD: usize = 50;
+        let mut head = text.lines().take(HEAD);
+        let named = |line: &str, mark: &str| {
+            let begins = line.get(..mark.len())?.eq_ignore_ascii_case(mark);
+            begins.then(|| {
+                line[mark.len()..]
+                    .trim()
+                    .trim_matches(['"', '\''])
+                    .to_owned()
+            })
+        };
+        let title = match self {
+            Self::Markdown if head.next()?.trim_end() == "---" => head
+                .take_while(|line| !matches!(line.trim_end(), "---" | "..."))
+                .find_map(|line| named(line, "title:")),
+            Self::Org => head
+                .take_while(|line| !line.starts_with("* "))
+                .find_map(|line| named(line, "#+title:")),
+            _ => None,
+        };
+        title.filter(|title| !title.is_empty())
+    }
+
     fn of(path: &Path) -> Self {
         let extension = path
             .extension()
@@ -212,7 +240,7 @@ fn convert(path: &Path, format: Format) -> Result<Extraction, SkipReason> {
         Format::PackedJson => {
             let mut draft = Draft::default();
             draft.push(&json::laid_out(&read_text(path)?));
-            draft.finish(Shape::Code, None, "the file is empty")
+            draft.finish(Shape::Data, None, "the file is empty")
         }
         Format::Lines(_) | Format::Unread(_) => Err(SkipReason::Binary),
     }

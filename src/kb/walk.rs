@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::extract::{MAX_FILE_BYTES, SkipReason};
+use super::extract::{SkipReason, max_bytes};
 use super::roots::Roots;
 
 /// A file that was passed over, and why.
@@ -251,7 +251,7 @@ fn sort(
         return pass_over(SkipReason::BadName);
     }
     match entry.metadata() {
-        Ok(meta) if meta.len() > MAX_FILE_BYTES => pass_over(SkipReason::TooLarge(meta.len())),
+        Ok(meta) if meta.len() > max_bytes(path) => pass_over(SkipReason::TooLarge(meta.len())),
         Ok(meta) => Some(Ok(Found {
             path: path.to_owned(),
             source,

@@ -1,6 +1,8 @@
 //! What should stay together: paragraphs, fences and tables under their headings, or the
 //! top-level items of a source file.
 
+use crate::kb::extract::plain;
+
 /// Lines `start..=end`, counted from 0, under a path of headings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
@@ -9,15 +11,48 @@ pub(super) struct Block {
     pub end: usize,
     /// Headings only, no text yet.
     pub heading: bool,
+    /// Of a table: the names of its columns, which each part of it needs.
+    pub columns: Option<String>,
+}
+
+/// The headings above a line.
+#[derive(Debug, Default)]
+pub(super) struct Headings(Vec<(usize, String)>);
+
+impl Headings {
+    /// A heading of that level, 0 or 1 being the highest, ends those of its level and below.
+    pub fn enter(&mut self, level: usize, title: &str) {
+        self.0.retain(|(above, _)| *above < level);
+        self.0.push((level, plain(title)));
+    }
+
+    /// Lines of text under these headings.
+    pub fn block(&self, start: usize, end: usize) -> Block {
+        Block {
+            path: self.0.iter().map(|(_, title)| title.clone()).collect(),
+            start,
+            end,
+            heading: false,
+            columns: None,
+        }
+    }
+
+    /// The lines of the heading that was entered last.
+    pub fn heading(&self, start: usize, end: usize) -> Block {
+        Block {
+            heading: true,
+            ..self.block(start, end)
+        }
+    }
 }
 
 /// Blocks of Markdown.
 pub(super) fn markdown(lines: &[&str]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    let mut headings: Vec<(usize, String)> = Vec::new();
+    let mut headings = Headings::default();
     let mut at = front_matter(lines);
     if at > 0 {
-        blocks.push(block(&headings, 0, at - 1));
+        blocks.push(headings.block(0, at - 1));
     }
     while at < lines.len() {
         let line = lines[at];
@@ -27,30 +62,47 @@ pub(super) fn markdown(lines: &[&str]) -> Vec<Block> {
             let end = (at + 1..lines.len())
                 .find(|&n| closes(lines[n], fence))
                 .unwrap_or(lines.len() - 1);
-            blocks.push(block(&headings, at, end));
+            blocks.push(headings.block(at, end));
             at = end + 1;
         } else if let Some((level, title, height)) = heading(lines, at) {
-            headings.retain(|(above, _)| *above < level);
-            headings.push((level, title));
-            blocks.push(Block {
-                heading: true,
-                ..block(&headings, at, at + height - 1)
-            });
+            headings.enter(level, &title);
+            blocks.push(headings.heading(at, at + height - 1));
             at += height;
+        } else if let Some(columns) = table(lines, at) {
+            let end = (at + 2..lines.len())
+                .find(|&n| !lines[n].contains('|'))
+                .unwrap_or(lines.len())
+                - 1;
+            blocks.push(Block {
+                columns: Some(columns),
+                ..headings.block(at, end)
+            });
+            at = end + 1;
         } else {
             let end = (at + 1..lines.len())
                 .find(|&n| {
                     lines[n].trim().is_empty()
                         || fence(lines[n]).is_some()
                         || heading(lines, n).is_some()
+                        || table(lines, n).is_some()
                 })
                 .unwrap_or(lines.len())
                 - 1;
-            blocks.push(block(&headings, at, end));
+            blocks.push(headings.block(at, end));
             at = end + 1;
         }
     }
     blocks
+}
+
+/// Each line for itself, under the name of its sheet.
+pub(super) fn rows(lines: usize, sheet: impl Fn(usize) -> Vec<String>) -> Vec<Block> {
+    (0..lines)
+        .map(|at| Block {
+            path: sheet(at),
+            ..Headings::default().block(at, at)
+        })
+        .collect()
 }
 
 /// Paragraphs of plain text.
@@ -74,23 +126,14 @@ fn split_before(lines: &[&str], starts: impl Fn(usize) -> bool) -> Vec<Block> {
     let mut start = 0;
     for at in 0..lines.len() {
         if starts(at) {
-            blocks.push(block(&[], start, at - 1));
+            blocks.push(Headings::default().block(start, at - 1));
             start = at;
         }
     }
     if start < lines.len() {
-        blocks.push(block(&[], start, lines.len() - 1));
+        blocks.push(Headings::default().block(start, lines.len() - 1));
     }
     blocks
-}
-
-fn block(headings: &[(usize, String)], start: usize, end: usize) -> Block {
-    Block {
-        path: headings.iter().map(|(_, title)| title.clone()).collect(),
-        start,
-        end,
-        heading: false,
-    }
 }
 
 /// How many lines of metadata stand at the top between `---` marks.
@@ -104,6 +147,24 @@ fn front_matter(lines: &[&str]) -> usize {
         .skip(1)
         .position(|line| matches!(line.trim_end(), "---" | "..."))
         .map_or(0, |at| at + 2)
+}
+
+/// The names of the columns of the table that begins here.
+fn table(lines: &[&str], at: usize) -> Option<String> {
+    let (header, rule) = (lines[at], lines.get(at + 1)?.trim());
+    let is_rule = rule.contains('-')
+        && rule.contains('|')
+        && rule
+            .chars()
+            .all(|c| matches!(c, '|' | '-' | ':' | ' ' | '\t'));
+    (is_rule && header.contains('|')).then(|| {
+        let cells: Vec<&str> = header
+            .split('|')
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .collect();
+        cells.join(", ")
+    })
 }
 
 fn fence(line: &str) -> Option<(char, usize)> {

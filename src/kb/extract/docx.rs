@@ -205,9 +205,7 @@ impl<'a> Reading<'a> {
                 }
             }
             "hyperlink" => {
-                let target = tag
-                    .prefixed("r:id")
-                    .and_then(|id| self.relations.target(&id).map(str::to_owned));
+                let target = tag.prefixed("r:id").and_then(|id| self.relations.link(&id));
                 let start = self.paragraphs.last().map_or(0, |p| p.text.len());
                 self.link = Some((start, target));
             }

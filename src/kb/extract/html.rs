@@ -76,6 +76,7 @@ pub(super) fn to_markdown(html: &str) -> Result<(String, Option<String>), SkipRe
         })
         .skip_tags(SILENT.to_vec())
         .add_handler(vec!["title"], keep_title)
+        .add_handler(vec!["a"], without_anchors)
         .build();
     let markdown = converter
         .convert(html)
@@ -85,6 +86,18 @@ pub(super) fn to_markdown(html: &str) -> Result<(String, Option<String>), SkipRe
         .map(|title| title.trim().to_owned())
         .filter(|title| !title.is_empty());
     Ok((markdown, title))
+}
+
+/// Links within the page lead nowhere outside of it.
+fn without_anchors(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    let target = element
+        .attrs
+        .iter()
+        .find(|attribute| &*attribute.name.local == "href");
+    match target {
+        Some(target) if !target.value.starts_with('#') => handlers.fallback(element),
+        _ => Some(handlers.walk_children(element.node)),
+    }
 }
 
 /// XHTML closes empty elements with a mark that HTML does not know.

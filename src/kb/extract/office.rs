@@ -45,6 +45,8 @@ pub(super) struct Relations(HashMap<String, Relation>);
 struct Relation {
     kind: String,
     target: String,
+    /// Leads out of the archive.
+    external: bool,
 }
 
 impl Relations {
@@ -71,7 +73,14 @@ impl Relations {
                 inside(folder, &target)
             };
             let kind = tag.attribute("Type").unwrap_or_default();
-            relations.insert(id, Relation { kind, target });
+            relations.insert(
+                id,
+                Relation {
+                    kind,
+                    target,
+                    external,
+                },
+            );
         }
         Ok(Self(relations))
     }
@@ -79,6 +88,12 @@ impl Relations {
     /// Where the reference of that name leads.
     pub fn target(&self, id: &str) -> Option<&str> {
         self.0.get(id).map(|relation| relation.target.as_str())
+    }
+
+    /// Where a link of that name leads; one within the document leads nowhere.
+    pub fn link(&self, id: &str) -> Option<String> {
+        let relation = self.0.get(id).filter(|relation| relation.external);
+        relation.map(|relation| relation.target.clone())
     }
 
     /// The part that stands in that relation, `notesSlide`.

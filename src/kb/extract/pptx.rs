@@ -45,7 +45,12 @@ pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> 
         {
             let notes = read(&xml, &of_slide)?;
             if !notes.blocks.is_empty() {
-                draft.push_apart(&format!("Notes: {}", notes.blocks.join("\n\n")));
+                let said: Vec<&str> = notes
+                    .blocks
+                    .iter()
+                    .map(|block| block.trim_start_matches("- ").trim())
+                    .collect();
+                draft.push_apart(&format!("Notes: {}", said.join("\n\n")));
             }
         }
     }
@@ -110,9 +115,7 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
                 }
                 "br" => paragraph.push(' '),
                 "hlinkClick" => {
-                    link = tag
-                        .prefixed("r:id")
-                        .and_then(|id| relations.target(&id).map(str::to_owned));
+                    link = tag.prefixed("r:id").and_then(|id| relations.link(&id));
                 }
                 "t" => {
                     let text = events.text()?;
