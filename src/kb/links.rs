@@ -17,6 +17,7 @@ use self::relations::Relations;
 
 mod forms;
 mod relations;
+mod vocabulary;
 
 /// One reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_relation_is_named_by_key_heading_list_table_or_verb() {
-        let front = "---\ntitle: x\nparent: PROJ-1\nblocks:\n  - PROJ-2\n  - PROJ-3\nblocked_by: [PROJ-4, \"PROJ-5\"]\nstatus: PROJ-6\n---\nSome PROJ-7.\n";
+        let front = "---\ntitle: x\nparent: PROJ-1\nblocks:\n  - PROJ-2\n  - PROJ-3\nblocked_by: [PROJ-4, \"PROJ-5\"]\nstatus: PROJ-6\nlabels:\n  - PROJ-8\n---\nSome PROJ-7.\n";
         assert_eq!(
             found("a.md", front),
             [
@@ -282,7 +283,8 @@ mod tests {
                 "7 PROJ-4 blocked_by",
                 "7 PROJ-5 blocked_by",
                 "8 PROJ-6 mention",
-                "10 PROJ-7 mention",
+                "10 PROJ-8 mention",
+                "12 PROJ-7 mention",
             ]
         );
         let headings = "## Blocks\n\n- PROJ-1: first\n* [[Other]]\n\nProse on PROJ-2.\n\nRelates to\n----------\n\nPROJ-3\n\n### Notes\n- PROJ-4\n\n**子任务**\n1. PROJ-5\n";

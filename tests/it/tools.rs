@@ -542,6 +542,178 @@ async fn r12_graph_related_follows_links_both_ways() {
     }
 }
 
+async fn related(tools: &KbToolbox, entity: &str) -> Vec<Evidence> {
+    let call = ToolCall::GraphRelated {
+        entity_id: entity.to_owned(),
+    };
+    tools.run(&call).await.unwrap()
+}
+
+#[tokio::test]
+async fn r12_graph_related_shows_the_kind_of_relation_where_it_is_written() {
+    let bench = Bench::new(&[
+        (
+            "export/short-cut.md",
+            "# PROJ-104: Short cut\n\nStatus: open\nBlocks: PROJ-101\n",
+        ),
+        (
+            "tickets/PROJ-101.md",
+            "---\nparent: PROJ-100\nblocked_by:\n  - PROJ-104\n---\n# PROJ-101\n\n## Clones\n\nThese were made:\n\n\n\n\n- PROJ-107\n",
+        ),
+        (
+            "board.md",
+            "# Board\n\n| Key | Is blocked by |\n|---|---|\n| PROJ-200 | PROJ-201 |\n| PROJ-202 | PROJ-101 |\n",
+        ),
+        (
+            "zh/任务.md",
+            "# 任务\n\nPROJ-300 被阻塞于 PROJ-101。\n子任务：PROJ-301\n",
+        ),
+    ]);
+    let tools = toolbox(&bench);
+    let found = related(&tools, "PROJ-101").await;
+    assert_eq!(
+        places(&found),
+        [
+            "tickets/PROJ-101.md:2-4",
+            "tickets/PROJ-101.md:8-15",
+            "board.md:3-6",
+            "export/short-cut.md:1-4",
+            "zh/任务.md:3-3",
+        ]
+    );
+    assert!(found[0].text.starts_with("parent: PROJ-100\nblocked_by:\n"));
+    assert!(found[1].text.starts_with("## Clones\n") && found[1].text.ends_with("PROJ-107"));
+    assert!(found[2].text.starts_with("| Key | Is blocked by |"));
+    assert!(
+        found[3].text.starts_with("# PROJ-104: Short cut")
+            && found[3].text.ends_with("Blocks: PROJ-101")
+    );
+    assert!(
+        found
+            .iter()
+            .all(|item| (item.score.value() - 1.0).abs() < 1e-9)
+    );
+    // The other way round.
+    let other = related(&tools, "PROJ-107").await;
+    assert_eq!(places(&other), ["tickets/PROJ-101.md:8-15"]);
+    let child = related(&tools, "PROJ-301").await;
+    assert_eq!(child[0].text, "子任务：PROJ-301");
+}
+
+#[tokio::test]
+async fn r12_graph_related_knows_a_document_by_any_link_to_it() {
+    let bench = Bench::new(&[
+        ("guide/Getting Started.md", "# First steps\n\nText.\n"),
+        ("a.md", "[x](guide/getting%20started.md#top)\n"),
+        (
+            "b.md",
+            "See [the guide][g].\n\n[g]: <guide/Getting Started.md>\n",
+        ),
+        ("c.md", "[[Getting-Started]] or [[first steps|here]]\n"),
+        ("d.org", "[[file:guide/Getting Started.md][guide]]\n"),
+        ("e.rst", ":doc:`guide/Getting Started`\n"),
+        ("f.md", "<a href=\"guide/Getting%20Started.md\">guide</a>\n"),
+        ("g.md", "```\n[x](guide/Getting%20Started.md)\n```\n"),
+        ("h.md", "[web](https://x.y/guide/Getting%20Started.md)\n"),
+        ("guide/i.md", "Parent: [x](./Getting Started.md)\n"),
+    ]);
+    let tools = toolbox(&bench);
+    let expected = [
+        "guide/i.md:1-1",
+        "a.md:1-1",
+        "b.md:1-1",
+        "c.md:1-1",
+        "d.org:1-1",
+        "e.rst:1-1",
+        "f.md:1-1",
+    ];
+    for name in [
+        "guide/Getting Started.md",
+        "getting started",
+        "First steps",
+        "Gettin Started",
+    ] {
+        assert_eq!(places(&related(&tools, name).await), expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn r12_local_file_qa_takes_a_name_as_people_give_it() {
+    let bench = Bench::new(&[
+        ("audit-log.md", "# Audit log\n\nEvery event is one line.\n"),
+        ("docs/Release Notes.md", "# What is new\n\nFaster search.\n"),
+        ("docs/deep/er/setup.txt", "install the program\n"),
+        ("zh/常见问题.md", "# 常见问题\n\n如何重建索引？\n"),
+        ("zh/工具.md", "# 工具\n\n六个工具。\n"),
+        ("[draft].md", "# Draft\n\nNot done.\n"),
+        ("report-2024.md", "# Report 2024\n\nNumbers.\n"),
+    ]);
+    bench.write("image.png", b"\x89PNG\0\0\0".as_slice());
+    let tools = toolbox(&bench);
+    let ask = |query: &str, path: Option<&str>| ToolCall::LocalFileQa {
+        query: query.to_owned(),
+        path: path.map(str::to_owned),
+    };
+    let sources = |found: &[Evidence]| {
+        let mut sources: Vec<String> = found.iter().map(|item| item.source.clone()).collect();
+        sources.sort();
+        sources.dedup();
+        sources
+    };
+    for (path, expected) in [
+        ("docs/Release Notes.md", vec!["docs/Release Notes.md"]),
+        ("release notes", vec!["docs/Release Notes.md"]),
+        ("RELEASE-NOTES.MD", vec!["docs/Release Notes.md"]),
+        ("docs/release notes", vec!["docs/Release Notes.md"]),
+        ("what is new", vec!["docs/Release Notes.md"]),
+        ("relaese notes.md", vec!["docs/Release Notes.md"]),
+        ("audit-lok.md", vec!["audit-log.md"]),
+        ("ZH/", vec!["zh/工具.md", "zh/常见问题.md"]),
+        ("*.{txt,rst}", vec!["docs/deep/er/setup.txt"]),
+        ("docs/**/*.txt", vec!["docs/deep/er/setup.txt"]),
+        ("er/*.txt", vec!["docs/deep/er/setup.txt"]),
+        ("常见问题", vec!["zh/常见问题.md"]),
+        ("常见问提.md", vec!["zh/常见问题.md"]),
+        ("[draft].md", vec!["[draft].md"]),
+    ] {
+        let found = tools
+            .run(&ask("what does it say", Some(path)))
+            .await
+            .unwrap();
+        assert_eq!(sources(&found), expected, "{path}");
+    }
+    for (query, expected) in [
+        ("what does audit-lgo.md say", "audit-log.md"),
+        ("what is in Release Notes.md?", "docs/Release Notes.md"),
+        ("请看工具.md里有几个", "zh/工具.md"),
+        ("看audit-log.md里的内容", "audit-log.md"),
+    ] {
+        let found = tools.run(&ask(query, None)).await.unwrap();
+        assert_eq!(sources(&found), [expected], "{query}");
+    }
+    for (path, said) in [
+        (
+            "report-2023.md",
+            "report-2023.md is not in the knowledge base",
+        ),
+        (
+            "nothing like it",
+            "nothing like it is not in the knowledge base",
+        ),
+        ("image.png", "image.png: binary file"),
+        ("*.pdf", "*.pdf is not in the knowledge base"),
+    ] {
+        let error = tools.run(&ask("x", Some(path))).await.unwrap_err();
+        assert_eq!(error.to_string(), said);
+    }
+    bench.write("fresh.md", "new\n");
+    let error = tools.run(&ask("x", Some("fresh.md"))).await.unwrap_err();
+    assert!(
+        error.to_string().contains("not in the index yet"),
+        "{error}"
+    );
+}
+
 #[tokio::test]
 async fn r13_bad_arguments_are_values_and_never_evidence() {
     let bench = Bench::new(&[("a.md", "text\n")]);

@@ -9,175 +9,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What may stand before a colon, as a heading or in a cell of a table, in lower case.
-const RELATIONS: &[&str] = &[
-    "parent",
-    "parents",
-    "parent id",
-    "parent key",
-    "child",
-    "children",
-    "epic",
-    "epic link",
-    "subtask",
-    "subtasks",
-    "sub task",
-    "sub tasks",
-    "blocks",
-    "blocking",
-    "blocked by",
-    "is blocked by",
-    "clones",
-    "cloned by",
-    "is cloned by",
-    "clone of",
-    "cloned from",
-    "duplicates",
-    "duplicate of",
-    "duplicated by",
-    "is duplicated by",
-    "relates to",
-    "related to",
-    "is related to",
-    "related",
-    "related issues",
-    "related tickets",
-    "depends on",
-    "depended on by",
-    "is depended on by",
-    "required by",
-    "is required by",
-    "requires",
-    "causes",
-    "caused by",
-    "is caused by",
-    "fixes",
-    "fixed by",
-    "is fixed by",
-    "closes",
-    "closed by",
-    "resolves",
-    "resolved by",
-    "supersedes",
-    "superseded by",
-    "is superseded by",
-    "replaces",
-    "replaced by",
-    "is replaced by",
-    "see also",
-    "see",
-    "implements",
-    "implemented by",
-    "is implemented by",
-    "part of",
-    "child of",
-    "is child of",
-    "parent of",
-    "is parent of",
-    "split from",
-    "split to",
-    "follows",
-    "precedes",
-    "links",
-    "link",
-    "refs",
-    "references",
-    "父任务",
-    "父级",
-    "上级任务",
-    "子任务",
-    "史诗",
-    "阻塞",
-    "阻塞了",
-    "阻塞于",
-    "被阻塞",
-    "被阻塞于",
-    "阻碍",
-    "克隆",
-    "克隆自",
-    "克隆了",
-    "被克隆",
-    "被克隆为",
-    "重复",
-    "重复于",
-    "被重复",
-    "关联",
-    "关联到",
-    "关联任务",
-    "相关",
-    "相关任务",
-    "依赖",
-    "依赖于",
-    "被依赖",
-    "导致",
-    "由…导致",
-    "修复",
-    "取代",
-    "被取代",
-    "实现",
-    "参见",
-    "参考",
-    "链接",
-];
-
-/// Those that also say it in a sentence, right before an id. The longer before the shorter.
-const VERBS: &[&str] = &[
-    "is blocked by",
-    "blocked by",
-    "blocks",
-    "is cloned by",
-    "cloned by",
-    "cloned from",
-    "clone of",
-    "clones",
-    "is duplicated by",
-    "duplicated by",
-    "duplicate of",
-    "duplicates",
-    "is related to",
-    "related to",
-    "relates to",
-    "depends on",
-    "is required by",
-    "required by",
-    "requires",
-    "is caused by",
-    "caused by",
-    "causes",
-    "is fixed by",
-    "fixed by",
-    "fixes",
-    "closes",
-    "resolves",
-    "is superseded by",
-    "superseded by",
-    "supersedes",
-    "is replaced by",
-    "replaced by",
-    "replaces",
-    "is implemented by",
-    "implemented by",
-    "implements",
-    "child of",
-    "parent of",
-    "subtask of",
-    "part of",
-    "split from",
-    "被阻塞于",
-    "阻塞了",
-    "阻塞",
-    "克隆自",
-    "克隆了",
-    "克隆",
-    "重复于",
-    "依赖于",
-    "依赖",
-    "关联到",
-    "取代",
-    "参见",
-    "父任务",
-    "子任务",
-];
+use super::vocabulary::{RELATIONS, VERBS};
 
 static KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
@@ -227,7 +59,11 @@ impl Relations {
         if !bare.starts_with('|') {
             self.columns = None;
         }
-        if bare.is_empty() || is_underline(bare) {
+        if is_underline(bare) {
+            self.below.take_if(|below| !below.is_heading);
+            return Vec::new();
+        }
+        if bare.is_empty() {
             return Vec::new();
         }
         if bare.starts_with('|') {
@@ -241,9 +77,10 @@ impl Relations {
         };
         let heading = heading_of(bare, self.stars);
         if let Some(name) = relation_in(heading.unwrap_or(bare)) {
+            let is_key = bare.trim_end_matches('*').ends_with([':', '：']);
             self.below = Some(Below {
                 name,
-                is_heading: true,
+                is_heading: heading.is_some() || !is_key,
             });
             return Vec::new();
         }
@@ -259,8 +96,8 @@ impl Relations {
             self.below = None;
             return Vec::new();
         }
-        let is_item = ITEM.as_ref().is_some_and(|item| item.is_match(line));
         if let Some(below) = &self.below {
+            let is_item = ITEM.as_ref().is_some_and(|item| item.is_match(line));
             let begins_with_link = bare.starts_with(['[', '<'])
                 || ids
                     .first()
