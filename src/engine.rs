@@ -6,6 +6,7 @@
 mod conversation;
 mod demo;
 mod knowledge;
+mod upkeep;
 
 use std::io;
 use std::path::PathBuf;
@@ -36,6 +37,7 @@ pub use demo::SAMPLES;
 pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_for_rebuild, update_knowledge, update_words,
 };
+pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.
 const EVENTS_IN_FLIGHT: usize = 256;
@@ -48,6 +50,8 @@ pub struct Engine {
     audit_log: PathBuf,
     mask: Mask,
     notices: Vec<String>,
+    /// What the program itself writes, which is no change of the files.
+    own_files: Vec<PathBuf>,
     _session: Session,
 }
 
@@ -129,6 +133,7 @@ impl Engine {
             audit_log: settings.audit_log.clone(),
             mask,
             notices,
+            own_files: own_files(settings),
             _session: session,
         })
     }

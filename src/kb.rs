@@ -5,7 +5,7 @@
 //! `lexical` index its words, `vectors` its meaning, `links` its references, `manifest` remembers
 //! it. `update` drives these steps; `store` is the one door through which everything that
 //! searches gets at the result, so that a remote engine could stand behind it; `search`,
-//! with `fusion`, and `grep` are the two ways of asking; `pieces` puts together what `chunk` had to cut within a line.
+//! with `fusion`, and `grep` are the two ways of asking; `watch` tells when it is time for an update; `pieces` puts together what `chunk` had to cut within a line.
 
 pub mod embed;
 
@@ -17,6 +17,7 @@ mod fusion;
 mod grep;
 mod lexical;
 mod links;
+mod lock;
 mod manifest;
 mod names;
 mod pieces;
@@ -28,6 +29,7 @@ mod tokens;
 mod update;
 mod vectors;
 mod walk;
+mod watch;
 
 pub use base::{KbStatus, KnowledgeBase};
 pub use chunk::{Chunk, chunk};
@@ -36,9 +38,11 @@ pub use extract::{Extraction, Mark, Shape, SkipReason};
 pub use grep::GrepPassage;
 pub(crate) use links::holds_ticket;
 pub use links::{Link, LinkKind, LinkTarget};
+pub use lock::Held;
 pub use manifest::Document;
 pub(crate) use names::{spaced, stem};
 pub use search::{Hit, SearchMode};
 pub use store::Passage;
 pub use update::{Phase, Progress, UpdateReport};
 pub use walk::Skipped;
+pub use watch::{Changes, Watch, Woken};

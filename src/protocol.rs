@@ -339,4 +339,6 @@ pub struct KnowledgeStatus {
     pub pending: usize,
     /// Whether the index is being brought up to date: folders read, chunks embedded.
     pub indexing: bool,
+    /// Whether changes of the files are taken up as they are made.
+    pub watching: bool,
 }

@@ -1,4 +1,6 @@
-use std::sync::Arc;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -8,8 +10,10 @@ use super::catch_up::{Part, update};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
-use crate::engine::{open_knowledge, open_knowledge_for_rebuild};
-use crate::kb::UpdateReport;
+use crate::engine::{
+    Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
+};
+use crate::kb::{KbError, KnowledgeBase, Progress, UpdateReport, Watch};
 use crate::text::sanitize;
 
 /// Arguments of `index`.
@@ -18,9 +22,22 @@ pub(super) struct Index {
     /// Start from nothing instead of updating
     #[arg(long)]
     rebuild: bool,
-    /// Print one JSON object
+    /// Print one JSON object; with --watch one a line
     #[arg(long)]
     json: bool,
+    /// Stay, and take up changes of the files as they are made, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+}
+
+impl Index {
+    fn words(&self) -> Part {
+        if self.rebuild {
+            Part::Afresh
+        } else {
+            Part::Words
+        }
+    }
 }
 
 /// Builds or updates the index and says what is in it.
@@ -36,13 +53,11 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
     };
     let started = Instant::now();
     let knowledge = Arc::new(knowledge);
+    if index.watch {
+        return watch(index, settings, knowledge, started);
+    }
     let report = interruptible(async |cancel| {
-        let part = if index.rebuild {
-            Part::Afresh
-        } else {
-            Part::Words
-        };
-        let words = update(knowledge.clone(), part, &cancel).await?;
+        let words = update(knowledge.clone(), index.words(), &cancel).await?;
         let mut report = words.map_err(Failure::failed)?;
         let status = knowledge.status();
         if status.pending > 0 {
@@ -62,6 +77,130 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
         say(as_text(&name, &report, started.elapsed()))?;
     }
     Ok(())
+}
+
+/// One line for the index as it is, then one for each change, until it is interrupted.
+fn watch(
+    index: &Index,
+    settings: &Settings,
+    knowledge: Arc<KnowledgeBase>,
+    started: Instant,
+) -> Result<(), Failure> {
+    let lines = Lines {
+        name: knowledge.status().name,
+        json: index.json,
+        begun: Mutex::new(started),
+        following: AtomicBool::new(false),
+        broken: Mutex::new(None),
+    };
+    let apart = own_files(settings);
+    interruptible(async |cancel| {
+        match update(knowledge.clone(), index.words(), &cancel).await? {
+            Ok(report) => lines.words(&report, &knowledge, true)?,
+            // What another process is about to finish is told of when it is this one's turn.
+            Err(KbError::Locked) if !index.rebuild => {}
+            Err(error) => return Err(Failure::failed(error)),
+        }
+        let watch = Arc::new(Watch::new());
+        let watched = watch.clone();
+        let mut upkeep = tokio::task::spawn_blocking(move || {
+            keep_up_to_date(&knowledge, &watched, &apart, &|told| {
+                if let Err(error) = lines.tell(told, &knowledge) {
+                    // Nobody reads any more: there is nobody to stay for.
+                    lines
+                        .broken
+                        .lock()
+                        .map(|mut broken| *broken = Some(error))
+                        .ok();
+                    watched.close();
+                }
+            });
+            lines.broken.into_inner().ok().flatten()
+        });
+        let ended = tokio::select! {
+            ended = &mut upkeep => ended,
+            () = cancel.cancelled() => {
+                watch.close();
+                let _ = upkeep.await;
+                return Err(Failure::interrupted());
+            }
+        };
+        match ended {
+            Ok(Some(error)) => Err(error.into()),
+            Ok(None) => Ok(()),
+            Err(error) => Err(Failure::failed(format!("watching broke off: {error}"))),
+        }
+    })
+}
+
+/// What a watch says, on standard output.
+struct Lines {
+    name: String,
+    json: bool,
+    /// When the update that is going on began.
+    begun: Mutex<Instant>,
+    following: AtomicBool,
+    broken: Mutex<Option<io::Error>>,
+}
+
+impl Lines {
+    fn tell(&self, upkeep: Upkeep, knowledge: &KnowledgeBase) -> io::Result<()> {
+        match upkeep {
+            Upkeep::Words(report) => self.words(&report, knowledge, false)?,
+            Upkeep::Meaning(embedded) if embedded > 0 => self.meaning(embedded, knowledge)?,
+            Upkeep::Following if !self.following.swap(true, Ordering::Relaxed) => {
+                complain("another kb-agent keeps this index up to date; waiting to take its place");
+            }
+            Upkeep::Trouble(error) => complain(&error.to_string()),
+            Upkeep::Notice(line) => complain(&line),
+            Upkeep::Step(Progress { done: 0, .. }) => {
+                if let Ok(mut begun) = self.begun.lock() {
+                    *begun = Instant::now();
+                }
+            }
+            Upkeep::Step(_) | Upkeep::Meaning(_) | Upkeep::Following | Upkeep::Idle => {}
+        }
+        Ok(())
+    }
+
+    /// An update that found nothing changed is not worth a line, but the first is.
+    fn words(&self, report: &UpdateReport, base: &KnowledgeBase, first: bool) -> io::Result<()> {
+        if !first && report.added + report.changed + report.removed == 0 {
+            return Ok(());
+        }
+        if !self.json {
+            return say(as_text(&self.name, report, self.took()));
+        }
+        let mut line = as_json(&self.name, report, self.took());
+        line["ready"] = json!("words");
+        line["pending"] = json!(base.status().pending);
+        say_json(&line)
+    }
+
+    fn meaning(&self, embedded: usize, base: &KnowledgeBase) -> io::Result<()> {
+        let status = base.status();
+        if self.json {
+            return say_json(&json!({
+                "ready": "embeddings",
+                "name": self.name,
+                "documents": status.documents,
+                "chunks": status.chunks,
+                "embedded": embedded,
+                "pending": status.pending,
+                "ms": self.took().as_millis() as u64,
+            }));
+        }
+        say(format!(
+            "{}: {embedded} chunks embedded in {:.1} s, {} to come\n",
+            sanitize(&self.name),
+            self.took().as_secs_f64(),
+            status.pending
+        ))
+    }
+
+    fn took(&self) -> Duration {
+        self.begun.lock().map_or(Duration::ZERO, |at| at.elapsed())
+    }
 }
 
 fn as_text(name: &str, report: &UpdateReport, took: Duration) -> String {

@@ -1,17 +1,16 @@
-//! The tasks behind the screen: a worker that answers, and the index that catches up meanwhile.
+//! The tasks behind the screen: a worker that answers, and an index that follows the files.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
 use crate::agent::Worker;
-use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport};
+use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
 use crate::protocol::{Command, KnowledgeStatus, NoticeLevel, Update};
 
-use super::knowledge::update_knowledge;
+use super::upkeep::{Upkeep, keep_up_to_date};
 use super::{Engine, EngineError};
 
 /// Commands that may wait for the worker.
@@ -22,8 +21,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 /// Everything that goes on behind one screen; ends with [`Conversation::end`].
 pub struct Conversation {
     worker: tokio::task::JoinHandle<()>,
-    indexing: tokio::task::JoinHandle<()>,
-    stop_indexing: Arc<AtomicBool>,
+    upkeep: tokio::task::JoinHandle<()>,
+    watch: Arc<Watch>,
     audit: JoinHandle<()>,
     _engine: Engine,
 }
@@ -37,14 +36,18 @@ impl Conversation {
         let (updates, screen) = mpsc::channel(super::EVENTS_IN_FLIGHT);
         let (events, audit) = engine.audited(updates.clone())?;
         let worker = tokio::spawn(Worker::new(engine.agent.clone(), received, events).run());
-        let stop_indexing = Arc::new(AtomicBool::new(false));
+        let watch = Arc::new(Watch::new());
         let knowledge = engine.knowledge.clone();
-        let stop = stop_indexing.clone();
-        let indexing = tokio::task::spawn_blocking(move || index(&knowledge, &updates, &stop));
+        let (watched, apart) = (watch.clone(), engine.own_files.clone());
+        let upkeep = tokio::task::spawn_blocking(move || {
+            let telling = Telling::new(&knowledge, &updates);
+            telling.progress();
+            keep_up_to_date(&knowledge, &watched, &apart, &|told| telling.tell(told));
+        });
         let conversation = Self {
             worker,
-            indexing,
-            stop_indexing,
+            upkeep,
+            watch,
             audit,
             _engine: engine,
         };
@@ -53,41 +56,10 @@ impl Conversation {
 
     /// Waits for every task. The screen's channels must be gone: that cancels a run.
     pub async fn end(self) {
-        self.stop_indexing.store(true, Ordering::Relaxed);
+        self.watch.close();
         let _ = self.worker.await;
-        let _ = self.indexing.await;
+        let _ = self.upkeep.await;
         let _ = tokio::task::spawn_blocking(move || self.audit.join()).await;
-    }
-}
-
-/// Brings the index up to date and tells the screen as it goes.
-fn index(knowledge: &KnowledgeBase, updates: &mpsc::Sender<Update>, stop: &AtomicBool) {
-    let progress = Telling::new(knowledge, updates);
-    progress.tell(true);
-    let mut waiting = false;
-    let result = loop {
-        match update_knowledge(knowledge, &|step| progress.step(step), stop) {
-            Err(locked @ KbError::Locked) if !stop.load(Ordering::Relaxed) => {
-                // Another process indexes: what it has finished is taken over as it comes.
-                if !std::mem::replace(&mut waiting, true) {
-                    let _ = updates.blocking_send(warning(&locked));
-                }
-                if let Err(error) = knowledge.refresh() {
-                    break Err(error);
-                }
-                progress.tell(true);
-            }
-            result => break result,
-        }
-    };
-    // The last word on the index must arrive, or the screen would say "indexing" for ever.
-    let _ = updates.blocking_send(progress.status(false));
-    let notice = match result {
-        Ok(report) => left_out(&report),
-        Err(error) => Some(warning(&error)),
-    };
-    if let Some(notice) = notice {
-        let _ = updates.blocking_send(notice);
     }
 }
 
@@ -118,7 +90,15 @@ fn left_out(report: &UpdateReport) -> Option<Update> {
 struct Telling<'a> {
     knowledge: &'a KnowledgeBase,
     updates: &'a mpsc::Sender<Update>,
-    told: Mutex<(Instant, Option<Phase>)>,
+    told: Mutex<Told>,
+}
+
+struct Told {
+    at: Instant,
+    phase: Option<Phase>,
+    status: Option<KnowledgeStatus>,
+    /// What was left out is told once; 'kb-agent index' lists it any time.
+    gaps: bool,
 }
 
 impl<'a> Telling<'a> {
@@ -126,34 +106,81 @@ impl<'a> Telling<'a> {
         Self {
             knowledge,
             updates,
-            told: Mutex::new((Instant::now(), None)),
+            told: Mutex::new(Told {
+                at: Instant::now(),
+                phase: None,
+                status: None,
+                gaps: false,
+            }),
+        }
+    }
+
+    fn tell(&self, upkeep: Upkeep) {
+        match upkeep {
+            Upkeep::Step(step) => self.step(step),
+            Upkeep::Words(report) => {
+                let first = !std::mem::replace(&mut self.told().gaps, true);
+                if let Some(notice) = left_out(&report).filter(|_| first) {
+                    self.send(notice);
+                }
+                self.progress();
+            }
+            Upkeep::Meaning(_) => {}
+            // Whoever does the work is at it as long as there is some.
+            Upkeep::Following => self.settle(self.knowledge.status().pending > 0),
+            Upkeep::Idle => self.settle(false),
+            Upkeep::Trouble(error) => self.send(warning(&error)),
+            Upkeep::Notice(message) => self.send(Update::Notice {
+                level: NoticeLevel::Info,
+                message,
+            }),
         }
     }
 
     fn step(&self, step: Progress) {
-        let Ok(mut told) = self.told.try_lock() else {
-            return;
-        };
-        if told.0.elapsed() >= PROGRESS_EVERY || told.1 != Some(step.phase) {
-            *told = (Instant::now(), Some(step.phase));
+        let mut told = self.told();
+        if told.at.elapsed() >= PROGRESS_EVERY || told.phase != Some(step.phase) {
+            told.at = Instant::now();
+            told.phase = Some(step.phase);
             drop(told);
-            self.tell(true);
+            self.progress();
         }
     }
 
     /// A screen that is behind misses a step and gets the next.
-    fn tell(&self, indexing: bool) {
-        let _ = self.updates.try_send(self.status(indexing));
+    fn progress(&self) {
+        let status = self.status(true);
+        self.told().status = Some(status.clone());
+        let _ = self.updates.try_send(Update::Knowledge(status));
     }
 
-    fn status(&self, indexing: bool) -> Update {
+    /// The last word on the index must arrive, or the screen would say "indexing" for ever. It is
+    /// not repeated, or a screen that nothing happens on would be drawn again and again.
+    fn settle(&self, indexing: bool) {
+        let status = self.status(indexing);
+        if self.told().status.replace(status.clone()).as_ref() != Some(&status) {
+            self.send(Update::Knowledge(status));
+        }
+    }
+
+    /// A screen that is gone hears no more.
+    fn send(&self, update: Update) {
+        let _ = self.updates.blocking_send(update);
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn status(&self, indexing: bool) -> KnowledgeStatus {
         let status = self.knowledge.status();
-        Update::Knowledge(KnowledgeStatus {
+        KnowledgeStatus {
             name: status.name,
             documents: status.documents,
             chunks: status.chunks,
             pending: status.pending,
             indexing,
-        })
+            watching: true,
+        }
     }
 }

@@ -8,6 +8,7 @@ use super::embed::Noting;
 use super::error::KbError;
 use super::extract::Extraction;
 use super::grep::{self, GrepPassage};
+use super::lock::{Held, Right, try_lock};
 use super::manifest::Document;
 use super::names;
 use super::roots::Roots;
@@ -23,6 +24,7 @@ use crate::agent::ports::{EmbedError, Embedder, ToolError};
 /// All methods take `&self`, so that one base in an `Arc` serves the update and every search.
 pub struct KnowledgeBase {
     roots: Roots,
+    home: PathBuf,
     embedder: Noting,
     store: Box<dyn Store>,
     shelf: Shelf,
@@ -72,6 +74,7 @@ impl KnowledgeBase {
             embedder: Noting::new(embedder),
             store: Box::new(store),
             shelf: Shelf::open(&home),
+            home,
         })
     }
 
@@ -189,6 +192,21 @@ impl KnowledgeBase {
             tracing::debug!(%error, "searching goes on with what was there");
         }
         report
+    }
+
+    /// The right to keep the index up to date for as long as it is held: of several processes that
+    /// stay, one does and the others take over what it has done. `None` while another one does.
+    /// Processes with different embeddings do not do each other's work.
+    pub fn claim_upkeep(&self) -> Result<Option<Held>, KbError> {
+        try_lock(&self.home, Right::Upkeep(self.embedder.model_id()))
+    }
+
+    pub(super) fn roots(&self) -> &Roots {
+        &self.roots
+    }
+
+    pub(super) fn home(&self) -> &Path {
+        &self.home
     }
 
     /// Takes over what another process has indexed since.

@@ -7,7 +7,6 @@
 mod commit;
 mod embedded;
 mod join;
-mod lock;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

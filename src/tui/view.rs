@@ -102,6 +102,7 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         }
         let pending = grouped(knowledge.pending as u64);
         match (knowledge.indexing, knowledge.pending) {
+            (false, 0) if knowledge.watching && width >= 100 => left.push(Ink::Dim, " · watching"),
             (false, 0) => {}
             (true, 0) => left.push(Ink::Running, " · indexing"),
             (true, _) => left.push(Ink::Running, format!(" · embedding {pending}")),

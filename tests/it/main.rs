@@ -29,4 +29,5 @@ mod support;
 mod terminal;
 mod tools;
 mod tui_live;
+mod watch;
 mod workplace;

@@ -43,6 +43,7 @@ pub fn screen() -> Screen {
         chunks: 312,
         pending: 0,
         indexing: false,
+        watching: false,
     })));
     screen
 }

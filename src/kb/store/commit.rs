@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 use super::embedded::{EmbeddedStore, View};
-use super::lock::Held;
 use super::{Batch, ChunkKey, Incoming, VectorBatch};
 use crate::kb::error::KbError;
 use crate::kb::lexical::{LexicalWriter, Payload};
+use crate::kb::lock::Held;
 use crate::kb::manifest::{ChunkEntry, Document, Manifest};
 use crate::kb::walk::Stamp;
 

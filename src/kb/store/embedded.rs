@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::commit::{DocumentBatch, EmbeddingBatch};
 use super::join::Join;
-use super::lock::{Held, Right, lock, try_lock};
 use super::{
     Batch, ChunkId, ChunkKey, LexicalMatches, Match, Passage, Snapshot, Store, VectorBatch, Within,
 };
 use crate::kb::error::KbError;
 use crate::kb::lexical::{self, LexicalIndex, LexicalView, Row};
+use crate::kb::lock::{Held, Right, lock, try_lock};
 use crate::kb::manifest::{Document, Manifest};
 use crate::kb::shelf;
 use crate::kb::tokens;
@@ -161,7 +161,7 @@ impl EmbeddedStore {
         *view = fresh;
     }
 
-    fn held(&self, right: Right) -> Result<Held, KbError> {
+    fn held(&self, right: Right<'_>) -> Result<Held, KbError> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
     }
 

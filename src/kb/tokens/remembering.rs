@@ -140,9 +140,6 @@ mod tests {
         }
         let many: String = (0..MOST_TERMS + 999).map(|n| format!("w{n}x ")).collect();
         assert_eq!(all(&mut remembering, &many), all(&mut plain, &many));
-        assert_eq!(
-            all(&mut remembering, texts[0]),
-            all(&mut plain, texts[0])
-        );
+        assert_eq!(all(&mut remembering, texts[0]), all(&mut plain, texts[0]));
     }
 }

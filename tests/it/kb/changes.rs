@@ -223,7 +223,10 @@ fn short_documents_are_embedded_before_long_ones() {
         );
     };
     base.update(&halt, &stop).unwrap();
-    assert_eq!(sources(&base, SearchMode::Vector, "omega words")[0], "z-note.md");
+    assert_eq!(
+        sources(&base, SearchMode::Vector, "omega words")[0],
+        "z-note.md"
+    );
     assert!(base.status().pending > 0);
 }
 

@@ -1,33 +1,40 @@
-//! Who may write. A lock belongs to an open file and ends with it, also when its process is
-//! killed.
+//! Who may do what to an index that several processes use. A right belongs to an open file and
+//! ends with it, also when its process is killed.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use crate::kb::error::KbError;
+use super::error::KbError;
 
 /// What a process may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Right {
+pub(super) enum Right<'a> {
     /// To change documents, for seconds.
     Documents,
     /// To add vectors, for minutes.
     Vectors,
+    /// To be the one that writes whenever something has changed, with the embedding of this
+    /// model, for as long as a screen is open.
+    Upkeep(&'a str),
 }
 
 /// A right, held until this is dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub struct Held {
     _file: File,
 }
 
 /// The right, unless another holds it.
-pub(super) fn try_lock(home: &Path, right: Right) -> Result<Option<Held>, KbError> {
+pub(super) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, KbError> {
     let name = match right {
-        Right::Documents => "writer.lock",
-        Right::Vectors => "vectors.lock",
+        Right::Documents => "writer.lock".to_owned(),
+        Right::Vectors => "vectors.lock".to_owned(),
+        Right::Upkeep(model_id) => {
+            let model = blake3::hash(model_id.as_bytes()).to_hex();
+            format!("upkeep-{}.lock", &model[..16])
+        }
     };
     let path = home.join(name);
     let file = File::options()
@@ -44,7 +51,7 @@ pub(super) fn try_lock(home: &Path, right: Right) -> Result<Option<Held>, KbErro
 }
 
 /// The same, waiting a moment for somebody who is only opening.
-pub(super) fn lock(home: &Path, right: Right) -> Result<Held, KbError> {
+pub(super) fn lock(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
     const ATTEMPTS: usize = 80;
     for _ in 0..ATTEMPTS {
         if let Some(held) = try_lock(home, right)? {

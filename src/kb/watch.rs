@@ -1,0 +1,228 @@
+//! Tells when files of the base have changed, so that they can be searched right after they were
+//! saved.
+//!
+//! The system reports single writes; what an update wants to hear is that somebody is done. So
+//! news is gathered until it has been quiet for a moment, and never for longer than a second, or a
+//! storm that does not end would hide everything. Who waits here sleeps: a folder in which
+//! nothing happens costs no wake-ups. Where the system cannot watch (its limit is reached, a
+//! network file system), the folders are looked through every few seconds instead.
+
+mod news;
+mod scope;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::KnowledgeBase;
+use news::{Board, Heard, News};
+use scope::Scope;
+
+/// How often folders that cannot be watched are looked through, at most.
+const POLL: Duration = Duration::from_secs(3);
+/// How often it is looked whether a folder that vanished is back.
+const MISSING: Duration = Duration::from_secs(1);
+/// Looking through the folders may take this part of the time.
+const SHARE: u32 = 10;
+
+/// Watches the folders of one base. One thread waits in [`Watch::next`]; any may close it.
+#[derive(Default)]
+pub struct Watch {
+    board: Arc<Board>,
+    watching: Mutex<Watching>,
+}
+
+/// What happened to files of the base.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Changes {
+    /// Where; also what was removed. Not every one of them need belong to the base.
+    pub paths: Vec<PathBuf>,
+    /// Whether there may be more than `paths` says.
+    pub everything: bool,
+}
+
+/// Why [`Watch::next`] came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Woken {
+    /// Files have changed and it is quiet again, or has not been for a second.
+    Changed(Changes),
+    /// Nothing has, for as long as the caller wanted to wait.
+    Due,
+    /// [`Watch::close`].
+    Closed,
+}
+
+#[derive(Default)]
+struct Watching {
+    scope: Arc<Scope>,
+    watcher: Option<RecommendedWatcher>,
+    /// The system cannot watch these folders.
+    polling: bool,
+    /// A folder of the base is not there.
+    missing: bool,
+    returned: Option<Instant>,
+    notice: Option<String>,
+}
+
+impl Watch {
+    /// Not watching anything yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts watching. What lies in `apart` is not part of the base, whatever happens there.
+    pub fn begin(&self, knowledge: &KnowledgeBase, apart: &[PathBuf]) {
+        let mut watching = self.watching();
+        watching.scope = Arc::new(Scope::new(knowledge.roots(), knowledge.home(), apart));
+        let (scope, board) = (Arc::clone(&watching.scope), Arc::clone(&self.board));
+        let watcher = RecommendedWatcher::new(
+            move |event| board.hear(event, &scope),
+            Config::default().with_follow_symlinks(false),
+        );
+        match watcher {
+            Ok(watcher) => {
+                watching.watcher = Some(watcher);
+                watching.arm();
+            }
+            Err(error) => watching.poll_instead(&error),
+        }
+    }
+
+    /// What a person should know about the watching and has not been told yet, in one line.
+    pub fn notice(&self) -> Option<String> {
+        self.watching().notice.take()
+    }
+
+    /// Ends every wait, now and later, and interrupts what is interruptible.
+    pub fn close(&self) {
+        self.board.close();
+    }
+
+    /// Raised by [`Watch::close`].
+    pub fn closed(&self) -> &AtomicBool {
+        &self.board.closed
+    }
+
+    /// Raised as long as news wait to be fetched, and for ever by [`Watch::close`]: the stop flag
+    /// of work that is less urgent than news.
+    pub fn interrupt(&self) -> &AtomicBool {
+        &self.board.interrupt
+    }
+
+    /// Waits for changes; not longer than `due`, if it is given and nothing has happened by then.
+    pub fn next(&self, due: Option<Duration>) -> Woken {
+        let due = due.map(|due| Instant::now() + due);
+        loop {
+            let poll = self.next_look();
+            let until = [due, poll].into_iter().flatten().min();
+            let woken = match self.board.wait(until) {
+                Heard::Closed => Woken::Closed,
+                Heard::Nothing if poll.is_some_and(|poll| poll <= Instant::now()) => {
+                    match self.look() {
+                        Some(changes) => Woken::Changed(changes),
+                        None => continue,
+                    }
+                }
+                Heard::Nothing => Woken::Due,
+                Heard::News(news) => match self.sift(news) {
+                    Some(changes) => Woken::Changed(changes),
+                    None => continue,
+                },
+            };
+            self.watching().returned = Some(Instant::now());
+            return woken;
+        }
+    }
+
+    fn next_look(&self) -> Option<Instant> {
+        let watching = self.watching();
+        let now = Instant::now();
+        if watching.polling {
+            let work = watching.returned.map_or(Duration::ZERO, |at| now - at);
+            return Some(now + POLL.max(work * SHARE));
+        }
+        watching.missing.then(|| now + MISSING)
+    }
+
+    /// What a look without any news comes to.
+    fn look(&self) -> Option<Changes> {
+        let mut watching = self.watching();
+        if !watching.polling {
+            watching.arm();
+            if watching.missing {
+                return None;
+            }
+        }
+        Some(Changes {
+            everything: true,
+            ..Changes::default()
+        })
+    }
+
+    /// The news that may concern the base; `None` when none do.
+    fn sift(&self, news: News) -> Option<Changes> {
+        let mut watching = self.watching();
+        if let Some(error) = &news.broken {
+            watching.poll_instead(error);
+        } else if news.root {
+            watching.arm();
+        }
+        let everything = news.everything || news.root || news.broken.is_some();
+        let (paths, ignored) = watching.scope.sift(news.paths);
+        self.board.ignore(ignored);
+        (everything || !paths.is_empty()).then_some(Changes { paths, everything })
+    }
+
+    fn watching(&self) -> MutexGuard<'_, Watching> {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watching {
+    /// Watches every root that is there, also where one was deleted and made again: the system
+    /// watches the folder that it was, not the name.
+    fn arm(&mut self) {
+        self.missing = false;
+        let Some(watcher) = self.watcher.as_mut() else {
+            return;
+        };
+        for place in self.scope.places() {
+            let mode = if place.recursive {
+                RecursiveMode::Recursive
+            } else {
+                RecursiveMode::NonRecursive
+            };
+            let _ = watcher.unwatch(&place.path);
+            match watcher.watch(&place.path, mode) {
+                Ok(()) => {}
+                Err(_) if !place.path.exists() => self.missing = true,
+                Err(error) => return self.poll_instead(&error),
+            }
+        }
+    }
+
+    fn poll_instead(&mut self, error: &notify::Error) {
+        self.polling = true;
+        self.watcher = None;
+        let why = match &error.kind {
+            notify::ErrorKind::MaxFilesWatch => {
+                "the system's limit of watched folders is reached".to_owned()
+            }
+            notify::ErrorKind::Io(error) => error.to_string(),
+            _ => error.to_string(),
+        };
+        self.notice = Some(format!(
+            "the folders cannot be watched ({}); they are looked through every few seconds instead",
+            crate::text::one_line(&why, 200)
+        ));
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.board.closed.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,262 @@
+//! What could concern the base, decided from a path alone and before anybody is woken; and what
+//! does, decided by the rules of the walk.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use notify::EventKind;
+use notify::event::{AccessKind, AccessMode, ModifyKind};
+
+use super::super::roots::Roots;
+use super::super::walk;
+
+/// So many folders are asked about one by one; more are taken to matter.
+const FOLDERS: usize = 64;
+
+/// The base's places, and those within them that are none of its business.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    roots: Vec<Root>,
+    apart: Vec<PathBuf>,
+}
+
+#[derive(Debug)]
+struct Root {
+    path: PathBuf,
+    is_file: bool,
+}
+
+/// What the system is asked to watch.
+#[derive(Debug, PartialEq)]
+pub(super) struct Place {
+    pub path: PathBuf,
+    pub recursive: bool,
+}
+
+/// What a path could mean to the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    None,
+    File,
+    /// It says which files belong.
+    Rules,
+    Root,
+}
+
+impl Scope {
+    pub fn new(roots: &Roots, home: &Path, apart: &[PathBuf]) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let roots: Vec<Root> = roots
+            .paths()
+            .map(|path| Root {
+                path: path.to_owned(),
+                is_file: path.is_file(),
+            })
+            .collect();
+        let mut all: Vec<PathBuf> = apart.iter().map(|path| real(path)).collect();
+        all.push(real(home));
+        // A base that lies within such a folder is a base all the same.
+        all.retain(|apart| roots.iter().all(|root| !root.path.starts_with(apart)));
+        Self { roots, apart: all }
+    }
+
+    /// A single file is watched by way of its folder: editors put another file in its place.
+    pub fn places(&self) -> Vec<Place> {
+        self.roots
+            .iter()
+            .map(|root| match root.path.parent() {
+                Some(folder) if root.is_file => Place {
+                    path: folder.to_owned(),
+                    recursive: false,
+                },
+                _ => Place {
+                    path: root.path.clone(),
+                    recursive: true,
+                },
+            })
+            .collect()
+    }
+
+    /// By the path alone, cheaply.
+    pub fn weigh(&self, path: &Path) -> Weight {
+        if self.apart.iter().any(|apart| path.starts_with(apart)) {
+            return Weight::None;
+        }
+        let within = self.roots.iter().find_map(|root| {
+            let below = path.strip_prefix(&root.path).ok()?;
+            Some((root, below))
+        });
+        let Some((root, below)) = within else {
+            // The folder of a single file, when it is itself removed.
+            let is_home = |root: &Root| root.is_file && root.path.parent() == Some(path);
+            return if self.roots.iter().any(is_home) {
+                Weight::Root
+            } else {
+                Weight::None
+            };
+        };
+        if below.as_os_str().is_empty() {
+            return if root.is_file {
+                Weight::File
+            } else {
+                Weight::Root
+            };
+        }
+        let is_rules = below.ends_with(".gitignore")
+            || below.ends_with(".ignore")
+            || below.ends_with(".git/info/exclude");
+        let hidden = |part: &std::ffi::OsStr| part.as_encoded_bytes().starts_with(b".");
+        let above = below.parent().unwrap_or(Path::new(""));
+        if is_rules && (below.ends_with(".git/info/exclude") || !above.iter().any(hidden)) {
+            Weight::Rules
+        } else if below.iter().any(hidden) {
+            Weight::None
+        } else {
+            Weight::File
+        }
+    }
+
+    /// The paths that the walk may come by, and the folders that it does not look into.
+    pub fn sift(&self, paths: BTreeSet<PathBuf>) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        let mut asked: HashMap<PathBuf, bool> = HashMap::new();
+        let mut ignored = Vec::new();
+        let mut kept = Vec::new();
+        for path in paths {
+            if ignored.iter().any(|folder| path.starts_with(folder)) {
+                continue;
+            }
+            let folder = path.parent().unwrap_or(&path).to_owned();
+            let is_known = asked.contains_key(&folder);
+            if !is_known && asked.len() < FOLDERS {
+                let passed_over = self.passed_over(&folder);
+                asked.insert(folder.clone(), passed_over.is_none());
+                ignored.extend(passed_over);
+            }
+            if asked.get(&folder).copied().unwrap_or(true) {
+                kept.push(path);
+            }
+        }
+        (kept, ignored)
+    }
+
+    /// The first folder on the way to this one that exists and is left out by some rule.
+    fn passed_over(&self, folder: &Path) -> Option<PathBuf> {
+        let root = self
+            .roots
+            .iter()
+            .find(|root| !root.is_file && folder.starts_with(&root.path))?;
+        let mut way: Vec<&Path> = folder
+            .ancestors()
+            .take_while(|above| *above != root.path)
+            .collect();
+        way.reverse();
+        way.into_iter()
+            .take_while(|folder| folder.is_dir())
+            .find(|folder| !walk::lists(&root.path, folder))
+            .map(Path::to_owned)
+    }
+}
+
+/// Opening and reading change nothing.
+pub(super) fn changes_something(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(kind) => matches!(kind, AccessKind::Close(AccessMode::Write)),
+        _ => true,
+    }
+}
+
+/// Whether what happened to a root may have put something else under its name.
+pub(super) fn ends_a_watch(kind: EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Remove(_) | EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(_))
+    )
+}
+
+#[cfg(test)]
+impl Scope {
+    pub fn of_folder(root: &str, apart: &[&str]) -> Self {
+        Self {
+            roots: vec![Root {
+                path: root.into(),
+                is_file: false,
+            }],
+            apart: apart.iter().map(PathBuf::from).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_path_alone_tells_what_cannot_matter() {
+        let scope = Scope::of_folder("/kb", &["/kb/data/index"]);
+        for (path, weight) in [
+            ("/kb", Weight::Root),
+            ("/kb/a.md", Weight::File),
+            ("/kb/sub/a.md", Weight::File),
+            ("/kb/.hidden.md", Weight::None),
+            ("/kb/.git/HEAD", Weight::None),
+            ("/kb/sub/.obsidian/a.md", Weight::None),
+            ("/kb/sub/.gitignore", Weight::Rules),
+            ("/kb/.ignore", Weight::Rules),
+            ("/kb/.git/info/exclude", Weight::Rules),
+            ("/kb/.git/.gitignore", Weight::None),
+            ("/kb/data/index/x/meta.json", Weight::None),
+            ("/kb/data/notes.md", Weight::File),
+            ("/other/a.md", Weight::None),
+        ] {
+            assert_eq!(scope.weigh(Path::new(path)), weight, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_single_file_is_watched_by_way_of_its_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        fs::write(dir.join("a.md"), "a").unwrap();
+        let roots = Roots::open(&[dir.join("a.md")]).unwrap();
+        let scope = Scope::new(&roots, &dir.join("index"), &[]);
+        let place = Place {
+            path: dir.clone(),
+            recursive: false,
+        };
+        assert_eq!(scope.places(), [place]);
+        assert_eq!(scope.weigh(&dir.join("a.md")), Weight::File);
+        assert_eq!(scope.weigh(&dir.join("b.md")), Weight::None);
+    }
+
+    #[test]
+    fn a_base_within_the_data_folder_is_not_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().canonicalize().unwrap();
+        for folder in ["demo-kb", "index"] {
+            fs::create_dir(data.join(folder)).unwrap();
+        }
+        let roots = Roots::open(&[data.join("demo-kb")]).unwrap();
+        let apart = [data.clone(), data.join("logs")];
+        let scope = Scope::new(&roots, &data.join("index"), &apart);
+        assert_eq!(scope.weigh(&data.join("demo-kb/a.md")), Weight::File);
+        assert_eq!(scope.weigh(&data.join("logs/a.log")), Weight::None);
+    }
+
+    #[test]
+    fn what_the_rules_leave_out_is_sifted_out_folder_by_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("target/debug/deps")).unwrap();
+        fs::create_dir(root.join("notes")).unwrap();
+        fs::write(root.join(".gitignore"), "target/\n").unwrap();
+        let roots = Roots::open(std::slice::from_ref(&root)).unwrap();
+        let scope = Scope::new(&roots, Path::new("/nowhere"), &[]);
+        let paths = ["notes/a.md", "target/debug/deps/x.txt", "gone/b.md", "c.md"];
+        let (kept, ignored) = scope.sift(paths.iter().map(|path| root.join(path)).collect());
+        let expected = ["c.md", "gone/b.md", "notes/a.md"].map(|path| root.join(path));
+        assert_eq!(kept, expected);
+        assert_eq!(ignored, [root.join("target")]);
+    }
+}

@@ -1,0 +1,249 @@
+//! Files that change while somebody watches: the real binary, its lines, and searches beside it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::terminal::Terminal;
+use crate::workplace::{Workplace, json_lines};
+
+/// How long anything may take on a busy machine before the test gives up.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// `index --watch --json` over the folder `kb`, and what it says.
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+    complaints: Receiver<String>,
+}
+
+impl Watching {
+    fn start(place: &Workplace) -> Self {
+        let mut child = place
+            .command(&["index", "--watch", "--json", "--kb", "kb"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self {
+            lines: lines_of(child.stdout.take().unwrap()),
+            complaints: lines_of(child.stderr.take().unwrap()),
+            child,
+        }
+    }
+
+    /// Waits until it says so; what it says before is passed over.
+    fn wait_for(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let line = wait(&self.lines, what, |line| {
+            wanted(&serde_json::from_str(line).unwrap())
+        });
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn wait_for_words(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        self.wait_for(what, |line| line["ready"] == "words" && wanted(line))
+    }
+
+    /// As Ctrl-C does.
+    #[cfg(unix)]
+    fn interrupt(&mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(sent.success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn lines_of(out: impl std::io::Read + Send + 'static) -> Receiver<String> {
+    let (send, lines) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(out).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+fn wait(lines: &Receiver<String>, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+    let deadline = Instant::now() + PATIENCE;
+    let mut seen = Vec::new();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match lines.recv_timeout(left) {
+            Ok(line) if wanted(&line) => return line,
+            Ok(line) => seen.push(line),
+            Err(error) => panic!("{what}: {error}; instead came\n{}", seen.join("\n")),
+        }
+    }
+}
+
+/// The files that a search beside the watch finds.
+fn found(place: &Workplace, query: &str) -> Vec<String> {
+    let output = place.run(&["search", "--kb", "kb", "--tool", "grep", "--json", query]);
+    json_lines(&output.stdout)
+        .iter()
+        .map(|hit| hit["source"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn counts(added: u64, changed: u64, removed: u64) -> impl Fn(&Value) -> bool {
+    move |line| line["added"] == added && line["changed"] == changed && line["removed"] == removed
+}
+
+#[test]
+fn each_change_is_a_line_and_can_be_searched() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let watching = Watching::start(&place);
+    watching.wait_for_words("the beginning", |line| line["documents"] == 1);
+    watching.wait_for("its embedding", |line| {
+        line["ready"] == "embeddings" && line["pending"] == 0
+    });
+
+    let door = place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
+    let line = watching.wait_for_words("a new file", counts(1, 0, 0));
+    assert_eq!(line["documents"], 2);
+    assert_eq!(found(&place, "rusty hinge"), ["door.md"]);
+
+    fs::write(&door, "# Door\n\nThe door has a golden knob.\n").unwrap();
+    watching.wait_for_words("an edited file", counts(0, 1, 0));
+    assert_eq!(found(&place, "golden knob"), ["door.md"]);
+
+    // As editors save: another file takes the name.
+    let draft = place.file(
+        "kb/.door.md.tmp",
+        "# Door\n\nThe door was painted turquoise.\n",
+    );
+    fs::rename(draft, &door).unwrap();
+    watching.wait_for_words("a file replaced by another", counts(0, 1, 0));
+    assert_eq!(found(&place, "turquoise"), ["door.md"]);
+
+    fs::remove_file(&door).unwrap();
+    let line = watching.wait_for_words("a removed file", counts(0, 0, 1));
+    assert_eq!(line["documents"], 1);
+    assert!(found(&place, "turquoise").is_empty());
+}
+
+#[test]
+fn folders_that_come_and_go_are_followed() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    for name in ["one", "two", "three"] {
+        let content = format!("# {name}\n\nThis is note {name}.\n");
+        place.file(&format!("outside/deep/{name}.md"), content);
+    }
+    let watching = Watching::start(&place);
+    watching.wait_for_words("the beginning", |line| line["documents"] == 1);
+    let (outside, inside) = (place.path().join("outside"), place.path().join("kb/inside"));
+
+    fs::rename(&outside, &inside).unwrap();
+    watching.wait_for_words("a folder moved in", counts(3, 0, 0));
+    fs::write(
+        inside.join("deep/one.md"),
+        "# One\n\nChanged in its new place.\n",
+    )
+    .unwrap();
+    watching.wait_for_words("a file in it", counts(0, 1, 0));
+    fs::rename(&inside, &outside).unwrap();
+    watching.wait_for_words("a folder moved out", counts(0, 0, 3));
+
+    let root = place.path().join("kb");
+    fs::remove_dir_all(&root).unwrap();
+    watching.wait_for_words("the folder itself removed", |line| line["documents"] == 0);
+    place.file("kb/again.md", "# Again\n\nThe folder is back.\n");
+    watching.wait_for_words("the folder made again", |line| line["documents"] == 1);
+    place.file("kb/more.md", "# More\n\nAnd it is watched.\n");
+    watching.wait_for_words("a file in the new folder", |line| line["documents"] == 2);
+}
+
+#[test]
+fn a_storm_is_taken_up_in_few_updates_and_words_come_before_its_embedding() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let watching = Watching::start(&place);
+    watching.wait_for_words("the beginning", |line| line["documents"] == 1);
+    for n in 0..500 {
+        let content = format!("# Note {n}\n\nThis is the note with the number {n}.\n");
+        place.file(&format!("kb/storm/{n}.md"), content);
+    }
+    let deadline = Instant::now() + PATIENCE;
+    let mut updates = 0;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let line = watching.lines.recv_timeout(left).unwrap();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        updates += u32::from(line["ready"] == "words");
+        if line["documents"] == 501 {
+            break;
+        }
+    }
+    assert!(updates < 100, "{updates} updates for one storm");
+    place.file("kb/late.md", "# Late\n\nA heron stands in the reeds.\n");
+    let line = watching.wait_for_words("a file saved meanwhile", counts(1, 0, 0));
+    assert!(line["pending"].as_u64().unwrap() > 0, "{line}");
+    assert_eq!(found(&place, "heron"), ["late.md"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn one_watches_the_other_follows_and_takes_over() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let mut first = Watching::start(&place);
+    first.wait_for("the beginning", |line| {
+        line["ready"] == "embeddings" && line["pending"] == 0
+    });
+    let second = Watching::start(&place);
+    wait(&second.complaints, "that it follows", |line| {
+        line.contains("another kb-agent keeps this index up to date")
+    });
+    assert_eq!(first.interrupt(), Some(130), "an interrupted watch");
+    place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
+    second.wait_for_words("the change, from the other", |line| line["documents"] == 2);
+}
+
+#[test]
+fn a_file_saved_while_the_screen_is_open_answers_a_question() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let mut terminal = Terminal::start(&place.command(&["kb"]), 140, 40);
+    terminal.wait_for_text("1 doc · 1 chunk · watching");
+    place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
+    terminal.wait_for_text("2 docs · 2 chunks · watching");
+    terminal.keys("What does the door have?\r");
+    terminal.wait_for_text("a rusty hinge");
+    terminal.keys("\u{3}\u{3}");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_second_screen_follows_what_the_first_one_finds() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let first = Terminal::start(&place.command(&["kb"]), 140, 40);
+    first.wait_for_text("1 doc · 1 chunk · watching");
+    let mut second = Terminal::start(&place.command(&["kb"]), 140, 40);
+    second.wait_for_text("1 doc · 1 chunk · watching");
+    place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
+    first.wait_for_text("2 docs");
+    second.wait_for_text("2 docs · 2 chunks · watching");
+    first.kill();
+    place.file("kb/roof.md", "# Roof\n\nThe roof is thatched.\n");
+    second.wait_for_text("3 docs · 3 chunks · watching");
+    second.keys("\u{3}\u{3}");
+    assert_eq!(second.end(), 0);
+}
