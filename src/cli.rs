@@ -7,6 +7,7 @@ mod ask;
 mod catch_up;
 mod chat;
 mod completions;
+mod eval;
 mod graph;
 mod index;
 mod interruption;
@@ -59,6 +60,8 @@ enum Command {
     Index(index::Index),
     /// Search without answering
     Search(search::Search),
+    /// Measure the quality of retrieval on judged data
+    Eval(eval::Eval),
     /// Show the graph, or the path of one run
     Graph(graph::Graph),
     /// Print a completion script for a shell
@@ -106,6 +109,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Ask(ask)) => ask::run(&ask, &settings),
         Some(Command::Index(index)) => index::run(&index, &settings),
         Some(Command::Search(search)) => search::run(&search, &settings),
+        Some(Command::Eval(eval)) => eval::run(&eval, &settings),
         Some(Command::Graph(graph)) => graph::run(&graph, &settings),
         Some(Command::Completions(_)) => Ok(()),
     }

@@ -35,7 +35,8 @@ pub use crate::agent::Question;
 pub use conversation::Conversation;
 pub use demo::SAMPLES;
 pub use knowledge::{
-    embed_pending, open_knowledge, open_knowledge_for_rebuild, update_knowledge, update_words,
+    embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_knowledge,
+    update_words,
 };
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 

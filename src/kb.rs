@@ -10,6 +10,7 @@
 pub mod embed;
 
 mod base;
+mod calibration;
 mod chunk;
 mod error;
 mod extract;
@@ -26,6 +27,7 @@ mod search;
 mod shelf;
 mod store;
 mod tokens;
+mod typos;
 mod update;
 mod vectors;
 mod walk;

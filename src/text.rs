@@ -164,12 +164,14 @@ pub fn one_line(text: &str, max: usize) -> String {
 /// Whether the character belongs to a script written without spaces: Chinese, Japanese, Korean.
 pub fn is_cjk(c: char) -> bool {
     matches!(c,
-        '\u{3040}'..='\u{30ff}'
+        '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{30ff}'
+        | '\u{31f0}'..='\u{31ff}'
         | '\u{3400}'..='\u{4dbf}'
         | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}'
         | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{2fa1f}')
+        | '\u{20000}'..='\u{323af}')
 }
 
 /// Whether an answer to this text should be in Chinese: it holds Han characters and no kana.
@@ -178,7 +180,7 @@ pub fn is_chinese(text: &str) -> bool {
 }
 
 fn is_kana_or_hangul(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}')
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{ac00}'..='\u{d7af}')
 }
 
 #[cfg(test)]

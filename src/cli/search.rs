@@ -30,8 +30,9 @@ pub(super) struct Search {
     query: Vec<String>,
 }
 
+/// A way of searching, as the command line names it.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Tool {
+pub(super) enum Tool {
     Vector,
     Grep,
     Hybrid,
@@ -56,7 +57,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
     let k = search.k as usize;
     let hits = interruptible(async |cancel| {
         let needs = match mode {
-            SearchMode::Grep => Needs::Words,
+            SearchMode::Grep | SearchMode::Lexical => Needs::Words,
             SearchMode::Vector | SearchMode::Hybrid => Needs::Meaning,
         };
         let embedding = bring_up_to_date(&knowledge, needs, &cancel).await?;
@@ -105,11 +106,35 @@ fn as_json(hit: &Hit, tool: ToolName) -> serde_json::Value {
 
 fn as_text(hit: &Hit) -> String {
     format!(
-        "{:>3}  {}  {}:{}\n           {}\n",
+        "{:>3}  {}  {}:{}{}\n           {}\n",
         hit.rank,
         hit.score,
         sanitize(&hit.source),
         location(hit.lines, hit.place.as_ref()),
+        how_found(hit),
         one_line(&hit.text, 160)
     )
+}
+
+/// Where each side ranked it, and with what: `[words #3 8.41, meaning #1 0.62]`.
+fn how_found(hit: &Hit) -> String {
+    let measured = &hit.measured;
+    let side = |name: &str, rank: Option<usize>, value: Option<f64>| {
+        let rank = rank.map(|rank| format!(" #{rank}"));
+        let value = value.map(|value| format!(" {value:.2}"));
+        let words = [rank, value].into_iter().flatten().collect::<String>();
+        (!words.is_empty()).then(|| format!("{name}{words}"))
+    };
+    let sides: Vec<String> = [
+        side("words", measured.lexical_rank, measured.bm25),
+        side("meaning", measured.vector_rank, measured.cosine),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if sides.is_empty() {
+        String::new()
+    } else {
+        format!("  [{}]", sides.join(", "))
+    }
 }

@@ -100,6 +100,9 @@ pub struct Measured {
     /// BM25, unbounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bm25: Option<f64>,
+    /// BM25 as a share of what a passage that holds all words of the query well would get, 0–1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Cosine between query and passage, -1 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f64>,

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -16,6 +16,16 @@ use super::{EngineError, demo};
 pub fn open_knowledge(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
     let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
     open(settings, embedder)
+}
+
+/// A base over other folders than those that the settings name, with their embedding.
+pub fn open_knowledge_at(
+    settings: &Settings,
+    roots: &[PathBuf],
+    home: &Path,
+) -> Result<KnowledgeBase, EngineError> {
+    let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
+    Ok(KnowledgeBase::open(roots, home, embedder)?)
 }
 
 /// The same for somebody who is going to rebuild it: a damaged index does not stand in the way.

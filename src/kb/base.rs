@@ -270,6 +270,7 @@ impl KnowledgeBase {
     pub fn search(&self, mode: SearchMode, query: &str, k: usize) -> Result<Vec<Hit>, KbError> {
         match mode {
             SearchMode::Vector => self.vector(query, k, None),
+            SearchMode::Lexical => search::lexical(self.store.snapshot().as_ref(), query, k, None),
             SearchMode::Hybrid => self.hybrid(query, &[], k, None),
             SearchMode::Grep => {
                 let passages = self.grep(query, k)?;

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use tantivy::collector::TopDocs;
 use tantivy::directory::MmapDirectory;
-use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermQuery, TermSetQuery};
+use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermSetQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TantivyDocument, TextFieldIndexing,
     TextOptions, Value,
@@ -30,9 +30,11 @@ use tantivy::{
 
 use super::error::KbError;
 use super::tokens;
+use super::typos::{self, Sought};
 use crate::domain::Place;
 use statistics::Statistics;
 
+pub(super) use statistics::holding_chunks;
 pub(super) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
@@ -191,15 +193,12 @@ impl LexicalView {
     /// The best chunks for the words of `query`, at least `k`, and all that score like the last of
     /// them; in no order. `within` are numbers of documents.
     pub fn search(&self, query: &str, k: usize, within: Option<&[u32]>) -> Result<Found, KbError> {
-        let terms: Vec<Term> = tokens::terms(query)
-            .iter()
-            .map(|term| Term::from_field_text(self.fields.words, term))
-            .collect();
-        if k == 0 || terms.is_empty() || self.searcher.num_docs() == 0 {
+        let sought = typos::sought(&self.searcher, self.fields.words, tokens::terms(query))?;
+        if k == 0 || sought.is_empty() || self.searcher.num_docs() == 0 {
             return Ok(Found::default());
         }
-        let statistics = Statistics::of(self, &terms)?;
-        let query = self.query(&terms, within);
+        let statistics = Statistics::of(self, &sought)?;
+        let query = self.query(&sought, within);
         let mut limit = k + MARGIN;
         let found = loop {
             let best = TopDocs::with_limit(limit).order_by_score();
@@ -218,7 +217,7 @@ impl LexicalView {
         };
         let mut addresses: Vec<DocAddress> = found.into_iter().map(|(_, at)| at).collect();
         addresses.sort_unstable();
-        let scores = statistics.exact_scores(self, &terms, &addresses)?;
+        let scores = statistics.exact_scores(self, &sought, &addresses)?;
         let mut rows = Vec::with_capacity(addresses.len());
         for of_segment in addresses.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
             let segment = self.searcher.segment_reader(of_segment[0].segment_ord);
@@ -235,7 +234,7 @@ impl LexicalView {
                 .zip(scores)
                 .filter_map(|(row, score)| Some((Row::unpack(row?), score)))
                 .collect(),
-            full: statistics.full_match(&terms),
+            full: statistics.full_match(&sought),
         })
     }
 
@@ -262,14 +261,8 @@ impl LexicalView {
         }))
     }
 
-    fn query(&self, terms: &[Term], within: Option<&[u32]>) -> Box<dyn Query> {
-        let any: Vec<Box<dyn Query>> = terms
-            .iter()
-            .map(|term| {
-                let query = TermQuery::new(term.clone(), IndexRecordOption::WithFreqs);
-                Box::new(query) as Box<dyn Query>
-            })
-            .collect();
+    fn query(&self, sought: &[Sought], within: Option<&[u32]>) -> Box<dyn Query> {
+        let any = sought.iter().map(Sought::query).collect();
         let query: Box<dyn Query> = Box::new(BooleanQuery::union(any));
         let Some(documents) = within else {
             return query;

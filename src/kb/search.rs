@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::thread;
 
+use super::calibration::{By, Cosines};
 use super::error::KbError;
-use super::fusion::{Fused, Sides, fuse};
+use super::fusion::{Sides, share};
 use super::grep::GrepPassage;
 use super::pieces::{self, Found};
 use super::store::{ChunkId, LexicalMatches, Match, Snapshot, Within};
@@ -19,6 +20,8 @@ const POOL: usize = 50;
 pub enum SearchMode {
     /// By meaning.
     Vector,
+    /// By the words in the index alone.
+    Lexical,
     /// In the files, by words or a pattern.
     Grep,
     /// By words and meaning together.
@@ -36,7 +39,7 @@ pub struct Hit {
     pub place: Option<Place>,
     /// The text of these lines.
     pub text: String,
-    /// How well it matched, by the search's own measure.
+    /// How likely it is relevant; of grep, the share of the query's words that it holds.
     pub score: Score,
     /// What that measure was made of.
     pub measured: Measured,
@@ -54,7 +57,7 @@ pub(super) struct HybridQuery<'a> {
     pub within: Within<'a>,
 }
 
-/// The passages nearest in meaning; the score is the cosine.
+/// The passages nearest in meaning; the score is the calibrated cosine.
 pub(super) fn vector(
     snapshot: &dyn Snapshot,
     embedder: &dyn Embedder,
@@ -63,21 +66,25 @@ pub(super) fn vector(
     within: Within<'_>,
 ) -> Result<Vec<Hit>, KbError> {
     let query = not_empty(query)?;
-    let vector = embed(embedder, query)?;
     // More than asked for, because pieces of one line become one hit.
-    let found = snapshot.semantic(&vector, pool(k), within)?;
-    let found = found
-        .into_iter()
-        .enumerate()
-        .map(|(at, found)| Found {
-            measured: Measured {
-                cosine: Some(found.score),
-                vector_rank: Some(at + 1),
-                ..Measured::default()
-            },
-            found,
-        })
-        .collect();
+    let (_, found) = semantic_side(snapshot, embedder, query, pool(k), within)?;
+    let cosines = Cosines::of(embedder.model_id(), query, &found);
+    let candidates = join(snapshot, None, &LexicalMatches::default(), found)?;
+    let found = ranked(candidates, By::Meaning, cosines, 0.0);
+    hits(snapshot, found, k)
+}
+
+/// The passages that hold the query's words, by BM25; the score is its calibrated share of a full
+/// match.
+pub(super) fn lexical(
+    snapshot: &dyn Snapshot,
+    query: &str,
+    k: usize,
+    within: Within<'_>,
+) -> Result<Vec<Hit>, KbError> {
+    let lexical = snapshot.lexical(not_empty(query)?, pool(k), within)?;
+    let candidates = join(snapshot, None, &lexical, Vec::new())?;
+    let found = ranked(candidates, By::Words, Cosines::default(), lexical.full);
     hits(snapshot, found, k)
 }
 
@@ -113,8 +120,14 @@ pub(super) fn hybrid(
         }
         Err(error) => return Err(error),
     };
+    let cosines = Cosines::of(embedder.model_id(), meaning, &semantic);
+    let by = match &vector {
+        Some(_) => By::Both,
+        None => By::Words,
+    };
     let candidates = join(snapshot, vector.as_deref(), &lexical, semantic)?;
-    hits(snapshot, ranked(candidates, lexical.full), asked.k)
+    let found = ranked(candidates, by, cosines, lexical.full);
+    hits(snapshot, found, asked.k)
 }
 
 /// Grep's passages as hits.
@@ -199,38 +212,38 @@ fn join(
 }
 
 /// All of them, best first.
-fn ranked(candidates: Vec<Candidate>, full: f64) -> Vec<Found> {
-    let sides: Vec<Sides> = candidates
-        .iter()
-        .map(|c| Sides {
-            bm25: c.bm25,
-            cosine: c.cosine,
+fn ranked(candidates: Vec<Candidate>, by: By, cosines: Cosines, full: f64) -> Vec<Found> {
+    let mut found: Vec<(f64, Found)> = candidates
+        .into_iter()
+        .map(|c| {
+            let sides = Sides {
+                share: c.bm25.map(|bm25| share(bm25, full)),
+                meaning: c.cosine.map(|cosine| cosines.read(cosine)),
+            };
+            let measure = by.measure(sides);
+            let found = Found {
+                found: Match {
+                    score: by.probability(measure),
+                    ..c.found
+                },
+                measured: Measured {
+                    bm25: c.bm25,
+                    share: sides.share,
+                    cosine: c.cosine,
+                    lexical_rank: c.lexical_rank,
+                    vector_rank: c.vector_rank,
+                },
+            };
+            (measure, found)
         })
         .collect();
-    let mut fused: Vec<(Fused, Candidate)> =
-        fuse(&sides, full).into_iter().zip(candidates).collect();
-    fused.sort_by(|(a, left), (b, right)| {
-        let place = |c: &Candidate| c.found.chunk;
-        b.order
-            .total_cmp(&a.order)
-            .then_with(|| left.found.source.cmp(&right.found.source))
-            .then_with(|| place(left).cmp(&place(right)))
+    found.sort_by(|(a, left), (b, right)| {
+        let (left, right) = (&left.found, &right.found);
+        b.total_cmp(a)
+            .then_with(|| left.source.cmp(&right.source))
+            .then_with(|| left.chunk.cmp(&right.chunk))
     });
-    fused
-        .into_iter()
-        .map(|(fused, c)| Found {
-            found: Match {
-                score: fused.score,
-                ..c.found
-            },
-            measured: Measured {
-                bm25: c.bm25,
-                cosine: c.cosine,
-                lexical_rank: c.lexical_rank,
-                vector_rank: c.vector_rank,
-            },
-        })
-        .collect()
+    found.into_iter().map(|(_, found)| found).collect()
 }
 
 fn pool(k: usize) -> usize {

@@ -2,27 +2,27 @@
 //!
 //! Stock tokenizers lose what people look up in a knowledge base: `PROJ-123` falls into two
 //! common pieces, `max_items` and `MaxItems` are one opaque word each, Chinese is one word a
-//! sentence. Here a compound is kept whole *and* given in parts, and scripts without spaces give
-//! single characters and pairs (measured better than a dictionary). Stop words and English stems
-//! follow. Case and width are folded first.
-
-mod remembering;
-
-use std::borrow::Cow;
+//! sentence. Here a compound is kept whole *and* given in parts (`compound`), and scripts without
+//! spaces give single characters and pairs (measured better than a dictionary). Stop words and
+//! English stems follow. Case, width and accents are folded first (`folding`).
+//!
+//! Everything that is indexed passes here, so nothing is allocated a word: a text's terms lie one
+//! after the other in one buffer that is used again for the next text.
 
 use tantivy::tokenizer::{
     Language, Stemmer, StopWordFilter, TextAnalyzer, Token, TokenStream, Tokenizer,
 };
-use unicode_normalization::{UnicodeNormalization, is_nfkc};
+use unicode_normalization::char::is_combining_mark;
 
 use self::remembering::Remembering;
 use crate::text::is_cjk;
 
-/// Raised when the same text gives other terms: an index made by another version is made anew.
-pub(super) const VERSION: u32 = 1;
+mod compound;
+mod folding;
+mod remembering;
 
-/// Longer runs are data, not words.
-const MAX_CHARS: usize = 80;
+/// Raised when the same text gives other terms: an index made by another version is made anew.
+pub(super) const VERSION: u32 = 2;
 
 /// Lucene's English list.
 const STOP_WORDS: &[&str] = &[
@@ -31,7 +31,7 @@ const STOP_WORDS: &[&str] = &[
     "they", "this", "to", "was", "will", "with",
 ];
 
-/// The whole chain, for the index and for queries.
+/// The whole chain, for the index.
 pub(super) fn analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(Remembering::new(chain())).build()
 }
@@ -45,15 +45,57 @@ fn chain() -> TextAnalyzer {
         .build()
 }
 
+/// A term of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct QueryTerm {
+    /// As it is in the index.
+    pub text: String,
+    /// What it stands for.
+    pub role: Role,
+}
+
+/// What a term stands for in the text it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A word, or a word of a compound such as `high-speed`.
+    Word,
+    /// Words that are joined, all of them: they may stand apart in what is looked for.
+    Joined,
+    /// Something exact: an id or number, a part of one, a character.
+    Exact,
+}
+
+impl Role {
+    /// Tantivy's tokens have room for a number, which this index makes no other use of.
+    fn as_length(self) -> usize {
+        match self {
+            Self::Word => 1,
+            Self::Joined => 2,
+            Self::Exact => 3,
+        }
+    }
+
+    fn of(length: usize) -> Self {
+        match length {
+            1 => Self::Word,
+            2 => Self::Joined,
+            _ => Self::Exact,
+        }
+    }
+}
+
 /// The distinct terms of a query, in order of appearance.
-pub(super) fn terms(text: &str) -> Vec<String> {
-    let mut analyzer = analyzer();
+pub(super) fn terms(text: &str) -> Vec<QueryTerm> {
+    let mut analyzer = chain();
     let mut stream = analyzer.token_stream(text);
-    let mut terms: Vec<String> = Vec::new();
+    let mut terms: Vec<QueryTerm> = Vec::new();
     while stream.advance() {
-        let term = &stream.token().text;
-        if !terms.contains(term) {
-            terms.push(term.clone());
+        let token = stream.token();
+        if !terms.iter().any(|term| term.text == token.text) {
+            terms.push(QueryTerm {
+                text: token.text.clone(),
+                role: Role::of(token.position_length),
+            });
         }
     }
     terms
@@ -61,156 +103,171 @@ pub(super) fn terms(text: &str) -> Vec<String> {
 
 #[derive(Clone, Default)]
 struct Words {
-    tokens: Vec<Token>,
+    terms: Terms,
+    folded: String,
+    token: Token,
+}
+
+/// A text's terms, one after the other.
+#[derive(Clone, Default)]
+struct Terms {
+    text: String,
+    /// Where each ends, and what it stands for.
+    ends: Vec<(usize, Role)>,
+}
+
+impl Terms {
+    fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
+    /// Adds these pieces as one term, in lower case.
+    fn push(&mut self, pieces: &[&str], role: Role) {
+        for piece in pieces {
+            let from = self.text.len();
+            if piece.is_ascii() {
+                self.text.push_str(piece);
+                self.text[from..].make_ascii_lowercase();
+            } else {
+                let lower = piece.chars().flat_map(char::to_lowercase);
+                // The same letter, whatever comes after it.
+                self.text
+                    .extend(lower.map(|c| if c == 'ς' { 'σ' } else { c }));
+            }
+        }
+        self.ends.push((self.text.len(), role));
+    }
 }
 
 impl Tokenizer for Words {
     type TokenStream<'a> = Stream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        self.tokens.clear();
-        let mut position = 0;
-        split(text, &mut |word| {
-            self.tokens.push(Token {
-                offset_from: 0,
-                offset_to: 0,
-                position,
-                text: word,
-                position_length: 1,
-            });
-            position += 1;
-        });
+        self.terms.clear();
+        if text.is_ascii() {
+            split(text, &mut self.terms);
+        } else {
+            self.folded.clear();
+            folding::fold(text, &mut self.folded);
+            split(&self.folded, &mut self.terms);
+        }
         Stream {
-            tokens: &mut self.tokens,
+            terms: &self.terms,
+            token: &mut self.token,
             next: 0,
+            start: 0,
         }
     }
 }
 
 struct Stream<'a> {
-    tokens: &'a mut [Token],
+    terms: &'a Terms,
+    token: &'a mut Token,
     next: usize,
+    start: usize,
 }
 
 impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
+        let Some(&(end, role)) = self.terms.ends.get(self.next) else {
+            return false;
+        };
+        self.token.position = self.next;
+        self.token.position_length = role.as_length();
+        self.token.text.clear();
+        self.token.text.push_str(&self.terms.text[self.start..end]);
+        self.start = end;
         self.next += 1;
-        self.next <= self.tokens.len()
+        true
     }
 
     fn token(&self) -> &Token {
-        &self.tokens[self.next - 1]
+        self.token
     }
 
     fn token_mut(&mut self) -> &mut Token {
-        &mut self.tokens[self.next - 1]
+        self.token
     }
 }
 
-fn split(text: &str, sink: &mut dyn FnMut(String)) {
-    let text: Cow<'_, str> = if text.is_ascii() || is_nfkc(text) {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(text.nfkc().collect())
-    };
-    let chars: Vec<char> = text.chars().collect();
+/// Of a text that is folded.
+fn split(text: &str, terms: &mut Terms) {
     let mut at = 0;
-    while at < chars.len() {
-        if is_cjk(chars[at]) {
-            let end = run_end(&chars, at, |_, c| is_cjk(c));
-            for n in at..end {
-                sink(chars[n].to_string());
-                if n + 1 < end {
-                    sink(chars[n..n + 2].iter().collect());
-                }
+    while let Some(&byte) = text.as_bytes().get(at) {
+        at = if byte.is_ascii_alphanumeric() {
+            compound::take(text, at, terms)
+        } else if byte.is_ascii() {
+            if byte == b'.' {
+                compound::take_dotted(text, at, terms);
             }
-            at = end;
-        } else if chars[at].is_alphanumeric() {
-            let end = run_end(&chars, at, |n, c| {
-                is_word(c) || (is_joint(c) && chars.get(n + 1).is_some_and(|&c| is_word(c)))
-            });
-            compound(&chars[at..end], sink);
-            at = end;
-            if is_contraction(&chars[at..]) {
-                at = run_end(&chars, at + 1, |_, c| c.is_alphabetic());
-            }
+            at + 1
         } else {
-            at += 1;
-        }
+            match char_at(text, at) {
+                Some(c) if is_unspaced(c) => pairs(text, at, terms),
+                Some(c) if c.is_alphanumeric() => compound::take(text, at, terms),
+                Some(c) => at + c.len_utf8(),
+                None => text.len(),
+            }
+        };
     }
 }
 
-fn run_end(chars: &[char], from: usize, goes_on: impl Fn(usize, char) -> bool) -> usize {
-    (from..chars.len())
-        .find(|&n| !goes_on(n, chars[n]))
-        .unwrap_or(chars.len())
+/// Characters and pairs of characters of a script without spaces; returns where the run ends. A
+/// vowel or tone mark stays with the character that it belongs to.
+fn pairs(text: &str, from: usize, terms: &mut Terms) -> usize {
+    let mut before: Option<&str> = None;
+    let mut at = from;
+    while char_at(text, at).is_some_and(is_unspaced) {
+        let mut end = at;
+        while let Some(c) = char_at(text, end).filter(|&c| end == at || is_combining_mark(c)) {
+            end += c.len_utf8();
+        }
+        let one = &text[at..end];
+        if let Some(before) = before {
+            terms.push(&[before, one], Role::Exact);
+        }
+        terms.push(&[one], Role::Exact);
+        before = Some(one);
+        at = end;
+    }
+    at
 }
 
+fn char_at(text: &str, at: usize) -> Option<char> {
+    text[at..].chars().next()
+}
+
+/// Chinese, Japanese, Korean; Thai, Lao, Myanmar, Khmer.
+fn is_unspaced(c: char) -> bool {
+    if c < '\u{e00}' {
+        return false;
+    }
+    let is_south_east = matches!(c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
+    (is_cjk(c) || is_south_east) && c.is_alphanumeric()
+}
+
+/// Part of a word in a script with spaces; Indic vowel signs are marks, not letters.
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric() && !is_cjk(c)
-}
-
-fn is_joint(c: char) -> bool {
-    matches!(c, '_' | '-' | '.')
-}
-
-/// `'s`, `'t`, `'re` … after a word.
-fn is_contraction(rest: &[char]) -> bool {
-    let suffix: String = rest
-        .iter()
-        .skip(1)
-        .take_while(|c| c.is_alphabetic())
-        .take(4)
-        .collect();
-    matches!(rest.first(), Some('\'' | '\u{2019}'))
-        && matches!(
-            suffix.to_lowercase().as_str(),
-            "s" | "t" | "re" | "ve" | "ll" | "d" | "m"
-        )
-}
-
-/// A word with joints, whole and in parts.
-fn compound(chars: &[char], sink: &mut dyn FnMut(String)) {
-    if chars.len() > MAX_CHARS {
-        return;
-    }
-    let mut parts: Vec<&[char]> = Vec::new();
-    for segment in chars.split(|&c| is_joint(c)) {
-        camel_parts(segment, &mut parts);
-    }
-    if parts.len() > 1 {
-        sink(lower(chars));
-    }
-    for part in parts {
-        sink(lower(part));
-    }
-}
-
-/// `CamelCase` → `Camel`, `Case`; `HTTPServer` → `HTTP`, `Server`.
-fn camel_parts<'a>(segment: &'a [char], parts: &mut Vec<&'a [char]>) {
-    let mut start = 0;
-    for n in 1..segment.len() {
-        let up = segment[n].is_uppercase();
-        let after_lower = segment[n - 1].is_lowercase();
-        let before_lower =
-            segment[n - 1].is_uppercase() && segment.get(n + 1).is_some_and(|c| c.is_lowercase());
-        if up && (after_lower || before_lower) {
-            parts.push(&segment[start..n]);
-            start = n;
-        }
-    }
-    if start < segment.len() {
-        parts.push(&segment[start..]);
-    }
-}
-
-fn lower(chars: &[char]) -> String {
-    chars.iter().flat_map(|c| c.to_lowercase()).collect()
+    c.is_ascii_alphanumeric()
+        || (!c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        terms(text).into_iter().map(|term| term.text).collect()
+    }
+
+    /// Whether all terms of the query are among those of the text.
+    fn finds(query: &str, text: &str) -> bool {
+        let text = texts(text);
+        let query = texts(query);
+        !query.is_empty() && query.iter().all(|term| text.contains(term))
+    }
 
     #[test]
     fn identifiers_are_found_whole_and_in_parts() {
@@ -221,6 +278,35 @@ mod tests {
             ("end. Next", vec!["end", "next"]),
             ("the user's don't", vec!["user", "don"]),
             ("tools.md", vec!["tools.md", "tool", "md"]),
+            ("v1.2.3", vec!["v1.2.3", "1.2.3", "v1", "2", "3"]),
+            ("C++ or C#", vec!["c++", "c", "c#"]),
+            ("use .NET here", vec!["use", ".net", "net", "here"]),
+            ("1,234,567 bytes", vec!["1234567", "byte"]),
+            (
+                "src/kb/base.rs",
+                vec![
+                    "src/kb/base.r",
+                    "kb/base.r",
+                    "src",
+                    "kb",
+                    "base.r",
+                    "base",
+                    "rs",
+                ],
+            ),
+            (
+                "jane.doe@example.com",
+                vec![
+                    "jane.doe@example.com",
+                    "jane.do",
+                    "jane",
+                    "doe",
+                    "example.com",
+                    "exampl",
+                    "com",
+                ],
+            ),
+            ("0xDEADbeef", vec!["0xdeadbeef", "0x", "dea", "dbeef"]),
             ("ＡＢＣ", vec!["abc"]),
             (
                 "快速路径",
@@ -228,7 +314,89 @@ mod tests {
             ),
             ("用grep搜索", vec!["用", "grep", "搜", "搜索", "索"]),
         ] {
-            assert_eq!(terms(text), expected, "{text}");
+            assert_eq!(texts(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_asked_in_part_or_in_another_dress_is_found() {
+        for (query, text) in [
+            ("cafe", "un café"),
+            ("café", "a cafe"),
+            ("STRASSE", "die Straße"),
+            ("smorrebrod", "smørrebrød"),
+            ("naive", "nai\u{308}ve"),
+            ("ΛΌΓΟΣ", "ο λογος"),
+            ("еще", "Ещё"),
+            ("istanbul", "İstanbul"),
+            ("ﬁle", "file"),
+            ("グーグル", "ｸﾞｰｸﾞﾙで検索"),
+            ("データ", "データベース"),
+            ("人々", "多くの人々"),
+            ("검색", "한국어검색엔진"),
+            ("ภาษา", "ภาษาไทย"),
+            ("हिन्दी", "यह हिन्दी है"),
+            ("kb/base.rs", "see src/kb/base.rs:12"),
+            ("base.rs", "see src/kb/base.rs"),
+            ("example.com", "https://example.com/docs/a?b=1"),
+            ("1.2.3", "released v1.2.3"),
+            ("1234567", "1,234,567 rows"),
+            (
+                "550e8400-e29b-41d4-a716-446655440000",
+                "id=550E8400-E29B-41D4-A716-446655440000",
+            ),
+            ("KB_AGENT_SOURCE", "set `KB_AGENT_SOURCE=…`"),
+            ("non-breaking", "non\u{2011}breaking"),
+        ] {
+            assert!(
+                finds(query, text),
+                "{query}: {:?} in {:?}",
+                texts(query),
+                texts(text)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_different_stays_different() {
+        for (query, text) in [
+            ("C++", "C#"),
+            ("PROJ-123", "PROJ-124 123 PROJ"),
+            ("ハ", "バ"),
+            (".NET", "the net"),
+            ("1.2.3", "3.2.1"),
+        ] {
+            assert!(
+                !finds(query, text),
+                "{query}: {:?} in {:?}",
+                texts(query),
+                texts(text)
+            );
+        }
+    }
+
+    #[test]
+    fn the_role_says_what_may_be_corrected() {
+        let roles: Vec<_> = terms("retrieval high-speed PROJX-12 快")
+            .into_iter()
+            .collect();
+        let role = |text: &str| roles.iter().find(|term| term.text == text).unwrap().role;
+        assert_eq!(role("retriev"), Role::Word);
+        assert_eq!(role("high-spe"), Role::Joined);
+        assert_eq!(role("speed"), Role::Word);
+        assert_eq!(role("projx-12"), Role::Exact);
+        assert_eq!(role("projx"), Role::Exact);
+        assert_eq!(role("快"), Role::Exact);
+    }
+
+    #[test]
+    fn any_text_ends() {
+        let long = "a".repeat(5000);
+        for text in [
+            "", "-", "..", "a-", "/a/", "@", "\u{301}", "a\u{301}", "c++", "1,", &long, "'s", "é'",
+        ] {
+            let _ = terms(text);
+        }
+        assert!(terms(&long).is_empty());
     }
 }

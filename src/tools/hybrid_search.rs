@@ -1,5 +1,5 @@
-//! By words and meaning together. Ordered by the fusion of both; the score is the mean of the
-//! cosine and of the BM25 as a share of a full match, so that it can be compared between queries.
+//! By words and meaning together. The score is the probability of relevance at that BM25 and
+//! cosine, so that it can be compared between queries.
 
 use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::ToolError;

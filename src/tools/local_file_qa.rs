@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::toolbox::{evidence, is_relevant};
+use super::toolbox::{evidence, is_relevant, nearness};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, Measured, Score, ToolName};
 use crate::kb::{Hit, KnowledgeBase, stem};
@@ -135,8 +135,9 @@ fn files_about(base: &KnowledgeBase, query: &str) -> Result<HashSet<String>, Too
     }
     let named: HashSet<String> = best.keys().cloned().collect();
     for hit in hits.into_iter().filter(is_relevant) {
+        let nearness = nearness(&hit);
         let score = best.entry(hit.source).or_default();
-        *score = score.max(hit.score.value());
+        *score = score.max(nearness);
     }
     let mut files: Vec<(String, f64)> = best
         .into_iter()
@@ -194,9 +195,9 @@ fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
 }
 
 fn near_the_best(hits: Vec<Hit>, by_name: bool) -> Vec<Hit> {
-    let top = hits.iter().map(|hit| hit.score.value()).fold(0.0, f64::max);
+    let top = hits.iter().map(nearness).fold(0.0, f64::max);
     hits.into_iter()
-        .filter(|hit| hit.score.value() >= NEAR * top && (by_name || is_relevant(hit)))
+        .filter(|hit| nearness(hit) >= NEAR * top && (by_name || is_relevant(hit)))
         .collect()
 }
 

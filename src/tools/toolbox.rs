@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
 use crate::agent::ports::{Caveat, ToolError, Toolbox};
-use crate::domain::{Evidence, EvidenceId, Score, ToolCall, ToolName};
+use crate::domain::{Evidence, EvidenceId, ToolCall, ToolName};
 use crate::kb::{Hit, KnowledgeBase};
 
 /// The six tools over one knowledge base.
@@ -78,11 +78,19 @@ pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
 }
 
 /// A scan always has a nearest neighbour, also for a question about something else. Unrelated
-/// English sentences seldom come nearer than this.
-pub(super) const COSINE_FLOOR: f64 = 0.15;
+/// English sentences seldom have a higher cosine than this.
+const COSINE_FLOOR: f64 = 0.15;
 
 /// Whether a hit has anything to say for itself: words in common, or some nearness in meaning.
 pub(super) fn is_relevant(hit: &Hit) -> bool {
-    // In hybrid search a passage without common words shows half its cosine.
-    hit.measured.lexical_rank.is_some() || hit.score >= Score::clamped(COSINE_FLOOR / 2.0)
+    let measured = &hit.measured;
+    measured.lexical_rank.is_some() || measured.cosine.is_some_and(|cosine| cosine >= COSINE_FLOOR)
+}
+
+/// How well a hit matches on an even scale, 0–1: half of it is as near as half. The score is no
+/// such scale: a probability moves fastest in the middle.
+pub(super) fn nearness(hit: &Hit) -> f64 {
+    let words = hit.measured.share.unwrap_or(0.0);
+    let cosine = hit.measured.cosine;
+    cosine.map_or(words, |cosine| 0.5 * words + 0.5 * cosine.clamp(0.0, 1.0))
 }

@@ -1,6 +1,6 @@
-//! By meaning. The score is the cosine between query and passage.
+//! By meaning. The score is the probability of relevance at that cosine.
 
-use super::toolbox::{COSINE_FLOOR, evidence};
+use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, ToolName};
 use crate::kb::KnowledgeBase;
@@ -22,7 +22,7 @@ pub(super) fn run(
     Ok(base
         .vector(query, k.min(MAX_K), None)?
         .into_iter()
-        .filter(|hit| hit.score.value() >= COSINE_FLOOR)
+        .filter(is_relevant)
         .map(|hit| evidence(ToolName::VectorSearch, hit))
         .collect())
 }

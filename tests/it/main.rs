@@ -10,6 +10,8 @@ mod demo;
 mod embed;
 mod embedding_endpoint;
 mod engine;
+mod eval;
+mod golden;
 mod graph;
 mod kb;
 mod kill;

@@ -13,6 +13,7 @@ use tantivy::{DocAddress, DocSet, Searcher, Term};
 
 use super::LexicalView;
 use crate::kb::error::KbError;
+use crate::kb::typos::Sought;
 
 /// Tantivy's own.
 const K1: f64 = 1.2;
@@ -31,7 +32,7 @@ pub(super) struct Statistics<'a> {
 
 impl<'a> Statistics<'a> {
     /// Counts for these terms.
-    pub fn of(view: &'a LexicalView, terms: &[Term]) -> Result<Self, KbError> {
+    pub fn of(view: &'a LexicalView, sought: &[Sought]) -> Result<Self, KbError> {
         let field = view.fields.words;
         let tokens = if let Some(tokens) = view.tokens.get() {
             *tokens
@@ -39,8 +40,8 @@ impl<'a> Statistics<'a> {
             let tokens = tokens(&view.searcher, field)?;
             *view.tokens.get_or_init(|| tokens)
         };
-        let mut holding = HashMap::with_capacity(terms.len());
-        for term in terms {
+        let mut holding = HashMap::with_capacity(sought.len());
+        for (term, _) in sought.iter().flat_map(Sought::terms) {
             holding.insert(term.clone(), holding_chunks(&view.searcher, term)?);
         }
         Ok(Self {
@@ -52,54 +53,69 @@ impl<'a> Statistics<'a> {
     }
 
     /// The score of a full match. Terms that no chunk holds count as the rarest of all, so that a
-    /// base that knows nothing of the query's main words cannot come near it.
-    pub fn full_match(&self, terms: &[Term]) -> f64 {
+    /// base that knows nothing of the query's main words cannot come near it; corrected ones weigh
+    /// less than they count here.
+    pub fn full_match(&self, sought: &[Sought]) -> f64 {
         let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
-        terms.iter().map(|term| self.rarity(term) * gain).sum()
+        let holding = sought.iter().filter_map(|sought| sought.holding);
+        holding.map(|holding| self.rarity(holding) * gain).sum()
     }
 
     /// The score of each of these rows, which are in order, summed up term by term in double
-    /// precision.
+    /// precision; of the terms that stand for one word the best counts.
     pub fn exact_scores(
         &self,
         view: &LexicalView,
-        terms: &[Term],
+        sought: &[Sought],
         rows: &[DocAddress],
     ) -> Result<Vec<f64>, KbError> {
         let average = self.tokens as f64 / (self.chunks as f64).max(1.0);
         let mut scores = Vec::with_capacity(rows.len());
+        let mut best = Vec::new();
         for of_segment in rows.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
             let segment = view.searcher.segment_reader(of_segment[0].segment_ord);
             let lengths = segment.get_fieldnorms_reader(view.fields.words)?;
             let index = segment.inverted_index(view.fields.words)?;
             let first = scores.len();
             scores.resize(first + of_segment.len(), 0.0);
-            for term in terms {
-                let rarity = self.rarity(term);
-                let postings = index
-                    .read_postings(term, IndexRecordOption::WithFreqs)
-                    .map_err(tantivy::TantivyError::from)?;
-                let Some(mut postings) = postings else {
-                    continue;
-                };
-                for (row, score) in of_segment.iter().zip(&mut scores[first..]) {
-                    if postings.doc() < row.doc_id {
-                        postings.seek(row.doc_id);
+            for word in sought {
+                best.clear();
+                best.resize(of_segment.len(), 0.0);
+                for (term, weight) in word.terms() {
+                    let rarity = weight * self.rarity(self.held(term));
+                    let postings = index
+                        .read_postings(term, IndexRecordOption::WithFreqs)
+                        .map_err(tantivy::TantivyError::from)?;
+                    let Some(mut postings) = postings else {
+                        continue;
+                    };
+                    for (row, score) in of_segment.iter().zip(&mut best) {
+                        if postings.doc() < row.doc_id {
+                            postings.seek(row.doc_id);
+                        }
+                        if postings.doc() == row.doc_id {
+                            let frequency = f64::from(postings.term_freq());
+                            let length = f64::from(lengths.fieldnorm(row.doc_id));
+                            let norm = K1 * (1.0 - B + B * length / average);
+                            let gain = (1.0 + K1) * frequency / (frequency + norm);
+                            *score = f64::max(*score, rarity * gain);
+                        }
                     }
-                    if postings.doc() == row.doc_id {
-                        let frequency = f64::from(postings.term_freq());
-                        let length = f64::from(lengths.fieldnorm(row.doc_id));
-                        let norm = K1 * (1.0 - B + B * length / average);
-                        *score += rarity * (1.0 + K1) * frequency / (frequency + norm);
-                    }
+                }
+                for (score, best) in scores[first..].iter_mut().zip(&best) {
+                    *score += best;
                 }
             }
         }
         Ok(scores)
     }
 
-    fn rarity(&self, term: &Term) -> f64 {
-        let holding = self.holding.get(term).copied().unwrap_or(0) as f64;
+    fn held(&self, term: &Term) -> u64 {
+        self.holding.get(term).copied().unwrap_or(0)
+    }
+
+    fn rarity(&self, holding: u64) -> f64 {
+        let holding = holding as f64;
         let without = (self.chunks as f64 - holding).max(0.0);
         ((without + 0.5) / (holding + 0.5)).ln_1p()
     }
@@ -122,7 +138,8 @@ impl Bm25StatisticsProvider for Statistics<'_> {
     }
 }
 
-fn holding_chunks(searcher: &Searcher, term: &Term) -> tantivy::Result<u64> {
+/// How many chunks that are alive hold the term.
+pub(in crate::kb) fn holding_chunks(searcher: &Searcher, term: &Term) -> tantivy::Result<u64> {
     let mut holding = 0;
     for segment in searcher.segment_readers() {
         let index = segment.inverted_index(term.field())?;

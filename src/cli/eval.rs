@@ -1,0 +1,30 @@
+//! Quality, measured on judged data: one collection format a file.
+
+mod beir;
+mod collection;
+mod metrics;
+
+use clap::{Args, Subcommand};
+
+use super::output::Failure;
+use crate::config::Settings;
+
+/// Arguments of `eval`.
+#[derive(Debug, Args)]
+pub(super) struct Eval {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Retrieval, on a folder in the BEIR format
+    Beir(beir::Beir),
+}
+
+/// Measures what the arguments name and prints the figures.
+pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), Failure> {
+    match &eval.what {
+        What::Beir(beir) => beir::run(beir, settings),
+    }
+}

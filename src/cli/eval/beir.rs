@@ -1,0 +1,266 @@
+//! Retrieval quality as people get it: the documents are files of a knowledge base, the queries go
+//! through the same search as theirs.
+//!
+//! A document ranks where its best passage does. `--tool grep` stands for the lexical side of the
+//! index alone (BM25): grep over files lists what matches and is no ranker of its own.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::collection::Collection;
+use super::metrics;
+use crate::cli::catch_up::{Part, update};
+use crate::cli::interruption::interruptible;
+use crate::cli::output::{Failure, say, say_json};
+use crate::cli::search::Tool;
+use crate::config::Settings;
+use crate::engine::open_knowledge_at;
+use crate::kb::{Hit, KnowledgeBase, SearchMode};
+use crate::text::sanitize;
+
+/// Arguments of `eval beir`.
+#[derive(Debug, Args)]
+pub(super) struct Beir {
+    /// Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// How to search; grep is the lexical side of the index alone, BM25
+    #[arg(long, value_enum, default_value_t = Tool::Hybrid)]
+    tool: Tool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Also write each query's ranking, with what was measured of it, as tab-separated values
+    #[arg(long, value_name = "FILE")]
+    run: Option<PathBuf>,
+}
+
+/// The deepest that is looked at.
+const DEPTH: usize = 100;
+/// Passages asked for at first: a document may have several.
+const PASSAGES: usize = 2 * DEPTH;
+
+/// What is printed; the names are fixed.
+#[derive(Debug, Default, Serialize)]
+struct Figures {
+    dataset: String,
+    tool: &'static str,
+    queries: usize,
+    ndcg_at_10: f64,
+    recall_at_10: f64,
+    recall_at_100: f64,
+    mrr_at_10: f64,
+    queries_per_second: f64,
+}
+
+/// Measures and prints the figures.
+pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), Failure> {
+    let collection = Collection::read(&beir.dir)?;
+    let judged = collection.queries.iter().filter(|query| {
+        let grades = collection.judged.get(&query.id);
+        grades.is_some_and(metrics::counts)
+    });
+    if judged.count() == 0 {
+        return Err(Failure::failed(format!(
+            "{}: no query of queries.jsonl has a relevant document in qrels/test.tsv",
+            beir.dir.display()
+        )));
+    }
+    let laid = collection.lay_out(&settings.data_dir.join("eval"))?;
+    let knowledge = open_knowledge_at(settings, &[laid.documents], &laid.index)?;
+    let knowledge = Arc::new(knowledge);
+    let record = beir.run.as_ref().map(|path| {
+        let cannot = |error| Failure::failed(format!("{}: {error}", path.display()));
+        File::create(path).map(BufWriter::new).map_err(cannot)
+    });
+    let mut asking = Asking {
+        mode: mode(beir.tool),
+        collection,
+        knowledge,
+        record: record.transpose()?,
+    };
+    let mut figures = interruptible(async |cancel| {
+        for part in [Part::Words, Part::Meaning] {
+            let updated = update(asking.knowledge.clone(), part, &cancel).await?;
+            updated.map_err(Failure::failed)?;
+        }
+        let work = tokio::task::spawn_blocking(move || asking.all(&cancel));
+        work.await.map_err(Failure::failed)?
+    })?;
+    figures.tool = name(beir.tool);
+    if beir.json {
+        say_json(&figures)?;
+    } else {
+        say(as_text(&figures))?;
+    }
+    Ok(())
+}
+
+fn mode(tool: Tool) -> SearchMode {
+    match tool {
+        Tool::Vector => SearchMode::Vector,
+        Tool::Grep => SearchMode::Lexical,
+        Tool::Hybrid => SearchMode::Hybrid,
+    }
+}
+
+fn name(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Vector => "vector",
+        Tool::Grep => "grep",
+        Tool::Hybrid => "hybrid",
+    }
+}
+
+struct Asking {
+    mode: SearchMode,
+    collection: Collection,
+    knowledge: Arc<KnowledgeBase>,
+    record: Option<BufWriter<File>>,
+}
+
+impl Asking {
+    /// All queries, one after the other. The first is asked twice, because the first search of a
+    /// process also loads the model, which is not what is measured.
+    fn all(&mut self, cancel: &CancellationToken) -> Result<Figures, Failure> {
+        let bar = bar(self.collection.queries.len());
+        if let Some(first) = self.collection.queries.first() {
+            self.documents(&first.text)?;
+        }
+        let mut figures = Figures {
+            dataset: self.collection.name.clone(),
+            ..Figures::default()
+        };
+        let mut searching = Duration::ZERO;
+        let nothing = metrics::Grades::new();
+        for at in 0..self.collection.queries.len() {
+            if cancel.is_cancelled() {
+                return Err(Failure::interrupted());
+            }
+            let query = &self.collection.queries[at];
+            let grades = self.collection.judged.get(&query.id).unwrap_or(&nothing);
+            let is_measured = metrics::counts(grades);
+            // Without judgements a query is only of use in a record.
+            if is_measured || self.record.is_some() {
+                let begun = Instant::now();
+                let ranked = self.documents(&query.text)?;
+                let took = begun.elapsed();
+                if is_measured {
+                    searching += took;
+                    let ranking: Vec<String> = ranked.iter().map(|(id, _)| id.clone()).collect();
+                    figures.add(&ranking, grades);
+                }
+                if let Some(record) = &mut self.record {
+                    write_ranking(record, &query.id, &ranked).map_err(Failure::failed)?;
+                }
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        if let Some(record) = &mut self.record {
+            record.flush().map_err(Failure::failed)?;
+        }
+        Ok(figures.averaged(searching))
+    }
+
+    /// The best documents of a query with the best hit of each. Asks for more passages until there
+    /// are enough documents.
+    fn documents(&self, query: &str) -> Result<Vec<(String, Hit)>, Failure> {
+        let mut asked = PASSAGES;
+        loop {
+            let hits = self.knowledge.search(self.mode, query, asked);
+            let hits = hits.map_err(Failure::failed)?;
+            let is_all = hits.len() < asked;
+            let mut seen = HashSet::new();
+            let mut ranked = Vec::new();
+            for hit in hits {
+                if let Some(id) = self.collection.document_in(&hit.source)
+                    && seen.insert(id.to_owned())
+                {
+                    ranked.push((id.to_owned(), hit));
+                }
+            }
+            if is_all || ranked.len() >= DEPTH {
+                ranked.truncate(DEPTH);
+                return Ok(ranked);
+            }
+            asked *= 2;
+        }
+    }
+}
+
+impl Figures {
+    fn add(&mut self, ranking: &[String], grades: &metrics::Grades) {
+        self.queries += 1;
+        self.ndcg_at_10 += metrics::ndcg(ranking, grades, 10);
+        self.recall_at_10 += metrics::recall(ranking, grades, 10);
+        self.recall_at_100 += metrics::recall(ranking, grades, DEPTH);
+        self.mrr_at_10 += metrics::reciprocal_rank(ranking, grades, 10);
+    }
+
+    fn averaged(mut self, searching: Duration) -> Self {
+        let count = self.queries.max(1) as f64;
+        self.ndcg_at_10 /= count;
+        self.recall_at_10 /= count;
+        self.recall_at_100 /= count;
+        self.mrr_at_10 /= count;
+        self.queries_per_second = count / searching.as_secs_f64().max(1e-9);
+        self
+    }
+}
+
+/// Query, document, rank, score, BM25, its share of a full match, cosine, lexical rank, vector
+/// rank; `-` for what was not measured.
+fn write_ranking(out: &mut impl Write, query: &str, ranked: &[(String, Hit)]) -> io::Result<()> {
+    fn shown(value: Option<impl ToString>) -> String {
+        value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+    }
+    for (at, (document, hit)) in ranked.iter().enumerate() {
+        let measured = &hit.measured;
+        let columns = [
+            query.to_owned(),
+            document.clone(),
+            (at + 1).to_string(),
+            hit.score.value().to_string(),
+            shown(measured.bm25),
+            shown(measured.share),
+            shown(measured.cosine),
+            shown(measured.lexical_rank),
+            shown(measured.vector_rank),
+        ];
+        writeln!(out, "{}", columns.join("\t"))?;
+    }
+    Ok(())
+}
+
+fn bar(queries: usize) -> ProgressBar {
+    let bar = ProgressBar::hidden();
+    if io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        bar.set_length(queries as u64);
+    }
+    bar
+}
+
+fn as_text(figures: &Figures) -> String {
+    format!(
+        "{}, {}, {} queries\n  nDCG@10     {:.3}\n  Recall@10   {:.3}\n  Recall@100  {:.3}\n  MRR@10      {:.3}\n  {:.1} queries/s\n",
+        sanitize(&figures.dataset),
+        figures.tool,
+        figures.queries,
+        figures.ndcg_at_10,
+        figures.recall_at_10,
+        figures.recall_at_100,
+        figures.mrr_at_10,
+        figures.queries_per_second
+    )
+}

@@ -1,0 +1,254 @@
+//! A collection in the BEIR format: what is in its files, and its documents as a folder.
+//!
+//! The documents become files, because that is what a knowledge base is made of: measured is what
+//! people use, with its walk, its chunks and its ranking. The folder is named by the hash of the
+//! corpus, so that the same corpus is laid out and embedded once.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+use super::metrics::Grades;
+use crate::cli::output::Failure;
+
+/// What is asked, what is wanted, and where the documents come from.
+pub(super) struct Collection {
+    /// The folder's name.
+    pub name: String,
+    /// In their order in `queries.jsonl`.
+    pub queries: Vec<Query>,
+    /// By the query's id.
+    pub judged: HashMap<String, Grades>,
+    documents: Vec<Document>,
+    hash: String,
+}
+
+/// One line of `queries.jsonl`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Query {
+    #[serde(rename = "_id", deserialize_with = "id")]
+    pub id: String,
+    pub text: String,
+}
+
+/// One line of `corpus.jsonl`.
+#[derive(Debug, Deserialize)]
+struct Document {
+    #[serde(rename = "_id", deserialize_with = "id")]
+    id: String,
+    #[serde(default)]
+    title: Option<String>,
+    text: String,
+}
+
+/// The documents as files.
+pub(super) struct Laid {
+    /// Holds the files.
+    pub documents: PathBuf,
+    /// Where their index is to live.
+    pub index: PathBuf,
+}
+
+/// How documents are laid out; raised when that changes.
+const LAYOUT: &[u8] = b"1";
+/// Files in one folder.
+const SHARD: usize = 1000;
+
+impl Collection {
+    /// Reads the three files of the folder. Bad input is one line that says where.
+    pub fn read(dir: &Path) -> Result<Self, Failure> {
+        let corpus = dir.join("corpus.jsonl");
+        let bytes = text_of(&corpus)?;
+        let documents: Vec<Document> = records(&corpus, &bytes)?;
+        unique(&corpus, documents.iter().map(|document| &document.id))?;
+        if documents.is_empty() {
+            return Err(bad(&corpus, "there is no document in it"));
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(LAYOUT).update(bytes.as_bytes());
+        let path = dir.join("queries.jsonl");
+        let queries: Vec<Query> = records(&path, &text_of(&path)?)?;
+        unique(&path, queries.iter().map(|query| &query.id))?;
+        if let Some(at) = queries
+            .iter()
+            .position(|query| query.text.trim().is_empty())
+        {
+            return Err(bad(&path, format!("query {} is empty", queries[at].id)));
+        }
+        let path = dir.join("qrels").join("test.tsv");
+        let judged = judgements(&path, &text_of(&path)?)?;
+        let name = dir.canonicalize().ok();
+        let name = name.as_deref().unwrap_or(dir).file_name();
+        Ok(Self {
+            name: name.unwrap_or_default().to_string_lossy().into_owned(),
+            queries,
+            judged,
+            documents,
+            hash: hasher.finalize().to_hex()[..16].to_owned(),
+        })
+    }
+
+    /// The id of the document that lies in this file.
+    pub fn document_in(&self, source: &str) -> Option<&str> {
+        let stem = Path::new(source).file_stem()?.to_str()?;
+        let at: usize = stem.parse().ok()?;
+        self.documents.get(at).map(|document| document.id.as_str())
+    }
+
+    /// Writes the documents below `home`, unless they are there already.
+    pub fn lay_out(&self, home: &Path) -> Result<Laid, Failure> {
+        let place = home.join(&self.hash);
+        let laid = Laid {
+            documents: place.join("documents"),
+            index: place.join("index"),
+        };
+        if !laid.documents.is_dir() {
+            self.write_to(&place, &laid.documents).map_err(|error| {
+                let place = place.display();
+                Failure::failed(format!(
+                    "{place} cannot be written: {error}; set KB_AGENT_DATA_DIR to a folder that can"
+                ))
+            })?;
+        }
+        Ok(laid)
+    }
+
+    /// Written beside its goal and moved there whole, so that an interruption leaves nothing half.
+    fn write_to(&self, place: &Path, goal: &Path) -> io::Result<()> {
+        fs::create_dir_all(place)?;
+        let draft = tempfile::TempDir::new_in(place)?;
+        for (number, documents) in self.documents.chunks(SHARD).enumerate() {
+            let folder = draft.path().join(format!("{number:04}"));
+            fs::create_dir(&folder)?;
+            for (at, document) in documents.iter().enumerate() {
+                let name = format!("{:07}.md", number * SHARD + at);
+                fs::write(folder.join(name), document.as_markdown())?;
+            }
+        }
+        match fs::rename(draft.path(), goal) {
+            // Another process was faster with the same corpus.
+            Err(_) if goal.is_dir() => Ok(()),
+            moved => moved,
+        }
+    }
+}
+
+impl Document {
+    fn as_markdown(&self) -> String {
+        let title = self.title.as_deref().unwrap_or_default();
+        let title: Vec<&str> = title.split_whitespace().collect();
+        if title.is_empty() {
+            return self.text.clone();
+        }
+        format!("# {}\n\n{}\n", title.join(" "), self.text)
+    }
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => bad(
+            path,
+            "not found; a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv",
+        ),
+        _ => bad(path, error),
+    })?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = whole.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        bad(path, format!("line {line} is not UTF-8"))
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}
+
+fn records<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, Failure> {
+    let lines = text.lines().enumerate();
+    lines
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(at, line)| {
+            serde_json::from_str(line)
+                .map_err(|error| bad(path, format!("line {}: {}", at + 1, plain(&error))))
+        })
+        .collect()
+}
+
+/// Of a record on one line only the column is worth saying.
+fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" at line ") {
+        Some((what, _)) => format!("{what} (column {})", error.column()),
+        None => text,
+    }
+}
+
+fn unique<'a>(path: &Path, ids: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+    let mut seen = HashSet::new();
+    for id in ids {
+        if !seen.insert(id) {
+            return Err(bad(path, format!("the id {id} occurs twice")));
+        }
+    }
+    Ok(())
+}
+
+/// `query-id corpus-id score`, or trec_eval's four columns with the iteration second.
+fn judgements(path: &Path, text: &str) -> Result<HashMap<String, Grades>, Failure> {
+    let mut judged: HashMap<String, Grades> = HashMap::new();
+    for (at, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let columns: Vec<&str> = line.trim_end_matches('\r').split('\t').collect();
+        let (query, document, grade) = match columns[..] {
+            [query, document, grade] | [query, _, document, grade] => (query, document, grade),
+            _ => {
+                let found = columns.len();
+                let what = format!(
+                    "line {}: expected query-id, corpus-id and score between tabs, found {found} columns",
+                    at + 1
+                );
+                return Err(bad(path, what));
+            }
+        };
+        match grade.trim().parse::<i64>() {
+            Ok(grade) => {
+                let grades = judged.entry(query.to_owned()).or_default();
+                grades.insert(document.to_owned(), grade);
+            }
+            // The line that names the columns.
+            Err(_) if at == 0 => {}
+            Err(_) => {
+                let what = format!("line {}: the score '{grade}' is not a whole number", at + 1);
+                return Err(bad(path, what));
+            }
+        }
+    }
+    if judged.is_empty() {
+        return Err(bad(path, "there is no judgement in it"));
+    }
+    Ok(judged)
+}
+
+fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
+    Failure::failed(format!("{}: {what}", path.display()))
+}
+
+/// Ids are strings; some collections write numbers.
+fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "_id must be a string or a whole number")]
+    enum Id {
+        Text(String),
+        Number(i64),
+    }
+    Ok(match Id::deserialize(deserializer)? {
+        Id::Text(text) => text,
+        Id::Number(number) => number.to_string(),
+    })
+}

@@ -1,0 +1,72 @@
+//! One way of writing for what people write in several.
+//!
+//! Compatibility forms (full and half width, ligatures) become plain ones, and Latin, Greek and
+//! Cyrillic letters lose their accents, so that `cafe` and `café` find each other. Elsewhere marks
+//! carry the word: they stay. What is plain already, ASCII and the scripts of East Asia, is copied
+//! in one piece.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Adds the folded text to `out`. Case stays, because it tells words apart in `CamelCase`.
+pub(super) fn fold(text: &str, out: &mut String) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let plain = rest.find(|c| !is_plain(c)).unwrap_or(rest.len());
+        out.push_str(&rest[..plain]);
+        rest = &rest[plain..];
+        let other = rest.find(is_plain).unwrap_or(rest.len());
+        if other > 0 {
+            // A mark belongs to what stands before it.
+            let before = out.pop();
+            fold_slowly(before.into_iter().chain(rest[..other].chars()), out);
+            rest = &rest[other..];
+        }
+    }
+}
+
+fn fold_slowly(text: impl Iterator<Item = char>, out: &mut String) {
+    let mut loses_marks = false;
+    let kept = text.nfkd().filter(|&c| {
+        if is_combining_mark(c) {
+            return !loses_marks;
+        }
+        loses_marks = is_european(c);
+        true
+    });
+    for c in kept.nfc() {
+        match c {
+            'ß' => out.push_str("ss"),
+            'ẞ' => out.push_str("SS"),
+            'æ' => out.push_str("ae"),
+            'Æ' => out.push_str("AE"),
+            'œ' => out.push_str("oe"),
+            'Œ' => out.push_str("OE"),
+            'þ' => out.push_str("th"),
+            'Þ' => out.push_str("TH"),
+            'ø' => out.push('o'),
+            'Ø' => out.push('O'),
+            'đ' | 'ð' => out.push('d'),
+            'Đ' | 'Ð' => out.push('D'),
+            'ł' => out.push('l'),
+            'Ł' => out.push('L'),
+            'ı' => out.push('i'),
+            '\u{2010}'..='\u{2012}' => out.push('-'),
+            // Soft hyphens and joiners are not seen, and so not written.
+            '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' => {}
+            c => out.push(c),
+        }
+    }
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii()
+        || matches!(c,
+            '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'
+            | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+}
+
+/// Latin, Greek and Cyrillic, once their letters are taken apart.
+fn is_european(c: char) -> bool {
+    matches!(c, 'A'..='Z' | 'a'..='z' | '\u{c0}'..='\u{24f}' | '\u{370}'..='\u{52f}')
+}
