@@ -1,11 +1,13 @@
 //! The knowledge base: folders in, passages out.
 //!
 //! One step a file, in the order in which a document passes through them: `roots` says what
-//! belongs to the base, `walk` lists it, `extract` reads it (`shelf` keeps what was slow to read), `chunk` cuts it, `tokens` and
-//! `lexical` index its words, `vectors` its meaning, `links` its references, `manifest` remembers
-//! it. `update` drives these steps; `store` is the one door through which everything that
-//! searches gets at the result, so that a remote engine could stand behind it; `search`,
-//! with `fusion`, and `grep` are the two ways of asking; `watch` tells when it is time for an update; `pieces` puts together what `chunk` had to cut within a line.
+//! belongs to the base, `walk` lists it, `extract` reads it (`shelf` keeps what was slow to read),
+//! `chunk` cuts it, `tokens` and `lexical` index its words, `vectors` its meaning, `links` its
+//! references, `manifest` remembers it. `update` drives these steps, under the rights of `lock`,
+//! and `watch` tells when it is time for another one. `store` is the one door through which
+//! everything that searches gets at the result, so that a remote engine could stand behind it;
+//! `search`, with `typos`, `fusion` and `calibration`, and `grep` are the two ways of asking;
+//! `pieces` puts together what `chunk` had to cut within a line.
 
 pub mod embed;
 

@@ -278,8 +278,8 @@ mod tests {
             ("end. Next", vec!["end", "next"]),
             ("the user's don't", vec!["user", "don"]),
             ("tools.md", vec!["tools.md", "tool", "md"]),
-            ("v1.2.3", vec!["v1.2.3", "1.2.3", "v1", "2", "3"]),
-            ("C++ or C#", vec!["c++", "c", "c#"]),
+            ("v1.2.3", vec!["v1.2.3", "1.2.3", "v1", "1", "2", "3"]),
+            ("C++ or C#", vec!["c", "c++", "c#"]),
             ("use .NET here", vec!["use", ".net", "net", "here"]),
             ("1,234,567 bytes", vec!["1234567", "byte"]),
             (

@@ -31,5 +31,6 @@ mod support;
 mod terminal;
 mod tools;
 mod tui_live;
+mod typos;
 mod watch;
 mod workplace;

@@ -160,11 +160,15 @@ fn segment(segment: &str, is_exact: bool, terms: &mut Terms) {
     }
     // The whole goes first; whether there are parts is known when the second one comes.
     terms.push(&[segment], whole);
+    let joints = |c: char| c.is_ascii() && (is_joint(c as u8) || c == ',');
+    let mut parted = segment;
     if let Some(bare) = without_v(segment) {
         terms.push(&[bare], whole);
+        let named = segment.split(joints).next().unwrap_or(segment);
+        terms.push(&[named], word);
+        parted = bare;
     }
-    let joints = |c: char| c.is_ascii() && (is_joint(c as u8) || c == ',');
-    for part in segment.split(joints) {
+    for part in parted.split(joints) {
         humps(part, |hump| {
             if hump.len() == segment.len() {
                 // No parts after all: the word itself, which is there already.
