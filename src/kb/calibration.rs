@@ -74,7 +74,7 @@ impl Cosines {
         let floor = nearest
             .iter()
             .take(DEPTH)
-            .last()
+            .next_back()
             .filter(|_| !is_known && nearest.len() >= BACKGROUND)
             .map_or(0.0, |last| last.score.clamp(0.0, 0.99));
         Self { floor }

@@ -158,7 +158,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = whole.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line = whole.split(|&byte| byte == b'\n').count();
         bad(path, format!("line {line} is not UTF-8"))
     })?;
     Ok(match text.strip_prefix('\u{feff}') {
@@ -205,16 +205,13 @@ fn judgements(path: &Path, text: &str) -> Result<HashMap<String, Grades>, Failur
             continue;
         }
         let columns: Vec<&str> = line.trim_end_matches('\r').split('\t').collect();
-        let (query, document, grade) = match columns[..] {
-            [query, document, grade] | [query, _, document, grade] => (query, document, grade),
-            _ => {
-                let found = columns.len();
-                let what = format!(
-                    "line {}: expected query-id, corpus-id and score between tabs, found {found} columns",
-                    at + 1
-                );
-                return Err(bad(path, what));
-            }
+        let ([query, document, grade] | [query, _, document, grade]) = columns[..] else {
+            let what = format!(
+                "line {}: expected query-id, corpus-id and score between tabs, found {} columns",
+                at + 1,
+                columns.len()
+            );
+            return Err(bad(path, what));
         };
         match grade.trim().parse::<i64>() {
             Ok(grade) => {

@@ -45,10 +45,10 @@ fn end_of(text: &str, from: usize) -> usize {
             Some(byte) if byte.is_ascii_alphanumeric() => at += 1,
             Some(b',') if groups_digits(bytes, at) => at += 1,
             Some(byte) if is_joint(*byte) || is_bar(*byte) => {
-                if char_at(text, at + 1).is_some_and(is_word) {
-                    at += 1;
-                } else {
-                    return at;
+                // A joint is one only between words.
+                match char_at(text, at + 1).filter(|&c| is_word(c)) {
+                    Some(_) => at += 1,
+                    None => return at,
                 }
             }
             Some(byte) if !byte.is_ascii() => match char_at(text, at).filter(|&c| is_word(c)) {
