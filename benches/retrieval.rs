@@ -114,17 +114,17 @@ const COLUMNS: [Column; 14] = [
 ];
 
 fn cells(values: &[f64]) -> String {
-    values
+    let cells: Vec<String> = values
         .iter()
         .map(|value| format!("{value:>12.2}"))
-        .collect()
+        .collect();
+    cells.concat()
 }
 
 fn growth(values: &[f64]) -> String {
-    let factors = values
-        .windows(2)
-        .map(|pair| format!("{:>11.1}×", pair[1] / pair[0]));
-    factors.collect()
+    let factors = values.windows(2).map(|pair| pair[1] / pair[0]);
+    let cells: Vec<String> = factors.map(|factor| format!("{factor:>11.1}×")).collect();
+    cells.concat()
 }
 
 fn measure(size: usize, words: &Vocabulary) -> Figures {

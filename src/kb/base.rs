@@ -100,18 +100,15 @@ impl KnowledgeBase {
     /// First the words: what changed is read, cut and committed at once, and can be searched.
     /// Then the meaning: chunks without a vector are embedded in small batches, each kept as it
     /// comes. Raising `stop` ends it early without losing what is done; the next update goes on.
-    /// While another process does the same, this is [`KbError::Locked`] and searching goes on
-    /// with what is there.
+    /// While another process reads or embeds, this is [`KbError::Locked`], after the words have
+    /// been brought up to date where only the embedding is taken; searching goes on with what is
+    /// there.
     pub fn update(
         &self,
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| {
-            let mut report = job.words(&Scope::All)?;
-            report.embedded = job.meaning()?;
-            Ok(report)
-        })
+        self.run(progress, stop, |job| job.all(false))
     }
 
     /// [`KnowledgeBase::update`] from nothing: every document is read and embedded again.
@@ -120,7 +117,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| job.rebuild())
+        self.run(progress, stop, |job| job.all(true))
     }
 
     /// The first half of [`KnowledgeBase::update`]: reads what changed and makes its words

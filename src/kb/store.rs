@@ -134,8 +134,8 @@ impl ChunkKey {
 /// A key is a hash already: its beginning serves.
 impl Hash for ChunkKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let [a, b, c, d, e, f, g, h, ..] = self.0;
-        state.write_u64(u64::from_le_bytes([a, b, c, d, e, f, g, h]));
+        let beginning = self.0.first_chunk().copied().unwrap_or_default();
+        state.write_u64(u64::from_le_bytes(beginning));
     }
 }
 
@@ -152,9 +152,9 @@ impl Hasher for AsItIs {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| {
+        for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        });
+        }
     }
 
     fn write_u64(&mut self, number: u64) {

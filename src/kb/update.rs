@@ -102,8 +102,13 @@ impl Job<'_> {
         }
     }
 
-    /// Everything from nothing.
-    pub fn rebuild(&self) -> Result<UpdateReport, KbError> {
+    /// Both, one after the other; `afresh` forgets everything first.
+    pub fn all(&self, afresh: bool) -> Result<UpdateReport, KbError> {
+        if !afresh {
+            let mut report = self.words(&Scope::All)?;
+            report.embedded = self.meaning()?;
+            return Ok(report);
+        }
         let mut vectors = self.store.begin_vectors()?;
         let batch = self.store.begin(true)?;
         let mut report = reading::read(self, batch, &Scope::All)?;

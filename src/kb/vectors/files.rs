@@ -124,8 +124,9 @@ impl Files {
         keys: &[(ChunkKey, f32)],
     ) -> Result<(), KbError> {
         let mut records = Vec::with_capacity(keys.len() * RECORD);
-        keys.iter()
-            .for_each(|(key, scale)| encode(key, *scale, &mut records));
+        for (key, scale) in keys {
+            encode(key, *scale, &mut records);
+        }
         self.write_at("rows", HEADER + at * dims, rows, true)?;
         self.write_at("keys", HEADER + at * RECORD, &records, false)
     }

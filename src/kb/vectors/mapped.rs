@@ -111,9 +111,9 @@ mod tests {
             state >> 16
         };
         for dims in [1, 7, 16, 31, 32, 33, 48, 127, 384, 1000] {
-            let bound = (i32::MAX as usize / 128 / dims).min(i16::MAX as usize) as i32;
+            let bound = (i32::MAX as usize / 128 / dims).min(i16::MAX as usize) as u32;
             let query: Vec<i16> = (0..dims)
-                .map(|_| (next() as i32 % bound - bound / 2) as i16)
+                .map(|_| (i64::from(next() % bound) - i64::from(bound / 2)) as i16)
                 .collect();
             let mut rows: Vec<u8> = (0..5 * dims).map(|_| next() as u8).collect();
             rows[..dims].fill(0x80);

@@ -206,9 +206,10 @@ fn files_with(folder: &Path, extension: &str) -> usize {
 #[test]
 fn short_documents_are_embedded_before_long_ones() {
     let sections = |n: usize| -> String {
-        (0..n)
-            .map(|at| format!("## Part {at}\n\nline {at} of {n}\n\n"))
-            .collect()
+        let parts: Vec<String> = (0..n)
+            .map(|at| format!("## Part {at}\n\nline {at} of {n}\n"))
+            .collect();
+        parts.join("\n")
     };
     let bench = Bench::new(&[
         ("a-log.md", &sections(60)),
