@@ -229,10 +229,10 @@ fn convert(path: &Path, format: Format) -> Result<Extraction, SkipReason> {
                 return Err(SkipReason::TooLarge(size));
             }
             if format == Format::Archive {
-                office::document(path)
-            } else {
-                sheet::xls(path)
+                return office::document(path);
             }
+            office::no_workbook(&read_bytes(path, MAX_DOCUMENT_BYTES)?)?;
+            sheet::xls(path)
         }
         Format::Html => html::document(path, &read_text(path)?),
         Format::Records => records::document(path, &read_text(path)?),

@@ -25,7 +25,6 @@ pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> 
         };
         let (markdown, _) = html::to_markdown(&html::opened(&page))?;
         draft.push_apart(&markdown);
-        draft.part();
         if draft.is_full() {
             break;
         }

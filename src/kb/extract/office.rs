@@ -35,6 +35,32 @@ pub(super) fn document(path: &Path) -> Result<Extraction, SkipReason> {
     Err(unread("an archive: unpack it into the folder"))
 }
 
+/// What a compound file is, if not a workbook: the names of its parts tell.
+pub(super) fn no_workbook(compound: &[u8]) -> Result<(), SkipReason> {
+    let has = |part: &str| {
+        let name: Vec<u8> = part.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        memchr::memmem::find(compound, &name).is_some()
+    };
+    if has("EncryptedPackage") {
+        return Err(SkipReason::Encrypted);
+    }
+    if has("Workbook") || has("Book") {
+        return Ok(());
+    }
+    let what = if has("WordDocument") {
+        "an old Word document: save it as DOCX or PDF"
+    } else if has("PowerPoint Document") {
+        "an old presentation: save it as PPTX or PDF"
+    } else if has("__substg1.0") {
+        "a message of Outlook: save it as EML"
+    } else {
+        return Err(SkipReason::Damaged(
+            "it is no document of Office that is known".to_owned(),
+        ));
+    };
+    Err(unread(what))
+}
+
 fn unread(what: &str) -> SkipReason {
     SkipReason::Unsupported(what.to_owned())
 }

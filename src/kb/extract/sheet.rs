@@ -55,10 +55,6 @@ pub(super) fn xls(path: &Path) -> Result<Extraction, SkipReason> {
     let mut book: Xls<_> =
         calamine::open_workbook_from_rs(open(path)?).map_err(|error| match error {
             XlsError::Password => SkipReason::Encrypted,
-            // The same container holds the texts and presentations of that time.
-            XlsError::Cfb(_) => SkipReason::Unsupported(
-                "an old Office file that is no workbook: save it as DOCX, PPTX or PDF".to_owned(),
-            ),
             error => SkipReason::Damaged(error.to_string()),
         })?;
     let mut sheets = Vec::new();
