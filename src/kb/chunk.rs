@@ -357,12 +357,12 @@ mod tests {
     #[test]
     fn generated_files_do_not_flood_the_index() {
         let minified: String = (0..200_000)
-            .map(|n| format!("function f{n}(){{}};"))
+            .map(|n| ["function f", &n.to_string(), "(){};"].concat())
             .collect();
         let chunks = chunk("a.min.js", &minified).1;
         assert_eq!(chunks.len(), 8);
         let prose: String = (0..2000)
-            .map(|n| format!("Sentence {n} says something. "))
+            .map(|n| ["Sentence ", &n.to_string(), " says something. "].concat())
             .collect();
         assert!(
             chunk("a.txt", &prose).1.len() > 40,

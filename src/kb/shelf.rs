@@ -62,10 +62,11 @@ impl Shelf {
         let made = extract::extract(path, source);
         let lasting = made.as_ref().err().is_none_or(SkipReason::is_lasting);
         // What changed while it was read is not kept under either time.
-        if lasting && stamp(path) == Some(before) {
-            if let Err(error) = self.keep(&goal, &made) {
-                tracing::debug!(%source, %error, "its text is not kept");
-            }
+        if lasting
+            && stamp(path) == Some(before)
+            && let Err(error) = self.keep(&goal, &made)
+        {
+            tracing::debug!(%source, %error, "its text is not kept");
         }
         made
     }

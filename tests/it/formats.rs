@@ -13,23 +13,20 @@ use crate::kb::{Bench, update};
 use crate::samples;
 use crate::workplace::{Workplace, json_lines, text};
 
-/// A document of each format; words that only it has; where these are; its title.
-fn documents() -> Vec<(
+/// A document of one format; words that only it has; where these are; its title.
+type Sample = (
     &'static str,
     Vec<u8>,
     &'static str,
     &'static str,
     &'static str,
-)> {
-    let utf_16: Vec<u8> = "\u{feff}Das Mikroskop steht im Keller."
-        .encode_utf16()
-        .flat_map(u16::to_le_bytes)
-        .collect();
-    let pages = [
-        "Annual report\nabout effec-\ntive work",
-        "The zeppelin exceeded its budget",
-        "End",
-    ];
+);
+
+fn documents() -> Vec<Sample> {
+    [office(), pages(), lines()].concat()
+}
+
+fn office() -> Vec<Sample> {
     vec![
         (
             "a.docx",
@@ -74,6 +71,16 @@ fn documents() -> Vec<(
             "§ The storm",
             "The voyage",
         ),
+    ]
+}
+
+fn pages() -> Vec<Sample> {
+    let pages = [
+        "Annual report\nabout effec-\ntive work",
+        "The zeppelin exceeded its budget",
+        "End",
+    ];
+    vec![
         (
             "g.pdf",
             samples::pdf("Yearly", &pages),
@@ -95,6 +102,23 @@ fn documents() -> Vec<(
             "§ Cooling",
             "Kiln manual",
         ),
+        // Its name lies; its bytes do not.
+        (
+            "q.docx",
+            samples::pdf("Other", &["one", "A dirigible"]),
+            "dirigible",
+            "pp. 1-2",
+            "Other",
+        ),
+    ]
+}
+
+fn lines() -> Vec<Sample> {
+    let utf_16: Vec<u8> = "\u{feff}Das Mikroskop steht im Keller."
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    vec![
         (
             "j.csv",
             samples::RECORDS.into(),
@@ -125,14 +149,6 @@ fn documents() -> Vec<(
             "gyroscope",
             "",
             "Named",
-        ),
-        // Its name lies; its bytes do not.
-        (
-            "q.docx",
-            samples::pdf("Other", &["one", "A dirigible"]),
-            "dirigible",
-            "pp. 1-2",
-            "Other",
         ),
     ]
 }

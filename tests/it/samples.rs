@@ -296,7 +296,7 @@ pub fn finished_pdf(objects: &[String], trailer: &str) -> Vec<u8> {
     let mut pdf = "%PDF-1.4\n".to_owned();
     let mut table = String::from("0000000000 65535 f \n");
     for (at, object) in objects.iter().enumerate() {
-        write!(table, "{:010} 00000 n \n", pdf.len()).unwrap();
+        writeln!(table, "{:010} 00000 n ", pdf.len()).unwrap();
         write!(pdf, "{} 0 obj\n{object}\nendobj\n", at + 1).unwrap();
     }
     let start = pdf.len();

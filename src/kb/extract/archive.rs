@@ -87,7 +87,7 @@ impl Archive {
     fn unpack(&mut self, at: usize, mut take: impl FnMut(&[u8])) -> Result<(), SkipReason> {
         let mut entry = self.zip.by_index(at).map_err(reason)?;
         let packed = entry.compressed_size().max(1);
-        let mut buffer = [0; 64 * 1024];
+        let mut buffer = vec![0; 64 * 1024];
         let mut unpacked = 0_u64;
         loop {
             let read = entry.read(&mut buffer).map_err(|error| {

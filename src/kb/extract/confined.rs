@@ -85,7 +85,7 @@ mod tests {
             let filler = std::hint::black_box([n; 64]);
             if n == 0 { filler[0] } else { 1 + deep(n - 1) }
         }
-        let limit = Duration::from_secs(60);
+        let limit = Duration::from_mins(1);
         let panicked: Result<(), _> = confined(limit, || panic!("told to"));
         assert!(matches!(panicked, Err(SkipReason::Damaged(_))));
         assert_eq!(confined(limit, || Ok(deep(20_000))), Ok(20_000));

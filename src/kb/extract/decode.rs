@@ -85,7 +85,7 @@ fn is_control(byte: u8) -> bool {
 
 /// Half the bytes of Western text in UTF-16 are NUL, all of them on one side.
 fn utf_16_by_pattern(bytes: &[u8]) -> Option<&'static Encoding> {
-    if bytes.len() % 2 != 0 {
+    if !bytes.len().is_multiple_of(2) {
         return None;
     }
     let sample = &bytes[..bytes.len().min(PATTERN_BYTES)];
@@ -97,10 +97,12 @@ fn utf_16_by_pattern(bytes: &[u8]) -> Option<&'static Encoding> {
     let (first, second) = (nuls_at(0), nuls_at(1));
     let many = |nuls: usize| nuls * 10 >= pairs * 4;
     let few = |nuls: usize| nuls * 20 <= pairs;
-    match () {
-        () if many(second) && few(first) => Some(UTF_16LE),
-        () if many(first) && few(second) => Some(UTF_16BE),
-        () => None,
+    if many(second) && few(first) {
+        Some(UTF_16LE)
+    } else if many(first) && few(second) {
+        Some(UTF_16BE)
+    } else {
+        None
     }
 }
 

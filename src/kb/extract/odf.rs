@@ -44,10 +44,9 @@ pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> 
 struct Reading {
     draft: Draft,
     title: Option<String>,
-    /// What is being said, and the heading level it has.
+    /// What is being said, and the heading level it has; 0 for the title of the whole.
     paragraph: String,
     heading: Option<usize>,
-    style_is_title: bool,
     /// Open paragraphs: notes hold paragraphs within paragraphs.
     depth: usize,
     links: Vec<(usize, Option<String>)>,
@@ -86,7 +85,7 @@ impl Reading {
                 },
                 Event::Close(name) => self.close(&name),
                 Event::Text(text) if self.depth > 0 => {
-                    self.paragraph.push_str(&text.replace('\n', " "))
+                    self.paragraph.push_str(&text.replace('\n', " "));
                 }
                 Event::Text(_) => {}
             }
@@ -102,8 +101,11 @@ impl Reading {
                     self.paragraph.clear();
                     self.links.clear();
                     let level = tag.attribute("outline-level").and_then(|l| l.parse().ok());
-                    self.heading = (tag.name() == "h").then(|| level.unwrap_or(1));
-                    self.style_is_title = tag.attribute("style-name").as_deref() == Some("Title");
+                    let is_title = tag.attribute("style-name").as_deref() == Some("Title");
+                    self.heading = match tag.name() {
+                        "h" => Some(level.unwrap_or(1)),
+                        _ => is_title.then_some(0),
+                    };
                 }
                 self.depth += 1;
             }
@@ -125,7 +127,6 @@ impl Reading {
                 self.draft.begin(PlaceUnit::Slide, None, self.slides);
             }
             "notes" => self.in_notes = true,
-            "frame" if tag.attribute("class").as_deref() == Some("title") => self.heading = Some(1),
             _ => self.open_table(tag),
         }
     }
@@ -246,10 +247,7 @@ impl Reading {
             return;
         }
         let first_of_slide = self.slides > 0 && !self.slide_has_heading && !self.in_notes;
-        if let Some(level) = heading
-            .or(first_of_slide.then_some(1))
-            .or(self.style_is_title.then_some(0))
-        {
+        if let Some(level) = heading.or(first_of_slide.then_some(1)) {
             self.slide_has_heading = true;
             if level == 0 {
                 self.title.get_or_insert_with(|| text.to_owned());

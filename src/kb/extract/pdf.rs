@@ -158,7 +158,8 @@ fn tidy(text: &str) -> String {
         {
             last.pop();
             last.push_str(&line[..line.len() - rest.len()]);
-            line = rest.trim_start().to_owned();
+            let rest = rest.trim_start().to_owned();
+            line = rest;
             if line.is_empty() {
                 continue;
             }

@@ -111,7 +111,7 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
                     level = tag
                         .attribute("lvl")
                         .and_then(|l| l.parse().ok())
-                        .unwrap_or(0)
+                        .unwrap_or(0);
                 }
                 "br" => paragraph.push(' '),
                 "hlinkClick" => {

@@ -260,7 +260,7 @@ fn unpacked_size(stream: &Stream) -> usize {
 /// Counts what comes out, up to `limit`. Also where the checksum or the header is broken, since
 /// the library reads those too.
 fn inflated(content: &[u8], limit: u64) -> usize {
-    let mut buffer = [0; 32 * 1024];
+    let mut buffer = vec![0; 32 * 1024];
     let mut count = |source: &mut dyn Read| {
         let mut unpacked = 0;
         while let Ok(read) = source.read(&mut buffer) {
