@@ -218,18 +218,25 @@ async fn r12_grep_reads_other_encodings() {
         "utf16be.txt",
         units.flat_map(u16::to_be_bytes).collect::<Vec<u8>>(),
     );
+    let unmarked = text.encode_utf16().flat_map(u16::to_le_bytes);
+    bench.write("unmarked.txt", unmarked.collect::<Vec<u8>>());
     let (gbk, _, _) = encoding_rs::GBK
         .encode("本合同自双方签字盖章之日起生效,有效期为三年。\n知识库的索引每天更新。\n");
     bench.write("gbk.txt", gbk.as_ref());
     let tools = toolbox(&bench);
     assert_eq!(
         places(&grepped(&tools, "köln").await),
-        ["utf16.txt:1-3", "utf16be.txt:1-3"]
+        ["unmarked.txt:1-3", "utf16.txt:1-3", "utf16be.txt:1-3"]
     );
     let found = grepped(&tools, "知识库的索引").await;
     assert_eq!(
         places(&found),
-        ["gbk.txt:1-2", "utf16.txt:1-3", "utf16be.txt:1-3"]
+        [
+            "gbk.txt:1-2",
+            "unmarked.txt:1-3",
+            "utf16.txt:1-3",
+            "utf16be.txt:1-3"
+        ]
     );
     assert!(found[0].text.ends_with("每天更新。"), "{}", found[0].text);
 }

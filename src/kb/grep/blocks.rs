@@ -51,6 +51,8 @@ pub(super) enum Kind {
     Plain,
     /// Text that is decoded while it is read, so that offsets are not the file's own.
     Decoded,
+    /// UTF-16 that does not announce itself, by the look of it.
+    Unmarked,
     /// NUL bytes where text has none.
     Binary,
 }
@@ -91,6 +93,7 @@ impl Blocks {
             None => {}
         }
         Ok(match memchr::memchr(0, self.head()) {
+            Some(_) if is_utf_16(self.head()) => Kind::Unmarked,
             Some(_) => Kind::Binary,
             None => Kind::Plain,
         })
@@ -209,6 +212,16 @@ impl Blocks {
     }
 }
 
+/// Half the bytes of Western text in UTF-16 are NUL, all of them on one side.
+fn is_utf_16(head: &[u8]) -> bool {
+    let nuls = |side| {
+        let bytes = head.iter().skip(side).step_by(2);
+        bytes.filter(|byte| **byte == 0).count()
+    };
+    let (first, second, pairs) = (nuls(0), nuls(1), head.len() / 2);
+    first.max(second) * 10 >= pairs * 4 && first.min(second) * 20 <= pairs
+}
+
 fn read_some(file: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     loop {
         match file.read(into) {
@@ -278,7 +291,8 @@ mod tests {
             blocks(b"\xef\xbb\xbfone\n").1,
             vec![(3, 1, b"one\n".to_vec())]
         );
-        assert_eq!(blocks(b"a\0b").0, Kind::Binary);
+        assert_eq!(blocks(b"a\0\n\0").0, Kind::Unmarked);
+        assert_eq!(blocks(b"PNG\0\0\0\x01a").0, Kind::Binary);
         assert_eq!(blocks(b"").1, vec![]);
     }
 }

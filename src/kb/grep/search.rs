@@ -129,8 +129,12 @@ impl Reader<'_> {
                 None => file.metadata()?.len(),
             };
             let is_lines = extract::is_lines_by(path, self.blocks.head(), size);
-            if kind == Kind::Binary || !is_lines {
+            if !is_lines || kind == Kind::Unmarked {
                 return self.search_extracted(path, found);
+            }
+            // A picture is not read to its end to learn that it is one.
+            if kind == Kind::Binary {
+                return Ok(false);
             }
         }
         let mut is_large = None;
