@@ -94,7 +94,7 @@ async fn embed_for_a_while(
                 complain(&format!("{line}; 'kb-agent index' finishes it"));
             }
             Ok(Embedding {
-                going_on: Some((stop, task)),
+                going_on: Some(GoingOn { stop, task }),
                 failed: false,
             })
         }
@@ -104,8 +104,13 @@ async fn embed_for_a_while(
 /// What is still being embedded beside an answer.
 #[derive(Default)]
 pub(super) struct Embedding {
-    going_on: Option<(Arc<AtomicBool>, JoinHandle<Result<(), KbError>>)>,
+    going_on: Option<GoingOn>,
     failed: bool,
+}
+
+struct GoingOn {
+    stop: Arc<AtomicBool>,
+    task: JoinHandle<Result<(), KbError>>,
 }
 
 impl Embedding {
@@ -119,7 +124,7 @@ impl Embedding {
 
     /// Stops it; what is done is kept.
     pub(super) async fn end(self) {
-        if let Some((stop, task)) = self.going_on {
+        if let Some(GoingOn { stop, task }) = self.going_on {
             stop.store(true, Ordering::Relaxed);
             let _ = tokio::time::timeout(Self::LAST_BATCH, task).await;
         }

@@ -108,8 +108,8 @@ impl Keeper<'_> {
             }
             changed = match self.watch.next(again) {
                 Woken::Closed => return,
-                Woken::Changed(changes) => {
-                    tracing::debug!(places = changes.paths.len(), "files have changed");
+                Woken::Changed(news) => {
+                    tracing::debug!(places = news.paths.len(), "files have changed");
                     true
                 }
                 Woken::Due => false,

@@ -226,3 +226,32 @@ impl Drop for Watch {
         self.board.closed.store(true, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_system_cannot_watch_that_is_said_once_and_everything_is_looked_through() {
+        let watch = Watch::new();
+        let limit = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
+        watch.board.hear(Err(limit), &Scope::of_folder("/kb", &[]));
+        let Woken::Changed(changes) = watch.next(None) else {
+            panic!("what was missed must be looked for");
+        };
+        assert!(changes.everything);
+        let line = watch.notice().unwrap();
+        assert!(
+            line.contains("limit of watched folders is reached")
+                && line.contains("every few seconds"),
+            "{line}"
+        );
+        assert_eq!(watch.notice(), None);
+        assert!(
+            watch.next_look().is_some(),
+            "it looks by itself from now on"
+        );
+        watch.close();
+        assert_eq!(watch.next(None), Woken::Closed);
+    }
+}

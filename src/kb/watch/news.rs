@@ -165,8 +165,8 @@ mod tests {
 
     use super::*;
 
-    fn report(kind: EventKind, path: &str) -> notify::Result<Event> {
-        Ok(Event::new(kind).add_path(PathBuf::from(path)))
+    fn report(kind: EventKind, path: &str) -> Event {
+        Event::new(kind).add_path(PathBuf::from(path))
     }
 
     const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Any);
@@ -185,12 +185,15 @@ mod tests {
             report(WRITTEN, "/elsewhere/a.md"),
             report(WRITTEN, "/kb/.notes.md.swp"),
         ] {
-            board.hear(event, &scope);
+            board.hear(Ok(event), &scope);
         }
         assert!(!board.interrupt.load(Ordering::Relaxed));
         assert!(matches!(board.wait(Some(Instant::now())), Heard::Nothing));
         for n in 0..500 {
-            board.hear(report(WRITTEN, &format!("/kb/sub/{}.md", n % 250)), &scope);
+            board.hear(
+                Ok(report(WRITTEN, &format!("/kb/sub/{}.md", n % 250))),
+                &scope,
+            );
         }
         assert!(board.interrupt.load(Ordering::Relaxed));
         let Heard::News(news) = board.wait(Some(Instant::now())) else {
@@ -206,10 +209,10 @@ mod tests {
         let scope = Scope::of_folder("/kb", &[]);
         let board = Board::default();
         board.ignore(vec![PathBuf::from("/kb/target")]);
-        board.hear(report(WRITTEN, "/kb/target/debug/notes.md"), &scope);
+        board.hear(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
         assert!(matches!(board.wait(Some(Instant::now())), Heard::Nothing));
-        board.hear(report(WRITTEN, "/kb/.gitignore"), &scope);
-        board.hear(report(WRITTEN, "/kb/target/debug/notes.md"), &scope);
+        board.hear(Ok(report(WRITTEN, "/kb/.gitignore")), &scope);
+        board.hear(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
         let Heard::News(news) = board.wait(None) else {
             panic!("new rules are news");
         };
