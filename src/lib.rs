@@ -10,6 +10,8 @@
 //!                          ├─► tools ─► kb ┼─► agent::ports, domain, text
 //!                          ├─► audit ─────┘
 //!                          └─► agent ──► protocol ─► domain ─► text
+//!
+//! reasoner, kb ─► http ─► text       what the chat and the embedding endpoint share
 //! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
