@@ -275,7 +275,7 @@ fn links_in_documents_lead_on() {
             .unwrap();
         let target = LinkTarget::Path(target.to_owned());
         assert!(
-            document.links.iter().any(|link| link.target == target),
+            document.links().iter().any(|link| link.target == target),
             "{name}"
         );
     }
