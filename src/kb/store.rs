@@ -7,6 +7,7 @@
 mod commit;
 mod embedded;
 mod join;
+mod view;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use super::embedded::{EmbeddedStore, View};
+use super::embedded::EmbeddedStore;
+use super::view::View;
 use super::{Batch, ChunkKey, Incoming, VectorBatch};
 use crate::kb::error::KbError;
 use crate::kb::lexical::{LexicalWriter, Payload};
