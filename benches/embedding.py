@@ -22,7 +22,7 @@ def session(model, threads):
 
 def feed(rows):
     length = max(len(row) for row in rows)
-    ids = numpy.zeros((len(rows), length), dtype=numpy.int32)
+    ids = numpy.zeros((len(rows), length), dtype=numpy.int64)
     mask = numpy.zeros((len(rows), length), dtype=numpy.float32)
     for at, row in enumerate(rows):
         ids[at, : len(row)] = row

@@ -272,7 +272,7 @@ fn unchanged(words: &Vocabulary) {
         ours.as_secs_f64() / bare.as_secs_f64()
     );
     // One saved file, as a watcher reports it.
-    let file = place.docs.join("d00/0042.md");
+    let file = place.docs.join("d42/0042.md");
     let mut times = Vec::new();
     for n in 0..9 {
         fs::write(&file, format!("# Saved\n\nAgain, for the {n}th time.\n")).unwrap();
