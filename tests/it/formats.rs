@@ -293,12 +293,8 @@ fn what_was_taken_apart_once_is_kept_and_what_is_kept_is_checked() {
             .unwrap()
             .unwrap()
             .path();
-        let folders = fs::read_dir(index)
-            .unwrap()
-            .flatten()
-            .map(|entry| entry.path().join("texts"));
-        folders
-            .filter_map(|folder| fs::read_dir(folder).ok())
+        fs::read_dir(index.join("texts"))
+            .into_iter()
             .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
             .collect()
     };

@@ -20,8 +20,9 @@ use crate::kb::manifest::Document;
 use crate::kb::store::{Batch, ChunkKey, Incoming};
 use crate::kb::walk::{Found, Skipped};
 
-/// What is done becomes searchable this often.
-const COMMIT_EVERY: Duration = Duration::from_secs(2);
+/// What is done becomes searchable after this long, and then after twice as long each time: a
+/// commit interrupts the work.
+const FIRST_COMMIT: Duration = Duration::from_secs(2);
 /// Documents read ahead of the writer.
 const READ_AHEAD: usize = 16;
 
@@ -44,6 +45,7 @@ pub(super) fn read(
         added: Vec::new(),
         removed: HashMap::new(),
         committed: Instant::now(),
+        patience: FIRST_COMMIT,
     };
     pass.batch.expect(plan.suspects.len());
     for gone in &plan.vanished {
@@ -201,6 +203,7 @@ struct Pass<'a> {
     added: Vec<[u8; 32]>,
     removed: HashMap<[u8; 32], usize>,
     committed: Instant,
+    patience: Duration,
 }
 
 impl Pass<'_> {
@@ -241,8 +244,9 @@ impl Pass<'_> {
     }
 
     fn commit_now_and_then(&mut self) -> Result<(), KbError> {
-        if self.committed.elapsed() > COMMIT_EVERY {
+        if self.committed.elapsed() > self.patience {
             self.batch.commit()?;
+            self.patience *= 2;
             self.committed = Instant::now();
         }
         Ok(())
