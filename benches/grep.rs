@@ -11,7 +11,7 @@
 use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -128,7 +128,7 @@ fn start_of_rg() -> Option<Duration> {
         let started = Instant::now();
         let mut command = Command::new("rg");
         command.arg("--version").stdout(Stdio::null());
-        command.status().ok().filter(|status| status.success())?;
+        command.status().ok().filter(ExitStatus::success)?;
         times.push(started.elapsed());
     }
     Some(median(&mut times))

@@ -136,7 +136,11 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| job.words_afresh())
+        self.run(progress, stop, |job| {
+            let mut vectors = job.store.begin_vectors()?;
+            vectors.clear()?;
+            job.words_afresh()
+        })
     }
 
     /// The second half: embeds what has no vector yet. Its report tells only how many.

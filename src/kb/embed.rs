@@ -76,6 +76,8 @@ struct Loaded {
     mask: NodeId,
     out: NodeId,
     pools: Vec<Arc<ThreadPool>>,
+    /// All cores on one text: somebody waits for it.
+    all: Arc<ThreadPool>,
     /// Where the next call starts, so that calls at the same time do not queue on one pool.
     turn: AtomicUsize,
 }
@@ -120,6 +122,7 @@ impl Loaded {
             pools: (0..workers)
                 .map(|_| Arc::new(ThreadPool::with_num_threads(1)))
                 .collect(),
+            all: Arc::new(ThreadPool::with_num_threads(workers)),
             turn: AtomicUsize::new(0),
             model,
         })
@@ -129,6 +132,9 @@ impl Loaded {
         let workers = self.pools.len().min(texts.len());
         let start = self.turn.fetch_add(workers, Ordering::Relaxed);
         let pool = |worker: usize| &self.pools[start.wrapping_add(worker) % self.pools.len()];
+        if let [text] = texts {
+            return Ok(vec![self.one(text, &self.all)?]);
+        }
         if workers == 1 {
             return texts.iter().map(|text| self.one(text, pool(0))).collect();
         }

@@ -75,9 +75,8 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The words from nothing; the vectors are gone with them.
+    /// The words from nothing.
     pub fn words_afresh(&self) -> Result<UpdateReport, KbError> {
-        self.store.begin_vectors()?.clear()?;
         let batch = self.store.begin(true)?;
         let mut report = reading::read(self, batch, &Scope::All)?;
         self.count(&mut report);

@@ -76,13 +76,13 @@ impl Node {
             let file = source.rsplit('/').next().unwrap_or(&source);
             let name = stem(file);
             let folder = source.strip_suffix(file).unwrap_or_default();
-            let bare = format!("{folder}{name}");
+            let plain = format!("{folder}{name}");
             let title = document.title.to_lowercase();
-            names.extend([bare.as_str(), name, file, &source, &title].map(spaced));
+            names.extend([plain.as_str(), name, file, &source, &title].map(spaced));
             if matches!(name, "readme" | "index" | "_index") {
                 paths.insert(folder.trim_end_matches('/').to_owned());
             }
-            paths.insert(bare);
+            paths.insert(plain);
             paths.insert(source);
         }
         let name = match found.iter().next() {

@@ -286,9 +286,9 @@ impl Known {
             .as_mut()
             .filter(|open| open.lines.overlaps(window))
         {
-            let room = window.end - open.lines.start < MAX_PASSAGE_LINES;
-            if room || line.number <= open.lines.end {
-                if room {
+            let fits = window.end - open.lines.start < MAX_PASSAGE_LINES;
+            if fits || line.number <= open.lines.end {
+                if fits {
                     open.lines.end = window.end;
                 }
                 if open.class.add(line.mask) {

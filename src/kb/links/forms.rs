@@ -76,7 +76,7 @@ impl<'t> Forms<'t> {
         if !forms.definitions.is_empty() {
             let used: Vec<String> = text
                 .lines()
-                .flat_map(|line| forms.references(line))
+                .flat_map(references)
                 .map(|(_, label)| label)
                 .collect();
             forms.unused = forms
@@ -142,7 +142,7 @@ impl<'t> Forms<'t> {
         if self.definitions.is_empty() {
             return;
         }
-        let mut labels = self.references(line);
+        let mut labels = references(line);
         if let Some(label) = defined(line) {
             labels.extend(self.unused.contains(&label).then_some((0, label)));
         }
@@ -151,26 +151,6 @@ impl<'t> Forms<'t> {
                 found.push((at, target.clone(), LinkKind::Markdown));
             }
         }
-    }
-
-    /// The labels that a line refers to: `[text][label]`, `[label][]` and `[label]`.
-    fn references(&self, line: &str) -> Vec<(usize, String)> {
-        let Some(reference) = REFERENCE.as_ref().filter(|_| line.contains('[')) else {
-            return Vec::new();
-        };
-        reference
-            .captures_iter(line)
-            .filter_map(|found| {
-                let whole = found.get(0)?;
-                let label = found
-                    .get(2)
-                    .filter(|label| !label.is_empty())
-                    .or(found.get(1))?;
-                let next = line[whole.end()..].chars().next();
-                let is_other = matches!(next, Some('(' | ':'));
-                (!is_other).then(|| (whole.start(), label.as_str().to_lowercase()))
-            })
-            .collect()
     }
 
     fn wiki(&self, line: &str, found: &mut Vec<Found>) {
@@ -340,16 +320,33 @@ fn decoded(target: &str) -> String {
             .filter(|_| *first == b'%')
             .and_then(|hex| str::from_utf8(hex).ok())
             .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match code {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
+        if let Some(byte) = code {
+            bytes.push(byte);
+            rest = &tail[2..];
+        } else {
+            bytes.push(*first);
+            rest = tail;
         }
     }
     String::from_utf8(bytes).unwrap_or_else(|_| target.to_owned())
+}
+
+/// The labels that a line refers to: `[text][label]`, `[label][]` and `[label]`.
+fn references(line: &str) -> Vec<(usize, String)> {
+    let Some(reference) = REFERENCE.as_ref().filter(|_| line.contains('[')) else {
+        return Vec::new();
+    };
+    reference
+        .captures_iter(line)
+        .filter_map(|found| {
+            let whole = found.get(0)?;
+            let label = found
+                .get(2)
+                .filter(|label| !label.is_empty())
+                .or(found.get(1))?;
+            let next = line[whole.end()..].chars().next();
+            let is_other = matches!(next, Some('(' | ':'));
+            (!is_other).then(|| (whole.start(), label.as_str().to_lowercase()))
+        })
+        .collect()
 }
