@@ -74,7 +74,7 @@ fn main() {
             rate / others
         ),
         None => {
-            println!("onnxruntime is not there: `{python} -c 'import onnxruntime, numpy'` fails")
+            println!("onnxruntime is not there: `{python} -c 'import onnxruntime, numpy'` fails");
         }
     }
 }

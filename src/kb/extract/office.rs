@@ -44,7 +44,7 @@ pub(super) fn no_workbook(compound: &[u8]) -> Result<(), SkipReason> {
     if has("EncryptedPackage") {
         return Err(SkipReason::Encrypted);
     }
-    if has("Workbook") || has("Book") {
+    if has("Workbook") {
         return Ok(());
     }
     let what = if has("WordDocument") {
@@ -53,6 +53,9 @@ pub(super) fn no_workbook(compound: &[u8]) -> Result<(), SkipReason> {
         "an old presentation: save it as PPTX or PDF"
     } else if has("__substg1.0") {
         "a message of Outlook: save it as EML"
+    } else if has("Book") {
+        // Of Excel 5; the letters may stand in any text, so this comes last.
+        return Ok(());
     } else {
         return Err(SkipReason::Damaged(
             "it is no document of Office that is known".to_owned(),
