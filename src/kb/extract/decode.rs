@@ -78,9 +78,10 @@ fn is_strange(c: char) -> bool {
     c == '\u{fffd}' || matches!(c, '\u{80}'..='\u{9f}') || u8::try_from(c).is_ok_and(is_control)
 }
 
-/// C0 and DEL, less what text is laid out and terminals are coloured with.
+/// C0 and DEL, less what text is laid out with, and what logs and manuals for terminals hold:
+/// bells, overstrikes and escape sequences.
 fn is_control(byte: u8) -> bool {
-    byte == 0x7f || (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1b))
+    byte == 0x7f || (byte < 0x20 && !matches!(byte, 0x07..=0x0d | 0x1b))
 }
 
 /// Half the bytes of Western text in UTF-16 are NUL, all of them on one side.
