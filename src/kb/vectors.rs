@@ -185,7 +185,21 @@ impl Vectors {
         }
     }
 
+    /// After a failure nothing is known, so that the next time everything is read.
     fn catch_up(&mut self) -> Result<(), KbError> {
+        let result = self.try_to_catch_up();
+        if result.is_err() {
+            self.lose();
+        }
+        result
+    }
+
+    fn lose(&mut self) {
+        self.forget(0);
+        self.files.lose();
+    }
+
+    fn try_to_catch_up(&mut self) -> Result<(), KbError> {
         let same = !self.files.find_latest()?;
         let known = if same { self.keys.len() } else { 0 };
         let Some(read) = self.files.read(known, self.dims)? else {
@@ -225,8 +239,13 @@ impl Vectors {
         }
     }
 
+    /// Keys must never be counted that no mapped row stands behind.
     fn map(&mut self) -> Result<(), KbError> {
-        self.rows = Some(self.files.map(self.keys.len(), self.dims)?);
+        let mapped = self.files.map(self.keys.len(), self.dims);
+        if mapped.is_err() {
+            self.lose();
+        }
+        self.rows = Some(mapped?);
         Ok(())
     }
 

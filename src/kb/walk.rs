@@ -9,6 +9,7 @@
 //! Folders are read side by side; the order of the result is that of the names all the same.
 
 use std::fs::{self, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -84,20 +85,45 @@ impl Stamp {
     }
 }
 
-/// All files of the base in the order of their names, and what was passed over.
-pub(super) fn walk(roots: &Roots) -> (Vec<Found>, Vec<Skipped>) {
+/// What a walk comes by.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    /// In the order of their names.
+    pub found: Vec<Found>,
+    /// What was passed over.
+    pub skipped: Vec<Skipped>,
+    /// Where the system let nobody look, as evidence would name it; empty for a whole root. What
+    /// was there before is not known to be gone.
+    pub unseen: Vec<String>,
+}
+
+impl Walked {
+    /// Whether this document may still be there, though no file was found for it.
+    pub fn may_hold(&self, source: &str) -> bool {
+        self.unseen.iter().any(|place| {
+            let below = source.strip_prefix(place.as_str());
+            place.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+}
+
+/// All files of the base.
+pub(super) fn walk(roots: &Roots) -> Walked {
     gather(roots, None)
 }
 
 /// The same of these paths only and of all that lies below them. Looks at no other folder than
 /// those on the way.
-pub(super) fn walk_below(roots: &Roots, paths: &[PathBuf]) -> (Vec<Found>, Vec<Skipped>) {
+pub(super) fn walk_below(roots: &Roots, paths: &[PathBuf]) -> Walked {
     gather(roots, Some(paths))
 }
 
-fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> (Vec<Found>, Vec<Skipped>) {
-    let mut found = Vec::new();
-    let mut skipped = Vec::new();
+fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> Walked {
+    let Walked {
+        mut found,
+        mut skipped,
+        mut unseen,
+    } = Walked::default();
     for root in roots.paths() {
         let asked_for = |path: &Path| path.starts_with(root) || root.starts_with(path);
         if only.is_some_and(|paths| !paths.iter().any(|path| asked_for(path))) {
@@ -108,6 +134,7 @@ fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> (Vec<Found>, Vec<Skipped>)
             continue;
         }
         let (tell, told) = mpsc::channel();
+        let (miss, missed) = mpsc::channel();
         let pass_over = tell.clone();
         let mut builder = builder(root);
         let only: Option<Vec<PathBuf>> = only.map(<[PathBuf]>::to_vec);
@@ -125,12 +152,16 @@ fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> (Vec<Found>, Vec<Skipped>)
             wanted && known
         });
         builder.build_parallel().run(|| {
-            let tell = tell.clone();
+            let (tell, miss) = (tell.clone(), miss.clone());
             Box::new(move |entry| {
                 let news = match entry {
                     Ok(entry) => sort(roots, root, &entry),
                     Err(error) => {
                         let path = path_in(&error).unwrap_or(Path::new("?"));
+                        let gone = error.io_error().is_some_and(is_not_found);
+                        if !gone {
+                            let _ = miss.send(roots.source_of(path).unwrap_or_default());
+                        }
                         Some(Err((
                             path.to_owned(),
                             SkipReason::Unreadable(plain(&error)),
@@ -143,7 +174,8 @@ fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> (Vec<Found>, Vec<Skipped>)
                 }
             })
         });
-        drop((builder, tell));
+        drop((builder, tell, miss));
+        unseen.extend(missed);
         for news in told {
             match news {
                 Ok(file) => found.push(file),
@@ -153,7 +185,15 @@ fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> (Vec<Found>, Vec<Skipped>)
     }
     found.sort_unstable_by(|a: &Found, b| a.source.cmp(&b.source));
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
-    (found, skipped)
+    Walked {
+        found,
+        skipped,
+        unseen,
+    }
+}
+
+fn is_not_found(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound
 }
 
 /// Whether a walk of this root comes by this path. Looks only at the folders on the way.

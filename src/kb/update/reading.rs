@@ -18,7 +18,7 @@ use crate::kb::extract::{Extraction, SkipReason};
 use crate::kb::links;
 use crate::kb::manifest::Document;
 use crate::kb::store::{Batch, ChunkKey, Incoming};
-use crate::kb::walk::{Found, Skipped};
+use crate::kb::walk::{Found, Skipped, Walked};
 
 /// What is done becomes searchable after this long, and then after twice as long each time: a
 /// commit interrupts the work.
@@ -32,9 +32,11 @@ pub(super) fn read(
     batch: Box<dyn Batch + '_>,
     scope: &Scope,
 ) -> Result<UpdateReport, KbError> {
-    let (files, skipped) = scope.walk(job.roots);
+    let mut walked = scope.walk(job.roots);
     let before = batch.documents();
-    let plan = plan(&files, &before, scope);
+    let plan = plan(&walked, &before, scope);
+    let skipped = std::mem::take(&mut walked.skipped);
+    let files = walked.found;
     let mut pass = Pass {
         report: UpdateReport {
             skipped,
@@ -81,7 +83,7 @@ struct Plan {
 }
 
 /// Files and documents both are in the order of their names.
-fn plan(files: &[Found], before: &Arc<[Document]>, scope: &Scope) -> Plan {
+fn plan(walked: &Walked, before: &Arc<[Document]>, scope: &Scope) -> Plan {
     let mut plan = Plan {
         suspects: Vec::new(),
         vanished: Vec::new(),
@@ -89,13 +91,14 @@ fn plan(files: &[Found], before: &Arc<[Document]>, scope: &Scope) -> Plan {
     let mut at = 0;
     let mut pass_over = |until: Option<&str>, at: &mut usize| {
         while *at < before.len() && until.is_none_or(|name| before[*at].source.as_str() < name) {
-            if scope.covers(&before[*at].source) {
+            let source = &before[*at].source;
+            if scope.covers(source) && !walked.may_hold(source) {
                 plan.vanished.push(*at);
             }
             *at += 1;
         }
     };
-    for (number, file) in files.iter().enumerate() {
+    for (number, file) in walked.found.iter().enumerate() {
         pass_over(Some(&file.source), &mut at);
         let old = before.get(at).filter(|old| old.source == file.source);
         let Some(old) = old else {
@@ -210,12 +213,17 @@ impl Pass<'_> {
     fn take(&mut self, suspect: Suspect<'_>, outcome: Outcome) -> Result<(), KbError> {
         match outcome {
             Outcome::Skipped(reason) => {
+                let was_busy = matches!(reason, SkipReason::Congested);
                 self.report.skipped.push(Skipped {
                     path: suspect.file.source.clone(),
                     reason,
                 });
-                // A document that can no longer be read leaves the index.
-                suspect.old.map_or(Ok(()), |old| self.remove(old))
+                // A document that can no longer be read leaves the index; one that nobody had time
+                // for stays as it was.
+                match suspect.old {
+                    Some(old) if !was_busy => self.remove(old),
+                    _ => Ok(()),
+                }
             }
             Outcome::Same { settled } => {
                 self.report.unchanged += 1;

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::kb::roots::Roots;
-use crate::kb::walk::{self, Found, Skipped};
+use crate::kb::walk::{self, Walked};
 
 /// Beyond this many paths a walk over everything is no dearer.
 const MOST_PATHS: usize = 256;
@@ -58,7 +58,7 @@ impl Scope {
     }
 
     /// The files in scope, and what was passed over.
-    pub fn walk(&self, roots: &Roots) -> (Vec<Found>, Vec<Skipped>) {
+    pub fn walk(&self, roots: &Roots) -> Walked {
         match self {
             Self::Paths { paths, all, .. } if !all => walk::walk_below(roots, paths),
             _ => walk::walk(roots),

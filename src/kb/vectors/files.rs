@@ -54,6 +54,11 @@ impl Files {
         self.number > 0
     }
 
+    /// Forgets which pair it was: the next look finds another one.
+    pub fn lose(&mut self) {
+        self.number = 0;
+    }
+
     /// Moves on to the latest pair; says whether that is another one.
     pub fn find_latest(&mut self) -> Result<bool, KbError> {
         let entries = fs::read_dir(&self.home).map_err(KbError::io(&self.home))?;
