@@ -68,6 +68,7 @@ impl KnowledgeBase {
         let roots = Roots::open(roots)?;
         let home = index_home.join(folder_of(&roots));
         fs::create_dir_all(&home).map_err(KbError::io(&home))?;
+        keep_to_the_owner(&home)?;
         let store = EmbeddedStore::open(&home, embedder.model_id())?;
         Ok(Self {
             roots,
@@ -342,6 +343,16 @@ impl KnowledgeBase {
         };
         Ok(snapshot.passages(&[first])?.pop())
     }
+}
+
+/// The index repeats what the documents say, whoever may read those.
+fn keep_to_the_owner(home: &Path) -> Result<(), KbError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(home, fs::Permissions::from_mode(0o700)).map_err(KbError::io(home))?;
+    }
+    Ok(())
 }
 
 /// One folder a set of roots, in whatever order they were given.

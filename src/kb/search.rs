@@ -213,12 +213,13 @@ fn join(
 
 /// All of them, best first.
 fn ranked(candidates: Vec<Candidate>, by: By, cosines: Cosines, full: f64) -> Vec<Found> {
+    let usual = usual_meaning(&candidates, cosines);
     let mut found: Vec<(f64, Found)> = candidates
         .into_iter()
         .map(|c| {
             let sides = Sides {
                 share: c.bm25.map(|bm25| share(bm25, full)),
-                meaning: c.cosine.map(|cosine| cosines.read(cosine)),
+                meaning: c.cosine.map(|cosine| cosines.read(cosine)).or(usual),
             };
             let measure = by.measure(sides);
             let found = Found {
@@ -244,6 +245,26 @@ fn ranked(candidates: Vec<Candidate>, by: By, cosines: Cosines, full: f64) -> Ve
             .then_with(|| left.chunk.cmp(&right.chunk))
     });
     found.into_iter().map(|(_, found)| found).collect()
+}
+
+/// What stands for the meaning of passages that have no vector yet, beside others that have one:
+/// the mean of those that the words brought too, else the best there is. Their words alone would
+/// be weighed against words and meaning of the others.
+fn usual_meaning(candidates: &[Candidate], cosines: Cosines) -> Option<f64> {
+    let known = |only_by_words: bool| {
+        let known = candidates
+            .iter()
+            .filter(move |c| c.bm25.is_some() || !only_by_words);
+        known
+            .filter_map(|c| c.cosine)
+            .map(|cosine| cosines.read(cosine))
+    };
+    let (count, sum) = known(true).fold((0.0, 0.0), |(n, sum), one| (n + 1.0, sum + one));
+    if count > 0.0 {
+        Some(sum / count)
+    } else {
+        known(false).reduce(f64::max)
+    }
 }
 
 fn pool(k: usize) -> usize {

@@ -94,7 +94,14 @@ fn read(
             let last = candidate.lines.end.min(lines.len());
             let within = lines.get(candidate.lines.start - 1..last)?;
             let mut shown = shown(within, candidate, pattern)?;
-            shown.place = document.place(shown.lines);
+            // Looked up is what was found, not what stands around it.
+            let best = within.iter().enumerate().rev();
+            let best = best.max_by_key(|(_, line)| pattern.mask(line.as_bytes()).count_ones());
+            let line = candidate.lines.start + best.map_or(0, |(at, _)| at);
+            shown.place = document.place(LineRange {
+                start: line,
+                end: line,
+            });
             Some(shown)
         })
         .collect()
