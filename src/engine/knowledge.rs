@@ -120,6 +120,16 @@ pub fn embed_pending(
     patiently(stop, || knowledge.embed_pending(progress, stop))
 }
 
+/// [`embed_pending`] that ends after some of it once `pause` is raised.
+pub fn embed_some(
+    knowledge: &KnowledgeBase,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+    pause: &AtomicBool,
+) -> Result<UpdateReport, KbError> {
+    patiently(pause, || knowledge.embed_some(progress, stop, pause))
+}
+
 fn patiently(
     stop: &AtomicBool,
     update: impl Fn() -> Result<UpdateReport, KbError>,

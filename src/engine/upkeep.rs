@@ -2,8 +2,8 @@
 //!
 //! Of several processes that stay on one index, one does the work and the others follow: they take
 //! over what it has done, and one of them takes its place when it ends. The words of a change come
-//! before everything else, also before the embedding that is going on, which is then taken up
-//! again where it was.
+//! before everything else, also before the embedding that is going on, which finishes its batch
+//! and is then taken up again where it was: also where the files never rest, it gets on.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::config::Settings;
 use crate::kb::{Held, KbError, KnowledgeBase, Progress, UpdateReport, Watch, Woken};
 
-use super::knowledge::{embed_pending, update_words};
+use super::knowledge::{embed_some, update_words};
 
 /// How often a follower takes over what was done, and asks whether it is its turn.
 const FOLLOW: Duration = Duration::from_secs(1);
@@ -143,7 +143,7 @@ impl Keeper<'_> {
         }
         let step = |progress| (self.tell)(Upkeep::Step(progress));
         let interrupt = self.watch.interrupt();
-        match embed_pending(self.knowledge, &step, interrupt) {
+        match embed_some(self.knowledge, &step, self.watch.closed(), interrupt) {
             Ok(report) => {
                 self.all_is_well();
                 (self.tell)(Upkeep::Meaning(report.embedded));

@@ -150,10 +150,21 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
+        self.run(progress, stop, embed)
+    }
+
+    /// [`KnowledgeBase::embed_pending`] for somebody with more urgent things to do: once `pause`
+    /// is raised it ends with the batch that is going on, or with the first.
+    pub fn embed_some(
+        &self,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+        pause: &AtomicBool,
+    ) -> Result<UpdateReport, KbError> {
         self.run(progress, stop, |job| {
-            Ok(UpdateReport {
-                embedded: job.meaning()?,
-                ..UpdateReport::default()
+            embed(&Job {
+                pause: Some(pause),
+                ..*job
             })
         })
     }
@@ -184,6 +195,7 @@ impl KnowledgeBase {
             embedder: &self.embedder,
             progress,
             stop,
+            pause: None,
         };
         self.refresh()?;
         let report = work(&job);
@@ -365,4 +377,11 @@ fn folder_of(roots: &Roots) -> String {
         hasher.update(&[0]);
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+fn embed(job: &Job<'_>) -> Result<UpdateReport, KbError> {
+    Ok(UpdateReport {
+        embedded: job.meaning()?,
+        ..UpdateReport::default()
+    })
 }

@@ -10,7 +10,7 @@ mod embedding;
 mod reading;
 mod scope;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::KbError;
 use super::roots::Roots;
@@ -71,7 +71,10 @@ pub(super) struct Job<'a> {
     pub shelf: &'a Shelf,
     pub embedder: &'a dyn Embedder,
     pub progress: &'a (dyn Fn(Progress) + Sync),
+    /// Ends it as soon as can be.
     pub stop: &'a AtomicBool,
+    /// Ends an embedding as soon as something has been embedded.
+    pub pause: Option<&'a AtomicBool>,
 }
 
 impl Job<'_> {
@@ -115,6 +118,11 @@ impl Job<'_> {
         report.embedded = embedding::embed(self, vectors)?;
         self.count(&mut report);
         Ok(report)
+    }
+
+    fn is_to_pause(&self) -> bool {
+        self.pause
+            .is_some_and(|pause| pause.load(Ordering::Relaxed))
     }
 
     fn count(&self, report: &mut UpdateReport) {

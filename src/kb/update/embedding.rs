@@ -63,6 +63,10 @@ pub(super) fn embed(
                 batch = LARGEST_BATCH.min(2 * batch);
             }
             job.store.refresh(job.embedder.model_id())?;
+            // Only now: where the files never rest, it still gets on.
+            if job.is_to_pause() {
+                return Ok(done);
+            }
         }
     }
 }

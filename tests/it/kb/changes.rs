@@ -232,6 +232,25 @@ fn short_documents_are_embedded_before_long_ones() {
 }
 
 #[test]
+fn who_has_more_urgent_things_to_do_all_the_time_still_gets_on() {
+    let notes: Vec<(String, String)> = (0..40)
+        .map(|n| (format!("{n}.md"), format!("# Note\n\nnumber {n}\n")))
+        .collect();
+    let notes: Vec<(&str, &str)> = notes
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let bench = Bench::new(&notes);
+    let base = bench.open();
+    let (stop, pause) = (AtomicBool::new(false), AtomicBool::new(true));
+    base.update_words(&|_| {}, &stop).unwrap();
+    for left in [24, 8, 0] {
+        base.embed_some(&|_| {}, &stop, &pause).unwrap();
+        assert_eq!(base.status().pending, left);
+    }
+}
+
+#[test]
 fn a_saved_file_need_not_wait_until_everything_is_embedded() {
     let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
     let (first, second) = (bench.open(), bench.open());
