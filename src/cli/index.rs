@@ -13,7 +13,7 @@ use crate::config::Settings;
 use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
 };
-use crate::kb::{KbError, KnowledgeBase, Progress, UpdateReport, Watch};
+use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
 use crate::text::sanitize;
 
 /// Arguments of `index`.
@@ -89,14 +89,18 @@ fn watch(
     let lines = Lines {
         name: knowledge.status().name,
         json: index.json,
-        begun: Mutex::new(started),
+        pass: Mutex::new(Pass {
+            begun: started,
+            last: None,
+        }),
+        told: AtomicBool::new(false),
         following: AtomicBool::new(false),
         broken: Mutex::new(None),
     };
     let apart = own_files(settings);
     interruptible(async |cancel| {
         match update(knowledge.clone(), index.words(), &cancel).await? {
-            Ok(report) => lines.words(&report, &knowledge, true)?,
+            Ok(report) => lines.words(&report, &knowledge)?,
             // What another process is about to finish is told of when it is this one's turn.
             Err(KbError::Locked) if !index.rebuild => {}
             Err(error) => return Err(Failure::failed(error)),
@@ -137,35 +141,50 @@ fn watch(
 struct Lines {
     name: String,
     json: bool,
-    /// When the update that is going on began.
-    begun: Mutex<Instant>,
+    pass: Mutex<Pass>,
+    /// Whether there has been a line about words.
+    told: AtomicBool,
     following: AtomicBool,
     broken: Mutex<Option<io::Error>>,
+}
+
+/// The reading or the embedding that is going on.
+struct Pass {
+    begun: Instant,
+    /// What its last step was; none when the next step begins another pass.
+    last: Option<Phase>,
 }
 
 impl Lines {
     fn tell(&self, upkeep: Upkeep, knowledge: &KnowledgeBase) -> io::Result<()> {
         match upkeep {
-            Upkeep::Words(report) => self.words(&report, knowledge, false)?,
-            Upkeep::Meaning(embedded) if embedded > 0 => self.meaning(embedded, knowledge)?,
+            Upkeep::Words(report) => {
+                self.end_pass();
+                self.words(&report, knowledge)?;
+            }
+            Upkeep::Meaning(embedded) => {
+                self.end_pass();
+                if embedded > 0 {
+                    self.meaning(embedded, knowledge)?;
+                }
+            }
             Upkeep::Following if !self.following.swap(true, Ordering::Relaxed) => {
                 complain("another kb-agent keeps this index up to date; waiting to take its place");
             }
             Upkeep::Trouble(error) => complain(&error.to_string()),
             Upkeep::Notice(line) => complain(&line),
-            Upkeep::Step(Progress { done: 0, .. }) => {
-                if let Ok(mut begun) = self.begun.lock() {
-                    *begun = Instant::now();
-                }
-            }
-            Upkeep::Step(_) | Upkeep::Meaning(_) | Upkeep::Following | Upkeep::Idle => {}
+            Upkeep::Step(Progress { phase, .. }) => self.step(phase),
+            // Also one that failed is over.
+            Upkeep::Idle => self.end_pass(),
+            Upkeep::Following => {}
         }
         Ok(())
     }
 
     /// An update that found nothing changed is not worth a line, but the first is.
-    fn words(&self, report: &UpdateReport, base: &KnowledgeBase, first: bool) -> io::Result<()> {
-        if !first && report.added + report.changed + report.removed == 0 {
+    fn words(&self, report: &UpdateReport, base: &KnowledgeBase) -> io::Result<()> {
+        let news = report.added + report.changed + report.moved + report.removed;
+        if self.told.swap(true, Ordering::Relaxed) && news == 0 {
             return Ok(());
         }
         if !self.json {
@@ -198,8 +217,25 @@ impl Lines {
         ))
     }
 
+    fn step(&self, phase: Phase) {
+        if let Ok(mut pass) = self.pass.lock()
+            && pass.last.replace(phase) != Some(phase)
+        {
+            pass.begun = Instant::now();
+        }
+    }
+
+    /// The next step begins another pass.
+    fn end_pass(&self) {
+        if let Ok(mut pass) = self.pass.lock() {
+            pass.last = None;
+        }
+    }
+
     fn took(&self) -> Duration {
-        self.begun.lock().map_or(Duration::ZERO, |at| at.elapsed())
+        self.pass
+            .lock()
+            .map_or(Duration::ZERO, |pass| pass.begun.elapsed())
     }
 }
 

@@ -132,7 +132,18 @@ fn each_change_is_a_line_and_can_be_searched() {
     watching.wait_for_words("a file replaced by another", counts(0, 1, 0));
     assert_eq!(found(&place, "turquoise"), ["door.md"]);
 
-    fs::remove_file(&door).unwrap();
+    let renamed = place.path().join("kb/portal.md");
+    let begun = Instant::now();
+    fs::rename(&door, &renamed).unwrap();
+    let line = watching.wait_for_words("a renamed file", |line| line["moved"] == 1);
+    let (took, most) = (line["ms"].as_u64().unwrap(), begun.elapsed().as_millis());
+    assert!(
+        u128::from(took) <= most,
+        "{took} ms of {most} since the change"
+    );
+    assert_eq!(found(&place, "turquoise"), ["portal.md"]);
+
+    fs::remove_file(&renamed).unwrap();
     let line = watching.wait_for_words("a removed file", counts(0, 0, 1));
     assert_eq!(line["documents"], 1);
     assert!(found(&place, "turquoise").is_empty());
