@@ -10,6 +10,7 @@
 mod news;
 mod scope;
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,6 +60,8 @@ pub enum Woken {
 struct Watching {
     scope: Arc<Scope>,
     watcher: Option<RecommendedWatcher>,
+    /// The folders that are watched, and whether with all that lies below them.
+    armed: HashMap<PathBuf, bool>,
     /// The system cannot watch these folders.
     polling: bool,
     /// A folder of the base is not there.
@@ -85,6 +88,7 @@ impl Watch {
         match watcher {
             Ok(watcher) => {
                 watching.watcher = Some(watcher);
+                watching.armed.clear();
                 watching.arm();
             }
             Err(error) => watching.poll_instead(&error),
@@ -106,8 +110,8 @@ impl Watch {
         &self.board.closed
     }
 
-    /// Raised as long as news wait to be fetched, and for ever by [`Watch::close`]: the stop flag
-    /// of work that is less urgent than news.
+    /// Raised as long as news wait to be fetched, and for ever by [`Watch::close`]: work that is
+    /// less urgent than news pauses.
     pub fn interrupt(&self) -> &AtomicBool {
         &self.board.interrupt
     }
@@ -150,11 +154,9 @@ impl Watch {
     /// What a look without any news comes to.
     fn look(&self) -> Option<Changes> {
         let mut watching = self.watching();
-        if !watching.polling {
-            watching.arm();
-            if watching.missing {
-                return None;
-            }
+        // What happened in a folder before it was watched has not been reported.
+        if !watching.polling && !watching.arm() {
+            return None;
         }
         Some(Changes {
             everything: true,
@@ -168,6 +170,8 @@ impl Watch {
         if let Some(error) = &news.broken {
             watching.poll_instead(error);
         } else if news.root {
+            let known = !news.everything;
+            watching.disarm(known.then_some(&news.paths));
             watching.arm();
         }
         let everything = news.everything || news.root || news.broken.is_some();
@@ -182,14 +186,29 @@ impl Watch {
 }
 
 impl Watching {
-    /// Watches every root that is there, also where one was deleted and made again: the system
-    /// watches the folder that it was, not the name.
-    fn arm(&mut self) {
+    /// Forgets that these folders are watched, or that any is: where one was deleted and made
+    /// again, the system watches the folder that it was, not the name.
+    fn disarm(&mut self, paths: Option<&BTreeSet<PathBuf>>) {
+        let Some(paths) = paths else {
+            return self.armed.clear();
+        };
+        // To watch a folder anew ends the watch of those below it.
+        self.armed
+            .retain(|armed, _| !armed.ancestors().any(|above| paths.contains(above)));
+    }
+
+    /// Watches every root that is there and is not watched yet. Returns whether there was one.
+    fn arm(&mut self) -> bool {
         self.missing = false;
         let Some(watcher) = self.watcher.as_mut() else {
-            return;
+            return false;
         };
+        let mut is_new = false;
         for place in self.scope.places() {
+            let armed = self.armed.get(&place.path);
+            if armed.is_some_and(|all| *all || !place.recursive) {
+                continue;
+            }
             let mode = if place.recursive {
                 RecursiveMode::Recursive
             } else {
@@ -197,16 +216,24 @@ impl Watching {
             };
             let _ = watcher.unwatch(&place.path);
             match watcher.watch(&place.path, mode) {
-                Ok(()) => {}
+                Ok(()) => {
+                    self.armed.insert(place.path, place.recursive);
+                    is_new = true;
+                }
                 Err(_) if !place.path.exists() => self.missing = true,
-                Err(error) => return self.poll_instead(&error),
+                Err(error) => {
+                    self.poll_instead(&error);
+                    return true;
+                }
             }
         }
+        is_new
     }
 
     fn poll_instead(&mut self, error: &notify::Error) {
         self.polling = true;
         self.watcher = None;
+        self.armed.clear();
         let why = match &error.kind {
             notify::ErrorKind::MaxFilesWatch => {
                 "the system's limit of watched folders is reached".to_owned()
