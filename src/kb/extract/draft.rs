@@ -5,7 +5,7 @@ use crate::domain::{Place, PlaceUnit};
 use crate::text::one_line;
 
 /// No document says more than this; what does was made to fill the memory.
-const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
+pub(super) const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
 /// Titles and the names of places are shown on one line.
 const MAX_NAME_CHARS: usize = 200;
 
@@ -79,10 +79,7 @@ impl Draft {
         why: &str,
     ) -> Result<Extraction, SkipReason> {
         if self.full {
-            return Err(SkipReason::UnpacksTooMuch(format!(
-                "over {} MB of text",
-                MAX_TEXT_BYTES / (1024 * 1024)
-            )));
+            return Err(too_much_text());
         }
         if self.text.trim().is_empty() {
             return Err(SkipReason::NoText(why.to_owned()));
@@ -105,6 +102,14 @@ impl Draft {
         document.places = sections(&document.text);
         Ok(document)
     }
+}
+
+/// Why a document is not read that says more than [`MAX_TEXT_BYTES`].
+pub(super) fn too_much_text() -> SkipReason {
+    SkipReason::UnpacksTooMuch(format!(
+        "over {} MB of text",
+        MAX_TEXT_BYTES / (1024 * 1024)
+    ))
 }
 
 /// A name on one line, without the marks of Markdown.

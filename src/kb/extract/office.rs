@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::archive::Archive;
+use super::draft::MAX_TEXT_BYTES;
 use super::xml::{self, Event, Events};
 use super::{Extraction, SkipReason, docx, epub, odf, pptx, sheet};
 
@@ -159,7 +160,8 @@ pub(super) fn title(archive: &mut Archive) -> Option<String> {
     xml::first(&core, "title")
 }
 
-/// Rows as a Markdown table; the first row is its header.
+/// Rows as a Markdown table; the first row is its header. Every row is as wide as the widest, so
+/// few bytes can ask for very many: what is over the limit of a document's text is not written.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     let mut text = String::new();
@@ -177,6 +179,9 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
             text.push('|');
             text.push_str(&" --- |".repeat(width));
             text.push('\n');
+        }
+        if text.len() > MAX_TEXT_BYTES {
+            break;
         }
     }
     text
@@ -204,5 +209,18 @@ pub(super) fn escaped(paragraph: &str) -> String {
         format!("\\{paragraph}")
     } else {
         paragraph.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_as_wide_as_it_is_long_ends_at_the_limit() {
+        let mut rows = vec![Vec::new(); 100_000];
+        rows.push(vec![String::new(); 100_000]);
+        let text = table(&rows);
+        assert!(text.len() > MAX_TEXT_BYTES && text.len() < MAX_TEXT_BYTES * 2);
     }
 }

@@ -1,7 +1,7 @@
 //! Presentations: a heading a slide, its text, tables and notes.
 
 use super::archive::Archive;
-use super::draft::Draft;
+use super::draft::{self, Draft};
 use super::office::{self, Relations};
 use super::xml::{Event, Events};
 use super::{Extraction, Shape, SkipReason};
@@ -83,6 +83,7 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
     let mut link: Option<String> = None;
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut in_table = false;
+    let mut tables = 0;
     let mut events = Events::of(xml);
     while let Some(event) = events.next()? {
         match event {
@@ -142,7 +143,12 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
                 }
                 "tbl" => {
                     in_table = false;
-                    slide.blocks.push(office::table(&rows));
+                    let table = office::table(&rows);
+                    tables += table.len();
+                    if tables > draft::MAX_TEXT_BYTES {
+                        return Err(draft::too_much_text());
+                    }
+                    slide.blocks.push(table);
                     rows.clear();
                 }
                 "sp" => {
