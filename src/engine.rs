@@ -11,7 +11,6 @@ mod upkeep;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
 use secrecy::ExposeSecret;
@@ -25,7 +24,7 @@ use crate::audit::{AuditError, AuditLog, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::domain::{Answer, Outcome};
 use crate::kb::embed::{Remembering, SentenceEmbedding};
-use crate::kb::{KbError, KnowledgeBase, Progress, UpdateReport};
+use crate::kb::{KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, Update};
 use crate::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use crate::reasoner::offline::OfflineReasoner;
@@ -35,8 +34,7 @@ pub use crate::agent::Question;
 pub use conversation::Conversation;
 pub use demo::SAMPLES;
 pub use knowledge::{
-    embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_knowledge,
-    update_words,
+    embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
@@ -169,15 +167,6 @@ impl Engine {
             audit,
             complaint: None,
         })
-    }
-
-    /// Reads the folders and brings the index up to date; blocks until done or stopped.
-    pub fn update_index(
-        &self,
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, EngineError> {
-        Ok(update_knowledge(&self.knowledge, progress, stop)?)
     }
 
     /// What is searched.

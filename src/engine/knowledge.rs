@@ -92,17 +92,9 @@ fn roots(settings: &Settings) -> Result<Vec<PathBuf>, EngineError> {
 const PATIENCE: Duration = Duration::from_secs(3);
 const ASK_AGAIN: Duration = Duration::from_millis(25);
 
-/// Brings the index up to date; blocks. Waits a moment while another process does the same, and
-/// then is [`KbError::Locked`]: what is there can be searched all the same.
-pub fn update_knowledge(
-    knowledge: &KnowledgeBase,
-    progress: &(dyn Fn(Progress) + Sync),
-    stop: &AtomicBool,
-) -> Result<UpdateReport, KbError> {
-    patiently(stop, || knowledge.update(progress, stop))
-}
-
-/// The fast half of [`update_knowledge`]: the words can be searched.
+/// The fast half of an update: the words can be searched; blocks. Waits a moment while another
+/// process does the same, and then is [`KbError::Locked`]: what is there can be searched all the
+/// same.
 pub fn update_words(
     knowledge: &KnowledgeBase,
     progress: &(dyn Fn(Progress) + Sync),

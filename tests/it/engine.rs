@@ -32,7 +32,8 @@ async fn r27_answer_query_is_the_whole_interface_and_the_stream_says_the_same() 
     let place = Workplace::empty();
     let engine = engine(&place, "").await.unwrap();
     engine
-        .update_index(&|_| (), &AtomicBool::new(false))
+        .knowledge()
+        .update(&|_| (), &AtomicBool::new(false))
         .unwrap();
     let query = "When does the gate open?";
     let answer = engine.answer_query(query).await.unwrap();
