@@ -5,7 +5,7 @@
 //! outside and is bounded here.
 
 use super::archive::Archive;
-use super::draft::Draft;
+use super::draft::{self, Draft, MAX_TEXT_BYTES};
 use super::office;
 use super::rows::{Row, Sheet};
 use super::xml::{self, Event, Events, Tag};
@@ -61,6 +61,8 @@ struct Reading {
     next_row: usize,
     next_column: usize,
     cell: Cell,
+    /// Bytes in the cells of all sheets, as often as they repeat.
+    said: usize,
 }
 
 /// A cell of a spreadsheet.
@@ -76,6 +78,9 @@ impl Reading {
         while let Some(event) = events.next()? {
             if self.draft.is_full() {
                 break;
+            }
+            if self.said > MAX_TEXT_BYTES {
+                return Err(draft::too_much_text());
             }
             match event {
                 Event::Open(tag) => match tag.name() {
@@ -217,8 +222,10 @@ impl Reading {
     fn close_cell(&mut self) {
         let cell = std::mem::take(&mut self.cell);
         let text = cell.text.trim();
-        if !text.is_empty() {
-            for column in 0..cell.repeated.min(MAX_REPEATED) {
+        let repeated = cell.repeated.min(MAX_REPEATED);
+        self.said = self.said.saturating_add(text.len() * repeated);
+        if !text.is_empty() && self.said <= MAX_TEXT_BYTES {
+            for column in 0..repeated {
                 self.row
                     .push(self.next_column.saturating_add(column), text.to_owned());
             }
@@ -285,5 +292,20 @@ impl Reading {
         }
         self.draft.push_apart(&office::table(rows));
         self.draft.part();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_value_that_repeats_is_counted_as_often() {
+        let value = "x".repeat(MAX_TEXT_BYTES / 32);
+        let xml = format!(
+            "<spreadsheet><table><table-row><table-cell number-columns-repeated=\"64\">\
+             <p>{value}</p></table-cell></table-row></table></spreadsheet>"
+        );
+        assert!(Reading::default().read(&xml).is_err());
     }
 }

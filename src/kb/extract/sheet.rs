@@ -9,6 +9,7 @@ use std::path::Path;
 
 use calamine::{Data, DataRef, DataType, ExcelDateTime, Reader, Xls, XlsError, Xlsx, XlsxError};
 
+use super::draft::{self, MAX_TEXT_BYTES};
 use super::rows::{Row, Sheet};
 use super::{Extraction, SkipReason, rows};
 
@@ -24,7 +25,7 @@ pub(super) fn xlsx(path: &Path) -> Result<Extraction, SkipReason> {
     let mut book: Xlsx<_> = calamine::open_workbook_from_rs(open(path)?).map_err(broken)?;
     let names = book.sheet_names();
     let mut sheets = Vec::with_capacity(names.len());
-    let mut cells = 0;
+    let (mut cells, mut said) = (0, 0);
     for name in names {
         let mut sheet = Sheet::named(name.clone());
         // A sheet that is a chart has no cells.
@@ -38,7 +39,13 @@ pub(super) fn xlsx(path: &Path) -> Result<Extraction, SkipReason> {
             if at != row.number() {
                 sheet.push(std::mem::replace(&mut row, Row::at(at)));
             }
-            row.push(column as usize, shown(cell.get_value()));
+            // Many cells may share one long text.
+            let value = shown(cell.get_value());
+            said += value.len();
+            if said > MAX_TEXT_BYTES {
+                return Err(draft::too_much_text());
+            }
+            row.push(column as usize, value);
             cells += 1;
             if cells > MAX_CELLS {
                 return Err(too_many());
