@@ -16,6 +16,10 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
 
 use crate::kb::extract::SkipReason;
 
+mod forms;
+
+use forms::{Form, MAX_DRAWN, MAX_NAMES, drawn, excessive, referred};
+
 const MEGABYTE: usize = 1024 * 1024;
 /// Of all packed parts that are no pictures.
 const MAX_UNPACKED: usize = 256 * MEGABYTE;
@@ -23,8 +27,6 @@ const MAX_UNPACKED: usize = 256 * MEGABYTE;
 const MAX_OBJECTS: usize = 24 * MEGABYTE;
 /// Of what one page or form draws.
 const MAX_CONTENT: usize = 16 * MEGABYTE;
-/// Forms within forms.
-const MAX_FORMS: usize = 30;
 /// Folders of pages within folders of pages.
 const MAX_PAGE_TREE: usize = 64;
 /// How far before a stream its description is looked for.
@@ -72,37 +74,42 @@ pub(super) fn check_packed(bytes: &[u8]) -> Result<(), SkipReason> {
 /// Empties pictures, reduces forms to their text, and says how large everything else is.
 pub(super) fn streams(pdf: &mut Document) -> Sizes {
     let mut sizes = Sizes::new();
-    let mut forms: BTreeMap<ObjectId, Vec<ObjectId>> = BTreeMap::new();
+    let mut forms: BTreeMap<ObjectId, Form> = BTreeMap::new();
+    let mut names = 0;
+    let referred = referred(pdf);
     let ids: Vec<ObjectId> = pdf.objects.keys().copied().collect();
     for id in ids {
-        let subtype = |stream: &Stream| {
-            stream
-                .dict
-                .get(b"Subtype")
-                .and_then(Object::as_name)
-                .map(<[u8]>::to_vec)
+        let Some(Object::Stream(stream)) = pdf.objects.get(&id) else {
+            continue;
         };
+        let subtype = stream.dict.get_deref(b"Subtype", pdf);
+        let subtype = subtype.and_then(Object::as_name).map(<[u8]>::to_vec);
+        let drawn = drawn(pdf, &stream.dict);
         let Some(Object::Stream(stream)) = pdf.objects.get_mut(&id) else {
             continue;
         };
-        let subtype = subtype(stream).unwrap_or_default();
+        let subtype = subtype.unwrap_or_default();
         let size = unpacked_size(stream);
         if subtype == b"Image" || size > MAX_CONTENT {
             empty(stream);
             continue;
         }
         sizes.insert(id, size);
-        if subtype == b"Form" {
-            let own = stream.dict.has(b"Resources");
-            let content = stream.decompressed_content().unwrap_or_default();
-            let text = text_only(&content, own).unwrap_or_default();
+        if subtype == b"Form" || referred.contains(&id) {
+            let content = match stream.decompressed_content() {
+                Ok(content) => content,
+                Err(_) => stream.content.clone(),
+            };
+            names += drawn.as_ref().map_or(0, Vec::len);
+            let drawn = drawn.filter(|_| names <= MAX_NAMES);
+            let (text, draws) = text_only(&content, drawn.is_some()).unwrap_or_default();
             empty(stream);
             stream.set_content(text);
-            let dict = stream.dict.clone();
-            forms.insert(id, drawn(pdf, &dict));
+            let drawn = drawn.unwrap_or_default();
+            forms.insert(id, Form { draws, drawn });
         }
     }
-    for id in circular(&forms) {
+    for id in excessive(&forms) {
         if let Some(Object::Stream(stream)) = pdf.objects.get_mut(&id) {
             empty(stream);
         }
@@ -122,7 +129,10 @@ pub(super) fn page(pdf: &mut Document, page: ObjectId, sizes: &Sizes) -> Option<
         return None;
     }
     let content = pdf.get_page_content(page).ok()?;
-    let text = text_only(&content, true)?;
+    let (mut text, draws) = text_only(&content, true)?;
+    if draws > MAX_DRAWN {
+        (text, _) = text_only(&content, false)?;
+    }
     let shown = pdf.add_object(Stream::new(Dictionary::new(), text));
     let dict = pdf.get_dictionary_mut(page).ok()?;
     dict.set("Contents", Object::Reference(shown));
@@ -159,70 +169,23 @@ fn inherits(pdf: &Document, page: ObjectId) -> Option<bool> {
     None
 }
 
-/// The operations that show text. A form without names of its own uses those of whoever draws it,
+/// The operations that show text, and how many of them draw a form. A form without names of its own uses those of whoever draws it,
 /// so nobody can say what it would draw: then it draws nothing.
-fn text_only(content: &[u8], may_draw: bool) -> Option<Vec<u8>> {
+fn text_only(content: &[u8], may_draw: bool) -> Option<(Vec<u8>, usize)> {
     let mut content = Content::decode(content).ok()?;
     content.operations.retain(|operation| {
         let name = operation.operator.as_str();
         TEXT.contains(&name) && (may_draw || name != "Do")
     });
-    content.encode().ok()
+    let draws = content.operations.iter();
+    let draws = draws.filter(|operation| operation.operator == "Do").count();
+    Some((content.encode().ok()?, draws))
 }
 
 fn empty(stream: &mut Stream) {
     stream.dict.remove(b"Filter");
     stream.dict.remove(b"DecodeParms");
     stream.set_content(Vec::new());
-}
-
-/// What the names of a form may draw.
-fn drawn(pdf: &Document, form: &Dictionary) -> Vec<ObjectId> {
-    let resolve = |dict: &Dictionary, key: &[u8]| match dict.get(key) {
-        Ok(Object::Reference(id)) => pdf.get_dictionary(*id).ok().cloned(),
-        Ok(Object::Dictionary(dict)) => Some(dict.clone()),
-        _ => None,
-    };
-    let objects = resolve(form, b"Resources").and_then(|names| resolve(&names, b"XObject"));
-    objects
-        .iter()
-        .flat_map(Dictionary::iter)
-        .filter_map(|(_, object)| object.as_reference().ok())
-        .collect()
-}
-
-/// The forms that close a circle, or go too deep.
-fn circular(forms: &BTreeMap<ObjectId, Vec<ObjectId>>) -> Vec<ObjectId> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
-        Open,
-        Done,
-    }
-    fn visit(
-        id: ObjectId,
-        depth: usize,
-        forms: &BTreeMap<ObjectId, Vec<ObjectId>>,
-        seen: &mut HashMap<ObjectId, Seen>,
-        cut: &mut Vec<ObjectId>,
-    ) {
-        let Some(drawn) = forms.get(&id) else { return };
-        match seen.get(&id) {
-            Some(Seen::Done) => return,
-            Some(Seen::Open) => return cut.push(id),
-            None if depth > MAX_FORMS => return cut.push(id),
-            None => {}
-        }
-        seen.insert(id, Seen::Open);
-        for form in drawn {
-            visit(*form, depth + 1, forms, seen, cut);
-        }
-        seen.insert(id, Seen::Done);
-    }
-    let (mut seen, mut cut) = (HashMap::new(), Vec::new());
-    for id in forms.keys() {
-        visit(*id, 0, forms, &mut seen, &mut cut);
-    }
-    cut
 }
 
 /// How much comes out of a stream: counted, not believed. More than anybody may have where it
@@ -367,13 +330,35 @@ mod tests {
         dict.set("Filter", vec![flate(), flate()]);
         assert_eq!(unpacked_size(&Stream::new(dict, Vec::new())), usize::MAX);
         let id = |n| (n, 0);
+        let form = |draws, drawn| Form { draws, drawn };
         let forms = BTreeMap::from([
-            (id(1), vec![id(2)]),
-            (id(2), vec![id(3), id(4)]),
-            (id(3), vec![id(1)]),
-            (id(4), vec![]),
+            (id(1), form(1, vec![id(2)])),
+            (id(2), form(2, vec![id(3), id(4)])),
+            (id(3), form(1, vec![id(1)])),
+            (id(4), form(0, vec![])),
         ]);
-        assert_eq!(circular(&forms), [id(1)]);
+        assert_eq!(excessive(&forms), [id(1)]);
+        let chain = (1..=40).map(|n| (id(n), form(1, vec![id(n + 1)])));
+        assert_eq!(excessive(&chain.collect()).len(), 1);
+        let tenfold = (1..=6).map(|n| (id(n), form(10, vec![id(n + 1)])));
+        assert_eq!(excessive(&tenfold.collect()).len(), 1);
+    }
+
+    #[test]
+    fn what_is_drawn_without_a_type_is_a_form() {
+        let mut pdf = Document::new();
+        let id = pdf.new_object_id();
+        let mut objects = Dictionary::new();
+        objects.set("X", Object::Reference(id));
+        let mut names = Dictionary::new();
+        names.set("XObject", objects);
+        let mut dict = Dictionary::new();
+        dict.set("Resources", names);
+        let stream = Stream::new(dict, b"/X Do".to_vec());
+        pdf.objects.insert(id, Object::Stream(stream));
+        streams(&mut pdf);
+        let stream = pdf.get_object(id).and_then(Object::as_stream).unwrap();
+        assert!(stream.content.is_empty());
     }
 
     #[test]
