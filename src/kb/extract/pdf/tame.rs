@@ -102,11 +102,11 @@ pub(super) fn streams(pdf: &mut Document) -> Sizes {
             };
             names += drawn.as_ref().map_or(0, Vec::len);
             let drawn = drawn.filter(|_| names <= MAX_NAMES);
-            let (text, draws) = text_only(&content, drawn.is_some()).unwrap_or_default();
+            let (text, uses) = text_only(&content, drawn.is_some()).unwrap_or_default();
             empty(stream);
             stream.set_content(text);
             let drawn = drawn.unwrap_or_default();
-            forms.insert(id, Form { draws, drawn });
+            forms.insert(id, Form { draws: uses, drawn });
         }
     }
     for id in excessive(&forms) {
