@@ -7,18 +7,20 @@
 //! nothing happens costs no wake-ups. Where the system cannot watch (its limit is reached, a
 //! network file system), the folders are looked through every few seconds instead.
 
+mod armed;
 mod news;
 mod scope;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{Config, RecommendedWatcher, Watcher, WatcherKind};
 
 use super::KnowledgeBase;
+use armed::{Armed, Arming};
 use news::{Board, Heard, News};
 use scope::Scope;
 
@@ -60,14 +62,16 @@ pub enum Woken {
 struct Watching {
     scope: Arc<Scope>,
     watcher: Option<RecommendedWatcher>,
-    /// The folders that are watched, and whether with all that lies below them.
-    armed: HashMap<PathBuf, bool>,
-    /// The system cannot watch these folders.
-    polling: bool,
+    armed: Armed,
+    /// The system cannot watch these folders: how often they are looked through, at most.
+    polling: Option<Duration>,
     /// A folder of the base is not there.
     missing: bool,
     returned: Option<Instant>,
-    notice: Option<String>,
+    /// What nobody has been told yet.
+    notices: VecDeque<String>,
+    /// The barred folders that have been told of.
+    told: BTreeSet<PathBuf>,
 }
 
 impl Watch {
@@ -79,6 +83,9 @@ impl Watch {
     /// Starts watching. What lies in `apart` is not part of the base, whatever happens there.
     pub fn begin(&self, knowledge: &KnowledgeBase, apart: &[PathBuf]) {
         let mut watching = self.watching();
+        if watching.polling.is_some() {
+            return;
+        }
         watching.scope = Arc::new(Scope::new(knowledge.roots(), knowledge.home(), apart));
         let (scope, board) = (Arc::clone(&watching.scope), Arc::clone(&self.board));
         let watcher = RecommendedWatcher::new(
@@ -88,16 +95,16 @@ impl Watch {
         match watcher {
             Ok(watcher) => {
                 watching.watcher = Some(watcher);
-                watching.armed.clear();
+                watching.armed.disarm(None);
                 watching.arm();
             }
             Err(error) => watching.poll_instead(&error),
         }
     }
 
-    /// What a person should know about the watching and has not been told yet, in one line.
+    /// What a person should know about the watching and has not been told yet, a line at a time.
     pub fn notice(&self) -> Option<String> {
-        self.watching().notice.take()
+        self.watching().notices.pop_front()
     }
 
     /// Ends every wait, now and later, and interrupts what is interruptible.
@@ -144,9 +151,9 @@ impl Watch {
     fn next_look(&self) -> Option<Instant> {
         let watching = self.watching();
         let now = Instant::now();
-        if watching.polling {
+        if let Some(every) = watching.polling {
             let work = watching.returned.map_or(Duration::ZERO, |at| now - at);
-            return Some(now + POLL.max(work * SHARE));
+            return Some(now + every.max(work * SHARE));
         }
         watching.missing.then(|| now + MISSING)
     }
@@ -155,7 +162,7 @@ impl Watch {
     fn look(&self) -> Option<Changes> {
         let mut watching = self.watching();
         // What happened in a folder before it was watched has not been reported.
-        if !watching.polling && !watching.arm() {
+        if watching.polling.is_none() && !watching.arm() {
             return None;
         }
         Some(Changes {
@@ -169,14 +176,19 @@ impl Watch {
         let mut watching = self.watching();
         if let Some(error) = &news.broken {
             watching.poll_instead(error);
+        } else if news.everything && RecommendedWatcher::kind() == WatcherKind::Inotify {
+            // Folders that nobody heard of are not watched.
+            watching.armed.disarm(None);
+            watching.arm();
         } else if news.root {
             let known = !news.everything;
-            watching.disarm(known.then_some(&news.paths));
+            watching.armed.disarm(known.then_some(&news.paths));
             watching.arm();
         }
         let everything = news.everything || news.root || news.broken.is_some();
         let (paths, ignored) = watching.scope.sift(news.paths);
         self.board.ignore(ignored);
+        watching.follow(&paths);
         (everything || !paths.is_empty()).then_some(Changes { paths, everything })
     }
 
@@ -186,17 +198,6 @@ impl Watch {
 }
 
 impl Watching {
-    /// Forgets that these folders are watched, or that any is: where one was deleted and made
-    /// again, the system watches the folder that it was, not the name.
-    fn disarm(&mut self, paths: Option<&BTreeSet<PathBuf>>) {
-        let Some(paths) = paths else {
-            return self.armed.clear();
-        };
-        // To watch a folder anew ends the watch of those below it.
-        self.armed
-            .retain(|armed, _| !armed.ancestors().any(|above| paths.contains(above)));
-    }
-
     /// Watches every root that is there and is not watched yet. Returns whether there was one.
     fn arm(&mut self) -> bool {
         self.missing = false;
@@ -205,45 +206,51 @@ impl Watching {
         };
         let mut is_new = false;
         for place in self.scope.places() {
-            let armed = self.armed.get(&place.path);
-            if armed.is_some_and(|all| *all || !place.recursive) {
-                continue;
-            }
-            let mode = if place.recursive {
-                RecursiveMode::Recursive
-            } else {
-                RecursiveMode::NonRecursive
-            };
-            let _ = watcher.unwatch(&place.path);
-            match watcher.watch(&place.path, mode) {
-                Ok(()) => {
-                    self.armed.insert(place.path, place.recursive);
-                    is_new = true;
-                }
-                Err(_) if !place.path.exists() => self.missing = true,
+            match self.armed.place(watcher, &place) {
+                Ok(Arming::New) => is_new = true,
+                Ok(Arming::Known) => {}
+                Ok(Arming::Missing) => self.missing = true,
                 Err(error) => {
                     self.poll_instead(&error);
                     return true;
                 }
             }
         }
+        self.tell_of_barred();
         is_new
     }
 
-    fn poll_instead(&mut self, error: &notify::Error) {
-        self.polling = true;
-        self.watcher = None;
-        self.armed.clear();
-        let why = match &error.kind {
-            notify::ErrorKind::MaxFilesWatch => {
-                "the system's limit of watched folders is reached".to_owned()
-            }
-            notify::ErrorKind::Io(error) => error.to_string(),
-            _ => error.to_string(),
+    /// Watches the folders among these that the system does not watch by itself.
+    fn follow(&mut self, paths: &[PathBuf]) {
+        let Some(watcher) = self.watcher.as_mut() else {
+            return;
         };
-        self.notice = Some(format!(
+        match self.armed.appeared(watcher, paths) {
+            Ok(()) => self.tell_of_barred(),
+            Err(error) => self.poll_instead(&error),
+        }
+    }
+
+    /// Of each folder once, and of none that is no part of the base.
+    fn tell_of_barred(&mut self) {
+        for (path, why) in self.armed.barred() {
+            if self.scope.may_hold(path) && self.told.insert(path.to_owned()) {
+                self.notices.push_back(format!(
+                    "the folder {} cannot be watched ({}); the others are",
+                    crate::text::one_line(&path.to_string_lossy(), 200),
+                    crate::text::one_line(why, 200)
+                ));
+            }
+        }
+    }
+
+    fn poll_instead(&mut self, error: &notify::Error) {
+        self.polling = Some(POLL);
+        self.watcher = None;
+        self.armed.disarm(None);
+        self.notices.push_back(format!(
             "the folders cannot be watched ({}); they are looked through every few seconds instead",
-            crate::text::one_line(&why, 200)
+            crate::text::one_line(&armed::reason(error), 200)
         ));
     }
 }
@@ -251,6 +258,16 @@ impl Watching {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.board.closed.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+impl Watch {
+    /// Where the system cannot watch.
+    pub(crate) fn polling(every: Duration) -> Self {
+        let watch = Self::default();
+        watch.watching().polling = Some(every);
+        watch
     }
 }
 

@@ -24,8 +24,11 @@ struct Watching {
 
 impl Watching {
     fn start(place: &Workplace) -> Self {
-        let mut child = place
-            .command(&["index", "--watch", "--json", "--kb", "kb"])
+        Self::run(&mut place.command(&["index", "--watch", "--json", "--kb", "kb"]))
+    }
+
+    fn run(command: &mut Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -207,6 +210,58 @@ fn a_storm_is_taken_up_in_few_updates_and_words_come_before_its_embedding() {
     let line = watching.wait_for_words("a file saved meanwhile", counts(1, 0, 0));
     assert!(line["pending"].as_u64().unwrap() > 0, "{line}");
     assert_eq!(found(&place, "heron"), ["late.md"]);
+}
+
+/// Whoever runs the tests may be somebody who may read everything; nobody may not.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_may_not_be_read_is_told_of_and_the_others_are_watched() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+
+    const NOBODY: u32 = 65534;
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    place.file("kb/b/private/secret.md", "# Secret\n\nNot for everybody.\n");
+    place.file("kb/c/deep/note.md", "# Note\n\nA note.\n");
+    let private = place.path().join("kb/b/private");
+    let close = |closed: bool| {
+        let mode = if closed { 0o000 } else { 0o755 };
+        fs::set_permissions(&private, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let mut command = place.command(&["index", "--watch", "--json", "--kb", "kb"]);
+    if fs::metadata(place.path()).unwrap().uid() == 0 {
+        let seen = Command::new(command.get_program())
+            .arg("--version")
+            .current_dir("/")
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .output();
+        if !seen.is_ok_and(|output| output.status.success()) {
+            eprintln!("SKIPPED: nobody but root can start the binary, and root reads everything");
+            return;
+        }
+        for path in [".", "kb", "kb/b", "kb/b/private", "kb/c", "kb/c/deep"] {
+            chown(place.path().join(path), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    close(true);
+    let watching = Watching::run(&mut command);
+    watching.wait_for_words("the beginning", |line| line["documents"] == 2);
+    wait(&watching.complaints, "the folder", |line| {
+        line.contains("kb/b/private cannot be watched") && line.contains("the others are")
+    });
+    place.file("kb/c/deep/more.md", "# More\n\nMore of it.\n");
+    watching.wait_for_words("a file in a folder beside it", counts(1, 0, 0));
+    place.file("kb/b/new/one.md", "# One\n\nIn a new folder.\n");
+    watching.wait_for_words("a new folder beside it", counts(1, 0, 0));
+    place.file("kb/b/new/two.md", "# Two\n\nIn that folder.\n");
+    watching.wait_for_words("a file in the new folder", counts(1, 0, 0));
+    close(false);
+    watching.wait_for_words("the folder that may be read now", counts(1, 0, 0));
+    place.file("kb/b/private/more.md", "# More\n\nMore secrets.\n");
+    watching.wait_for_words("a file in it", counts(1, 0, 0));
 }
 
 #[cfg(unix)]

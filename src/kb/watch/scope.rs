@@ -139,6 +139,11 @@ impl Scope {
         (kept, ignored)
     }
 
+    /// Whether documents of the base may lie in this folder.
+    pub fn may_hold(&self, folder: &Path) -> bool {
+        self.weigh(folder) != Weight::None && self.passed_over(folder).is_none()
+    }
+
     /// The first folder on the way to this one that exists and is left out by some rule.
     fn passed_over(&self, folder: &Path) -> Option<PathBuf> {
         let root = self

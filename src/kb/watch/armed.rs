@@ -1,0 +1,322 @@
+//! Which folders the system watches.
+//!
+//! A folder is watched with all that lies below it where the system does that. Where it refuses,
+//! because one folder somewhere below may not be read, it refuses the whole: then the tree is
+//! watched folder by folder and only the one that is barred is left out. What appears in such a
+//! tree is added as it appears.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use notify::{ErrorKind, RecursiveMode, Watcher, WatcherKind};
+
+use super::scope::Place;
+
+/// What is watched, how, and what cannot be.
+#[derive(Debug, Default)]
+pub(super) struct Armed {
+    /// The places, and whether with all that lies below them.
+    places: HashMap<PathBuf, bool>,
+    /// Folders that are watched without what lies below them: that is watched for itself.
+    single: HashSet<PathBuf>,
+    /// Folders that cannot be watched, and what the system says.
+    barred: BTreeMap<PathBuf, String>,
+}
+
+/// How watching a place came out.
+#[derive(Debug)]
+pub(super) enum Arming {
+    /// It is watched, and was not before.
+    New,
+    /// It is watched as it was.
+    Known,
+    /// It is not there.
+    Missing,
+}
+
+impl Armed {
+    /// Watches a place if it is not watched yet. An error says that the system cannot watch it,
+    /// or no more folders at all.
+    pub fn place(
+        &mut self,
+        system: &mut impl Watcher,
+        place: &Place,
+    ) -> Result<Arming, notify::Error> {
+        let known = self.places.get(&place.path);
+        if known.is_some_and(|all| *all || !place.recursive) {
+            return Ok(Arming::Known);
+        }
+        let _ = system.unwatch(&place.path);
+        let refused = if place.recursive {
+            self.forget(&place.path);
+            self.below(system, &place.path)
+        } else {
+            system.watch(&place.path, RecursiveMode::NonRecursive)
+        };
+        match refused {
+            // Also where it vanished in between.
+            _ if !place.path.exists() => Ok(Arming::Missing),
+            Ok(()) if self.barred.contains_key(&place.path) => {
+                let why = self.barred.remove(&place.path).unwrap_or_default();
+                Err(notify::Error::generic(&why))
+            }
+            Ok(()) => {
+                self.places.insert(place.path.clone(), place.recursive);
+                Ok(Arming::New)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Watches the folders among these that the system does not watch by itself: new ones, and
+    /// those that were barred and may not be any more. An error says that no more can be watched.
+    pub fn appeared<W: Watcher>(
+        &mut self,
+        system: &mut W,
+        paths: &[PathBuf],
+    ) -> Result<(), notify::Error> {
+        // One that watches folder by folder adds new ones by itself, and says nothing when one
+        // of them is barred and it gives up those after it.
+        let each_for_itself = W::kind() == WatcherKind::Inotify;
+        let mut last: Option<&Path> = None;
+        for path in paths {
+            let is_done = last.is_some_and(|last| path.starts_with(last));
+            let is_ours = each_for_itself
+                || self.barred.contains_key(path)
+                || path
+                    .parent()
+                    .is_some_and(|above| self.single.contains(above));
+            if !is_done && is_ours && !self.places.contains_key(path) && is_folder(path) {
+                self.forget(path);
+                self.below(system, path)?;
+                last = Some(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets that these places are watched, or that any is: where one was deleted and made
+    /// again, the system watches the folder that it was, not the name.
+    pub fn disarm(&mut self, paths: Option<&BTreeSet<PathBuf>>) {
+        let Some(paths) = paths else {
+            return *self = Self::default();
+        };
+        // To watch a folder anew ends the watch of those below it.
+        self.places
+            .retain(|place, _| !place.ancestors().any(|above| paths.contains(above)));
+    }
+
+    /// The folders that cannot be watched, and why.
+    pub fn barred(&self) -> impl Iterator<Item = (&Path, &str)> {
+        let barred = self.barred.iter();
+        barred.map(|(path, why)| (path.as_path(), why.as_str()))
+    }
+
+    fn below(&mut self, system: &mut impl Watcher, folder: &Path) -> Result<(), notify::Error> {
+        match system.watch(folder, RecursiveMode::Recursive) {
+            Ok(()) => return Ok(()),
+            Err(error) if is_limit(&error) => return Err(error),
+            Err(_) => {}
+        }
+        match system.watch(folder, RecursiveMode::NonRecursive) {
+            Ok(()) => {}
+            Err(error) if is_limit(&error) => return Err(error),
+            // It was there a moment ago: nothing is missed.
+            Err(error) if !is_folder(folder) => {
+                tracing::debug!(%error, "a folder vanished before it was watched");
+                return Ok(());
+            }
+            Err(error) => {
+                self.barred.insert(folder.to_owned(), reason(&error));
+                return Ok(());
+            }
+        }
+        self.single.insert(folder.to_owned());
+        // After the watch: what appears meanwhile is seen by one or the other.
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.below(system, &entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, folder: &Path) {
+        self.single.retain(|known| !known.starts_with(folder));
+        self.barred.retain(|known, _| !known.starts_with(folder));
+    }
+}
+
+/// What the system says, for a person.
+pub(super) fn reason(error: &notify::Error) -> String {
+    match &error.kind {
+        ErrorKind::MaxFilesWatch => "the system's limit of watched folders is reached".to_owned(),
+        ErrorKind::Io(error) => error.to_string(),
+        ErrorKind::Generic(why) => why.clone(),
+        _ => error.to_string(),
+    }
+}
+
+fn is_limit(error: &notify::Error) -> bool {
+    matches!(error.kind, ErrorKind::MaxFilesWatch)
+}
+
+/// A link to one is none.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use notify::{Config, EventHandler};
+
+    use super::*;
+
+    /// Refuses as a system does that watches folder by folder: at the first that it may not read.
+    #[derive(Debug, Default)]
+    struct Refusing {
+        refused: BTreeSet<PathBuf>,
+        most: Option<usize>,
+        watched: BTreeMap<PathBuf, bool>,
+    }
+
+    impl Refusing {
+        fn add(&mut self, path: &Path, recursive: bool) -> notify::Result<()> {
+            if self.refused.contains(path) {
+                return Err(notify::Error::io(io::ErrorKind::PermissionDenied.into()));
+            }
+            if self.most.is_some_and(|most| self.watched.len() >= most) {
+                return Err(notify::Error::new(ErrorKind::MaxFilesWatch));
+            }
+            self.watched.insert(path.to_owned(), recursive);
+            if !recursive {
+                return Ok(());
+            }
+            let mut folders: Vec<PathBuf> = fs::read_dir(path)?
+                .flatten()
+                .map(|entry| entry.path())
+                .filter(|path| is_folder(path))
+                .collect();
+            folders.sort();
+            folders.iter().try_for_each(|folder| self.add(folder, true))
+        }
+    }
+
+    impl Watcher for Refusing {
+        fn new<F: EventHandler>(_: F, _: Config) -> notify::Result<Self> {
+            Ok(Self::default())
+        }
+
+        fn watch(&mut self, path: &Path, mode: RecursiveMode) -> notify::Result<()> {
+            self.add(path, mode == RecursiveMode::Recursive)
+        }
+
+        fn unwatch(&mut self, path: &Path) -> notify::Result<()> {
+            self.watched.retain(|known, _| !known.starts_with(path));
+            Ok(())
+        }
+
+        fn kind() -> WatcherKind {
+            WatcherKind::Inotify
+        }
+    }
+
+    struct Tree {
+        root: tempfile::TempDir,
+        system: Refusing,
+        armed: Armed,
+    }
+
+    impl Tree {
+        fn with(folders: &[&str], refused: &[&str]) -> Self {
+            let root = tempfile::tempdir().unwrap();
+            for folder in folders {
+                fs::create_dir_all(root.path().join(folder)).unwrap();
+            }
+            let refused = refused.iter().map(|path| root.path().join(path)).collect();
+            Self {
+                system: Refusing {
+                    refused,
+                    ..Refusing::default()
+                },
+                root,
+                armed: Armed::default(),
+            }
+        }
+
+        fn arm(&mut self) -> Result<Arming, notify::Error> {
+            let place = Place {
+                path: self.root.path().to_owned(),
+                recursive: true,
+            };
+            self.armed.place(&mut self.system, &place)
+        }
+
+        fn watched(&self) -> Vec<String> {
+            let below = |path: &PathBuf| {
+                let below = path.strip_prefix(self.root.path()).unwrap();
+                below.to_string_lossy().into_owned()
+            };
+            self.system.watched.keys().map(below).collect()
+        }
+
+        fn appeared(&mut self, names: &[&str]) {
+            let paths: Vec<PathBuf> = names.iter().map(|n| self.root.path().join(n)).collect();
+            self.armed.appeared(&mut self.system, &paths).unwrap();
+        }
+
+        fn barred(&self) -> Vec<PathBuf> {
+            self.armed
+                .barred()
+                .map(|(path, _)| path.to_owned())
+                .collect()
+        }
+    }
+
+    #[test]
+    fn a_barred_folder_costs_itself_and_not_the_whole() {
+        let mut tree = Tree::with(&["a/b", "c/barred", "c/d/e", "f"], &["c/barred"]);
+        assert!(matches!(tree.arm(), Ok(Arming::New)));
+        assert_eq!(tree.watched(), ["", "a", "a/b", "c", "c/d", "c/d/e", "f"]);
+        let barred = tree.root.path().join("c/barred");
+        assert_eq!(tree.barred(), std::slice::from_ref(&barred));
+        assert!(matches!(tree.arm(), Ok(Arming::Known)));
+        // A folder where the system would not add one by itself, and one within another.
+        fs::create_dir_all(tree.root.path().join("c/new/deep")).unwrap();
+        tree.appeared(&["c/new", "c/new/deep"]);
+        assert!(tree.watched().contains(&"c/new/deep".to_owned()));
+        // It can be read now.
+        tree.system.refused.clear();
+        tree.appeared(&["c/barred"]);
+        assert!(tree.system.watched.contains_key(&barred));
+        assert!(tree.barred().is_empty());
+    }
+
+    #[test]
+    fn a_tree_that_appears_with_a_barred_folder_in_it_is_watched_all_the_same() {
+        let mut tree = Tree::with(&["a"], &["new/barred"]);
+        assert!(matches!(tree.arm(), Ok(Arming::New)));
+        fs::create_dir_all(tree.root.path().join("new/barred")).unwrap();
+        fs::create_dir_all(tree.root.path().join("new/deep/er")).unwrap();
+        tree.appeared(&["new"]);
+        assert_eq!(tree.watched(), ["", "a", "new", "new/deep", "new/deep/er"]);
+        assert_eq!(tree.barred(), [tree.root.path().join("new/barred")]);
+    }
+
+    #[test]
+    fn what_cannot_be_watched_at_all_is_an_error() {
+        let mut tree = Tree::with(&["a"], &[""]);
+        let why = reason(&tree.arm().unwrap_err());
+        assert!(why.contains("permission denied"), "{why}");
+        assert!(tree.barred().is_empty());
+        let mut tree = Tree::with(&["a/b", "barred", "c"], &["barred"]);
+        tree.system.most = Some(3);
+        assert!(is_limit(&tree.arm().unwrap_err()));
+        let mut tree = Tree::with(&["a"], &[]);
+        fs::remove_dir_all(tree.root.path()).unwrap();
+        assert!(matches!(tree.arm(), Ok(Arming::Missing)));
+    }
+}
