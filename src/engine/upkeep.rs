@@ -1,13 +1,16 @@
 //! An index that is kept up to date for as long as somebody stays.
 //!
 //! Of several processes that stay on one index, one does the work and the others follow: they take
-//! over what it has done, and one of them takes its place when it ends. The words of a change come
-//! before everything else, also before the embedding that is going on, which finishes its batch
-//! and is then taken up again where it was: also where the files never rest, it gets on.
+//! over what it has done, and one of them takes its place when it ends. The words of a change wait
+//! for nothing: the embedding has a thread of its own, so that a server that does not answer, or a
+//! long batch, holds up neither them nor the looking for them. It makes room after its batch where
+//! there is news and is then taken up where it was: also where the files never rest, it gets on.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use crate::config::Settings;
@@ -15,7 +18,8 @@ use crate::kb::{Held, KbError, KnowledgeBase, Progress, UpdateReport, Watch, Wok
 
 use super::knowledge::{embed_some, update_words};
 
-/// How often a follower takes over what was done, and asks whether it is its turn.
+/// How often a follower takes over what was done, and asks whether it is its turn; and how long
+/// an embedding makes room, at most.
 const FOLLOW: Duration = Duration::from_secs(1);
 /// How long an embedding that failed is left alone when nothing changes.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
@@ -60,7 +64,9 @@ pub fn keep_up_to_date(
         knowledge,
         watch,
         tell,
-        trouble: Mutex::default(),
+        reading: AtomicBool::new(false),
+        words: Trouble::default(),
+        meaning: Trouble::default(),
     };
     if let Some(right) = keeper.claim() {
         keeper.keep(apart);
@@ -72,9 +78,15 @@ struct Keeper<'a> {
     knowledge: &'a KnowledgeBase,
     watch: &'a Watch,
     tell: &'a (dyn Fn(Upkeep) + Sync),
-    /// What went wrong last, so that it is told once.
-    trouble: Mutex<Option<String>>,
+    /// The words are being brought up to date.
+    reading: AtomicBool,
+    words: Trouble,
+    meaning: Trouble,
 }
+
+/// What went wrong last with one half of the work, so that it is told once.
+#[derive(Default)]
+struct Trouble(Mutex<Option<String>>);
 
 impl Keeper<'_> {
     /// Follows until it is this process's turn; `None` when it is closed before.
@@ -83,7 +95,7 @@ impl Keeper<'_> {
             match self.knowledge.claim_upkeep() {
                 Ok(Some(right)) => return Some(right),
                 Ok(None) => self.follow(),
-                Err(error) => self.complain(error),
+                Err(error) => self.complain(&self.words, error),
             }
             if self.watch.next(Some(FOLLOW)) == Woken::Closed {
                 return None;
@@ -94,64 +106,85 @@ impl Keeper<'_> {
     fn keep(&self, apart: &[PathBuf]) {
         // Before the first look: what changes meanwhile is then seen by one or the other.
         self.watch.begin(self.knowledge, apart);
-        let mut changed = true;
-        loop {
-            if let Some(notice) = self.watch.notice() {
-                (self.tell)(Upkeep::Notice(notice));
-            }
-            if changed {
+        thread::scope(|scope| {
+            let (ring, rung) = channel();
+            scope.spawn(move || self.embed(&rung));
+            loop {
                 self.words();
-            }
-            let again = self.meaning();
-            if again != Some(Duration::ZERO) {
-                (self.tell)(Upkeep::Idle);
-            }
-            changed = match self.watch.next(again) {
-                Woken::Closed => return,
-                Woken::Changed(news) => {
-                    tracing::debug!(places = news.paths.len(), "files have changed");
-                    true
+                // It listens for as long as this goes on.
+                let _ = ring.send(());
+                while let Some(notice) = self.watch.notice() {
+                    (self.tell)(Upkeep::Notice(notice));
                 }
-                Woken::Due => false,
-            };
-        }
+                match self.watch.next(None) {
+                    Woken::Closed => return,
+                    Woken::Changed(news) => {
+                        tracing::debug!(places = news.paths.len(), "files have changed");
+                    }
+                    Woken::Due => {}
+                }
+            }
+        });
     }
 
     fn words(&self) {
+        self.reading.store(true, Ordering::Relaxed);
+        self.update_words();
+        self.reading.store(false, Ordering::Relaxed);
+    }
+
+    fn update_words(&self) {
         let step = |progress| (self.tell)(Upkeep::Step(progress));
         loop {
             match update_words(self.knowledge, &step, self.watch.closed()) {
                 Ok(report) => {
-                    self.all_is_well();
+                    self.words.is_over();
                     return (self.tell)(Upkeep::Words(report));
                 }
                 Err(_) if self.is_closed() => return,
                 // Somebody else is at it for once: what is finished is taken over as it comes.
                 Err(locked @ KbError::Locked) => {
-                    self.complain(locked);
+                    self.complain(&self.words, locked);
                     self.follow();
                 }
-                Err(error) => return self.complain(error),
+                Err(error) => return self.complain(&self.words, error),
+            }
+        }
+    }
+
+    /// Embeds what is pending whenever it is rung for, and what could not be done again later.
+    fn embed(&self, rung: &Receiver<()>) {
+        let mut again = None;
+        loop {
+            let woken = match again {
+                Some(due) => rung.recv_timeout(due),
+                None => rung.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            if woken == Err(RecvTimeoutError::Disconnected) || self.is_closed() {
+                return;
+            }
+            again = self.meaning();
+            let is_over = again != Some(FOLLOW) && !self.is_closed();
+            // Who reads rings again.
+            if is_over && !self.reading.load(Ordering::Relaxed) {
+                (self.tell)(Upkeep::Idle);
             }
         }
     }
 
     /// Embeds what is pending. Returns how long to wait, at most, before doing it again.
     fn meaning(&self) -> Option<Duration> {
-        if self.is_closed() || self.knowledge.status().pending == 0 {
-            return None;
-        }
         let step = |progress| (self.tell)(Upkeep::Step(progress));
-        let interrupt = self.watch.interrupt();
-        match embed_some(self.knowledge, &step, self.watch.closed(), interrupt) {
+        let (stop, pause) = (self.watch.closed(), self.watch.interrupt());
+        match embed_some(self.knowledge, &step, stop, pause) {
             Ok(report) => {
-                self.all_is_well();
+                self.meaning.is_over();
                 (self.tell)(Upkeep::Meaning(report.embedded));
-                interrupt.load(Ordering::Relaxed).then_some(Duration::ZERO)
+                (self.knowledge.status().pending > 0).then_some(FOLLOW)
             }
             Err(KbError::Locked) => Some(FOLLOW),
             Err(error) => {
-                self.complain(error);
+                self.complain(&self.meaning, error);
                 Some(TRY_AGAIN)
             }
         }
@@ -160,7 +193,7 @@ impl Keeper<'_> {
     fn follow(&self) {
         match self.knowledge.refresh() {
             Ok(()) => (self.tell)(Upkeep::Following),
-            Err(error) => self.complain(error),
+            Err(error) => self.complain(&self.words, error),
         }
     }
 
@@ -168,20 +201,110 @@ impl Keeper<'_> {
         self.watch.closed().load(Ordering::Relaxed)
     }
 
-    fn complain(&self, error: KbError) {
-        let line = error.to_string();
-        if let Ok(mut trouble) = self.trouble.lock()
-            && trouble.as_ref() != Some(&line)
-        {
-            *trouble = Some(line);
-            drop(trouble);
+    fn complain(&self, trouble: &Trouble, error: KbError) {
+        if trouble.is_new(&error.to_string()) {
             (self.tell)(Upkeep::Trouble(error));
         }
     }
+}
 
-    fn all_is_well(&self) {
-        if let Ok(mut trouble) = self.trouble.lock() {
-            *trouble = None;
+impl Trouble {
+    fn is_new(&self, line: &str) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = last.as_deref() != Some(line);
+        if is_new {
+            *last = Some(line.to_owned());
         }
+        is_new
+    }
+
+    fn is_over(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+    use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+    use std::time::Instant;
+
+    use super::*;
+    use crate::agent::ports::{EmbedError, Embedder};
+    use crate::kb::SearchMode;
+
+    /// Takes texts and never gives anything back: a server that hangs.
+    struct Hanging(SyncSender<()>);
+
+    impl Embedder for Hanging {
+        fn model_id(&self) -> &str {
+            "hanging"
+        }
+
+        fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            Err(EmbedError("hangs".to_owned()))
+        }
+
+        fn embed_unless(
+            &self,
+            _: &[&str],
+            stop: &AtomicBool,
+        ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+            let _ = self.0.try_send(());
+            while !stop.load(Ordering::Relaxed) {
+                thread::park_timeout(Duration::from_millis(1));
+            }
+            Ok(None)
+        }
+    }
+
+    /// A change is searched while the embedding that was begun before it hangs.
+    fn words_do_not_wait(watch: &Watch) {
+        const PATIENCE: Duration = Duration::from_mins(1);
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(docs.path().join("gate.md"), "The gate opens at seven.\n").unwrap();
+        let (asks, asked) = sync_channel(1);
+        let roots = [docs.path().to_owned()];
+        let base = KnowledgeBase::open(&roots, home.path(), Arc::new(Hanging(asks))).unwrap();
+        let (tell, told): (Sender<usize>, _) = channel();
+        thread::scope(|scope| {
+            let (base, tell) = (&base, Mutex::new(tell));
+            scope.spawn(move || {
+                keep_up_to_date(base, watch, &[], &|told| {
+                    if let Upkeep::Words(report) = told {
+                        let _ = tell.lock().unwrap().send(report.documents);
+                    }
+                });
+            });
+            // Whatever fails below, nobody is waited for.
+            let closing = Closing(watch);
+            asked.recv_timeout(PATIENCE).unwrap();
+            fs::write(docs.path().join("door.md"), "The door has a rusty hinge.\n").unwrap();
+            let deadline = Instant::now() + PATIENCE;
+            while told.recv_timeout(deadline - Instant::now()).unwrap() < 2 {}
+            let hits = base.search(SearchMode::Lexical, "rusty hinge", 1).unwrap();
+            assert_eq!(hits[0].source, "door.md");
+            assert_eq!(base.status().pending, 2);
+            drop(closing);
+        });
+    }
+
+    struct Closing<'a>(&'a Watch);
+
+    impl Drop for Closing<'_> {
+        fn drop(&mut self) {
+            self.0.close();
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_change_do_not_wait_for_an_embedding_that_hangs() {
+        words_do_not_wait(&Watch::new());
+    }
+
+    #[test]
+    fn nor_where_the_folders_are_looked_through_because_they_cannot_be_watched() {
+        words_do_not_wait(&Watch::polling(Duration::from_millis(20)));
     }
 }
