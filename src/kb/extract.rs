@@ -8,6 +8,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -194,8 +195,13 @@ pub(super) fn max_bytes(path: &Path) -> u64 {
     }
 }
 
-/// Reads a document of any known format.
-pub(super) fn extract(path: &Path, source: &str) -> Result<Extraction, SkipReason> {
+/// Reads a document of any known format; once `stop` is raised, one that takes long is not waited
+/// for.
+pub(super) fn extract(
+    path: &Path,
+    source: &str,
+    stop: &AtomicBool,
+) -> Result<Extraction, SkipReason> {
     let (head, size) = head_of(path)?;
     let format = Format::of(path, &head);
     if let Format::Lines(shape) = format {
@@ -216,7 +222,7 @@ pub(super) fn extract(path: &Path, source: &str) -> Result<Extraction, SkipReaso
         return Err(SkipReason::NoText("the file is empty".to_owned()));
     }
     let path = path.to_owned();
-    confined(TIME_LIMIT, move || convert(&path, format))
+    confined(TIME_LIMIT, stop, move || convert(&path, format))
 }
 
 fn convert(path: &Path, format: Format) -> Result<Extraction, SkipReason> {

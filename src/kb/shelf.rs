@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
@@ -49,17 +50,27 @@ impl Shelf {
 
     /// What the file says, or why it says nothing. `source` is its name as evidence gives it.
     pub fn document(&self, path: &Path, source: &str) -> Result<Extraction, SkipReason> {
+        self.document_unless(path, source, &AtomicBool::new(false))
+    }
+
+    /// The same, and [`SkipReason::Stopped`] once `stop` is raised while it takes long.
+    pub fn document_unless(
+        &self,
+        path: &Path,
+        source: &str,
+        stop: &AtomicBool,
+    ) -> Result<Extraction, SkipReason> {
         if extract::is_lines(path) {
-            return extract::extract(path, source);
+            return extract::extract(path, source, stop);
         }
         let Some(before) = stamp(path) else {
-            return extract::extract(path, source);
+            return extract::extract(path, source, stop);
         };
         let goal = self.dir.join(name(path, before));
         if let Some(known) = fs::read(&goal).ok().and_then(|bytes| unpack(&bytes)) {
             return known;
         }
-        let made = extract::extract(path, source);
+        let made = extract::extract(path, source, stop);
         let lasting = made.as_ref().err().is_none_or(SkipReason::is_lasting);
         // What changed while it was read is not kept under either time.
         if lasting

@@ -39,6 +39,9 @@ pub enum SkipReason {
     /// Others did not end, and no more are tried along with them.
     #[error("not tried: too many other documents could not be read to their end; start again")]
     Congested,
+    /// Nobody waited for its end.
+    #[error("not read: interrupted")]
+    Stopped,
     /// A link that leads out of the knowledge base, or nowhere.
     #[error("a link out of the knowledge base is not followed")]
     LinkOutside,
@@ -72,6 +75,7 @@ impl SkipReason {
             | Self::UnpacksTooMuch(_)
             | Self::TooSlow(_) => true,
             Self::Congested
+            | Self::Stopped
             | Self::LinkOutside
             | Self::NotRegular
             | Self::BadName

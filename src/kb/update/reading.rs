@@ -145,7 +145,8 @@ fn side_by_side(
             scope.spawn(move || {
                 while !job.stop.load(Ordering::Relaxed)
                     && let Some(suspect) = suspects.get(next.fetch_add(1, Ordering::Relaxed))
-                    && tell.send((*suspect, look(job, *suspect))).is_ok()
+                    && let Some(outcome) = look(job, *suspect)
+                    && tell.send((*suspect, outcome)).is_ok()
                 {}
             });
         }
@@ -155,7 +156,8 @@ fn side_by_side(
     })
 }
 
-fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Outcome {
+/// `None` when it was not looked at to its end: then nothing is known of it.
+fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Option<Outcome> {
     let Found {
         path,
         source,
@@ -163,17 +165,18 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Outcome {
     } = suspect.file;
     // Before the reading: a change that comes later must show.
     let settled = stamp.is_settled();
-    let document = match job.shelf.document(path, source) {
+    let document = match job.shelf.document_unless(path, source, job.stop) {
         Ok(document) => document,
-        Err(reason) => return Outcome::Skipped(reason),
+        Err(SkipReason::Stopped) => return None,
+        Err(reason) => return Some(Outcome::Skipped(reason)),
     };
     let hash = hash(&document);
     if suspect.old.is_some_and(|old| old.hash == hash) {
-        return Outcome::Same { settled };
+        return Some(Outcome::Same { settled });
     }
     let (title, chunks) = chunk(source, &document);
     let chunks = chunks.into_iter();
-    Outcome::Text(Box::new(Incoming {
+    Some(Outcome::Text(Box::new(Incoming {
         source: source.clone(),
         title,
         hash,
@@ -183,7 +186,7 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Outcome {
         chunks: chunks
             .map(|chunk| (ChunkKey::of(&chunk.heading, &chunk.text), chunk))
             .collect(),
-    }))
+    })))
 }
 
 /// Of everything that the index takes from a document.
