@@ -65,9 +65,10 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
                 "the words of {} documents can be searched; embedding {} passages",
                 status.documents, status.pending
             ));
-            let meaning = update(knowledge.clone(), Part::Meaning, &cancel).await?;
-            report.embedded += meaning.map_err(Failure::failed)?.embedded;
         }
+        // Also where nothing is left to embed: what other models left may go then.
+        let meaning = update(knowledge.clone(), Part::Meaning, &cancel).await?;
+        report.embedded += meaning.map_err(Failure::failed)?.embedded;
         Ok(report)
     })?;
     let name = knowledge.status().name;

@@ -18,6 +18,14 @@ pub(super) enum Right<'a> {
     /// To be the one that writes whenever something has changed, with the embedding of this
     /// model, for as long as a screen is open.
     Upkeep(&'a str),
+    /// To read and keep vectors of the model with this key; shared by all who do, and alone to who
+    /// removes them.
+    Model(&'a str),
+}
+
+/// What files of a model are named by.
+pub(super) fn model_key(model_id: &str) -> String {
+    blake3::hash(model_id.as_bytes()).to_hex()[..16].to_owned()
 }
 
 /// A right, held until this is dropped.
@@ -28,13 +36,24 @@ pub struct Held {
 
 /// The right, unless another holds it.
 pub(super) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, KbError> {
+    held(home, right, File::try_lock)
+}
+
+/// The right along with others who share it, waiting a moment for one who has it alone.
+pub(super) fn share(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
+    patiently(|| held(home, right, File::try_lock_shared))
+}
+
+fn held(
+    home: &Path,
+    right: Right<'_>,
+    take: impl FnOnce(&File) -> Result<(), TryLockError>,
+) -> Result<Option<Held>, KbError> {
     let name = match right {
         Right::Documents => "writer.lock".to_owned(),
         Right::Vectors => "vectors.lock".to_owned(),
-        Right::Upkeep(model_id) => {
-            let model = blake3::hash(model_id.as_bytes()).to_hex();
-            format!("upkeep-{}.lock", &model[..16])
-        }
+        Right::Upkeep(model_id) => format!("upkeep-{}.lock", model_key(model_id)),
+        Right::Model(key) => format!("model-{key}.lock"),
     };
     let path = home.join(name);
     let file = File::options()
@@ -43,7 +62,7 @@ pub(super) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, Kb
         .write(true)
         .open(&path)
         .map_err(KbError::io(&path))?;
-    match file.try_lock() {
+    match take(&file) {
         Ok(()) => Ok(Some(Held { _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(KbError::io(&path)(error)),
@@ -52,9 +71,13 @@ pub(super) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, Kb
 
 /// The same, waiting a moment for somebody who is only opening.
 pub(super) fn lock(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
+    patiently(|| try_lock(home, right))
+}
+
+fn patiently(take: impl Fn() -> Result<Option<Held>, KbError>) -> Result<Held, KbError> {
     const ATTEMPTS: usize = 80;
     for _ in 0..ATTEMPTS {
-        if let Some(held) = try_lock(home, right)? {
+        if let Some(held) = take()? {
             return Ok(held);
         }
         thread::sleep(Duration::from_millis(25));

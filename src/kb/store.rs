@@ -107,6 +107,9 @@ pub(super) trait VectorBatch {
     /// have vanished are no error.
     fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)]) -> Result<(), KbError>;
 
+    /// Says that every chunk has its vector: those of models that nobody uses any more may go.
+    fn complete(&mut self);
+
     /// Forgets all vectors.
     fn clear(&mut self) -> Result<(), KbError>;
 }

@@ -274,9 +274,8 @@ async fn vectors_of_two_models_or_lengths_are_never_mixed() {
     let at = at(&server);
     let one = base(&place, &at, "one");
     assert_eq!(one.update(&|_| (), &stop).unwrap().embedded, 1);
-    drop(one);
 
-    // Another model: a fresh set, and the old one is still there for the old model.
+    // Another model: a fresh set, and the old one is still there for who uses the old model.
     let two = base(&place, &at, "two");
     assert_eq!(two.status().pending, 1);
     assert_eq!(two.update(&|_| (), &stop).unwrap().embedded, 1);

@@ -171,6 +171,12 @@ impl VectorBatch for EmbeddingBatch<'_> {
         rows.append(vectors)
     }
 
+    fn complete(&mut self) {
+        let rows = &self.store.vectors;
+        let rows = rows.read().unwrap_or_else(PoisonError::into_inner);
+        rows.remove_other_models();
+    }
+
     fn clear(&mut self) -> Result<(), KbError> {
         let rows = &self.store.vectors;
         let mut rows = rows.write().unwrap_or_else(PoisonError::into_inner);

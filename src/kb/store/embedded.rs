@@ -194,9 +194,6 @@ impl Store for EmbeddedStore {
                 .collect();
             vectors.compact(|key| live.contains(key))?;
         }
-        if join.pending(&view.documents).is_empty() {
-            vectors.remove_other_models();
-        }
         drop(vectors);
         Ok(Box::new(EmbeddingBatch::new(self, held)))
     }

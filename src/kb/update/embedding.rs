@@ -32,6 +32,9 @@ pub(super) fn embed(
             .copied()
             .unzip();
         let total = done + chunks.len();
+        if pending.is_empty() {
+            vectors.complete();
+        }
         if chunks.is_empty() {
             if total > 0 {
                 job.report(Phase::Embedding, total, total);

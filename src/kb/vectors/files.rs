@@ -2,15 +2,19 @@
 //!
 //! `vectors-MODEL-NUMBER.rows` and `.keys`. The keys come into their place last, when a pair is
 //! made and when it grows, so that rows without keys are the only thing a kill can leave behind;
-//! the next write goes over them.
+//! the next write goes over them. Whoever has a model's files open holds that model's right with
+//! others, so that those of a model that nobody uses any more can be told.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::mapped::Mapped;
 use crate::kb::error::KbError;
+use crate::kb::lock::{Held, Right, model_key, share, try_lock};
 use crate::kb::store::ChunkKey;
 
 const MAGIC: &[u8; 8] = b"KBVEC002";
@@ -27,6 +31,8 @@ pub(super) struct Files {
     model: String,
     /// 0 while there is none.
     number: u64,
+    /// `None` where the system gives no such rights: then nothing keeps them but being used last.
+    _used: Option<Arc<Held>>,
 }
 
 /// What the keys say.
@@ -42,10 +48,15 @@ pub(super) struct KeysRead {
 impl Files {
     /// Of that model.
     pub fn new(home: &Path, model_id: &str) -> Self {
+        let model = model_key(model_id);
+        let used = share(home, Right::Model(&model)).inspect_err(|error| {
+            tracing::debug!(%error, "nobody is told that these vectors are in use");
+        });
         Self {
             home: home.to_owned(),
-            model: named(model_id),
+            model,
             number: 0,
+            _used: used.ok().map(Arc::new),
         }
     }
 
@@ -166,7 +177,7 @@ impl Files {
 
     /// Whether these are the files of that model.
     pub fn are_of(&self, model_id: &str) -> bool {
-        self.model == named(model_id)
+        self.model == model_key(model_id)
     }
 
     /// Removes this model's other files. What cannot be removed now is removed next time.
@@ -178,10 +189,19 @@ impl Files {
         self.remove(|name| is_older(name) || name.starts_with(".tmp"));
     }
 
-    /// Removes the files of all other models.
+    /// Removes the files of all other models, but not of those that somebody uses now.
     pub fn remove_other_models(&self) {
-        let own = format!("{PREFIX}{}-", self.model);
-        self.remove(|name| name.starts_with(PREFIX) && !name.starts_with(&own));
+        let entries = fs::read_dir(&self.home).into_iter().flatten().flatten();
+        let others: BTreeSet<String> = entries
+            .filter_map(|entry| model_in(entry.file_name().to_str()?))
+            .filter(|model| *model != self.model)
+            .collect();
+        for other in others {
+            if let Ok(Some(_alone)) = try_lock(&self.home, Right::Model(&other)) {
+                let its = format!("{PREFIX}{other}-");
+                self.remove(|name| name.starts_with(&its));
+            }
+        }
     }
 
     fn remove(&self, is_old: impl Fn(&str) -> bool) {
@@ -245,9 +265,10 @@ impl Files {
     }
 }
 
-/// A model's files are named by this.
-fn named(model_id: &str) -> String {
-    blake3::hash(model_id.as_bytes()).to_hex()[..16].to_owned()
+/// Whose file it is, by its name.
+fn model_in(name: &str) -> Option<String> {
+    let (model, _) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    Some(model.to_owned())
 }
 
 /// The rows alone.

@@ -46,6 +46,35 @@ fn an_edit_of_the_same_size_within_a_tick_of_the_clock_is_seen() {
 }
 
 #[test]
+fn a_document_that_nobody_waited_for_stays_as_it_was_and_is_read_next_time() {
+    let page = |word: &str, rows: usize| {
+        let row = "<tr><td>one</td><td>two</td></tr>".repeat(rows);
+        format!("<html><body><p>The word is {word}.</p><table>{row}</table></body></html>")
+    };
+    let bench = Bench::new(&[("a.md", "alpha\n"), ("slow.html", &page("heron", 1))]);
+    let base = bench.indexed();
+    bench.write("a.md", "beta\n");
+    bench.write("slow.html", page("magpie", 20_000));
+    let stop = AtomicBool::new(false);
+    // The first of the two is read, and the other takes much longer.
+    let report = base.update_words(
+        &|progress| stop.store(progress.done > 0, Ordering::Relaxed),
+        &stop,
+    );
+    let report = report.unwrap();
+    assert_eq!(
+        (report.changed, report.removed, report.documents),
+        (1, 0, 2)
+    );
+    assert_eq!(report.skipped, []);
+    let first = |word| sources(&base, SearchMode::Lexical, word).into_iter().next();
+    assert_eq!(first("heron").as_deref(), Some("slow.html"));
+    let report = base.update_words(&|_| {}, &AtomicBool::new(false)).unwrap();
+    assert_eq!((report.changed, report.documents), (1, 2));
+    assert_eq!(first("magpie").as_deref(), Some("slow.html"));
+}
+
+#[test]
 fn a_moved_document_is_told_and_not_embedded_again() {
     let bench = Bench::new(&[
         ("old/a.md", "# A\n\nalpha text\n"),
@@ -312,16 +341,49 @@ fn what_older_versions_left_goes_and_vectors_of_unused_models_go_when_theirs_are
     let home = bench.index().parent().unwrap().to_owned();
     fs::create_dir(home.join("v2")).unwrap();
     fs::write(home.join("v2/documents-1.json"), "{}").unwrap();
-    bench.embedder = std::sync::Arc::new(super::WordEmbedder {
-        model: "another".to_owned(),
-        ..super::WordEmbedder::default()
-    });
+    bench.embedder = other_model();
     let base = bench.open();
     assert_eq!(base.status().pending, 1);
     assert_eq!(files_with(&home, "keys"), 1);
     update(&base);
     assert!(!home.join("v2").exists());
-    update(&base);
     assert_eq!(files_with(&home, "keys"), 1);
     assert_eq!(sources(&base, SearchMode::Vector, "alpha"), ["a.md"]);
+}
+
+#[test]
+fn vectors_that_somebody_uses_stay_until_nobody_does() {
+    let mut bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    let first = bench.indexed();
+    let home = bench.index().parent().unwrap().to_owned();
+    bench.embedder = other_model();
+    let second = bench.indexed();
+    assert_eq!(files_with(&home, "keys"), 2);
+    first.refresh().unwrap();
+    assert_eq!(sources(&first, SearchMode::Vector, "alpha"), ["a.md"]);
+    assert_eq!((first.status().pending, second.status().pending), (0, 0));
+    drop(first);
+    // Nothing is left to embed, and what nobody uses goes all the same.
+    assert_eq!(update(&second).embedded, 0);
+    assert_eq!(files_with(&home, "keys"), 1);
+    assert_eq!(sources(&second, SearchMode::Vector, "alpha"), ["a.md"]);
+}
+
+#[test]
+fn while_there_is_nothing_to_embed_no_vectors_of_others_go() {
+    let mut bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
+    drop(bench.indexed());
+    let home = bench.index().parent().unwrap().to_owned();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::rename(bench.path("a.md"), elsewhere.path().join("a.md")).unwrap();
+    bench.embedder = other_model();
+    update(&bench.open());
+    assert_eq!(files_with(&home, "keys"), 1);
+}
+
+fn other_model() -> std::sync::Arc<super::WordEmbedder> {
+    std::sync::Arc::new(super::WordEmbedder {
+        model: "another".to_owned(),
+        ..super::WordEmbedder::default()
+    })
 }
