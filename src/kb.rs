@@ -49,4 +49,4 @@ pub use search::{Hit, SearchMode};
 pub use store::Passage;
 pub use update::{Phase, Progress, UpdateReport};
 pub use walk::Skipped;
-pub use watch::{Changes, Watch, Woken};
+pub use watch::{Watch, Woken};

@@ -116,12 +116,8 @@ impl Keeper<'_> {
                 while let Some(notice) = self.watch.notice() {
                     (self.tell)(Upkeep::Notice(notice));
                 }
-                match self.watch.next(None) {
-                    Woken::Closed => return,
-                    Woken::Changed(news) => {
-                        tracing::debug!(places = news.paths.len(), "files have changed");
-                    }
-                    Woken::Due => {}
+                if self.watch.next(None) == Woken::Closed {
+                    return;
                 }
             }
         });

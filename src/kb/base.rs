@@ -15,7 +15,7 @@ use super::roots::Roots;
 use super::search::{self, Hit, SearchMode};
 use super::shelf::Shelf;
 use super::store::{EmbeddedStore, Passage, Store, Within};
-use super::update::{Job, Progress, Scope, UpdateReport};
+use super::update::{Job, Progress, UpdateReport};
 use crate::agent::ports::{EmbedError, Embedder, ToolError};
 
 /// A set of folders and files with their index.
@@ -128,7 +128,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| job.words(&Scope::All))
+        self.run(progress, stop, |job| job.words())
     }
 
     /// [`KnowledgeBase::update_words`] from nothing; the vectors are gone with the words.
@@ -167,19 +167,6 @@ impl KnowledgeBase {
                 ..*job
             })
         })
-    }
-
-    /// [`KnowledgeBase::update_words`] of some paths only, and of what lies below them: for
-    /// somebody who knows what has changed. Files that are named are read however unchanged they
-    /// look; paths where nothing is any more are forgotten. Paths outside the base do no harm.
-    pub fn update_paths(
-        &self,
-        paths: &[PathBuf],
-        progress: &(dyn Fn(Progress) + Sync),
-        stop: &AtomicBool,
-    ) -> Result<UpdateReport, KbError> {
-        let scope = Scope::of(&self.roots, paths);
-        self.run(progress, stop, |job| job.words(&scope))
     }
 
     fn run(

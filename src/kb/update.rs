@@ -8,7 +8,6 @@
 
 mod embedding;
 mod reading;
-mod scope;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,8 +17,6 @@ use super::shelf::Shelf;
 use super::store::Store;
 use super::walk::Skipped;
 use crate::agent::ports::Embedder;
-
-pub(super) use scope::Scope;
 
 /// How far an update is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,15 +78,15 @@ impl Job<'_> {
     /// The words from nothing.
     pub fn words_afresh(&self) -> Result<UpdateReport, KbError> {
         let batch = self.store.begin(true)?;
-        let mut report = reading::read(self, batch, &Scope::All)?;
+        let mut report = reading::read(self, batch)?;
         self.count(&mut report);
         Ok(report)
     }
 
     /// The words: what changed is read and can be searched.
-    pub fn words(&self, scope: &Scope) -> Result<UpdateReport, KbError> {
+    pub fn words(&self) -> Result<UpdateReport, KbError> {
         let batch = self.store.begin(false)?;
-        let mut report = reading::read(self, batch, scope)?;
+        let mut report = reading::read(self, batch)?;
         self.count(&mut report);
         Ok(report)
     }
@@ -107,13 +104,13 @@ impl Job<'_> {
     /// Both, one after the other; `afresh` forgets everything first.
     pub fn all(&self, afresh: bool) -> Result<UpdateReport, KbError> {
         if !afresh {
-            let mut report = self.words(&Scope::All)?;
+            let mut report = self.words()?;
             report.embedded = self.meaning()?;
             return Ok(report);
         }
         let mut vectors = self.store.begin_vectors()?;
         let batch = self.store.begin(true)?;
-        let mut report = reading::read(self, batch, &Scope::All)?;
+        let mut report = reading::read(self, batch)?;
         vectors.clear()?;
         report.embedded = embedding::embed(self, vectors)?;
         self.count(&mut report);

@@ -109,26 +109,12 @@ impl Walked {
 
 /// All files of the base.
 pub(super) fn walk(roots: &Roots) -> Walked {
-    gather(roots, None)
-}
-
-/// The same of these paths only and of all that lies below them. Looks at no other folder than
-/// those on the way.
-pub(super) fn walk_below(roots: &Roots, paths: &[PathBuf]) -> Walked {
-    gather(roots, Some(paths))
-}
-
-fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> Walked {
     let Walked {
         mut found,
         mut skipped,
         mut unseen,
     } = Walked::default();
     for root in roots.paths() {
-        let asked_for = |path: &Path| path.starts_with(root) || root.starts_with(path);
-        if only.is_some_and(|paths| !paths.iter().any(|path| asked_for(path))) {
-            continue;
-        }
         if !has_readable_rules(root) {
             skipped.push(skip(roots, root, SkipReason::BadRules));
             continue;
@@ -137,19 +123,14 @@ fn gather(roots: &Roots, only: Option<&[PathBuf]>) -> Walked {
         let (miss, missed) = mpsc::channel();
         let pass_over = tell.clone();
         let mut builder = builder(root);
-        let only: Option<Vec<PathBuf>> = only.map(<[PathBuf]>::to_vec);
         builder.filter_entry(move |entry| {
             let path = entry.path();
-            let wanted = only.as_ref().is_none_or(|paths| {
-                let mut paths = paths.iter();
-                paths.any(|asked| asked.starts_with(path) || path.starts_with(asked))
-            });
-            let known = !wanted || !is_dir(entry) || has_readable_rules(path);
+            let known = !is_dir(entry) || has_readable_rules(path);
             if !known {
                 // Nobody listens only when the walk is over.
                 let _ = pass_over.send(Err((path.to_owned(), SkipReason::BadRules)));
             }
-            wanted && known
+            known
         });
         builder.build_parallel().run(|| {
             let (tell, miss) = (tell.clone(), miss.clone());

@@ -38,20 +38,11 @@ pub struct Watch {
     watching: Mutex<Watching>,
 }
 
-/// What happened to files of the base.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Changes {
-    /// Where; also what was removed. Not every one of them need belong to the base.
-    pub paths: Vec<PathBuf>,
-    /// Whether there may be more than `paths` says.
-    pub everything: bool,
-}
-
 /// Why [`Watch::next`] came back.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Woken {
     /// Files have changed and it is quiet again, or has not been for a second.
-    Changed(Changes),
+    Changed,
     /// Nothing has, for as long as the caller wanted to wait.
     Due,
     /// [`Watch::close`].
@@ -132,16 +123,18 @@ impl Watch {
             let woken = match self.board.wait(until) {
                 Heard::Closed => Woken::Closed,
                 Heard::Nothing if poll.is_some_and(|poll| poll <= Instant::now()) => {
-                    match self.look() {
-                        Some(changes) => Woken::Changed(changes),
-                        None => continue,
+                    if !self.look() {
+                        continue;
                     }
+                    Woken::Changed
                 }
                 Heard::Nothing => Woken::Due,
-                Heard::News(news) => match self.sift(news) {
-                    Some(changes) => Woken::Changed(changes),
-                    None => continue,
-                },
+                Heard::News(news) => {
+                    if !self.sift(news) {
+                        continue;
+                    }
+                    Woken::Changed
+                }
             };
             self.watching().returned = Some(Instant::now());
             return woken;
@@ -158,21 +151,15 @@ impl Watch {
         watching.missing.then(|| now + MISSING)
     }
 
-    /// What a look without any news comes to.
-    fn look(&self) -> Option<Changes> {
+    /// Whether a look is due though there is no news.
+    fn look(&self) -> bool {
         let mut watching = self.watching();
         // What happened in a folder before it was watched has not been reported.
-        if watching.polling.is_none() && !watching.arm() {
-            return None;
-        }
-        Some(Changes {
-            everything: true,
-            ..Changes::default()
-        })
+        watching.polling.is_some() || watching.arm()
     }
 
-    /// The news that may concern the base; `None` when none do.
-    fn sift(&self, news: News) -> Option<Changes> {
+    /// Whether the news may concern the base.
+    fn sift(&self, news: News) -> bool {
         let mut watching = self.watching();
         if let Some(error) = &news.broken {
             watching.poll_instead(error);
@@ -189,7 +176,7 @@ impl Watch {
         let (paths, ignored) = watching.scope.sift(news.paths);
         self.board.ignore(ignored);
         watching.follow(&paths);
-        (everything || !paths.is_empty()).then_some(Changes { paths, everything })
+        everything || !paths.is_empty()
     }
 
     fn watching(&self) -> MutexGuard<'_, Watching> {
@@ -280,10 +267,8 @@ mod tests {
         let watch = Watch::new();
         let limit = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
         watch.board.hear(Err(limit), &Scope::of_folder("/kb", &[]));
-        let Woken::Changed(changes) = watch.next(None) else {
-            panic!("what was missed must be looked for");
-        };
-        assert!(changes.everything);
+        let woken = watch.next(None);
+        assert_eq!(woken, Woken::Changed, "what was missed must be looked for");
         let line = watch.notice().unwrap();
         assert!(
             line.contains("limit of watched folders is reached")

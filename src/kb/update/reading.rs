@@ -11,14 +11,14 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Job, Phase, Scope, UpdateReport};
+use super::{Job, Phase, UpdateReport};
 use crate::kb::chunk::chunk;
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, SkipReason};
 use crate::kb::links;
 use crate::kb::manifest::Document;
 use crate::kb::store::{Batch, ChunkKey, Incoming};
-use crate::kb::walk::{Found, Skipped, Walked};
+use crate::kb::walk::{Found, Skipped, Walked, walk};
 
 /// What is done becomes searchable after this long, and then after twice as long each time: a
 /// commit interrupts the work.
@@ -26,15 +26,11 @@ const FIRST_COMMIT: Duration = Duration::from_secs(2);
 /// Documents read ahead of the writer.
 const READ_AHEAD: usize = 16;
 
-/// Brings the documents in scope up to date.
-pub(super) fn read(
-    job: &Job<'_>,
-    batch: Box<dyn Batch + '_>,
-    scope: &Scope,
-) -> Result<UpdateReport, KbError> {
-    let mut walked = scope.walk(job.roots);
+/// Brings the documents up to date.
+pub(super) fn read(job: &Job<'_>, batch: Box<dyn Batch + '_>) -> Result<UpdateReport, KbError> {
+    let mut walked = walk(job.roots);
     let before = batch.documents();
-    let plan = plan(&walked, &before, scope);
+    let plan = plan(&walked, &before);
     let skipped = std::mem::take(&mut walked.skipped);
     let files = walked.found;
     let mut pass = Pass {
@@ -68,9 +64,7 @@ pub(super) fn read(
         job.report(Phase::Reading, done, files.len());
         pass.commit_now_and_then()
     })?;
-    if matches!(scope, Scope::All) {
-        job.shelf.tidy(&files);
-    }
+    job.shelf.tidy(&files);
     pass.finish()
 }
 
@@ -83,7 +77,7 @@ struct Plan {
 }
 
 /// Files and documents both are in the order of their names.
-fn plan(walked: &Walked, before: &Arc<[Document]>, scope: &Scope) -> Plan {
+fn plan(walked: &Walked, before: &Arc<[Document]>) -> Plan {
     let mut plan = Plan {
         suspects: Vec::new(),
         vanished: Vec::new(),
@@ -92,7 +86,7 @@ fn plan(walked: &Walked, before: &Arc<[Document]>, scope: &Scope) -> Plan {
     let mut pass_over = |until: Option<&str>, at: &mut usize| {
         while *at < before.len() && until.is_none_or(|name| before[*at].source.as_str() < name) {
             let source = &before[*at].source;
-            if scope.covers(source) && !walked.may_hold(source) {
+            if !walked.may_hold(source) {
                 plan.vanished.push(*at);
             }
             *at += 1;
@@ -105,7 +99,7 @@ fn plan(walked: &Walked, before: &Arc<[Document]>, scope: &Scope) -> Plan {
             plan.suspects.push((number, None));
             continue;
         };
-        let looks_same = old.settled && old.stamp == file.stamp && !scope.names(&file.source);
+        let looks_same = old.settled && old.stamp == file.stamp;
         if !looks_same {
             plan.suspects.push((number, Some(at)));
         }

@@ -12,12 +12,6 @@ impl Bench {
     fn path(&self, name: &str) -> PathBuf {
         self.docs.path().join(name)
     }
-
-    fn update_paths(&self, base: &KnowledgeBase, names: &[&str]) -> UpdateReport {
-        let paths: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
-        let stop = AtomicBool::new(false);
-        base.update_paths(&paths, &|_| {}, &stop).unwrap()
-    }
 }
 
 fn added_changed_moved_removed(report: &UpdateReport) -> [usize; 4] {
@@ -95,40 +89,7 @@ fn a_moved_document_is_told_and_not_embedded_again() {
 }
 
 #[test]
-fn named_paths_are_brought_up_to_date_and_nothing_else() {
-    let bench = Bench::new(&[
-        ("a.md", "# A\n\nalpha text\n"),
-        ("b.md", "# B\n\nbeta text\n"),
-        ("sub/c.md", "# C\n\ngamma text\n"),
-        ("sub/deep/d.md", "# D\n\ndelta text\n"),
-    ]);
-    let base = bench.indexed();
-    bench.write("a.md", "# A\n\nomega text\n");
-    bench.write("b.md", "# B\n\nkappa text\n");
-    let report = bench.update_paths(&base, &["a.md"]);
-    assert_eq!(added_changed_moved_removed(&report), [0, 1, 0, 0]);
-    assert_eq!((report.documents, report.unchanged), (4, 0));
-    // A folder that is gone, one that is new, a file that moved, and one that was never there.
-    fs::remove_dir_all(bench.path("sub/deep")).unwrap();
-    bench.write("fresh/e.md", "# E\n\nepsilon text\n");
-    fs::rename(bench.path("sub/c.md"), bench.path("c2.md")).unwrap();
-    let named = ["sub/deep", "fresh", "sub/c.md", "c2.md", "never/there.md"];
-    let report = bench.update_paths(&base, &named);
-    assert_eq!(added_changed_moved_removed(&report), [1, 0, 1, 1]);
-    assert_eq!(sources(&base, SearchMode::Hybrid, "gamma")[0], "c2.md");
-    assert_eq!(counts(&update(&base))[..4], [0, 1, 0, 3]);
-    // What lies outside, is hidden or ignored does no harm and does not come in.
-    let outside = tempfile::tempdir().unwrap();
-    fs::write(outside.path().join("x.md"), "secret\n").unwrap();
-    bench.write(".hidden.md", "secret\n");
-    let paths = [outside.path().join("x.md"), bench.path(".hidden.md")];
-    let report = base.update_paths(&paths, &|_| {}, &AtomicBool::new(false));
-    assert_eq!(added_changed_moved_removed(&report.unwrap()), [0, 0, 0, 0]);
-    assert_eq!(base.status().documents, 4);
-}
-
-#[test]
-fn a_named_rule_file_takes_documents_out_and_brings_them_back() {
+fn a_rule_file_takes_documents_out_and_brings_them_back() {
     let bench = Bench::new(&[
         ("sub/a.md", "# A\n\nalpha text\n"),
         ("sub/a.log", "alpha log\n"),
@@ -136,30 +97,12 @@ fn a_named_rule_file_takes_documents_out_and_brings_them_back() {
     ]);
     let base = bench.indexed();
     bench.write("sub/.gitignore", "*.log\n");
-    let report = bench.update_paths(&base, &["sub/.gitignore"]);
-    assert_eq!(added_changed_moved_removed(&report), [0, 0, 0, 1]);
+    assert_eq!(added_changed_moved_removed(&update(&base)), [0, 0, 0, 1]);
     bench.write(".ignore", "b.log\n");
-    let report = bench.update_paths(&base, &[".ignore"]);
-    assert_eq!(added_changed_moved_removed(&report), [0, 0, 0, 1]);
+    assert_eq!(added_changed_moved_removed(&update(&base)), [0, 0, 0, 1]);
     assert_eq!(base.status().documents, 1);
     fs::remove_file(bench.path("sub/.gitignore")).unwrap();
-    let report = bench.update_paths(&base, &["sub/.gitignore"]);
-    assert_eq!(added_changed_moved_removed(&report), [1, 0, 0, 0]);
-}
-
-#[test]
-fn named_paths_work_with_several_roots_and_through_links() {
-    let bench = Bench::new(&[("one/a.md", "alpha\n"), ("two/a.md", "beta\n")]);
-    let base = bench.open_roots(&[bench.path("one"), bench.path("two")]);
-    update(&base);
-    bench.write("two/a.md", "gamma\n");
-    let through = bench.path("one/../two/a.md");
-    let report = base.update_paths(&[through], &|_| {}, &AtomicBool::new(false));
-    assert_eq!(report.unwrap().changed, 1);
-    assert_eq!(sources(&base, SearchMode::Hybrid, "gamma")[0], "two/a.md");
-    // The folder that holds the roots means all of them.
-    bench.write("one/a.md", "delta\n");
-    assert_eq!(bench.update_paths(&base, &[""]).changed, 1);
+    assert_eq!(added_changed_moved_removed(&update(&base)), [1, 0, 0, 0]);
 }
 
 /// A passage is found with the same scores, ranks and order whatever the index went through.
@@ -287,7 +230,8 @@ fn a_saved_file_need_not_wait_until_everything_is_embedded() {
     let meanwhile = |progress: kb_agent::kb::Progress| {
         if progress.phase == kb_agent::kb::Phase::Embedding && !seen.swap(true, Ordering::Relaxed) {
             bench.write("b.md", "# B\n\nbeta text\n");
-            assert_eq!(bench.update_paths(&second, &["b.md"]).added, 1);
+            let report = second.update_words(&|_| {}, &AtomicBool::new(false));
+            assert_eq!(report.unwrap().added, 1);
             assert_eq!(sources(&second, SearchMode::Hybrid, "beta"), ["b.md"]);
         }
     };
