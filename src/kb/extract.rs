@@ -23,6 +23,7 @@ use super::names::stem;
 use crate::domain::{LineRange, Place};
 
 mod archive;
+mod compound;
 mod confined;
 mod decode;
 mod docx;
@@ -41,6 +42,7 @@ mod reason;
 mod records;
 mod rows;
 mod sheet;
+mod xls;
 mod xml;
 
 /// A document that takes longer is given up.
@@ -237,8 +239,7 @@ fn convert(path: &Path, format: Format) -> Result<Extraction, SkipReason> {
             if format == Format::Archive {
                 return office::document(path);
             }
-            office::no_workbook(&read_bytes(path, MAX_DOCUMENT_BYTES)?)?;
-            sheet::xls(path)
+            office::old_document(&read_bytes(path, MAX_DOCUMENT_BYTES)?)
         }
         Format::Html => html::document(path, &read_text(path)?),
         Format::Records => records::document(path, &read_text(path)?),

@@ -36,3 +36,4 @@ mod tui_live;
 mod typos;
 mod watch;
 mod workplace;
+mod xls;

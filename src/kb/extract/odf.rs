@@ -5,11 +5,11 @@
 //! outside and is bounded here.
 
 use super::archive::Archive;
-use super::draft::{self, Draft, MAX_TEXT_BYTES};
+use super::draft::Draft;
 use super::office;
-use super::rows::{Row, Sheet};
+use super::rows::Workbook;
 use super::xml::{self, Event, Events, Tag};
-use super::{Extraction, Shape, SkipReason, rows};
+use super::{Extraction, Shape, SkipReason};
 use crate::domain::PlaceUnit;
 
 /// A value that fills more neighbouring cells or rows than this is a format, not data.
@@ -27,7 +27,7 @@ pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> 
     let mut reading = Reading::default();
     reading.read(&content)?;
     if reading.is_workbook {
-        return rows::document(reading.sheets, title);
+        return reading.workbook.document(title);
     }
     let title = title.or(reading.title);
     if reading.slides > 0 {
@@ -56,13 +56,11 @@ struct Reading {
     slide_has_heading: bool,
     in_notes: bool,
     is_workbook: bool,
-    sheets: Vec<Sheet>,
-    row: Row,
+    workbook: Workbook,
+    row: usize,
     next_row: usize,
     next_column: usize,
     cell: Cell,
-    /// Bytes in the cells of all sheets, as often as they repeat.
-    said: usize,
 }
 
 /// A cell of a spreadsheet.
@@ -79,16 +77,13 @@ impl Reading {
             if self.draft.is_full() {
                 break;
             }
-            if self.said > MAX_TEXT_BYTES {
-                return Err(draft::too_much_text());
-            }
             match event {
                 Event::Open(tag) => match tag.name() {
                     "tracked-changes" | "annotation" | "automatic-styles" | "styles" | "forms"
                     | "shapes" => events.skip()?,
-                    _ => self.open(&tag),
+                    _ => self.open(&tag)?,
                 },
-                Event::Close(name) => self.close(&name),
+                Event::Close(name) => self.close(&name)?,
                 Event::Text(text) if self.depth > 0 => {
                     self.paragraph.push_str(&text.replace('\n', " "));
                 }
@@ -98,7 +93,7 @@ impl Reading {
         Ok(())
     }
 
-    fn open(&mut self, tag: &Tag<'_>) {
+    fn open(&mut self, tag: &Tag<'_>) -> Result<(), SkipReason> {
         match tag.name() {
             "spreadsheet" => self.is_workbook = true,
             "h" | "p" => {
@@ -132,11 +127,12 @@ impl Reading {
                 self.draft.begin(PlaceUnit::Slide, None, self.slides);
             }
             "notes" => self.in_notes = true,
-            _ => self.open_table(tag),
+            _ => return self.open_table(tag),
         }
+        Ok(())
     }
 
-    fn open_table(&mut self, tag: &Tag<'_>) {
+    fn open_table(&mut self, tag: &Tag<'_>) -> Result<(), SkipReason> {
         let repeated = |name: &str| {
             tag.attribute(name)
                 .and_then(|n| n.parse::<usize>().ok())
@@ -145,13 +141,13 @@ impl Reading {
         };
         match tag.name() {
             "table" if self.is_workbook => {
-                self.sheets
-                    .push(Sheet::named(tag.attribute("name").unwrap_or_default()));
+                self.workbook
+                    .begin(&tag.attribute("name").unwrap_or_default())?;
                 self.next_row = 1;
             }
             "table" => self.tables.push(Vec::new()),
             "table-row" if self.is_workbook => {
-                self.row = Row::at(self.next_row);
+                self.row = self.next_row;
                 self.next_row = self
                     .next_row
                     .saturating_add(repeated("number-rows-repeated"));
@@ -175,9 +171,10 @@ impl Reading {
             }
             _ => {}
         }
+        Ok(())
     }
 
-    fn close(&mut self, name: &str) {
+    fn close(&mut self, name: &str) -> Result<(), SkipReason> {
         match name {
             "h" | "p" => {
                 self.depth = self.depth.saturating_sub(1);
@@ -203,13 +200,7 @@ impl Reading {
                 }
             }
             "notes" => self.in_notes = false,
-            "table-cell" | "covered-table-cell" if self.is_workbook => self.close_cell(),
-            "table-row" if self.is_workbook => {
-                let row = std::mem::take(&mut self.row);
-                if let Some(sheet) = self.sheets.last_mut() {
-                    sheet.push(row);
-                }
-            }
+            "table-cell" | "covered-table-cell" if self.is_workbook => return self.close_cell(),
             "table" if !self.is_workbook => {
                 if let Some(rows) = self.tables.pop() {
                     self.table(&rows);
@@ -217,20 +208,17 @@ impl Reading {
             }
             _ => {}
         }
+        Ok(())
     }
 
-    fn close_cell(&mut self) {
+    fn close_cell(&mut self) -> Result<(), SkipReason> {
         let cell = std::mem::take(&mut self.cell);
-        let text = cell.text.trim();
-        let repeated = cell.repeated.min(MAX_REPEATED);
-        self.said = self.said.saturating_add(text.len() * repeated);
-        if !text.is_empty() && self.said <= MAX_TEXT_BYTES {
-            for column in 0..repeated {
-                self.row
-                    .push(self.next_column.saturating_add(column), text.to_owned());
-            }
+        for column in 0..cell.repeated.min(MAX_REPEATED) {
+            let column = self.next_column.saturating_add(column);
+            self.workbook.push(self.row, column, cell.text.trim())?;
         }
         self.next_column = self.next_column.saturating_add(cell.repeated);
+        Ok(())
     }
 
     fn paragraph(&mut self, text: &str) {
@@ -298,6 +286,7 @@ impl Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kb::extract::draft::MAX_TEXT_BYTES;
 
     #[test]
     fn a_long_value_that_repeats_is_counted_as_often() {

@@ -1,12 +1,13 @@
-//! What the formats that are zip archives share, and which of them a file is.
+//! What the formats of Office share, and which of them a file is.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use super::archive::Archive;
+use super::compound::Compound;
 use super::draft::MAX_TEXT_BYTES;
 use super::xml::{self, Event, Events};
-use super::{Extraction, SkipReason, docx, epub, odf, pptx, sheet};
+use super::{Extraction, SkipReason, docx, epub, odf, pptx, sheet, xls};
 
 /// Reads whatever document the archive is.
 pub(super) fn document(path: &Path) -> Result<Extraction, SkipReason> {
@@ -36,27 +37,21 @@ pub(super) fn document(path: &Path) -> Result<Extraction, SkipReason> {
     Err(unread("an archive: unpack it into the folder"))
 }
 
-/// What a compound file is, if not a workbook: the names of its parts tell.
-pub(super) fn no_workbook(compound: &[u8]) -> Result<(), SkipReason> {
-    let has = |part: &str| {
-        let name: Vec<u8> = part.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        memchr::memmem::find(compound, &name).is_some()
-    };
-    if has("EncryptedPackage") {
+/// Reads the only document of Office 97 to 2003 that is read, a workbook; what else a compound
+/// file is, its parts tell.
+pub(super) fn old_document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
+    let file = Compound::of(bytes)?;
+    if file.has("EncryptedPackage") {
         return Err(SkipReason::Encrypted);
     }
-    if has("Workbook") {
-        return Ok(());
-    }
-    let what = if has("WordDocument") {
+    let what = if file.has("Workbook") || file.has("Book") {
+        return xls::document(&file);
+    } else if file.has("WordDocument") {
         "an old Word document: save it as DOCX or PDF"
-    } else if has("PowerPoint Document") {
+    } else if file.has("PowerPoint Document") {
         "an old presentation: save it as PPTX or PDF"
-    } else if has("__substg1.0") {
+    } else if file.has("__properties_version1.0") {
         "a message of Outlook: save it as EML"
-    } else if has("Book") {
-        // Of Excel 5; the letters may stand in any text, so this comes last.
-        return Ok(());
     } else {
         return Err(SkipReason::Damaged(
             "it is no document of Office that is known".to_owned(),

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::rows::{Row, Sheet};
-use super::{Extraction, SkipReason, format, rows};
+use super::rows::Workbook;
+use super::{Extraction, SkipReason, format};
 
 /// How much tells the separator.
 const SAMPLE_BYTES: usize = 16 * 1024;
@@ -20,16 +20,15 @@ pub(super) fn document(path: &Path, text: &str) -> Result<Extraction, SkipReason
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
-    let mut sheet = Sheet::default();
+    let mut rows = Workbook::default();
+    rows.begin("")?;
     for (at, record) in reader.records().enumerate() {
         let Ok(record) = record else { continue };
-        let mut row = Row::at(at + 1);
         for (column, value) in record.iter().enumerate() {
-            row.push(column, value.to_owned());
+            rows.push(at + 1, column, value)?;
         }
-        sheet.push(row);
     }
-    rows::document(vec![sheet], None)
+    rows.document(None)
 }
 
 /// The one that parts the first lines into the same number of fields, and the most of them.

@@ -1,22 +1,19 @@
-//! Workbooks of Excel: every sheet, row by row, with the row numbers that Excel shows.
+//! Workbooks of Excel 2007 and later: every sheet, row by row, with the row numbers that Excel
+//! shows.
 //!
-//! Cells are read one after the other where the format allows it: a sheet with one value at its
-//! far corner is one cell to us and sixteen thousand million to who asks for a range.
+//! Cells are read one after the other: a sheet with one value at its far corner is one cell to us
+//! and sixteen thousand million to who asks for a range.
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use calamine::{Data, DataRef, DataType, ExcelDateTime, Reader, Xls, XlsError, Xlsx, XlsxError};
+use calamine::{Data, DataRef, DataType, ExcelDateTime, Reader, Xlsx, XlsxError};
 
-use super::draft::{self, MAX_TEXT_BYTES};
-use super::rows::{Row, Sheet};
-use super::{Extraction, SkipReason, rows};
+use super::rows::Workbook;
+use super::{Extraction, SkipReason};
 
-/// Cells of one workbook, however small; more than fit on any screen.
-const MAX_CELLS: usize = 4_000_000;
-
-/// A workbook of Excel 2007 and later.
+/// Reads a workbook.
 pub(super) fn xlsx(path: &Path) -> Result<Extraction, SkipReason> {
     let broken = |error: XlsxError| match error {
         XlsxError::Password => SkipReason::Encrypted,
@@ -24,62 +21,20 @@ pub(super) fn xlsx(path: &Path) -> Result<Extraction, SkipReason> {
     };
     let mut book: Xlsx<_> = calamine::open_workbook_from_rs(open(path)?).map_err(broken)?;
     let names = book.sheet_names();
-    let mut sheets = Vec::with_capacity(names.len());
-    let (mut cells, mut said) = (0, 0);
+    let mut workbook = Workbook::default();
     for name in names {
-        let mut sheet = Sheet::named(name.clone());
         // A sheet that is a chart has no cells.
         let Ok(mut reader) = book.worksheet_cells_reader(&name) else {
             continue;
         };
-        let mut row = Row::at(1);
+        workbook.begin(&name)?;
         while let Some(cell) = reader.next_cell().map_err(broken)? {
-            let (at, column) = cell.get_position();
-            let at = at as usize + 1;
-            if at != row.number() {
-                sheet.push(std::mem::replace(&mut row, Row::at(at)));
-            }
-            // Many cells may share one long text.
+            let (row, column) = cell.get_position();
             let value = shown(cell.get_value());
-            said += value.len();
-            if said > MAX_TEXT_BYTES {
-                return Err(draft::too_much_text());
-            }
-            row.push(column as usize, value);
-            cells += 1;
-            if cells > MAX_CELLS {
-                return Err(too_many());
-            }
+            workbook.push(row as usize + 1, column as usize, &value)?;
         }
-        sheet.push(row);
-        sheets.push(sheet);
     }
-    rows::document(sheets, None)
-}
-
-/// A workbook of Excel 97 to 2003.
-pub(super) fn xls(path: &Path) -> Result<Extraction, SkipReason> {
-    let mut book: Xls<_> =
-        calamine::open_workbook_from_rs(open(path)?).map_err(|error| match error {
-            XlsError::Password => SkipReason::Encrypted,
-            error => SkipReason::Damaged(error.to_string()),
-        })?;
-    let mut sheets = Vec::new();
-    for (name, range) in book.worksheets() {
-        let mut sheet = Sheet::named(name);
-        let first = range.start().unwrap_or_default();
-        let mut row = Row::at(1);
-        for (at, column, value) in range.used_cells() {
-            let number = first.0 as usize + at + 1;
-            if number != row.number() {
-                sheet.push(std::mem::replace(&mut row, Row::at(number)));
-            }
-            row.push(first.1 as usize + column, shown(value));
-        }
-        sheet.push(row);
-        sheets.push(sheet);
-    }
-    rows::document(sheets, None)
+    workbook.document(None)
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, SkipReason> {
@@ -88,39 +43,19 @@ fn open(path: &Path) -> Result<BufReader<File>, SkipReason> {
         .map_err(|error| SkipReason::Unreadable(error.to_string()))
 }
 
-fn too_many() -> SkipReason {
-    SkipReason::UnpacksTooMuch(format!("over {MAX_CELLS} cells"))
-}
-
-trait Shown: DataType {
-    fn shown_otherwise(&self) -> String;
-}
-
-impl Shown for Data {
-    fn shown_otherwise(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Shown for DataRef<'_> {
-    fn shown_otherwise(&self) -> String {
-        Data::from(self.clone()).to_string()
-    }
-}
-
 /// A value as Excel shows it, as far as it can be known without the format of its cell.
-fn shown(value: &impl Shown) -> String {
+fn shown(value: &DataRef<'_>) -> String {
     if let Some(number) = value.get_float() {
         return plain(number);
     }
     match value.get_datetime() {
         Some(time) => date(time),
-        None => value.shown_otherwise(),
+        None => Data::from(value.clone()).to_string(),
     }
 }
 
 /// Sums in binary end in ...0000001; fifteen digits are what Excel keeps.
-fn plain(number: f64) -> String {
+pub(super) fn plain(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return "0".to_owned();
     }
@@ -137,7 +72,7 @@ fn plain(number: f64) -> String {
 }
 
 /// `2024-05-01`, with the time where there is one; a duration in hours.
-fn date(time: ExcelDateTime) -> String {
+pub(super) fn date(time: ExcelDateTime) -> String {
     let (year, month, day, hour, minute, second, _) = time.to_ymd_hms_milli();
     let clock = if second == 0 {
         format!("{hour:02}:{minute:02}")
