@@ -3,7 +3,7 @@
 //! One step a file, in the order in which a document passes through them: `roots` says what
 //! belongs to the base, `walk` lists it, `extract` reads it (`shelf` keeps what was slow to read),
 //! `chunk` cuts it, `tokens` and `lexical` index its words, `vectors` its meaning, `links` its
-//! references, `manifest` remembers it. `update` drives these steps, under the rights of `lock`,
+//! references, `manifest` remembers it and `left_out` what could not be read. `update` drives these steps, under the rights of `lock`,
 //! and `watch` tells when it is time for another one. `store` is the one door through which
 //! everything that searches gets at the result, so that a remote engine could stand behind it;
 //! `search`, with `typos`, `fusion` and `calibration`, and `grep` are the two ways of asking;
@@ -18,6 +18,7 @@ mod error;
 mod extract;
 mod fusion;
 mod grep;
+mod left_out;
 mod lexical;
 mod links;
 mod lock;

@@ -189,9 +189,9 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
     let route = complexity.map_or("unknown", Complexity::as_str);
     let tokens = match prompt_tokens + completion_tokens {
         0 => String::new(),
-        tokens => format!(" · {tokens} tokens"),
+        tokens => format!(" · {}", counted(tokens as usize, "token")),
     };
-    let calls = counted(*reasoning_calls, "call");
+    let calls = counted(*reasoning_calls as usize, "call");
     text.push_str(&format!(
         "\n— {engine}{route} · {calls}, {calls_saved} saved{tokens} · {:.1} s\n",
         ms / 1000.0

@@ -9,9 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::output::{Failure, complain};
+use super::output::{Failure, complain, counted};
 use crate::engine::{embed_pending, update_words};
-use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport};
+use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport};
 
 /// How long an answer waits for the meaning of what is new, once its words can be found.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -34,11 +34,11 @@ pub(super) async fn bring_up_to_date(
 ) -> Result<Embedding, Failure> {
     let up_to_date = match update(knowledge.clone(), Part::Words, cancel).await? {
         Ok(report) => {
-            warn_of_gaps(&report);
+            warn_of_gaps(&knowledge.new_among(&report.skipped));
             true
         }
         Err(error @ KbError::Locked) => {
-            complain(&error.to_string());
+            complain(&error.meanwhile());
             false
         }
         Err(error) => return Err(Failure::failed(error)),
@@ -132,22 +132,15 @@ impl Embedding {
 }
 
 /// Says in one line that the base is not all that the folders hold.
-fn warn_of_gaps(report: &UpdateReport) {
-    if let Some(first) = report.skipped.first() {
+fn warn_of_gaps(skipped: &[Skipped]) {
+    if let Some(first) = skipped.first() {
         complain(&format!(
-            "{} left out, the first: {}: {}; 'kb-agent index' lists them all",
-            files(report.skipped.len()),
+            "{} {} left out, the first: {}: {}; 'kb-agent index' lists them all",
+            counted(skipped.len(), "file"),
+            if skipped.len() == 1 { "was" } else { "were" },
             first.path,
             first.reason
         ));
-    }
-}
-
-fn files(count: usize) -> String {
-    if count == 1 {
-        "1 file was".to_owned()
-    } else {
-        format!("{count} files were")
     }
 }
 
@@ -250,8 +243,8 @@ impl Word {
         let is_due = progress.phase == Phase::Embedding && self.begun.elapsed() > Self::PATIENCE;
         if is_due && !self.said.swap(true, Ordering::Relaxed) {
             complain(&format!(
-                "embedding {} passages, which is done once; {} are left",
-                progress.total,
+                "embedding {}, which is done once; {} to go",
+                counted(progress.total, "passage"),
                 progress.total.saturating_sub(progress.done)
             ));
         }

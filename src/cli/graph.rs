@@ -131,7 +131,7 @@ fn path(events: &[Event]) -> String {
                 ..
             } => text.push_str(&format!(
                 "  {node:<18} {ms:>9.1} ms  {}\n",
-                counted(*reasoning_calls, "call")
+                counted(*reasoning_calls as usize, "call")
             )),
             EventBody::RouteDecided { to, reason, .. } => {
                 text.push_str(&format!("    {} ─► {to}\n", reason.as_str()));
@@ -170,7 +170,7 @@ fn path(events: &[Event]) -> String {
                 text.push_str(&format!(
                     "{}{error}  {}, {calls_saved} saved, {ms:.0} ms\n",
                     outcome.as_str(),
-                    counted(*reasoning_calls, "call")
+                    counted(*reasoning_calls as usize, "call")
                 ));
             }
             _ => {}

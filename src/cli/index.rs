@@ -1,4 +1,5 @@
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use serde_json::json;
 
 use super::catch_up::{Part, update};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, say, say_json};
+use super::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
 use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
@@ -25,6 +26,9 @@ pub(super) struct Index {
     /// Print one JSON object; with --watch one a line
     #[arg(long)]
     json: bool,
+    /// Only there to say where they belong
+    #[arg(hide = true)]
+    paths: Vec<PathBuf>,
     /// Stay, and take up changes of the files as they are made, until Ctrl-C
     #[arg(long)]
     watch: bool,
@@ -42,6 +46,12 @@ impl Index {
 
 /// Builds or updates the index and says what is in it.
 pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
+    if let Some(path) = index.paths.first() {
+        let path = path.display();
+        return Err(Failure::usage(format!(
+            "index takes its folders by --kb: kb-agent index --kb {path}"
+        )));
+    }
     settings
         .without_effect
         .iter()
@@ -56,20 +66,29 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
     if index.watch {
         return watch(index, settings, knowledge, started);
     }
-    let report = interruptible(async |cancel| {
+    let (report, trouble) = interruptible(async |cancel| {
         let words = update(knowledge.clone(), index.words(), &cancel).await?;
         let mut report = words.map_err(Failure::failed)?;
+        // The report lists them all, so that they are no news after it.
+        let _ = knowledge.new_among(&report.skipped);
         let status = knowledge.status();
         if status.pending > 0 {
             complain(&format!(
-                "the words of {} documents can be searched; embedding {} passages",
-                status.documents, status.pending
+                "the words of {} can be searched; embedding {}",
+                counted(status.documents, "document"),
+                counted(status.pending, "passage")
             ));
         }
         // Also where nothing is left to embed: what other models left may go then.
         let meaning = update(knowledge.clone(), Part::Meaning, &cancel).await?;
-        report.embedded += meaning.map_err(Failure::failed)?.embedded;
-        Ok(report)
+        let trouble = match meaning {
+            Ok(meaning) => {
+                report.embedded += meaning.embedded;
+                None
+            }
+            Err(error) => Some(error),
+        };
+        Ok((report, trouble))
     })?;
     let name = knowledge.status().name;
     if index.json {
@@ -77,7 +96,10 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
     } else {
         say(as_text(&name, &report, started.elapsed()))?;
     }
-    Ok(())
+    match trouble {
+        Some(error) => Err(Failure::failed(error)),
+        None => Ok(()),
+    }
 }
 
 /// One line for the index as it is, then one for each change, until it is interrupted.
@@ -172,6 +194,8 @@ impl Lines {
             Upkeep::Following if !self.following.swap(true, Ordering::Relaxed) => {
                 complain("another kb-agent keeps this index up to date; waiting to take its place");
             }
+            // Who is locked out follows, and says so.
+            Upkeep::Trouble(KbError::Locked) => {}
             Upkeep::Trouble(error) => complain(&error.to_string()),
             Upkeep::Notice(line) => complain(&line),
             Upkeep::Step(Progress { phase, .. }) => self.step(phase),
@@ -211,8 +235,9 @@ impl Lines {
             }));
         }
         say(format!(
-            "{}: {embedded} chunks embedded in {:.1} s, {} to come\n",
+            "{}: {} embedded in {:.1} s, {} to come\n",
             sanitize(&self.name),
+            counted(embedded, "chunk"),
             self.took().as_secs_f64(),
             status.pending
         ))
@@ -242,10 +267,10 @@ impl Lines {
 
 fn as_text(name: &str, report: &UpdateReport, took: Duration) -> String {
     let mut text = format!(
-        "{}: {} documents, {} chunks; {} added, {} changed, {} moved, {} removed, {} unchanged; {} embedded in {:.1} s\n",
+        "{}: {}, {}; {} added, {} changed, {} moved, {} removed, {} unchanged; {} embedded in {:.1} s\n",
         sanitize(name),
-        report.documents,
-        report.chunks,
+        counted(report.documents, "document"),
+        counted(report.chunks, "chunk"),
         report.added,
         report.changed,
         report.moved,

@@ -79,7 +79,7 @@ impl From<io::Error> for Failure {
 }
 
 /// `1 call`, `2 calls`.
-pub(super) fn counted(count: u32, noun: &str) -> String {
+pub(super) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

@@ -9,7 +9,7 @@ use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, ToolName, location};
 use crate::engine::open_knowledge;
-use crate::kb::{Hit, SearchMode};
+use crate::kb::{Hit, KbError, KnowledgeBase, SearchMode};
 use crate::protocol::EvidenceItem;
 use crate::text::{one_line, sanitize};
 
@@ -49,13 +49,13 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         .iter()
         .for_each(|line| complain(line));
     let knowledge = Arc::new(open_knowledge(settings)?);
-    let (mode, tool) = match search.tool {
-        Tool::Vector => (SearchMode::Vector, ToolName::VectorSearch),
-        Tool::Grep => (SearchMode::Grep, ToolName::GrepSearch),
-        Tool::Hybrid => (SearchMode::Hybrid, ToolName::HybridSearch),
+    let mode = match search.tool {
+        Tool::Vector => SearchMode::Vector,
+        Tool::Grep => SearchMode::Grep,
+        Tool::Hybrid => SearchMode::Hybrid,
     };
     let k = search.k as usize;
-    let hits = interruptible(async |cancel| {
+    let (mode, hits) = interruptible(async |cancel| {
         let needs = match mode {
             SearchMode::Grep | SearchMode::Lexical => Needs::Words,
             SearchMode::Vector | SearchMode::Hybrid => Needs::Meaning,
@@ -64,16 +64,21 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         let said = embedding.has_failed();
         embedding.end().await;
         let base = knowledge.clone();
-        let searching = tokio::task::spawn_blocking(move || base.search(mode, &query, k));
-        let hits = tokio::select! {
-            hits = searching => hits.map_err(Failure::failed)?.map_err(Failure::failed)?,
+        let searching = tokio::task::spawn_blocking(move || by_all_means(&base, mode, &query, k));
+        let found = tokio::select! {
+            found = searching => found.map_err(Failure::failed)?.map_err(Failure::failed)?,
             () = cancel.cancelled() => return Err(Failure::interrupted()),
         };
         if let Some(error) = knowledge.embedding_trouble().filter(|_| !said) {
             complain(&format!("{error}; passages are found by their words only"));
         }
-        Ok(hits)
+        Ok(found)
     })?;
+    let tool = match mode {
+        SearchMode::Vector => ToolName::VectorSearch,
+        SearchMode::Grep => ToolName::GrepSearch,
+        SearchMode::Hybrid | SearchMode::Lexical => ToolName::HybridSearch,
+    };
     for hit in &hits {
         if search.json {
             say_json(&as_json(hit, tool))?;
@@ -85,6 +90,22 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         complain("nothing was found");
     }
     Ok(())
+}
+
+/// The hits and how they were found: where meaning cannot be asked for, words are.
+fn by_all_means(
+    base: &KnowledgeBase,
+    mode: SearchMode,
+    query: &str,
+    k: usize,
+) -> Result<(SearchMode, Vec<Hit>), KbError> {
+    match base.search(mode, query, k) {
+        Err(KbError::Embed(_)) => {
+            let hits = base.search(SearchMode::Hybrid, query, k)?;
+            Ok((SearchMode::Hybrid, hits))
+        }
+        hits => Ok((mode, hits?)),
+    }
 }
 
 fn as_json(hit: &Hit, tool: ToolName) -> serde_json::Value {

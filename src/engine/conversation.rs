@@ -66,7 +66,7 @@ impl Conversation {
 fn warning(error: &KbError) -> Update {
     Update::Notice {
         level: NoticeLevel::Warning,
-        message: error.to_string(),
+        message: error.meanwhile(),
     }
 }
 

@@ -50,6 +50,10 @@ impl KbStatus {
             return None;
         }
         let all = self.chunks.max(self.pending);
+        if all == 1 {
+            let line = "the only passage is not embedded yet; it is found by its words only";
+            return Some(line.to_owned());
+        }
         Some(format!(
             "{} of {all} passages are embedded; the others are found by their words only",
             all - self.pending

@@ -22,9 +22,7 @@ pub enum KbError {
         source: io::Error,
     },
     /// Another process writes the index.
-    #[error(
-        "another kb-agent is updating this index; searching what is there, try again when it is done"
-    )]
+    #[error("another kb-agent is updating this index; try again when it is done")]
     Locked,
     /// A file of the index cannot be read or written.
     #[error(
@@ -52,6 +50,17 @@ pub enum KbError {
 }
 
 impl KbError {
+    /// What it means to somebody who goes on with what is there.
+    pub fn meanwhile(&self) -> String {
+        match self {
+            Self::Locked => {
+                "another kb-agent is updating this index; searching what is there until it is done"
+                    .to_owned()
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// For `map_err`, with the path that the system's message lacks.
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Io {

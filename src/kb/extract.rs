@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use encoding_rs::Encoding;
 use serde::{Deserialize, Serialize};
 
 use confined::confined;
@@ -188,13 +189,22 @@ pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
     }
 }
 
-/// How large a file of that name may be to be indexed.
-pub(super) fn max_bytes(path: &Path) -> u64 {
-    if format::is_document(path) {
+/// Why a file of that size cannot be indexed, if that is why.
+pub(super) fn too_large(path: &Path, size: u64) -> Option<SkipReason> {
+    let limit = if format::is_document(path) {
         MAX_DOCUMENT_BYTES
     } else {
         MAX_FILE_BYTES
-    }
+    };
+    (size > limit).then(|| {
+        let is_text = |head: &[u8]| Encoding::for_bom(head).is_some() || !head.contains(&0);
+        match head_of(path) {
+            Ok((head, _)) if is_lines_by(path, &head, size) && is_text(&head) => {
+                SkipReason::LargeText(size)
+            }
+            _ => SkipReason::TooLarge(size),
+        }
+    })
 }
 
 /// Reads a document of any known format; once `stop` is raised, one that takes long is not waited

@@ -21,7 +21,7 @@ use super::extract::{self, Extraction, Mark, Shape, SkipReason};
 use super::walk::Found;
 
 /// Raised when extraction gets better, so that what is kept is made anew.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Where the texts are kept, beside the index: they outlive its formats.
 pub(super) const FOLDER: &str = "texts";

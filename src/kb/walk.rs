@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::extract::{SkipReason, max_bytes};
+use super::extract::{SkipReason, too_large};
 use super::roots::Roots;
 
 /// A file that was passed over, and why.
@@ -272,12 +272,14 @@ fn sort(
         return pass_over(SkipReason::BadName);
     }
     match entry.metadata() {
-        Ok(meta) if meta.len() > max_bytes(path) => pass_over(SkipReason::TooLarge(meta.len())),
-        Ok(meta) => Some(Ok(Found {
-            path: path.to_owned(),
-            source,
-            stamp: Stamp::of(&meta),
-        })),
+        Ok(meta) => match too_large(path, meta.len()) {
+            Some(reason) => pass_over(reason),
+            None => Some(Ok(Found {
+                path: path.to_owned(),
+                source,
+                stamp: Stamp::of(&meta),
+            })),
+        },
         Err(error) => pass_over(SkipReason::Unreadable(plain(&error))),
     }
 }

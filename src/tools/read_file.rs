@@ -35,8 +35,9 @@ pub(super) fn run(
     }
     if first > last {
         return Err(ToolError::BadArguments(format!(
-            "{source} has {} lines; start_line {first} lies beyond its end",
-            lines.len()
+            "{source} has {} line{}; start_line {first} lies beyond its end",
+            lines.len(),
+            if lines.len() == 1 { "" } else { "s" }
         )));
     }
     let shown = LineRange {

@@ -263,6 +263,21 @@ pub fn cut_left(text: &str, width: usize) -> String {
     shown
 }
 
+/// A path and a place in it in at most `width` cells: `src/…/extract/office.rs:12-40`. The file's
+/// name and the place stay readable for as long as there is room for them; folders give way first,
+/// from the second on.
+pub fn cut_path(path: &str, width: usize) -> String {
+    let parts: Vec<&str> = path.split('/').collect();
+    let file = parts[parts.len() - 1];
+    let without = |from: usize| format!("{}/…/{}", parts[0], parts[from..].join("/"));
+    let whole = std::iter::once(path.to_owned());
+    whole
+        .chain((2..parts.len()).map(without))
+        .chain((parts.len() > 1).then(|| format!("…/{file}")))
+        .find(|short| short.width() <= width)
+        .unwrap_or_else(|| cut_left(file, width))
+}
+
 /// `text` filled up with blanks to `width` cells.
 pub fn pad(text: &str, width: usize) -> String {
     let used = text.width();
@@ -329,6 +344,16 @@ mod tests {
         assert_eq!(cut("abcd", 3), "ab…");
         assert_eq!(cut("abcd", 0), "");
         assert_eq!(cut_left("docs/guide/index.md", 9), "…index.md");
+        for (width, shown) in [
+            (29, "docs/guide/long/index.md:1-40"),
+            (25, "docs/…/long/index.md:1-40"),
+            (24, "docs/…/index.md:1-40"),
+            (19, "…/index.md:1-40"),
+            (13, "index.md:1-40"),
+            (11, "…ex.md:1-40"),
+        ] {
+            assert_eq!(cut_path("docs/guide/long/index.md:1-40", width), shown);
+        }
     }
 
     #[test]

@@ -99,7 +99,12 @@ impl Arrangement {
             titles: Vec::new(),
             status: None,
             prompt: None,
-            notice: Rect::new(0, screen.height.saturating_sub(1), screen.width, 1),
+            notice: Rect::new(
+                2,
+                screen.height.saturating_sub(1),
+                screen.width.saturating_sub(4),
+                1,
+            ),
             across: Vec::new(),
             down: Vec::new(),
         };

@@ -257,12 +257,14 @@ fn notice(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     let width = usize::from(places.notice.width).saturating_sub(2);
     let indent = Row::of(ink, " ".repeat(sign.chars().count()));
     let message = Row::of(ink, notice.message.clone());
-    // What is longer than the border grows upwards: a warning that is cut says nothing.
+    // What is longer than the border stands above it: a warning that is cut says nothing, and a
+    // border with a hole in it looks broken.
     let rows = wrap(&message, &Row::of(ink, sign), &indent, width);
     let rows = &rows[..rows.len().min(usize::from(places.notice.y / 2).max(1))];
+    let bottom = places.notice.y - u16::from(rows.len() > 1);
     for (at, row) in rows.iter().enumerate() {
         let line = Rect {
-            y: places.notice.y - (rows.len() - 1 - at) as u16,
+            y: bottom.saturating_sub((rows.len() - 1 - at) as u16),
             ..places.notice
         };
         if rows.len() > 1 {

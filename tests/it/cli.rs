@@ -247,3 +247,102 @@ fn a_reader_that_goes_away_is_no_failure() {
         "the run is closed all the same"
     );
 }
+
+#[test]
+fn a_folder_behind_index_is_told_where_it_belongs() {
+    let place = Workplace::empty();
+    place.file("kb/a.md", "# A\n\nText.\n");
+    let output = place.run(&["index", "kb"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        one_line(&output),
+        "kb-agent: index takes its folders by --kb: kb-agent index --kb kb"
+    );
+    let help = place.run(&["index", "--help"]);
+    assert!(!text(&help.stdout).contains("PATHS"), "it is no argument");
+}
+
+#[test]
+fn what_is_left_out_is_said_when_it_is_news() {
+    let place = Workplace::empty();
+    place.file("kb/good.md", "# Gate\n\nThe gate opens at seven.\n");
+    place.file("kb/picture.md", b"\x89PNG\x00\x00\x00binary");
+    let search = || place.run(&["search", "--tool", "grep", "--kb", "kb", "gate"]);
+    assert!(one_line(&search()).contains("1 file was left out, the first: picture.md"));
+    assert!(search().stderr.is_empty(), "told once");
+    place.file("kb/other.md", b"\x89PNG\x00\x00\x00binary");
+    assert!(one_line(&search()).contains("1 file was left out, the first: other.md"));
+    // The list is always whole, and what it names is no news after it.
+    place.file("kb/third.md", b"\x89PNG\x00\x00\x00binary");
+    let index = place.run(&["index", "--kb", "kb"]);
+    let listed = text(&index.stdout);
+    assert!(listed.starts_with("kb: 1 document, 1 chunk; "), "{listed}");
+    assert_eq!(listed.matches("left out: ").count(), 3, "{listed}");
+    assert!(search().stderr.is_empty());
+}
+
+#[test]
+fn a_large_log_says_how_large_it_is_and_is_searched_where_it_lies() {
+    let place = Workplace::empty();
+    let filler = "2024-03-05 INFO nothing happened\n".repeat(10 * 1024 * 1024 / 33 + 1);
+    place.file(
+        "kb/huge.log",
+        filler + "2024-03-06 ERROR the pump stopped\n",
+    );
+    let index = place.run(&["index", "--kb", "kb"]);
+    assert!(
+        text(&index.stdout).contains(
+            "left out: huge.log: too large for the index (10.1 MB; the limit is 10 MB); grep_search still reads it"
+        ),
+        "{}",
+        text(&index.stdout)
+    );
+    let found = place.run(&[
+        "search",
+        "--tool",
+        "grep",
+        "--json",
+        "--kb",
+        "kb",
+        "pump stopped",
+    ]);
+    assert_eq!(json_lines(&found.stdout)[0]["source"], "huge.log");
+}
+
+#[test]
+fn a_dead_embedding_endpoint_costs_one_line_and_no_answer() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let run = |args: &[&str]| {
+        let mut command = place.command(args);
+        command
+            .env("KB_AGENT_SOURCE", "kb")
+            .env("KB_AGENT_EMBEDDING_BASE_URL", "http://127.0.0.1:9/v1")
+            .env("KB_AGENT_EMBEDDING_MODEL", "m");
+        command.output().unwrap()
+    };
+    for args in [
+        &["ask", "When does the gate open?"][..],
+        &["search", "gate"],
+        &["search", "--tool", "vector", "gate"],
+    ] {
+        let output = run(args);
+        assert!(output.status.success(), "{args:?}");
+        let line = one_line(&output);
+        assert!(line.contains("cannot reach 127.0.0.1:9"), "{line}");
+        assert!(
+            line.ends_with("passages are found by their words only"),
+            "{line}"
+        );
+        assert!(text(&output.stdout).contains("seven"), "{args:?}");
+    }
+    let index = run(&["index", "--json"]);
+    assert_eq!(index.status.code(), Some(1));
+    let said = text(&index.stderr);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(lines[0].contains("the words of 1 document can be searched; embedding 1 passage"));
+    assert!(lines[1].contains("cannot reach 127.0.0.1:9"), "{said}");
+    // What was done is reported all the same.
+    assert_eq!(json_lines(&index.stdout)[0]["documents"], 1);
+}

@@ -110,6 +110,26 @@ fn a_record_holds_each_ranking_with_what_was_measured() {
 }
 
 #[test]
+fn judgements_of_what_is_not_there_are_told_and_change_no_figure() {
+    let place = Workplace::empty();
+    let dir = collection(&place);
+    let before = measure(&place, &["--tool", "grep"]);
+    let lines = format!("{QRELS}q8\td1\t1\nq7\td1\t1\nq3\td8\t0\n");
+    fs::write(dir.join("qrels/test.tsv"), lines).unwrap();
+    let output = place.run(&["eval", "beir", "tiny", "--json", "--tool", "grep"]);
+    assert_eq!(
+        one_line(&output),
+        "kb-agent: qrels/test.tsv: relevant documents are not in corpus.jsonl and count as missed: \
+         1, the first is d9; judged queries are not in queries.jsonl and do not count: 2, the \
+         first is q7"
+    );
+    let figures = &json_lines(&output.stdout)[0];
+    for name in ["queries", "ndcg_at_10", "recall_at_100"] {
+        assert_eq!(figures[name], before[name]);
+    }
+}
+
+#[test]
 fn bad_input_is_one_line_that_says_where() {
     let place = Workplace::empty();
     let dir = collection(&place);
@@ -170,6 +190,11 @@ fn bad_input_is_one_line_that_says_where() {
             "qrels/test.tsv",
             Some("query-id\tcorpus-id\tscore\nq1\td1\tgood\n"),
             &["line 2", "'good' is not a whole number"],
+        ),
+        (
+            "qrels/test.tsv",
+            Some("q1\td1\tgood\nq1\td1\t1\n"),
+            &["line 1", "'good' is not a whole number"],
         ),
         (
             "qrels/test.tsv",

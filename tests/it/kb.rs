@@ -150,7 +150,7 @@ fn what_cannot_be_read_is_listed_and_never_stops_the_rest() {
     assert_eq!(
         skipped,
         vec![
-            ("huge.txt", SkipReason::TooLarge(10 * 1024 * 1024 + 1)),
+            ("huge.txt", SkipReason::LargeText(10 * 1024 * 1024 + 1)),
             ("image.png", SkipReason::Binary),
         ]
     );

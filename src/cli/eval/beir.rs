@@ -20,7 +20,7 @@ use super::collection::Collection;
 use super::metrics;
 use crate::cli::catch_up::{Part, update};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, say, say_json};
+use crate::cli::output::{Failure, complain, say, say_json};
 use crate::cli::search::Tool;
 use crate::config::Settings;
 use crate::engine::open_knowledge_at;
@@ -74,6 +74,9 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), Failure> {
             "{}: no query of queries.jsonl has a relevant document in qrels/test.tsv",
             beir.dir.display()
         )));
+    }
+    if let Some(line) = collection.gaps() {
+        complain(&line);
     }
     let laid = collection.lay_out(&settings.data_dir.join("eval"))?;
     let knowledge = open_knowledge_at(settings, &[laid.documents], &laid.index)?;
@@ -252,11 +255,15 @@ fn bar(queries: usize) -> ProgressBar {
 }
 
 fn as_text(figures: &Figures) -> String {
+    let queries = match figures.queries {
+        1 => "1 query".to_owned(),
+        queries => format!("{queries} queries"),
+    };
     format!(
-        "{}, {}, {} queries\n  nDCG@10     {:.3}\n  Recall@10   {:.3}\n  Recall@100  {:.3}\n  MRR@10      {:.3}\n  {:.1} queries/s\n",
+        "{}, {}, {}\n  nDCG@10     {:.3}\n  Recall@10   {:.3}\n  Recall@100  {:.3}\n  MRR@10      {:.3}\n  {:.1} queries/s\n",
         sanitize(&figures.dataset),
         figures.tool,
-        figures.queries,
+        queries,
         figures.ndcg_at_10,
         figures.recall_at_10,
         figures.recall_at_100,

@@ -80,7 +80,7 @@ impl Collection {
             return Err(bad(&path, format!("query {} is empty", queries[at].id)));
         }
         let path = dir.join("qrels").join("test.tsv");
-        let judged = judgements(&path, &text_of(&path)?)?;
+        let judged = judgements(&path, &text_of(&path)?, &queries)?;
         let name = dir.canonicalize().ok();
         let name = name.as_deref().unwrap_or(dir).file_name();
         Ok(Self {
@@ -90,6 +90,41 @@ impl Collection {
             documents,
             hash: hasher.finalize().to_hex()[..16].to_owned(),
         })
+    }
+
+    /// Judgements of what is not in the collection, in one line. One of an unknown document counts
+    /// among the relevant all the same, as in trec_eval; one of an unknown query never counts.
+    pub fn gaps(&self) -> Option<String> {
+        let queries: HashSet<&str> = self.queries.iter().map(|q| q.id.as_str()).collect();
+        let documents: HashSet<&str> = self.documents.iter().map(|d| d.id.as_str()).collect();
+        let mut unasked = Vec::new();
+        let mut unknown = Vec::new();
+        for (query, grades) in &self.judged {
+            if !queries.contains(query.as_str()) {
+                unasked.push(query.as_str());
+                continue;
+            }
+            let relevant = grades.iter().filter(|(_, grade)| **grade > 0);
+            unknown.extend(
+                relevant
+                    .map(|(document, _)| document.as_str())
+                    .filter(|document| !documents.contains(document)),
+            );
+        }
+        let gaps: Vec<String> = [
+            gap(
+                unknown,
+                "relevant documents are not in corpus.jsonl and count as missed",
+            ),
+            gap(
+                unasked,
+                "judged queries are not in queries.jsonl and do not count",
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        (!gaps.is_empty()).then(|| format!("qrels/test.tsv: {}", gaps.join("; ")))
     }
 
     /// The id of the document that lies in this file.
@@ -197,8 +232,19 @@ fn unique<'a>(path: &Path, ids: impl Iterator<Item = &'a String>) -> Result<(), 
     Ok(())
 }
 
+/// How many there are of what is missing, and which comes first.
+fn gap(missing: Vec<&str>, what: &str) -> Option<String> {
+    let count = missing.len();
+    let first = missing.into_iter().min()?;
+    Some(format!("{what}: {count}, the first is {first}"))
+}
+
 /// `query-id corpus-id score`, or trec_eval's four columns with the iteration second.
-fn judgements(path: &Path, text: &str) -> Result<HashMap<String, Grades>, Failure> {
+fn judgements(
+    path: &Path,
+    text: &str,
+    queries: &[Query],
+) -> Result<HashMap<String, Grades>, Failure> {
     let mut judged: HashMap<String, Grades> = HashMap::new();
     for (at, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -219,7 +265,7 @@ fn judgements(path: &Path, text: &str) -> Result<HashMap<String, Grades>, Failur
                 grades.insert(document.to_owned(), grade);
             }
             // The line that names the columns.
-            Err(_) if at == 0 => {}
+            Err(_) if at == 0 && queries.iter().all(|known| known.id != query) => {}
             Err(_) => {
                 let what = format!("line {}: the score '{grade}' is not a whole number", at + 1);
                 return Err(bad(path, what));

@@ -15,12 +15,19 @@ pub enum SkipReason {
     Unsupported(String),
     /// It is over the limit of its kind.
     #[error(
-        "too large ({} MB; the limit is {} MB for text, {} MB for documents)",
-        .0 / MEGABYTE,
+        "too large ({}; the limit is {} MB for text, {} MB for documents)",
+        megabytes(*.0),
         MAX_FILE_BYTES / MEGABYTE,
         MAX_DOCUMENT_BYTES / MEGABYTE
     )]
     TooLarge(u64),
+    /// It is text and over its limit, which holds for the index only.
+    #[error(
+        "too large for the index ({}; the limit is {} MB); grep_search still reads it",
+        megabytes(*.0),
+        MAX_FILE_BYTES / MEGABYTE
+    )]
+    LargeText(u64),
     /// There is nothing in it that could be found; says why.
     #[error("no text in it: {0}")]
     NoText(String),
@@ -62,6 +69,12 @@ pub enum SkipReason {
 
 const MEGABYTE: u64 = 1024 * 1024;
 
+/// Rounded up, so that what is over a limit is never shown as the limit.
+fn megabytes(bytes: u64) -> String {
+    let tenths = (bytes.saturating_mul(10)).div_ceil(MEGABYTE);
+    format!("{}.{} MB", tenths / 10, tenths % 10)
+}
+
 impl SkipReason {
     /// Whether the same bytes would give the same reason again, so that it can be remembered.
     pub(in crate::kb) fn is_lasting(&self) -> bool {
@@ -69,6 +82,7 @@ impl SkipReason {
             Self::Binary
             | Self::Unsupported(_)
             | Self::TooLarge(_)
+            | Self::LargeText(_)
             | Self::NoText(_)
             | Self::Damaged(_)
             | Self::Encrypted

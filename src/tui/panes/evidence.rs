@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::{Complexity, GradedBy, KEEP_FROM, SUFFICIENT_FROM, ToolName};
 use crate::tui::fold::{EvidenceFold, EvidenceRow, Grade, RunView, Standing};
-use crate::tui::ink::{Ink, Row, cut_left, measure, pad};
+use crate::tui::ink::{Ink, Row, cut_path, measure, pad};
 use crate::tui::layout::Pane;
 use crate::tui::model::Model;
 use crate::tui::wrap::wrap;
@@ -139,15 +139,22 @@ pub fn selected_row(model: &Model) -> Option<usize> {
 /// Rows for the list; the passage of the selected item takes the others.
 pub fn list_height(model: &Model, size: Size) -> usize {
     let height = usize::from(size.height);
-    let items = model.shown_run().map_or(0, |run| run.evidence.len());
-    let wanted = if model.evidence.expanded {
+    let Some(run) = model.shown_run() else {
+        return 0;
+    };
+    let most = if model.evidence.expanded {
         height * 2 / 3
     } else if model.focus == Pane::Evidence && height >= 6 {
         3
     } else {
         0
     };
-    items.min(height.saturating_sub(wanted).max(1))
+    // A passage takes no more than it says, or a zoomed pane would be half blank.
+    let selected = run.evidence.rows().nth(model.evidence.list.selected);
+    let wanted = selected.map_or(0, |item| passage(run, item, size.width.into()).len());
+    run.evidence
+        .len()
+        .min(height.saturating_sub(wanted.min(most)).max(1))
 }
 
 struct Columns {
@@ -184,7 +191,7 @@ fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
         Some(number) => (format!("{number:>3} "), Ink::Citation),
         None => ("  · ".to_owned(), Ink::Dim),
     };
-    let source = pad(&cut_left(&place(item), columns.source), columns.source);
+    let source = pad(&cut_path(&place(item), columns.source), columns.source);
     let tool = format!(" {:<7}", short_tool(item.tool));
     let head = if dropped {
         Row::of(ink, number)
