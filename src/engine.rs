@@ -6,6 +6,7 @@
 mod conversation;
 mod demo;
 mod knowledge;
+mod routing;
 mod upkeep;
 
 use std::io;
@@ -19,15 +20,13 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::Agent;
-use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
+use crate::agent::ports::{Embedder, Identity, Ports};
 use crate::audit::{AuditError, AuditLog, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::domain::{Answer, Outcome};
-use crate::kb::embed::{Remembering, SentenceEmbedding};
+use crate::kb::embed::SentenceEmbedding;
 use crate::kb::{KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, Update};
-use crate::reasoner::llm::{EndpointReasoner, EndpointSettings};
-use crate::reasoner::offline::OfflineReasoner;
 use crate::tools::KbToolbox;
 
 pub use crate::agent::Question;
@@ -36,6 +35,7 @@ pub use demo::SAMPLES;
 pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };
+pub use routing::{Routed, Router};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.
@@ -107,20 +107,7 @@ impl Engine {
         let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
         let knowledge = Arc::new(knowledge::open_beside(settings, built_in.clone()).await?);
         let tools = Arc::new(KbToolbox::new(knowledge.clone()));
-        let reasoner: Arc<dyn Reasoner> = match &settings.llm {
-            None => Arc::new(OfflineReasoner::new(Arc::new(Remembering::new(built_in)))),
-            Some(llm) => {
-                let endpoint = EndpointSettings {
-                    base_url: llm.base_url.clone(),
-                    api_key: llm.api_key.clone(),
-                    model: llm.model.clone(),
-                    timeout: llm.timeout,
-                    tools: crate::tools::DESCRIPTORS,
-                };
-                let connected = EndpointReasoner::connect(endpoint).await;
-                Arc::new(connected.map_err(|error| EngineError::Run(error.to_string()))?)
-            }
-        };
+        let reasoner = routing::reasoner(settings, built_in).await?;
         Ok(Self {
             agent: Agent {
                 ports: Ports { reasoner, tools },

@@ -82,6 +82,8 @@ pub struct Analysis {
     pub plan: RoutingPlan,
     /// The answer to chitchat, when the engine gave it along (R10).
     pub reply: Option<String>,
+    /// How likely small talk, 0–1, where the engine measures it; the route is in the plan.
+    pub small_talk: Option<f64>,
     /// What it cost.
     pub usage: Usage,
     /// What was wrong with the reply, one warning each.

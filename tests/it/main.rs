@@ -11,6 +11,7 @@ mod embed;
 mod embedding_endpoint;
 mod engine;
 mod eval;
+mod eval_routing;
 mod formats;
 mod golden;
 mod graph;

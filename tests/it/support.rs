@@ -116,6 +116,7 @@ impl Reasoner for ScriptedReasoner {
         Ok(Analysis {
             plan,
             reply: reply.map(str::to_owned),
+            small_talk: None,
             usage: Usage::ONE_CALL,
             warnings: self.caveats(),
         })

@@ -191,6 +191,11 @@ fn text_of(path: &Path) -> Result<String, Failure> {
         ),
         _ => bad(path, error),
     })?;
+    decoded(path, bytes)
+}
+
+/// The text of a file; what is not UTF-8 is named by its line.
+pub(super) fn decoded(path: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = whole.split(|&byte| byte == b'\n').count();
@@ -214,7 +219,7 @@ fn records<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, Failu
 }
 
 /// Of a record on one line only the column is worth saying.
-fn plain(error: &serde_json::Error) -> String {
+pub(super) fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.split_once(" at line ") {
         Some((what, _)) => format!("{what} (column {})", error.column()),
@@ -278,7 +283,7 @@ fn judgements(
     Ok(judged)
 }
 
-fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
+pub(super) fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
     Failure::failed(format!("{}: {what}", path.display()))
 }
 

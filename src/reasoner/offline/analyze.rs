@@ -1,21 +1,23 @@
 //! What kind of question, and which way through the graph (R1–R6).
 //!
-//! A question is complex exactly when it can be parted into questions that stand alone: the parts
-//! are what the complex path is for, and a long question without parts gains nothing from it.
+//! A question is complex exactly when it has sub-questions: parts that stand alone, or the steps of
+//! one that learned weights take for several look-ups. They are what the complex path is for; a
+//! question that is merely long gains nothing from it.
 
 use crate::agent::ports::{Analysis, AnalyzeJob};
 use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName, ToolRecord, Usage};
 
-use super::decompose::parts;
+use super::decompose::sub_questions;
 use super::literals::Literals;
 use super::reply::reply;
 use super::resolve::resolve;
-use super::social::{Social, social};
+use super::social::{Social, small_talk_probability, social};
 use super::words::{plain_words, terms};
 
 /// Makes the routing plan; for small talk also the reply.
 pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
     let usage = Usage::ONE_CALL;
+    let small_talk = Some(small_talk_probability(job.query));
     let kind = match job.forced {
         None if job.failed.is_empty() => social(job.query),
         Some(Complexity::Chitchat) => Some(social(job.query).unwrap_or(Social::Other)),
@@ -29,6 +31,7 @@ pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
                 ..RoutingPlan::default()
             },
             reply: Some(reply(kind, job.query)),
+            small_talk,
             usage,
             warnings: Vec::new(),
         };
@@ -36,6 +39,7 @@ pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
     Analysis {
         plan: routing(job),
         reply: None,
+        small_talk,
         usage,
         warnings: Vec::new(),
     }
@@ -55,7 +59,7 @@ fn routing(job: &AnalyzeJob<'_>) -> RoutingPlan {
     let literals = Literals::of(&query);
     let sub_questions = match job.forced {
         Some(Complexity::Simple) => Vec::new(),
-        _ => parts(&query),
+        _ => sub_questions(&query),
     };
     let complexity = match job.forced {
         Some(forced) => forced,

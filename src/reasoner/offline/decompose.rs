@@ -1,23 +1,47 @@
 //! Parts a question into questions that can be looked up by themselves.
 //!
 //! Only what can be parted honestly is parted: the result has at least two parts or none. The ways
-//! to part are tried from the surest to the weakest; the first that applies decides.
+//! to part are tried from the surest to the weakest; the first that applies decides. A question
+//! without parts may still need several look-ups: whether it does is for the learned weights to
+//! say, and its steps are found by [`super::hops`] and [`super::parting_zh`].
 
 use super::comparing::{about, both, choice, comparison};
 use super::cutting::{clean, split_words, starts_order, starts_question};
+use super::hops::hops;
+use super::learned;
 use super::literals::Literals;
 use super::named_files::asks_for_more_than_content;
 use super::parting_zh;
 use super::resolve::topic_of;
-use super::words::{is_stop, terms};
+use super::words::terms;
 use crate::text::is_chinese;
 
 /// At most this many parts; the rest would only be more searches.
 const MOST: usize = 4;
+/// Longer texts are pasted rather than asked.
+const LONGEST: usize = 2_000;
+
+/// From this probability on a question without parts is complex.
+const COMPLEX_FROM: f64 = 0.5;
+
+/// The parts or the steps of a complex question, at least two; none for a simple one.
+pub(super) fn sub_questions(query: &str) -> Vec<String> {
+    let parts = parts(query);
+    if !parts.is_empty() || query.chars().count() > LONGEST {
+        return parts;
+    }
+    if is_chinese(query) {
+        finished(parting_zh::hops(query))
+    } else if learned::complexity(query) >= COMPLEX_FROM {
+        finished(hops(query))
+    } else {
+        Vec::new()
+    }
+}
 
 /// The parts of the question, at least two, or none when it has a single intent.
-pub(super) fn parts(query: &str) -> Vec<String> {
-    if query.chars().count() > 2_000 {
+fn parts(query: &str) -> Vec<String> {
+    if query.chars().count() > LONGEST {
         return Vec::new();
     }
     let found = if is_chinese(query) {
@@ -31,7 +55,6 @@ pub(super) fn parts(query: &str) -> Vec<String> {
             .or_else(|| clauses(query))
             .or_else(|| both(query))
             .or_else(|| listed(query))
-            .or_else(|| hops(query))
     };
     finished(found.unwrap_or_default())
 }
@@ -172,52 +195,6 @@ fn listed(query: &str) -> Option<Vec<String>> {
         .all(|name| (1..=4).contains(&name.split_whitespace().count()) && !name.contains(" of "))
         .then(|| about(&names))
         .flatten()
-}
-
-/// "Who directed the film that stars A?": first which film, then the whole question.
-fn hops(query: &str) -> Option<Vec<String>> {
-    let body = query.trim().trim_end_matches(['?', '.', ' ']);
-    let words: Vec<&str> = body.split_whitespace().collect();
-    let bare = |at: usize| {
-        words[at]
-            .trim_matches(|c: char| !c.is_alphanumeric())
-            .to_lowercase()
-    };
-    let relative = (3..words.len().saturating_sub(2)).find(|at| {
-        let before = bare(at - 1);
-        match bare(*at).as_str() {
-            "that" | "who" | "whose" | "which" | "where" => {
-                !is_stop(&before) && !words[*at - 1].ends_with(['.', '?', '!'])
-            }
-            "directed" | "written" | "founded" | "owned" | "created" | "produced" | "starring"
-            | "featuring" | "named" | "called" | "based" | "known" | "developed" | "published"
-            | "introduced" | "described" | "mentioned" | "set" => {
-                !is_stop(&before) && words.len() >= 12
-            }
-            _ => false,
-        }
-    })?;
-    let mut from = relative;
-    while from > 1 && from + 4 > relative && !is_stop(&bare(from - 1)) {
-        from -= 1;
-    }
-    let noun = words[from..relative].join(" ");
-    let clause = match bare(relative).as_str() {
-        "that" | "who" | "which" => words[relative + 1..].join(" "),
-        _ => words[relative..].join(" "),
-    };
-    // "Who is the man that …" asks for the man himself: one hop.
-    let leads_on = from > 1 && !terms(&words[..from].join(" ")).is_empty();
-    let noun = if matches!(
-        bare(from - 1).as_str(),
-        "a" | "an" | "the" | "this" | "same"
-    ) {
-        format!("Which {}", clean(&noun))
-    } else {
-        "What".to_owned()
-    };
-    (leads_on && terms(&clause).len() >= 2)
-        .then(|| vec![format!("{noun} {clause}?"), format!("{body}?")])
 }
 
 /// Each part with its pronoun replaced by what the first part is about.

@@ -1,16 +1,60 @@
 //! The ways in which a Chinese question can be parted; see [`super::decompose`].
 
+use super::joints_zh::{clean, cut_before_adjective, find_joint, without_lead};
 use super::resolve::topic_of;
 
 /// The parts, when there is more than one intent.
 pub(super) fn parts(query: &str) -> Option<Vec<String>> {
-    comparison(query).or_else(|| clauses(query))
+    choice(query)
+        .or_else(|| listed(query))
+        .or_else(|| comparison(query))
+        .or_else(|| clauses(query))
+        .or_else(|| shared(query))
 }
 
-/// What two things are joined by.
-const JOINTS: &[&str] = &[
-    "和", "与", "跟", "同", "以及", "、", "对比", "相比", "vs", "VS", "还是",
+/// The steps of a question that names something by what is said of it: that something, then the
+/// question itself. There is no Chinese training data, so these are rules.
+pub(super) fn hops(query: &str) -> Vec<String> {
+    let body = clean(without_lead(query));
+    if body.chars().count() < 10 || !asks(body) {
+        return Vec::new();
+    }
+    let step = by_role(body)
+        .or_else(|| by_clause(body))
+        .or_else(|| by_chain(body));
+    step.map_or(Vec::new(), |step| vec![step, format!("{body}？")])
+}
+
+/// What compares two things.
+const COMPARING: &[&str] = &[
+    "比较",
+    "对比",
+    "区别",
+    "差异",
+    "不同",
+    "异同",
+    "差别",
+    "相比",
+    "分别",
+    "优缺点",
+    "不一样",
+    "一样",
+    "相同",
+    "同一",
+    "共同点",
+    "利弊",
+    "优劣",
+    "优势",
+    "之间",
+    "有何关系",
+    "什么关系",
+    "变化",
+    "vs",
+    "VS",
+    "各有",
+    "各自",
 ];
+
 /// What follows the second thing.
 const TAILS: &[&str] = &[
     "的架构",
@@ -33,10 +77,19 @@ const TAILS: &[&str] = &[
     "区别",
     "差异",
     "不同",
+    "异同",
     "差别",
     "分别",
     "各",
     "一样",
+    "是不是",
+    "是否",
+    "是同",
+    "用的",
+    "使用",
+    "不一样",
+    "相同",
+    "是什么",
     "，",
     "？",
     "?",
@@ -45,73 +98,155 @@ const TAILS: &[&str] = &[
 ];
 
 fn comparison(query: &str) -> Option<Vec<String>> {
-    let cued = [
-        "比较",
-        "对比",
-        "区别",
-        "差异",
-        "不同",
-        "异同",
-        "差别",
-        "相比",
-        "还是",
-        "分别",
-        "优缺点",
-        "vs",
-        "VS",
-    ]
-    .iter()
-    .any(|cue| query.contains(cue));
-    if !cued {
-        return None;
-    }
-    let mut body = query.trim();
-    for lead in [
-        "请问",
-        "请",
-        "帮我",
-        "比较一下",
-        "对比一下",
-        "比较",
-        "对比",
-        "解释一下",
-        "解释",
-        "说明",
-        "什么是",
-        "，",
-    ] {
-        body = body.trim_start().strip_prefix(lead).unwrap_or(body);
-    }
-    let (a, rest) = JOINTS
-        .iter()
-        .filter_map(|joint| body.find(joint).map(|at| (at, *joint)))
-        .filter(|(at, _)| *at > 0)
-        .min_by_key(|(at, _)| *at)
-        .map(|(at, joint)| (&body[..at], &body[at + joint.len()..]))?;
+    let body = without_lead(query);
+    let cued = COMPARING.iter().any(|cue| query.contains(cue));
+    let (a, rest) = match find_joint(body).filter(|_| cued) {
+        Some(found) => found,
+        None => more_than(body)?,
+    };
     let end = TAILS
         .iter()
         .filter_map(|tail| rest.find(tail))
         .filter(|at| *at > 0)
         .min()
         .unwrap_or(rest.len());
-    let (a, b) = (clean(a), clean(&rest[..end]));
+    let (a, b) = (clean(a), clean(cut_before_adjective(&rest[..end])));
     (!a.is_empty() && !b.is_empty()).then(|| vec![format!("{a}是什么？"), format!("{b}是什么？")])
+}
+
+/// "A 比 B 快吗": what stands around 比, where more or less is asked.
+fn more_than(body: &str) -> Option<(&str, &str)> {
+    let at = body.match_indices('比').map(|(at, _)| at).find(|at| {
+        let around = |word: &str| {
+            body[..at + '比'.len_utf8()].ends_with(word) || body[*at..].starts_with(word)
+        };
+        *at > 0
+            && ![
+                "比较",
+                "比例",
+                "比如",
+                "比率",
+                "比重",
+                "比特",
+                "对比",
+                "相比",
+                "占比",
+                "百分比",
+            ]
+            .iter()
+            .any(|word| around(word))
+    })?;
+    let (a, rest) = (&body[..at], &body[at + '比'.len_utf8()..]);
+    (cut_before_adjective(rest).len() < clean(rest).len() && asks(rest)).then_some((a, rest))
+}
+
+/// "用 A 还是用 B？": the question with each of them.
+fn choice(query: &str) -> Option<Vec<String>> {
+    let body = without_lead(query);
+    let (head, b) = body.split_once("还是")?;
+    let (head, b) = (clean(head), clean(b.trim_end_matches(['呢', '？', '?'])));
+    let b_bare = ["使用", "选择", "用", "选", "在", "是", "应该"]
+        .iter()
+        .find_map(|verb| b.strip_prefix(verb));
+    if head.is_empty() || b.is_empty() || head.chars().count() > 40 {
+        return None;
+    }
+    let verb_at = ["使用", "选择", "用", "选", "应该", "是", "，"]
+        .iter()
+        .filter_map(|verb| head.rfind(verb).map(|at| at + verb.len()))
+        .max();
+    let lead = verb_at.map_or("", |at| &head[..at]);
+    let b = b_bare.unwrap_or(b).trim_start();
+    let space = if lead.is_empty() || !b.starts_with(|c: char| c.is_ascii()) {
+        ""
+    } else {
+        " "
+    };
+    Some(vec![format!("{head}？"), format!("{lead}{space}{b}？")])
+}
+
+/// "A、B 和 C 分别是什么", "解释 A 和 B".
+fn listed(query: &str) -> Option<Vec<String>> {
+    let body = clean(without_lead(query));
+    let ordered = body.len() < clean(query).len();
+    let end = [
+        "分别",
+        "各",
+        "是什么",
+        "都是什么",
+        "有哪些",
+        "有什么",
+        "的区别",
+        "的不同",
+        "的差异",
+        "之间",
+    ]
+    .iter()
+    .filter_map(|tail| body.find(tail))
+    .min();
+    let (names, tail) = body.split_at(end.unwrap_or(body.len()));
+    let (head, last) = find_joint(names)?;
+    let several = head.contains('、') || last.contains('、');
+    let names: Vec<&str> = head
+        .split('、')
+        .chain(last.split('、'))
+        .flat_map(|name| match find_joint(name) {
+            Some((a, b)) => vec![a, b],
+            None => vec![name],
+        })
+        .map(clean)
+        .collect();
+    let named = names.iter().all(|name| {
+        !name.is_empty() && name.chars().count() <= 14 && !asks(name) && !name.contains('的')
+    });
+    let asked = tail.starts_with("分别") || tail.starts_with("各") || tail.contains("是什么");
+    (named && (asked || ordered && end.is_none() || several))
+        .then(|| names.iter().map(|name| format!("{name}是什么？")).collect())
+}
+
+/// "A 和 B 的端口是多少？": the same of each.
+fn shared(query: &str) -> Option<Vec<String>> {
+    let body = clean(without_lead(query));
+    let (subjects, rest) = body.split_once('的')?;
+    let (a, b) = find_joint(subjects)?;
+    let (a, b) = (clean(a), clean(b));
+    let short = |name: &str| (2..=12).contains(&name.chars().count()) && !asks(name);
+    (short(a) && short(b) && asks(rest))
+        .then(|| vec![format!("{a}的{rest}？"), format!("{b}的{rest}？")])
 }
 
 /// Cut where a new question begins; what then lacks a subject gets that of the first.
 fn clauses(query: &str) -> Option<Vec<String>> {
     let mut pieces: Vec<&str> = query
-        .split(['？', '?', '；', '\n'])
-        .flat_map(|piece| split_before(piece, "以及"))
-        .flat_map(|piece| split_before(piece, "，并且"))
-        .flat_map(|piece| split_before(piece, "，还有"))
-        .flat_map(|piece| piece.split('，'))
+        .split(['？', '?', '；', ';', '\n'])
+        .flat_map(|piece| {
+            split_before(
+                piece,
+                &[
+                    "以及",
+                    "并且",
+                    "而且",
+                    "还有",
+                    "然后",
+                    "另外",
+                    "同时",
+                    "此外",
+                    "又是",
+                    "再说明",
+                    "并说明",
+                    "并解释",
+                ],
+            )
+        })
+        .flat_map(|piece| piece.split(['，', ',']))
         .map(clean)
         .filter(|piece| !piece.is_empty())
         .collect();
-    pieces.retain(|piece| asks(piece));
+    let ordered = query.contains("并且") || query.contains("然后");
+    pieces
+        .retain(|piece| asks(piece) || ordered && piece.chars().count() > 3 && !is_courtesy(piece));
     let (first, others) = pieces.split_first()?;
-    if others.is_empty() {
+    if others.is_empty() || !pieces.iter().any(|piece| asks(piece)) {
         return None;
     }
     let topic = topic_of(first);
@@ -131,14 +266,139 @@ fn clauses(query: &str) -> Option<Vec<String>> {
     Some(parts)
 }
 
-fn split_before<'a>(text: &'a str, joint: &str) -> Vec<&'a str> {
-    match text.split_once(joint) {
-        Some((head, tail)) if asks(tail) => vec![head, tail],
-        _ => vec![text],
+fn is_courtesy(piece: &str) -> bool {
+    ["你好", "您好", "请问", "谢谢", "好的", "麻烦"]
+        .iter()
+        .any(|word| piece.starts_with(word))
+}
+
+fn split_before<'a>(text: &'a str, joints: &[&str]) -> Vec<&'a str> {
+    let mut found = vec![text];
+    for joint in joints {
+        let last = found[found.len() - 1];
+        if let Some((head, tail)) = last.split_once(joint)
+            && clean(tail).chars().count() > 2
+            && !clean(head).is_empty()
+        {
+            found.pop();
+            found.extend([head, tail]);
+        }
+    }
+    // Only a tail that asks is a question of its own.
+    if found[1..].iter().any(|tail| asks(tail)) {
+        found
+    } else {
+        vec![text]
     }
 }
 
-fn asks(text: &str) -> bool {
+/// "X 的作者的邮箱是什么？": who the author is, then the rest.
+fn by_role(body: &str) -> Option<String> {
+    ROLES.iter().find_map(|role| {
+        let at = body.find(&format!("的{role}"))? + "的".len() + role.len();
+        let (holder, rest) = body.split_at(at);
+        let leads_on = [
+            "的", "在", "所", "还", "又", "是哪", "负责", "来自", "用", "写", "属于",
+        ]
+        .iter()
+        .any(|next| rest.starts_with(next));
+        (leads_on && asks(rest)).then(|| format!("{holder}是谁？"))
+    })
+}
+
+/// "维护 X 的人是谁？", "导致 X 的服务归谁？", "X 所在的集群在哪？": what is told by a clause.
+fn by_clause(body: &str) -> Option<String> {
+    CLAUSES
+        .iter()
+        .find_map(|cue| {
+            let at = body.find(cue)?;
+            let (step, rest) = body.split_at(at + cue.len());
+            let named = clean(step).chars().count() > cue.chars().count() + 2;
+            (named && asks(rest) && rest.chars().count() > 2).then(|| format!("{}？", clean(step)))
+        })
+        .or_else(|| {
+            let verb = VERBS.iter().find(|verb| body.starts_with(**verb))?;
+            let (clause, rest) = body.split_once('的')?;
+            let noun: String = rest
+                .chars()
+                .take_while(|c| !"是归在有什哪谁怎由属何多".contains(*c))
+                .collect();
+            let told = clause.chars().count() >= verb.chars().count() + 2;
+            (told && !noun.is_empty() && asks(&rest[noun.len()..]))
+                .then(|| format!("{clause}的{noun}是什么？"))
+        })
+}
+
+/// "A 背后的 B 的 C 的值": three steps by 的.
+fn by_chain(body: &str) -> Option<String> {
+    let cuts: Vec<usize> = body
+        .match_indices('的')
+        .map(|(at, _)| at)
+        .filter(|at| *at > 0 && !body[..*at].ends_with('是'))
+        .collect();
+    let asked = body
+        .find("是")
+        .or_else(|| body.find("有"))
+        .unwrap_or(body.len());
+    let cuts: Vec<usize> = cuts.into_iter().filter(|at| *at < asked).collect();
+    (cuts.len() >= 3).then(|| format!("{}是什么？", &body[..cuts[1]]))
+}
+
+const ROLES: &[&str] = &[
+    "负责人",
+    "作者",
+    "创始人",
+    "开发者",
+    "维护者",
+    "所有者",
+    "经理",
+    "主管",
+    "上级",
+    "老板",
+    "导演",
+    "母亲",
+    "父亲",
+    "妻子",
+    "丈夫",
+    "儿子",
+    "女儿",
+    "母公司",
+    "供应商",
+    "审批人",
+    "提交者",
+    "管理员",
+    "团队",
+    "部门",
+    "同事",
+    "前任",
+    "继任者",
+    "总部",
+    "主演",
+    "首都",
+];
+
+const CLAUSES: &[&str] = &[
+    "所在的",
+    "所属的",
+    "所用的",
+    "所用",
+    "所依赖的",
+    "依赖的",
+    "背后的",
+    "使用的那",
+    "的那个",
+    "的那位",
+    "的那家",
+    "的那份",
+    "的那次",
+];
+
+const VERBS: &[&str] = &[
+    "维护", "导致", "引起", "取代", "替代", "负责", "编写", "开发", "拥有", "使用", "管理", "写",
+    "由", "依赖", "执导", "主演", "创办", "发布", "审批", "托管", "提出", "设计", "调用", "支持",
+];
+
+pub(super) fn asks(text: &str) -> bool {
     [
         "什么",
         "怎么",
@@ -148,6 +408,9 @@ fn asks(text: &str) -> bool {
         "哪",
         "几",
         "多少",
+        "多久",
+        "多长",
+        "多大",
         "是否",
         "吗",
         "谁",
@@ -156,11 +419,90 @@ fn asks(text: &str) -> bool {
         "何时",
         "解释",
         "说明",
+        "列出",
+        "是不是",
+        "有没有",
+        "可不可以",
     ]
     .iter()
     .any(|word| text.contains(word))
 }
 
-fn clean(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || "，。？！、；：,?!“”".contains(c))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r03_chinese_questions_are_parted() {
+        for (query, expected) in [
+            (
+                "对比一下基础版与企业版",
+                vec!["基础版是什么？", "企业版是什么？"],
+            ),
+            (
+                "合同和发票有什么不一样？",
+                vec!["合同是什么？", "发票是什么？"],
+            ),
+            (
+                "同步任务比异步任务快吗？",
+                vec!["同步任务是什么？", "异步任务是什么？"],
+            ),
+            (
+                "导入用接口还是用命令行？",
+                vec!["导入用接口？", "导入用命令行？"],
+            ),
+            (
+                "消息推送应该选 webhook 还是轮询",
+                vec!["消息推送应该选 webhook？", "消息推送应该选轮询？"],
+            ),
+            (
+                "租户、角色和权限分别是什么？",
+                vec!["租户是什么？", "角色是什么？", "权限是什么？"],
+            ),
+            ("请解释分片和副本", vec!["分片是什么？", "副本是什么？"]),
+            (
+                "网关和代理的端口是多少？",
+                vec!["网关的端口是多少？", "代理的端口是多少？"],
+            ),
+            (
+                "怎么导出报表，以及怎么注销账号？",
+                vec!["怎么导出报表？", "怎么注销账号？"],
+            ),
+        ] {
+            assert_eq!(parts(query).unwrap_or_default(), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn r03_what_only_looks_like_several_is_one() {
+        for query in [
+            "如何同步合同？",
+            "参与者有哪些权限？",
+            "缓存的占比是多少？",
+            "你好，怎么重置密码？",
+            "谢谢，那上限呢？",
+            "搜索和替换怎么用",
+            "比例尺怎么设置",
+            "请问证书过期了怎么办？",
+            "",
+            "？",
+            "还是",
+        ] {
+            assert_eq!(parts(query), None, "{query}");
+            assert!(hops(query).is_empty(), "{query}: {:?}", hops(query));
+        }
+    }
+
+    #[test]
+    fn r03_chinese_steps_come_before_the_question() {
+        for (query, step) in [
+            ("审批插件的作者的邮箱是什么？", "审批插件的作者是谁？"),
+            ("维护支付网关的团队是哪个？", "维护支付网关的团队是什么？"),
+            ("最大租户所在的集群部署在哪个机房？", "最大租户所在的？"),
+        ] {
+            let steps = hops(query);
+            assert_eq!(steps.len(), 2, "{query}: {steps:?}");
+            assert_eq!(steps[0], step);
+        }
+    }
 }

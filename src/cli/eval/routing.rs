@@ -1,0 +1,236 @@
+//! Quality of routing as people get it: each question goes to the engine that the settings name,
+//! as the first of a conversation.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::collection::{bad, decoded, plain};
+use super::confusion::{Confusion, Figures};
+use super::small_talk::SmallTalk;
+use crate::cli::interruption::interruptible;
+use crate::cli::output::{Failure, say, say_json};
+use crate::config::Settings;
+use crate::domain::{Complexity, QueryType};
+use crate::engine::Router;
+use crate::text::sanitize;
+
+/// Arguments of `eval routing`.
+#[derive(Debug, Args)]
+pub(super) struct Routing {
+    /// One JSON object a line: {"query", "complexity"?, "query_type"?}; a label may be a list of
+    /// acceptable ones
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Also print each question that got another label than it should
+    #[arg(long, conflicts_with = "json")]
+    wrong: bool,
+}
+
+/// What is printed. The figures are those of the complexity, or of the query type when no line has
+/// a complexity; when lines have both, those of the query type stand beside them.
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(flatten)]
+    figures: Figures,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query_type: Option<Figures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    small_talk: Option<SmallTalk>,
+    #[serde(skip)]
+    by_type: bool,
+    #[serde(skip)]
+    engine: String,
+    #[serde(skip)]
+    unreadable: usize,
+    #[serde(skip)]
+    wrong: Vec<String>,
+}
+
+/// Measures and prints the figures.
+pub(super) fn run(routing: &Routing, settings: &Settings) -> Result<(), Failure> {
+    let questions = read(&routing.file)?;
+    let report = interruptible(async |cancel| {
+        tokio::select! {
+            report = measure(&questions, settings) => report,
+            () = cancel.cancelled() => Err(Failure::interrupted()),
+        }
+    })?;
+    if routing.json {
+        say_json(&report)?;
+    } else {
+        if routing.wrong {
+            say(report.wrong.concat())?;
+        }
+        say(report.as_text())?;
+    }
+    Ok(())
+}
+
+/// One line of the file; at least one of the lists holds a label.
+struct Labelled {
+    query: String,
+    complexity: Vec<String>,
+    query_type: Vec<String>,
+}
+
+async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, Failure> {
+    let router = Router::open(settings).await?;
+    let bar = bar(questions.len());
+    let (mut complexities, mut types) = (Confusion::default(), Confusion::default());
+    let mut judged = Vec::new();
+    let mut wrong = Vec::new();
+    let mut unreadable = 0;
+    for question in questions {
+        let routed = router.route(&question.query).await?;
+        unreadable += usize::from(!routed.warnings.is_empty());
+        let complexity = routed.plan.complexity.as_str();
+        let query_type = name_of(routed.plan.query_type);
+        for (acceptable, got, confusion) in [
+            (&question.complexity, complexity, &mut complexities),
+            (&question.query_type, query_type.as_str(), &mut types),
+        ] {
+            if acceptable.is_empty() {
+                continue;
+            }
+            confusion.add(acceptable, got);
+            if !acceptable.iter().any(|label| label == got) {
+                let query = sanitize(&question.query).replace(['\n', '\t'], " ");
+                wrong.push(format!("{}\t{got}\t{query}\n", acceptable.join("|")));
+            }
+        }
+        if let (Some(probability), [only, ..]) = (routed.small_talk, &question.complexity[..]) {
+            judged.push((probability, only == Complexity::Chitchat.as_str()));
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let by_type = complexities.is_empty();
+    let (first, second) = if by_type {
+        (types, None)
+    } else {
+        (complexities, Some(types).filter(|types| !types.is_empty()))
+    };
+    let identity = router.identity();
+    Ok(Report {
+        figures: first.figures(),
+        query_type: second.map(Confusion::figures),
+        small_talk: (!judged.is_empty()).then(|| SmallTalk::of(&judged)),
+        by_type,
+        engine: identity.model,
+        unreadable,
+        wrong,
+    })
+}
+
+fn read(path: &Path) -> Result<Vec<Labelled>, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => bad(path, "not found"),
+        _ => bad(path, error),
+    })?;
+    let text = decoded(path, bytes)?;
+    let mut questions = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        if !line.trim().is_empty() {
+            let question = labelled(line);
+            questions.push(question.map_err(|what| bad(path, format!("line {}: {what}", at + 1)))?);
+        }
+    }
+    if questions.is_empty() {
+        return Err(bad(path, "there is no question in it"));
+    }
+    Ok(questions)
+}
+
+#[derive(Deserialize)]
+struct Line {
+    query: String,
+    #[serde(default)]
+    complexity: Value,
+    #[serde(default)]
+    query_type: Value,
+}
+
+fn labelled(line: &str) -> Result<Labelled, String> {
+    let line: Line = serde_json::from_str(line).map_err(|error| plain(&error))?;
+    if line.query.trim().is_empty() {
+        return Err("the query is empty".to_owned());
+    }
+    let question = Labelled {
+        query: line.query,
+        complexity: labels::<Complexity>("complexity", &line.complexity)?,
+        query_type: labels::<QueryType>("query_type", &line.query_type)?,
+    };
+    if question.complexity.is_empty() && question.query_type.is_empty() {
+        return Err("neither complexity nor query_type is given".to_owned());
+    }
+    Ok(question)
+}
+
+/// The acceptable labels; none when the field is missing or null.
+fn labels<T: for<'de> Deserialize<'de>>(field: &str, value: &Value) -> Result<Vec<String>, String> {
+    let values = match value {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(values) if !values.is_empty() => values.as_slice(),
+        Value::Array(_) => return Err(format!("{field} is an empty list")),
+        one => std::slice::from_ref(one),
+    };
+    let label = |value: &Value| {
+        let known = T::deserialize(value).map_err(|error| format!("{field}: {error}"))?;
+        drop(known);
+        Ok(value.as_str().unwrap_or_default().to_owned())
+    };
+    values.iter().map(label).collect()
+}
+
+/// The word of the wire format.
+fn name_of(query_type: QueryType) -> String {
+    serde_json::to_value(query_type)
+        .ok()
+        .and_then(|name| name.as_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+fn bar(questions: usize) -> ProgressBar {
+    let bar = ProgressBar::hidden();
+    if io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        bar.set_length(questions as u64);
+    }
+    bar
+}
+
+impl Report {
+    fn as_text(&self) -> String {
+        let what = if self.by_type {
+            "query type"
+        } else {
+            "complexity"
+        };
+        let mut text = format!(
+            "{what}, engine {}\n{}",
+            sanitize(&self.engine),
+            self.figures.as_text()
+        );
+        if let Some(types) = &self.query_type {
+            text.push_str(&format!("\nquery type\n{}", types.as_text()));
+        }
+        if let Some(small_talk) = &self.small_talk {
+            text.push_str(&format!("\nsmall talk\n{}", small_talk.as_text()));
+        }
+        if self.unreadable > 0 {
+            text.push_str(&format!(
+                "\n  unreadable replies, taken as a run would take them: {}\n",
+                self.unreadable
+            ));
+        }
+        text
+    }
+}

@@ -1,0 +1,140 @@
+//! Whether the probability of small talk means what it says, and what another threshold would do.
+
+use serde::Serialize;
+
+use super::confusion::share;
+
+/// Edges of the calibration table.
+const EDGES: [f64; 9] = [0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0];
+/// Thresholds that are tried.
+const THRESHOLDS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
+
+/// The two tables.
+#[derive(Debug, Serialize)]
+pub(super) struct SmallTalk {
+    /// By probability; empty intervals are left out.
+    pub calibration: Vec<Interval>,
+    /// By threshold.
+    pub sweep: Vec<Threshold>,
+}
+
+/// Messages whose probability lies from `from` to below `to` (1 included in the last).
+#[derive(Debug, Serialize)]
+pub(super) struct Interval {
+    pub from: f64,
+    pub to: f64,
+    pub n: usize,
+    /// Mean of the probability.
+    pub mean: f64,
+    /// Share that is small talk.
+    pub share: f64,
+}
+
+/// What taking everything from `threshold` on for small talk would come to.
+#[derive(Debug, Serialize)]
+pub(super) struct Threshold {
+    pub threshold: f64,
+    pub precision: f64,
+    pub recall: f64,
+    /// Share of the other messages that would be taken for small talk.
+    pub false_positives: f64,
+}
+
+impl SmallTalk {
+    /// From each message's probability and whether it is small talk.
+    pub fn of(judged: &[(f64, bool)]) -> Self {
+        let calibration = EDGES.windows(2).filter_map(|edges| {
+            let (from, to) = (edges[0], edges[1]);
+            let last = to >= 1.0;
+            let inside = |p: f64| p >= from && (p < to || last);
+            let inside: Vec<&(f64, bool)> = judged.iter().filter(|(p, _)| inside(*p)).collect();
+            let n = inside.len();
+            (n > 0).then(|| Interval {
+                from,
+                to,
+                n,
+                mean: inside.iter().map(|(p, _)| p).sum::<f64>() / n as f64,
+                share: share(inside.iter().filter(|(_, it)| *it).count(), n),
+            })
+        });
+        let sweep = THRESHOLDS.iter().map(|threshold| {
+            let taken = judged.iter().filter(|(p, _)| p >= threshold);
+            let hits = taken.clone().filter(|(_, it)| *it).count();
+            let taken = taken.count();
+            let all = judged.iter().filter(|(_, it)| *it).count();
+            Threshold {
+                threshold: *threshold,
+                precision: share(hits, taken),
+                recall: share(hits, all),
+                false_positives: share(taken - hits, judged.len() - all),
+            }
+        });
+        Self {
+            calibration: calibration.collect(),
+            sweep: sweep.collect(),
+        }
+    }
+
+    pub fn as_text(&self) -> String {
+        let mut text = "  probability       n       mean  small talk\n".to_owned();
+        for Interval {
+            from,
+            to,
+            n,
+            mean,
+            share,
+        } in &self.calibration
+        {
+            text.push_str(&format!(
+                "  {from:.2}-{to:.2}  {n:>8}  {mean:>9.3}  {share:>10.3}\n"
+            ));
+        }
+        text.push_str("\n  threshold  precision     recall  false positives\n");
+        for at in &self.sweep {
+            let Threshold {
+                threshold,
+                precision,
+                recall,
+                false_positives,
+            } = at;
+            text.push_str(&format!(
+                "  {threshold:>9.1}  {precision:>9.3}  {recall:>9.3}  {false_positives:>15.4}\n"
+            ));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_message_is_in_one_interval_and_the_sweep_counts() {
+        let judged = [
+            (0.0, false),
+            (0.02, false),
+            (0.72, true),
+            (0.74, false),
+            (1.0, true),
+        ];
+        let tables = SmallTalk::of(&judged);
+        let counted: usize = tables.calibration.iter().map(|interval| interval.n).sum();
+        assert_eq!(counted, judged.len());
+        let at = |wanted: f64| {
+            tables
+                .sweep
+                .iter()
+                .find(|at| (at.threshold - wanted).abs() < 1e-9)
+        };
+        let (low, high) = (at(0.7).unwrap(), at(0.9).unwrap());
+        assert!((low.precision - 2.0 / 3.0).abs() < 1e-9);
+        assert!((low.recall - 1.0).abs() < 1e-9);
+        assert!((low.false_positives - 1.0 / 3.0).abs() < 1e-9);
+        assert!((high.recall - 0.5).abs() < 1e-9 && high.false_positives == 0.0);
+        let interval = &tables.calibration[1];
+        assert!((interval.mean - 0.73).abs() < 1e-9 && (interval.share - 0.5).abs() < 1e-9);
+        let none = SmallTalk::of(&[]);
+        assert!(none.calibration.is_empty() && none.sweep[0].precision == 0.0);
+    }
+}

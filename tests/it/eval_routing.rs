@@ -1,0 +1,165 @@
+//! `eval routing`: the figures against some worked out by hand, and what is said of bad input.
+
+use kb_agent::domain::NodeName;
+use serde_json::{Value, json};
+
+use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::workplace::{Workplace, json_lines, one_line, text};
+
+const JUDGED: &str = r#"{"query": "hello", "complexity": "chitchat", "query_type": "chitchat"}
+{"query": "What is the fast path?", "complexity": ["simple", "complex"], "query_type": "conceptual"}
+
+{"query": "Compare vector_search with grep_search", "complexity": "complex", "source": "ignored"}
+{"query": "thank you so much", "complexity": "simple"}
+{"query": "PROJ-123 details", "query_type": ["exact", "relational"]}
+"#;
+
+#[test]
+fn the_figures_are_those_worked_out_by_hand() {
+    let place = Workplace::empty();
+    place.file("judged.jsonl", JUDGED);
+    let output = place.run(&["eval", "routing", "judged.jsonl", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = json_lines(&output.stdout);
+    assert_eq!(lines.len(), 1);
+    let report = &lines[0];
+    assert_eq!(report["n"], 4);
+    assert_eq!(report["accuracy"], 0.75);
+    // Thanks are small talk, so the label of the fourth line is wrong on purpose.
+    assert_eq!(
+        report["confusion"],
+        json!({
+            "chitchat": {"chitchat": 1},
+            "complex": {"complex": 1},
+            "simple": {"chitchat": 1, "simple": 1},
+        })
+    );
+    assert_eq!(
+        report["classes"]["chitchat"],
+        json!({"n": 1, "precision": 0.5, "recall": 1.0})
+    );
+    assert_eq!(
+        report["classes"]["simple"],
+        json!({"n": 2, "precision": 1.0, "recall": 0.5})
+    );
+    assert_eq!(report["query_type"]["n"], 3);
+    assert_eq!(report["query_type"]["accuracy"], 1.0);
+    let counted: u64 = report["small_talk"]["calibration"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|interval| interval["n"].as_u64().unwrap())
+        .sum();
+    assert_eq!(counted, 4);
+    let sweep = report["small_talk"]["sweep"].as_array().unwrap();
+    assert!(sweep.iter().all(|at| at["recall"] == 1.0), "{sweep:?}");
+
+    let output = place.run(&["eval", "routing", "judged.jsonl", "--wrong"]);
+    let shown = text(&output.stdout);
+    for part in [
+        "simple\tchitchat\tthank you so much\n",
+        "complexity, engine extractive",
+        "accuracy 0.750 of 4",
+        "query type",
+        "threshold  precision",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn query_types_alone_are_the_figures() {
+    let place = Workplace::empty();
+    place.file(
+        "types.jsonl",
+        r#"{"query": "which file holds the rules?", "query_type": "file_discovery"}"#,
+    );
+    let output = place.run(&["eval", "routing", "types.jsonl", "--json"]);
+    let report = json_lines(&output.stdout).remove(0);
+    assert_eq!(report["classes"]["file_discovery"]["n"], 1);
+    assert_eq!(report["query_type"], Value::Null);
+    assert_eq!(report["small_talk"], Value::Null);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_engine_of_the_settings_is_measured() {
+    let endpoint = ScriptedEndpoint::start().await;
+    let plan =
+        r#"{"complexity": "simple", "query_type": "exact", "suggested_tools": ["grep_search"]}"#;
+    endpoint
+        .say(NodeName::AnalyzeAndRoute, Reply::streamed(plan))
+        .say(NodeName::AnalyzeAndRoute, Reply::streamed("no plan at all"));
+    let place = Workplace::empty();
+    place.file("judged.jsonl", JUDGED);
+    let url = endpoint.base_url();
+    let output = tokio::task::spawn_blocking(move || {
+        let run = |args: &[&str]| {
+            let mut command = place.command(args);
+            command.env("KB_AGENT_LLM_BASE_URL", &url);
+            command.output().unwrap()
+        };
+        run(&["eval", "routing", "judged.jsonl"])
+    });
+    let output = output.await.unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    // One simple, then what a run falls back to: complex. Of the five, four have a complexity.
+    assert!(shown.contains("accuracy 0.500 of 4"), "{shown}");
+    assert!(shown.contains("unreadable replies, taken as a run would take them: 4"), "{shown}");
+    assert!(!shown.contains("threshold"), "{shown}");
+}
+
+#[test]
+fn bad_input_is_one_line_that_says_where() {
+    let place = Workplace::empty();
+    let good = r#"{"query": "hello", "complexity": "chitchat"}"#;
+    for (content, expected) in [
+        ("", "there is no question"),
+        ("\n \n", "there is no question"),
+        (
+            "{\"query\": \"x\"}",
+            "line 1: neither complexity nor query_type",
+        ),
+        (
+            "{\"query\": \" \", \"complexity\": \"simple\"}",
+            "line 1: the query is empty",
+        ),
+        (
+            "{\"complexity\": \"simple\"}",
+            "line 1: missing field `query`",
+        ),
+        (
+            "{\"query\": \"x\", \"complexity\": []}",
+            "line 1: complexity is an empty list",
+        ),
+        (
+            "{\"query\": \"x\", \"complexity\": \"easy\"}",
+            "unknown variant `easy`, expected one of `chitchat`",
+        ),
+        (
+            "{\"query\": \"x\", \"query_type\": [\"exact\", 3]}",
+            "line 1: query_type",
+        ),
+        ("{\"query\": \"x\"", "line 1: EOF"),
+    ] {
+        let both = format!("{good}\n\n{content}");
+        for (text, line) in [(content.to_owned(), "line 1"), (both, "line 3")] {
+            if content.trim().is_empty() && line == "line 3" {
+                continue;
+            }
+            place.file("bad.jsonl", text);
+            let output = place.run(&["eval", "routing", "bad.jsonl"]);
+            assert_eq!(output.status.code(), Some(1), "{content}");
+            assert!(output.stdout.is_empty());
+            let said = one_line(&output);
+            assert!(said.contains(&expected.replace("line 1", line)), "{said}");
+            assert!(said.contains("bad.jsonl"), "{said}");
+        }
+    }
+    place.file("bytes.jsonl", [good.as_bytes(), b"\n\xff\xfe\n"].concat());
+    let output = place.run(&["eval", "routing", "bytes.jsonl"]);
+    assert!(one_line(&output).contains("line 2 is not UTF-8"));
+    let output = place.run(&["eval", "routing", "nowhere.jsonl"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(one_line(&output).contains("nowhere.jsonl: not found"));
+}
