@@ -13,6 +13,7 @@ mod decompose;
 mod fit_to_say;
 mod grade;
 mod hops;
+mod hops_zh;
 mod joints_zh;
 mod learned;
 mod learned_features;

@@ -35,15 +35,28 @@ pub(super) fn comparison(query: &str) -> Option<Vec<String>> {
         ("choose between", &[" and ", " or "]),
         ("in common between", &[" and "]),
         ("contrast", &[" with ", " and "]),
+        ("advantages of", &[" over ", " compared to ", " and "]),
+        ("advantage of", &[" over ", " compared to "]),
+        ("benefits of", &[" over ", " compared to "]),
     ];
     for (cue, joints) in joined {
         if let Some(rest) = after(cue).filter(|rest| !rest.trim().is_empty()) {
-            return pair(rest, joints);
+            let found = pair(rest, joints);
+            if found.is_some() {
+                return found;
+            }
         }
     }
-    if let Some(rest) = find_words(&lower, "differ from") {
-        let head = strip_lead(&query[..rest]);
-        return about(&[head, &query[rest + "differ from".len()..]]);
+    for cue in [
+        "differ from",
+        "different from",
+        "compare with",
+        "compare to",
+        "compare against",
+    ] {
+        if let Some(at) = find_words(&lower, cue) {
+            return about(&[strip_lead(&query[..at]), &query[at + cue.len()..]]);
+        }
     }
     if let Some(at) = find_words(&lower, "have in common").or_else(|| find_words(&lower, "differ"))
     {
@@ -215,6 +228,10 @@ fn strip_lead(text: &str) -> &str {
                     | "why"
                     | "better"
                     | "please"
+                    | "and"
+                    | "thanks"
+                    | "a"
+                    | "an"
             )
         {
             text = text[word.len()..].trim_start();

