@@ -132,6 +132,7 @@ impl Reasoner for Instant {
         Ok(Grades {
             scores: Ok(vec![self.grade; job.context.len()]),
             usage: Usage::ONE_CALL,
+            warnings: Vec::new(),
         })
     }
 

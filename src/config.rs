@@ -4,11 +4,12 @@
 //! result is a plain value that the engine takes apart: no other room knows where a setting came
 //! from, and nobody holds the whole.
 
+mod endpoint;
 mod environment;
 mod settings;
 
+pub use endpoint::{EndpointSettings, JobSettings};
 pub use environment::Environment;
 pub use settings::{
-    DEFAULT_LOG_FILTER, EmbeddingSettings, EndpointSettings, Overrides, SettingError, Settings,
-    VARIABLES, Variable,
+    DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, SettingError, Settings, Variable, variables,
 };

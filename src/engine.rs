@@ -7,6 +7,7 @@ mod conversation;
 mod demo;
 mod knowledge;
 mod routing;
+mod thinking;
 mod upkeep;
 
 use std::io;
@@ -71,6 +72,9 @@ pub enum EngineError {
     /// The knowledge base.
     #[error(transparent)]
     Knowledge(#[from] KbError),
+    /// A setting, or a file of the user's, that cannot be used.
+    #[error("{0}")]
+    Setting(String),
     /// The thinking engine, or the run itself.
     #[error("{0}")]
     Run(String),
@@ -107,7 +111,7 @@ impl Engine {
         let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
         let knowledge = Arc::new(knowledge::open_beside(settings, built_in.clone()).await?);
         let tools = Arc::new(KbToolbox::new(knowledge.clone()));
-        let reasoner = routing::reasoner(settings, built_in).await?;
+        let reasoner = thinking::reasoner(settings, built_in)?;
         Ok(Self {
             agent: Agent {
                 ports: Ports { reasoner, tools },

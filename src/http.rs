@@ -5,8 +5,10 @@
 //! the same limits of patience, and what went wrong as one clear line. The rooms add what is said.
 
 mod failure;
+mod patience;
 mod shapes;
 mod site;
 
+pub use patience::{backoff, retry_after};
 pub use shapes::{error_message, first_model};
 pub use site::{Site, Variables};

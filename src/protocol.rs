@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{
     Citation, Complexity, Evidence, EvidenceId, GradedBy, GraderAction, LineRange, Measured,
     NodeName, Outcome, PathType, Place, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
-    ToolName, location,
+    ToolName, Usage, location,
 };
 
 /// Version of the event format.
@@ -81,6 +81,9 @@ pub enum EventBody {
         /// Tokens received, when counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         completion_tokens: Option<u64>,
+        /// What else is known of the cost.
+        #[serde(flatten)]
+        spent: Spent,
     },
     /// A conditional edge was taken.
     RouteDecided {
@@ -182,6 +185,9 @@ pub enum EventBody {
         prompt_tokens: u64,
         /// Tokens received; 0 when nobody counted.
         completion_tokens: u64,
+        /// What else is known of the cost.
+        #[serde(flatten)]
+        spent: Spent,
         /// From start to end, milliseconds.
         ms: f64,
         /// Why it failed.
@@ -209,6 +215,34 @@ impl EventBody {
             Self::AnswerFinished { .. } => "answer_finished",
             Self::Warning { .. } => "warning",
             Self::RunFinished { .. } => "run_finished",
+        }
+    }
+}
+
+/// What is known of a cost beside the tokens sent and received; what is not known is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Spent {
+    /// Of the tokens sent, those that the server read from its cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    /// Of the tokens received, those that were thoughts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
+    /// Whether tokens were estimated, because the server did not count them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+    /// US dollars, by the price list; left out as soon as one call has no known price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl From<Usage> for Spent {
+    fn from(usage: Usage) -> Self {
+        Self {
+            cached_tokens: usage.cached_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+            estimated: usage.estimated,
+            cost_usd: usage.cost_usd(),
         }
     }
 }

@@ -22,6 +22,12 @@ pub trait Reasoner: Send + Sync {
     /// How it names itself in `run_started`.
     fn identity(&self) -> Identity;
 
+    /// Finds out what it must know before the first question, such as its model's name. Called
+    /// before every run; cheap once it has succeeded.
+    async fn ready(&self) -> Result<(), ReasonerError> {
+        Ok(())
+    }
+
     /// R1–R6: what kind of question, which way, which tools; for chitchat also the reply.
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError>;
 
@@ -145,6 +151,8 @@ pub struct Grades {
     pub scores: Result<Vec<f64>, Unreadable>,
     /// What it cost.
     pub usage: Usage,
+    /// What went on while it was asked for, one warning each.
+    pub warnings: Vec<Caveat>,
 }
 
 /// A grading reply that holds no list of numbers, with the reason for the audit log.
@@ -218,6 +226,19 @@ pub enum ReasonerError {
     /// The embedded engine failed.
     #[error("{0}")]
     Internal(String),
+}
+
+impl ReasonerError {
+    /// The same kind with another line.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Unreachable(line) => Self::Unreachable(change(line)),
+            Self::Refused(line) => Self::Refused(change(line)),
+            Self::Protocol(line) => Self::Protocol(change(line)),
+            Self::Internal(line) => Self::Internal(change(line)),
+        }
+    }
 }
 
 /// The retrieval tools.

@@ -61,6 +61,8 @@ impl Agent {
                 ..AgentState::default()
             },
         };
+        // Whoever thinks may have to ask for its name first; why it could not is told below.
+        let ready = run.guard(self.ports.reasoner.ready()).await;
         let identity = self.ports.reasoner.identity();
         run.events
             .emit(EventBody::RunStarted {
@@ -72,7 +74,11 @@ impl Agent {
                 settings: self.limits,
             })
             .await;
-        let stopped = run.walk().await.err();
+        let stopped = match ready {
+            Ok(Ok(())) => run.walk().await.err(),
+            Ok(Err(error)) => Some(Stop::Failed(error.to_string())),
+            Err(stop) => Some(stop),
+        };
         run.finish(stopped, started).await
     }
 }
@@ -133,6 +139,7 @@ impl Run<'_> {
                 reasoning_calls: own.calls,
                 prompt_tokens: own.prompt_tokens,
                 completion_tokens: own.completion_tokens,
+                spent: own.into(),
             })
             .await;
         self.follow(node, decision).await
@@ -178,6 +185,7 @@ impl Run<'_> {
                 calls_saved: state.calls_saved,
                 prompt_tokens: state.usage.prompt_tokens.unwrap_or(0),
                 completion_tokens: state.usage.completion_tokens.unwrap_or(0),
+                spent: state.usage.into(),
                 ms: milliseconds(started),
                 error,
             })

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::domain::{GradedBy, Outcome, PathType};
-use crate::protocol::{Event, EventBody, RunId, SCHEMA, Timestamp};
+use crate::protocol::{Event, EventBody, RunId, SCHEMA, Spent, Timestamp};
 
 use super::log::AuditLog;
 use super::read::{ReadError, events_of_run, for_each_event};
@@ -100,6 +100,7 @@ fn closing_event(run: &RunId, events: &[Event]) -> Option<Event> {
             calls_saved: saved,
             prompt_tokens: prompt,
             completion_tokens: completion,
+            spent: Spent::default(),
             ms: last.ts.0.saturating_sub(first.ts.0) as f64,
             error: Some("interrupted".to_owned()),
         },

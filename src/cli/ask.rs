@@ -15,6 +15,9 @@ use crate::text::sanitize;
 /// A question longer than this is a document.
 const LONGEST_QUESTION: usize = 64 << 10;
 
+/// Warnings about the answer itself, which whoever reads it should know.
+const TOLD: [&str; 2] = ["answer_cut_short", "context_overflow"];
+
 /// Arguments of `ask`.
 #[derive(Debug, Args)]
 pub(super) struct Ask {
@@ -104,7 +107,11 @@ async fn answer(
             EventBody::AnswerFinished { citations: all, .. } => citations = all,
             EventBody::Warning { code, message } if !json => {
                 tracing::warn!("{message}");
-                if code == "embedding_failed" && !embedding.has_failed() {
+                let told = match code.as_str() {
+                    "embedding_failed" => !embedding.has_failed(),
+                    code => TOLD.contains(&code),
+                };
+                if told {
                     complain(&message);
                 }
             }
@@ -161,6 +168,7 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
         calls_saved,
         prompt_tokens,
         completion_tokens,
+        spent,
         ms,
         ..
     } = end
@@ -187,14 +195,48 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
         _ => "",
     };
     let route = complexity.map_or("unknown", Complexity::as_str);
+    let about = if spent.estimated { "~" } else { "" };
     let tokens = match prompt_tokens + completion_tokens {
         0 => String::new(),
-        tokens => format!(" · {}", counted(tokens as usize, "token")),
+        tokens => format!(" · {about}{}", counted(tokens as usize, "token")),
+    };
+    let cost = match (spent.cost_usd, mode) {
+        (Some(dollars), _) => format!(" · {about}{}", money(dollars)),
+        (None, Some(Mode::Llm)) => " · cost unknown".to_owned(),
+        (None, _) => String::new(),
     };
     let calls = counted(*reasoning_calls as usize, "call");
     text.push_str(&format!(
-        "\n— {engine}{route} · {calls}, {calls_saved} saved{tokens} · {:.1} s\n",
+        "\n— {engine}{route} · {calls}, {calls_saved} saved{tokens}{cost} · {:.1} s\n",
         ms / 1000.0
     ));
     text
+}
+
+/// Two digits that count: most answers cost less than a cent.
+fn money(dollars: f64) -> String {
+    if dollars == 0.0 || dollars >= 0.995 {
+        return format!("${dollars:.2}");
+    }
+    let digits = (1.0 - dollars.log10().floor()).clamp(2.0, 8.0) as usize;
+    format!("${dollars:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_shows_two_digits_that_count() {
+        for (dollars, shown) in [
+            (0.0, "$0.00"),
+            (0.000_012_3, "$0.000012"),
+            (0.001_25, "$0.0013"),
+            (0.034, "$0.034"),
+            (0.5, "$0.50"),
+            (12.345, "$12.35"),
+        ] {
+            assert_eq!(money(dollars), shown);
+        }
+    }
 }

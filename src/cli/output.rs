@@ -59,6 +59,7 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Cancelled => Self::interrupted(),
+            EngineError::Setting(line) => Self::usage(line),
             error => Self::failed(error),
         }
     }

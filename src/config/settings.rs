@@ -1,6 +1,5 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::Duration;
 
 use etcetera::AppStrategy;
 use secrecy::SecretString;
@@ -8,7 +7,7 @@ use thiserror::Error;
 
 use crate::domain::RoutingLimits;
 
-use super::Environment;
+use super::{EndpointSettings, Environment, endpoint};
 
 /// A setting's name and what it may be, for messages and documentation.
 #[derive(Debug, Clone, Copy)]
@@ -20,16 +19,17 @@ pub struct Variable {
 }
 
 /// Every setting there is.
-pub const VARIABLES: &[Variable] = &[
-    LLM_BASE_URL,
-    LLM_API_KEY,
-    LLM_MODEL,
-    LLM_TIMEOUT,
+pub fn variables() -> impl Iterator<Item = Variable> {
+    endpoint::VARIABLES.into_iter().chain(OWN)
+}
+
+const OWN: [Variable; 13] = [
     EMBEDDING_BASE_URL,
     EMBEDDING_MODEL,
     EMBEDDING_API_KEY,
     SOURCE,
     DATA_DIR,
+    CONFIG_DIR,
     STORE_URL,
     MAX_ITERATIONS,
     VECTOR_THRESHOLD,
@@ -39,13 +39,6 @@ pub const VARIABLES: &[Variable] = &[
     THEME,
 ];
 
-const LLM_BASE_URL: Variable = variable("KB_AGENT_LLM_BASE_URL", "an http or https address");
-const LLM_API_KEY: Variable = variable("KB_AGENT_LLM_API_KEY", "printable ASCII without spaces");
-const LLM_MODEL: Variable = variable("KB_AGENT_LLM_MODEL", "a model's name");
-const LLM_TIMEOUT: Variable = variable(
-    "KB_AGENT_LLM_TIMEOUT_SECS",
-    "a number of seconds from 1 to 3600",
-);
 const EMBEDDING_BASE_URL: Variable =
     variable("KB_AGENT_EMBEDDING_BASE_URL", "an http or https address");
 const EMBEDDING_MODEL: Variable = variable("KB_AGENT_EMBEDDING_MODEL", "a model's name");
@@ -55,6 +48,7 @@ const EMBEDDING_API_KEY: Variable = variable(
 );
 const SOURCE: Variable = variable("KB_AGENT_SOURCE", "folders or files, separated as in PATH");
 const DATA_DIR: Variable = variable("KB_AGENT_DATA_DIR", "a folder");
+const CONFIG_DIR: Variable = variable("KB_AGENT_CONFIG_DIR", "a folder");
 const STORE_URL: Variable = variable("KB_AGENT_STORE_URL", "a store's address");
 const MAX_ITERATIONS: Variable = variable("KB_AGENT_MAX_ITERATIONS", "a whole number from 1 to 10");
 const VECTOR_THRESHOLD: Variable =
@@ -73,7 +67,7 @@ const THEME: Variable = variable(
     "one of auto, dark, light, high-contrast, mono",
 );
 
-const fn variable(name: &'static str, allowed: &'static str) -> Variable {
+pub(super) const fn variable(name: &'static str, allowed: &'static str) -> Variable {
     Variable { name, allowed }
 }
 
@@ -93,6 +87,8 @@ pub struct Settings {
     pub sources: Vec<PathBuf>,
     /// Index, audit log, diagnostics.
     pub data_dir: PathBuf,
+    /// The user's own prompts, prices and servers, where there are any.
+    pub config_dir: Option<PathBuf>,
     /// The audit file.
     pub audit_log: PathBuf,
     /// The settings that route.
@@ -105,19 +101,6 @@ pub struct Settings {
     pub no_color: bool,
     /// What is set and not acted on, one line each: later features, misspelt names.
     pub without_effect: Vec<String>,
-}
-
-/// A chat endpoint.
-#[derive(Debug, Clone)]
-pub struct EndpointSettings {
-    /// Its root, such as one ending in `/v1`.
-    pub base_url: String,
-    /// Its bearer token.
-    pub api_key: Option<SecretString>,
-    /// The model; `None` is the first one listed.
-    pub model: Option<String>,
-    /// No byte received for this long is an error.
-    pub timeout: Duration,
 }
 
 /// An embedding endpoint.
@@ -206,7 +189,7 @@ impl Settings {
         }
         let defaults = RoutingLimits::default();
         Ok(Self {
-            llm: endpoint(environment)?,
+            llm: endpoint::endpoint(environment)?,
             embedding: embedding(environment)?,
             audit_log: environment
                 .get(AUDIT_LOG.name)
@@ -220,6 +203,10 @@ impl Settings {
                     .unwrap_or(defaults.auto_approve_max_items),
             },
             sources,
+            config_dir: environment
+                .get(CONFIG_DIR.name)
+                .map(PathBuf::from)
+                .or_else(platform_config_dir),
             data_dir,
             log_filter: log_filter.to_owned(),
             theme: theme.to_owned(),
@@ -242,20 +229,6 @@ impl Settings {
     pub fn log_dir(&self) -> PathBuf {
         self.data_dir.join("logs")
     }
-}
-
-fn endpoint(environment: &Environment) -> Result<Option<EndpointSettings>, SettingError> {
-    let api_key = secret(environment, LLM_API_KEY)?;
-    let timeout = number(environment, LLM_TIMEOUT, 1..=3600)?.unwrap_or(60);
-    let Some(base_url) = address(environment, LLM_BASE_URL)? else {
-        return Ok(None);
-    };
-    Ok(Some(EndpointSettings {
-        base_url,
-        api_key,
-        model: environment.get(LLM_MODEL.name).map(str::to_owned),
-        timeout: Duration::from_secs(timeout),
-    }))
 }
 
 fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, SettingError> {
@@ -289,12 +262,12 @@ fn without_effect(environment: &Environment) -> Vec<String> {
     });
     let unknown = environment
         .names()
-        .filter(|name| VARIABLES.iter().all(|known| known.name != *name))
+        .filter(|name| variables().all(|known| known.name != *name))
         .map(|name| format!("{name} is no setting of kb-agent: look for its name in .env.example"));
     alone.chain(store).chain(unknown).collect()
 }
 
-fn number<T>(
+pub(super) fn number<T>(
     environment: &Environment,
     variable: Variable,
     allowed: std::ops::RangeInclusive<T>,
@@ -311,7 +284,10 @@ where
     }
 }
 
-fn address(environment: &Environment, variable: Variable) -> Result<Option<String>, SettingError> {
+pub(super) fn address(
+    environment: &Environment,
+    variable: Variable,
+) -> Result<Option<String>, SettingError> {
     let Some(text) = environment.get(variable.name) else {
         return Ok(None);
     };
@@ -334,7 +310,7 @@ fn address(environment: &Environment, variable: Variable) -> Result<Option<Strin
     }
 }
 
-fn secret(
+pub(super) fn secret(
     environment: &Environment,
     variable: Variable,
 ) -> Result<Option<SecretString>, SettingError> {
@@ -357,17 +333,24 @@ fn refused(variable: Variable, value: &str) -> SettingError {
 }
 
 fn platform_data_dir() -> Result<PathBuf, SettingError> {
-    let strategy = etcetera::choose_app_strategy(etcetera::AppStrategyArgs {
+    let path = platform().map(|strategy| strategy.data_dir());
+    path.filter(|path| path != Path::new(""))
+        .ok_or(SettingError::NoHome)
+}
+
+/// Without a home there is nothing to put before what is built in, which is no error.
+fn platform_config_dir() -> Option<PathBuf> {
+    let path = platform().map(|strategy| strategy.config_dir());
+    path.filter(|path| path != Path::new(""))
+}
+
+fn platform() -> Option<impl AppStrategy> {
+    etcetera::choose_app_strategy(etcetera::AppStrategyArgs {
         top_level_domain: String::new(),
         author: String::new(),
         app_name: "kb-agent".to_owned(),
     })
-    .map_err(|_| SettingError::NoHome)?;
-    let path = strategy.data_dir();
-    if path == Path::new("") {
-        return Err(SettingError::NoHome);
-    }
-    Ok(path)
+    .ok()
 }
 
 #[cfg(test)]
@@ -408,7 +391,7 @@ mod tests {
             let line = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)])
                 .unwrap_err()
                 .to_string();
-            let allowed = VARIABLES.iter().find(|v| v.name == name).unwrap().allowed;
+            let allowed = variables().find(|v| v.name == name).unwrap().allowed;
             assert_eq!(line, format!("{name} is '{value}': it must be {allowed}"));
         }
     }

@@ -9,6 +9,16 @@ pub struct Usage {
     pub prompt_tokens: Option<u64>,
     /// Tokens received, when the engine counts them.
     pub completion_tokens: Option<u64>,
+    /// Of the tokens sent, those that the server read from its cache.
+    pub cached_tokens: Option<u64>,
+    /// Of the tokens received, those that were thoughts.
+    pub reasoning_tokens: Option<u64>,
+    /// Whether some of the tokens were estimated, because nobody counted them.
+    pub estimated: bool,
+    /// What the calls with a known price cost, in billionths of a US dollar.
+    pub nano_usd: u64,
+    /// Calls with a known price.
+    pub priced_calls: u32,
 }
 
 impl Usage {
@@ -17,17 +27,33 @@ impl Usage {
         calls: 1,
         prompt_tokens: None,
         completion_tokens: None,
+        cached_tokens: None,
+        reasoning_tokens: None,
+        estimated: false,
+        nano_usd: 0,
+        priced_calls: 0,
     };
 
     /// Adds `other`; a count stays unknown only while nobody has counted.
     pub fn add(&mut self, other: Self) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (None, None) => None,
-            (a, b) => Some(a.unwrap_or(0) + b.unwrap_or(0)),
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         };
         self.calls += other.calls;
         self.prompt_tokens = sum(self.prompt_tokens, other.prompt_tokens);
         self.completion_tokens = sum(self.completion_tokens, other.completion_tokens);
+        self.cached_tokens = sum(self.cached_tokens, other.cached_tokens);
+        self.reasoning_tokens = sum(self.reasoning_tokens, other.reasoning_tokens);
+        self.estimated |= other.estimated;
+        self.nano_usd = self.nano_usd.saturating_add(other.nano_usd);
+        self.priced_calls += other.priced_calls;
+    }
+
+    /// US dollars; unknown as soon as one call has no known price, because a part of a sum is not
+    /// the sum.
+    pub fn cost_usd(&self) -> Option<f64> {
+        (self.calls > 0 && self.priced_calls == self.calls).then(|| self.nano_usd as f64 / 1e9)
     }
 }
 
@@ -51,5 +77,31 @@ impl PathType {
             Self::SimpleSkipGrading => "simple_skip_grading",
             Self::RuleAutoApprove => "rule_auto_approve",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_known_only_when_every_call_has_one() {
+        let priced = Usage {
+            prompt_tokens: Some(10),
+            nano_usd: 1_500_000,
+            priced_calls: 1,
+            ..Usage::ONE_CALL
+        };
+        let mut usage = Usage::default();
+        assert_eq!(usage.cost_usd(), None);
+        usage.add(priced);
+        usage.add(Usage {
+            estimated: true,
+            ..priced
+        });
+        assert_eq!(usage.cost_usd(), Some(0.003));
+        assert!(usage.estimated);
+        usage.add(Usage::ONE_CALL);
+        assert_eq!((usage.cost_usd(), usage.prompt_tokens), (None, Some(20)));
     }
 }

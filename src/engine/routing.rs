@@ -5,12 +5,10 @@ use std::sync::Arc;
 use crate::agent::ports::{AnalyzeJob, CallOrigin, Embedder, Identity, Reasoner};
 use crate::config::Settings;
 use crate::domain::{NodeName, RoutingPlan};
-use crate::kb::embed::{Remembering, SentenceEmbedding};
+use crate::kb::embed::SentenceEmbedding;
 use crate::protocol::RunId;
-use crate::reasoner::llm::{EndpointReasoner, EndpointSettings};
-use crate::reasoner::offline::OfflineReasoner;
 
-use super::EngineError;
+use super::{EngineError, thinking};
 
 /// The thinking engine of the settings, asked for routing plans only.
 pub struct Router {
@@ -31,11 +29,11 @@ pub struct Routed {
 }
 
 impl Router {
-    /// Connects to the endpoint, if one is set.
-    pub async fn open(settings: &Settings) -> Result<Self, EngineError> {
+    /// Of the endpoint, if one is set, which is first asked when a question comes.
+    pub fn open(settings: &Settings) -> Result<Self, EngineError> {
         let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
         Ok(Self {
-            reasoner: reasoner(settings, built_in).await?,
+            reasoner: thinking::reasoner(settings, built_in)?,
             run: RunId::generate(),
         })
     }
@@ -68,25 +66,4 @@ impl Router {
             warnings: warnings.map(|warning| warning.message).collect(),
         })
     }
-}
-
-/// The endpoint of the settings, or the offline engine.
-pub(super) async fn reasoner(
-    settings: &Settings,
-    built_in: Arc<dyn Embedder>,
-) -> Result<Arc<dyn Reasoner>, EngineError> {
-    let Some(llm) = &settings.llm else {
-        let embedder = Arc::new(Remembering::new(built_in));
-        return Ok(Arc::new(OfflineReasoner::new(embedder)));
-    };
-    let endpoint = EndpointSettings {
-        base_url: llm.base_url.clone(),
-        api_key: llm.api_key.clone(),
-        model: llm.model.clone(),
-        timeout: llm.timeout,
-        tools: crate::tools::DESCRIPTORS,
-    };
-    let connected = EndpointReasoner::connect(endpoint).await;
-    let reasoner = connected.map_err(|error| EngineError::Run(error.to_string()))?;
-    Ok(Arc::new(reasoner))
 }

@@ -18,10 +18,14 @@ const QUOTE_CHARS: usize = 300;
 impl Site {
     /// The connection could not be made, or broke.
     pub fn transport(&self, error: &reqwest::Error) -> String {
-        let cause = self.quote(&root_cause(error));
+        let cause = self.quote(&self.root_cause(error));
         if error.is_connect() {
+            let proxy = match self.proxy() {
+                Some(variable) => format!(" through the proxy in {variable}"),
+                None => String::new(),
+            };
             format!(
-                "cannot reach {}: {cause}; check that the server runs and {}",
+                "cannot reach {}{proxy}: {cause}; check that the server runs and {}",
                 self.host, self.variables.base_url
             )
         } else if error.is_builder() {
@@ -52,6 +56,11 @@ impl Site {
                  check {base_url} and {}",
                 self.variables.model
             ),
+            407 => format!(
+                "the proxy before {host} asks for a name and a password (407){said}; put them \
+                 into {}",
+                self.proxy().unwrap_or("HTTPS_PROXY")
+            ),
             429 => format!("{host} has had enough requests (429){said}; wait, then ask again"),
             300..=399 => format!("{host} redirects ({code}); set {base_url} to where it leads"),
             400..=499 => format!(
@@ -59,6 +68,24 @@ impl Site {
                 self.way_out(&said)
             ),
             _ => format!("{host} failed ({code}){said}; try again, or see the server's log"),
+        }
+    }
+
+    /// It sends the request elsewhere, which is not followed: the key is for this host only.
+    pub fn redirect(&self, status: StatusCode, location: Option<&str>) -> String {
+        let code = status.as_u16();
+        let (host, base_url) = (&self.host, self.variables.base_url);
+        match location.and_then(|to| self.base().join(to).ok()) {
+            Some(mut to) => {
+                // What a query says may be a secret; where it leads does not need it.
+                to.set_query(None);
+                to.set_fragment(None);
+                format!(
+                    "{host} redirects ({code}) to {}; set {base_url} to where it leads",
+                    self.quote(to.as_str())
+                )
+            }
+            None => format!("{host} redirects ({code}); set {base_url} to where it leads"),
         }
     }
 
@@ -86,7 +113,7 @@ impl Site {
 
     /// The message in an error body: of JSON its message, of short plain text the text, of a web
     /// page nothing.
-    fn said(&self, body: &[u8]) -> Option<String> {
+    pub fn said(&self, body: &[u8]) -> Option<String> {
         let text = String::from_utf8_lossy(body);
         let text = text.trim();
         let message = match serde_json::from_str::<Value>(text) {
@@ -97,7 +124,26 @@ impl Site {
         Some(self.quote(&message))
     }
 
-    fn quote(&self, words: &str) -> String {
+    /// The variable of the proxy that this host is asked through.
+    fn proxy(&self) -> Option<&'static str> {
+        if self.is_loopback() {
+            return None;
+        }
+        let of_scheme: &[&'static str] = if self.base().scheme() == "https" {
+            &["HTTPS_PROXY", "https_proxy"]
+        } else {
+            // CGI scripts get HTTP_PROXY from whoever asks them, so the small one comes first.
+            &["http_proxy", "HTTP_PROXY"]
+        };
+        of_scheme
+            .iter()
+            .chain(&["ALL_PROXY", "all_proxy"])
+            .copied()
+            .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+    }
+
+    /// The words of somebody else, on one line and without the key.
+    pub fn quote(&self, words: &str) -> String {
         let words = match &self.key {
             Some(key) if !key.expose_secret().is_empty() => {
                 words.replace(key.expose_secret(), "[key]")
@@ -108,26 +154,28 @@ impl Site {
         line.trim_end_matches(['.', ';']).to_owned()
     }
 
+    /// The innermost reason: the outer ones only say that a request failed, with its address.
+    fn root_cause(&self, error: &(dyn Error + 'static)) -> String {
+        let mut cause = error;
+        while let Some(inner) = cause.source() {
+            cause = inner;
+        }
+        match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
+            Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
+            Some(io::ErrorKind::ConnectionReset) => "connection reset".to_owned(),
+            Some(io::ErrorKind::TimedOut) => {
+                format!("no answer within {} s", self.connect_timeout.as_secs_f64())
+            }
+            _ => cause.to_string(),
+        }
+    }
+
     fn way_out(&self, said: &str) -> String {
         if said.to_lowercase().contains("context") {
             "give the model a larger context, or forget the conversation and ask again".to_owned()
         } else {
             format!("check {}, or see the server's log", self.variables.model)
         }
-    }
-}
-
-/// The innermost reason: the outer ones only say that a request failed, with its address.
-fn root_cause(error: &(dyn Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
-        Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
-        Some(io::ErrorKind::ConnectionReset) => "connection reset".to_owned(),
-        Some(io::ErrorKind::TimedOut) => "no answer within 10 s".to_owned(),
-        _ => cause.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -32,7 +32,9 @@ pub struct Variables {
 pub struct Site {
     pub(super) host: String,
     base: Url,
-    bearer: Option<HeaderValue>,
+    key_header: HeaderName,
+    credentials: Option<HeaderValue>,
+    pub(super) connect_timeout: Duration,
     /// Kept to be removed from what is quoted.
     pub(super) key: Option<SecretString>,
     pub(super) variables: &'static Variables,
@@ -49,17 +51,42 @@ impl Site {
         let key = api_key
             .map(|key| key.expose_secret().trim().to_owned())
             .filter(|key| !key.is_empty());
-        let bearer = key
+        let credentials = key
             .as_deref()
-            .map(|key| bearer(key, variables))
+            .map(|key| credentials(&format!("Bearer {key}"), variables))
             .transpose()?;
         Ok(Self {
             host: host(&base),
             base,
-            bearer,
+            key_header: AUTHORIZATION,
+            credentials,
+            connect_timeout: CONNECT_TIMEOUT,
             key: key.map(Into::into),
             variables,
         })
+    }
+
+    /// The key goes bare into a header of its own instead of `Authorization: Bearer`.
+    pub fn with_key_in(mut self, header: HeaderName) -> Result<Self, String> {
+        self.credentials = self
+            .key
+            .as_ref()
+            .map(|key| credentials(key.expose_secret(), self.variables))
+            .transpose()?;
+        self.key_header = header;
+        Ok(self)
+    }
+
+    /// A connection that takes longer than this is given up; never more than ten seconds.
+    #[must_use]
+    pub fn connecting_within(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = timeout.min(CONNECT_TIMEOUT);
+        self
+    }
+
+    /// The root, for telling servers apart.
+    pub fn base(&self) -> &Url {
+        &self.base
     }
 
     /// Host and port, as the user wrote them.
@@ -74,9 +101,9 @@ impl Site {
         let mut builder = Client::builder()
             .user_agent(concat!("kb-agent/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
+            .connect_timeout(self.connect_timeout)
             .pool_idle_timeout(IDLE_CONNECTION);
-        if is_loopback(&self.base) {
+        if self.is_loopback() {
             builder = builder.no_proxy();
         }
         builder
@@ -93,10 +120,15 @@ impl Site {
         url
     }
 
+    /// Whether it is this machine.
+    pub fn is_loopback(&self) -> bool {
+        is_loopback(&self.base)
+    }
+
     /// The request with the key, if there is one.
     pub fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
-        match &self.bearer {
-            Some(bearer) => request.header(AUTHORIZATION, bearer.clone()),
+        match &self.credentials {
+            Some(value) => request.header(self.key_header.clone(), value.clone()),
             None => request,
         }
     }
@@ -134,8 +166,8 @@ fn parse_base(text: &str, variables: &Variables) -> Result<Url, String> {
     Ok(url)
 }
 
-fn bearer(key: &str, variables: &Variables) -> Result<HeaderValue, String> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| {
+fn credentials(value: &str, variables: &Variables) -> Result<HeaderValue, String> {
+    let mut value = HeaderValue::from_str(value).map_err(|_| {
         format!(
             "{} holds a character that no header can carry",
             variables.api_key

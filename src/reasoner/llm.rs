@@ -1,104 +1,160 @@
 //! Thinks with an OpenAI-compatible chat endpoint.
 //!
-//! Each job is the same three steps, one module each: `prompt` turns the job into messages,
-//! `client` and `stream` carry them over and bring the reply back, `read` makes sense of
-//! what a model wrote. Only the middle step waits or fails; prompting and reading are pure, so
-//! what models get wrong is tested by tables. Nothing is spawned: a dropped future takes its
-//! connection with it, which is how a run is cancelled.
+//! Each job is the same three steps: `prompt` turns the job into messages, `exchange` holds the
+//! talk with the server until there is a reply, `read` makes sense of what a model wrote. Only the
+//! middle step waits or fails, in layers of its own: `client` makes one request, `stream` reads one
+//! reply, `failure` knows what went wrong. Prompting and reading are pure, so what models get
+//! wrong is tested by tables. What servers do differently, what prompts say and what tokens cost
+//! is data in `assets/`, and users can put their own before it.
+//!
+//! Nothing is spawned: a dropped future takes its connection with it, which is how a run is
+//! cancelled.
 
 mod client;
+mod dialect;
+mod exchange;
 mod failure;
+mod job;
+mod overrides;
+mod price;
 mod prompt;
 mod read;
+mod room;
+mod server;
+mod shape;
 mod stream;
 mod think;
+mod tokens;
 mod wire;
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use secrecy::SecretString;
+use tokio::sync::OnceCell;
 
 use crate::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, CallOrigin, Caveat, GradeJob, Grades, Identity, PlanJob,
-    Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor,
+    Analysis, AnalyzeJob, AnswerSink, CallOrigin, GradeJob, Grades, Identity, PlanJob, Planned,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor,
 };
-use crate::domain::{Complexity, Outcome};
+use crate::domain::Outcome;
 use crate::protocol::Mode;
 
-use client::Endpoint;
-use stream::Completion;
-use think::ThinkFilter;
-use wire::Message;
+pub use job::{Job, JobSettings, Jobs};
 
-/// Judging is to be repeatable; only the wording of an answer may vary.
-const JUDGING: f64 = 0.0;
-const WRITING: f64 = 0.2;
+use client::Endpoint;
+use exchange::{Exchange, Reply, Wanted};
+use overrides::Overrides;
+use prompt::Prompts;
+use room::Room;
+use shape::Shape;
+use wire::Message;
 
 /// Where the model is and how it is spoken to.
 #[derive(Debug, Clone)]
 pub struct EndpointSettings {
     /// Root of the endpoint, e.g. `http://127.0.0.1:11434/v1`; a closing slash makes no difference.
     pub base_url: String,
-    /// Bearer token.
+    /// Bearer token, or whatever the server's row of the table makes of it.
     pub api_key: Option<SecretString>,
     /// The model; without one the first that the endpoint lists.
     pub model: Option<String>,
     /// No byte received for this long is an error.
     pub timeout: Duration,
+    /// How often a request is made again after a failure that may pass.
+    pub retries: u32,
+    /// The server's name in the table; `None` goes by the address.
+    pub server: Option<String>,
+    /// How many tokens the model reads; `None` where nobody says.
+    pub context_tokens: Option<usize>,
+    /// Model and limits of each job.
+    pub jobs: Jobs,
+    /// The folder with the user's own prompts, prices and servers.
+    pub overrides: Option<PathBuf>,
     /// What the plan prompt may offer.
     pub tools: &'static [ToolDescriptor],
 }
 
 /// The thinking engine behind a chat endpoint.
 pub struct EndpointReasoner {
-    endpoint: Endpoint,
-    model: String,
+    exchange: Exchange,
+    prompts: Prompts,
+    jobs: Jobs,
+    context_tokens: Option<usize>,
+    /// The main model: as set, or as found out before the first question.
+    model: OnceCell<String>,
     tools: &'static [ToolDescriptor],
 }
 
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
 const UNNAMED_MODEL: &str = "default";
+/// What the main model is called as long as nobody could ask for its name.
+const UNKNOWN_MODEL: &str = "not known yet";
 
 impl EndpointReasoner {
-    /// Checks the settings and, when no model is named, asks the endpoint for its first.
-    ///
-    /// With a model named nothing is sent before the first question.
-    pub async fn connect(settings: EndpointSettings) -> Result<Self, ReasonerError> {
-        let endpoint = Endpoint::new(&settings)?;
-        let named = settings.model.filter(|model| !model.trim().is_empty());
-        let model = if let Some(model) = named {
-            model.trim().to_owned()
-        } else {
-            let listed = endpoint.first_model().await?;
-            listed.unwrap_or_else(|| UNNAMED_MODEL.to_owned())
-        };
+    /// Checks the settings; nothing is sent before the first question.
+    pub fn new(settings: EndpointSettings) -> Result<Self, ReasonerError> {
+        let overrides =
+            Overrides::read(settings.overrides.as_deref()).map_err(ReasonerError::Internal)?;
+        let endpoint = Endpoint::new(&settings, &overrides)?;
+        let named = settings.model.as_deref().map(str::trim);
+        let named = named.filter(|model| !model.is_empty());
         Ok(Self {
-            endpoint,
-            model,
+            exchange: Exchange {
+                endpoint,
+                retries: settings.retries,
+                prices: overrides.prices,
+            },
+            prompts: overrides.prompts,
+            jobs: settings.jobs,
+            context_tokens: settings.context_tokens,
+            model: OnceCell::new_with(named.map(str::to_owned)),
             tools: settings.tools,
         })
     }
 
-    /// One judging call, read to its end.
-    async fn judge(
+    async fn main_model(&self) -> Result<&str, ReasonerError> {
+        let found = self.model.get_or_try_init(|| async {
+            let listed = self.exchange.endpoint.first_model().await;
+            let listed = listed.map_err(|failure| failure.error)?;
+            Ok(listed.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
+        });
+        found.await.map(String::as_str)
+    }
+
+    /// One call, from its prompt to the reply.
+    async fn ask(
         &self,
+        job: Job,
         origin: CallOrigin<'_>,
-        messages: &[Message],
-    ) -> Result<Completion, ReasonerError> {
-        let reply = self
-            .endpoint
-            .chat(origin, &self.model, messages, JUDGING)
-            .await?;
-        reply.collect().await
+        shape: Option<Shape>,
+        messages: &(dyn Fn(&Room) -> Vec<Message> + Sync),
+        out: Option<&AnswerSink>,
+    ) -> Result<Reply, ReasonerError> {
+        let settings = self.jobs.of(job);
+        let model = match &settings.model {
+            Some(model) => model,
+            None => self.main_model().await?,
+        };
+        let wanted = Wanted {
+            origin,
+            model,
+            settings,
+            shape,
+            room: Room::in_context(self.context_tokens, settings.max_tokens),
+            messages,
+            out,
+        };
+        self.exchange.hold(wanted).await
     }
 }
 
 impl fmt::Debug for EndpointReasoner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EndpointReasoner")
-            .field("endpoint", &self.endpoint)
+            .field("endpoint", &self.exchange.endpoint)
             .field("model", &self.model)
             .finish_non_exhaustive()
     }
@@ -107,33 +163,60 @@ impl fmt::Debug for EndpointReasoner {
 #[async_trait]
 impl Reasoner for EndpointReasoner {
     fn identity(&self) -> Identity {
+        let model = self.model.get().map_or(UNKNOWN_MODEL, String::as_str);
         Identity {
             mode: Mode::Llm,
-            model: self.model.clone(),
+            model: model.to_owned(),
         }
     }
 
+    async fn ready(&self) -> Result<(), ReasonerError> {
+        self.main_model().await.map(|_| ())
+    }
+
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
-        let reply = self.judge(job.origin, &prompt::analyze(&job)).await?;
+        let messages = |room: &Room| self.prompts.analyze(&job, room);
+        let reply = self
+            .ask(
+                Job::Analyze,
+                job.origin,
+                Some(shape::analysis()),
+                &messages,
+                None,
+            )
+            .await?;
         let mut analysis = read::analysis(&reply.text);
         analysis.usage = reply.usage;
+        analysis.warnings.splice(0..0, reply.warnings);
         Ok(analysis)
     }
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+        let messages = |room: &Room| self.prompts.plan(&job, self.tools, room);
         let reply = self
-            .judge(job.origin, &prompt::plan(&job, self.tools))
+            .ask(Job::Plan, job.origin, Some(shape::plan()), &messages, None)
             .await?;
         let mut planned = read::plan(&reply.text);
         planned.usage = reply.usage;
+        planned.warnings.splice(0..0, reply.warnings);
         Ok(planned)
     }
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
-        let reply = self.judge(job.origin, &prompt::grade(&job)).await?;
+        let messages = |room: &Room| self.prompts.grade(&job, room);
+        let reply = self
+            .ask(
+                Job::Grade,
+                job.origin,
+                Some(shape::grades()),
+                &messages,
+                None,
+            )
+            .await?;
         Ok(Grades {
             scores: read::grades(&reply.text, job.context.len()),
             usage: reply.usage,
+            warnings: reply.warnings,
         })
     }
 
@@ -142,40 +225,14 @@ impl Reasoner for EndpointReasoner {
         job: SynthesizeJob<'_>,
         out: AnswerSink,
     ) -> Result<Synthesis, ReasonerError> {
-        let messages = if job.complexity == Complexity::Chitchat {
-            prompt::chitchat(&job)
-        } else {
-            prompt::synthesize(&job)
-        };
-        let mut reply = self
-            .endpoint
-            .chat(job.origin, &self.model, &messages, WRITING)
+        let messages = |room: &Room| self.prompts.synthesize(&job, room);
+        let reply = self
+            .ask(Job::Synthesize, job.origin, None, &messages, Some(&out))
             .await?;
-        let mut filter = ThinkFilter::default();
-        let mut said_something = false;
-        while let Some(piece) = reply.next_text().await? {
-            let shown = filter.push(&piece);
-            if !shown.is_empty() {
-                said_something = true;
-                out.push(shown).await;
-            }
-        }
-        let rest = filter.finish();
-        if !rest.is_empty() {
-            said_something = true;
-            out.push(rest).await;
-        }
-        if !said_something {
-            return Err(reply.empty());
-        }
-        let warnings = reply.cut_short().map(|message| Caveat {
-            code: "answer_cut_short",
-            message,
-        });
         Ok(Synthesis {
             outcome: Outcome::Answered,
-            usage: reply.usage(),
-            warnings: warnings.into_iter().collect(),
+            usage: reply.usage,
+            warnings: reply.warnings,
         })
     }
 }

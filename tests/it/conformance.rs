@@ -107,13 +107,12 @@ fn bench() -> Bench {
 
 async fn endpoint_reasoner(endpoint: &ScriptedEndpoint) -> Arc<dyn Reasoner> {
     let settings = EndpointSettings {
-        base_url: endpoint.base_url(),
-        api_key: None,
         model: None,
         timeout: Duration::from_secs(5),
         tools: DESCRIPTORS,
+        ..crate::llm_jobs::settings(endpoint.base_url())
     };
-    Arc::new(EndpointReasoner::connect(settings).await.unwrap())
+    Arc::new(EndpointReasoner::new(settings).unwrap())
 }
 
 fn ask(query: &str) -> Question {

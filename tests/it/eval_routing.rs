@@ -105,7 +105,10 @@ async fn the_engine_of_the_settings_is_measured() {
     let shown = text(&output.stdout);
     // One simple, then what a run falls back to: complex. Of the five, four have a complexity.
     assert!(shown.contains("accuracy 0.500 of 4"), "{shown}");
-    assert!(shown.contains("unreadable replies, taken as a run would take them: 4"), "{shown}");
+    assert!(
+        shown.contains("unreadable replies, taken as a run would take them: 4"),
+        "{shown}"
+    );
     assert!(!shown.contains("threshold"), "{shown}");
 }
 

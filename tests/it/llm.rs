@@ -247,13 +247,14 @@ async fn requests_say_which_run_and_node_they_belong_to() {
 #[tokio::test]
 async fn the_first_model_listed_is_used_when_none_is_named() {
     let endpoint = ScriptedEndpoint::start().await;
-    let reasoner = EndpointReasoner::connect(EndpointSettings {
+    let reasoner = EndpointReasoner::new(EndpointSettings {
         model: None,
         ..settings(format!("{}/", endpoint.base_url()))
     })
-    .await
     .unwrap();
     assert_eq!(reasoner.identity().mode, Mode::Llm);
+    assert_eq!(reasoner.identity().model, "not known yet");
+    reasoner.ready().await.unwrap();
     assert_eq!(reasoner.identity().model, MODEL);
 }
 
@@ -269,7 +270,7 @@ async fn the_key_is_sent_and_never_shown() {
         ..settings(endpoint.base_url())
     };
     let shown = format!("{settings:?}");
-    let reasoner = EndpointReasoner::connect(settings).await.unwrap();
+    let reasoner = EndpointReasoner::new(settings).unwrap();
     let error = reasoner.plan(given("x?").plan()).await.unwrap_err();
     let sent = endpoint.requests().await.remove(0);
     assert_eq!(sent.authorization.as_deref(), Some("Bearer sk-very-secret"));

@@ -24,12 +24,13 @@ async fn failure(reply: Reply) -> ReasonerError {
 fn line(error: &ReasonerError) -> String {
     let text = error.to_string();
     assert_eq!(text.lines().count(), 1, "{text}");
-    let Some(at) = text.find("127.0.0.1:") else {
-        return text;
-    };
-    let rest = text[at..].trim_start_matches("127.0.0.1:");
-    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-    format!("{}HOST{rest}", &text[..at])
+    let mut parts = text.split("127.0.0.1:");
+    let mut line = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        line.push_str("HOST");
+        line.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    line
 }
 
 #[tokio::test]
@@ -118,7 +119,7 @@ async fn what_is_no_chat_reply_is_named() {
         ("text/plain", "It works!", "something else"),
         ("application/json", "[]", "other JSON"),
         ("application/json", "{\"status\": \"ok\"}", "other JSON"),
-        ("application/json", "{\"choices\": [", "broken JSON"),
+        ("application/json", "{\"choices\": ]", "broken JSON"),
         (
             "text/event-stream",
             "data: nonsense\n\n",
@@ -140,25 +141,11 @@ async fn what_is_no_chat_reply_is_named() {
 }
 
 #[tokio::test]
-async fn a_reply_without_end_is_stopped() {
-    let event = format!(
-        "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n",
-        "x".repeat(4000)
-    );
-    let body = event.repeat(2300);
-    let error = failure(Reply::raw(200, "text/event-stream", body)).await;
-    assert_eq!(
-        line(&error),
-        "HOST sent more than 8 MB; choose another KB_AGENT_LLM_MODEL"
-    );
-}
-
-#[tokio::test]
 async fn a_refused_connection_says_where_and_what_to_check() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
     drop(listener);
-    let reasoner = EndpointReasoner::connect(settings(base_url)).await.unwrap();
+    let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
     let error = reasoner.plan(given("x?").plan()).await.unwrap_err();
     assert!(matches!(error, ReasonerError::Unreachable(_)), "{error:?}");
     assert_eq!(
@@ -173,20 +160,17 @@ async fn silence_is_an_error_before_and_within_a_reply() {
     let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".to_vec();
     for pieces in [vec![], vec![event]] {
         let (base_url, server) = serve_once(pieces, true).await;
-        let reasoner = EndpointReasoner::connect(EndpointSettings {
+        let reasoner = EndpointReasoner::new(EndpointSettings {
             timeout: Duration::from_millis(50),
             ..settings(base_url)
         })
-        .await
         .unwrap();
         let given = given("x?");
         let (_, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
         let error = result.unwrap_err();
         assert!(matches!(error, ReasonerError::Unreachable(_)), "{error:?}");
-        assert_eq!(
-            line(&error),
-            "HOST sent nothing for 50 ms; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS"
-        );
+        let said = line(&error);
+        assert!(said.contains("sent nothing for 50 ms; "), "{said}");
         assert_eq!(server.await.unwrap(), 0);
     }
 }
@@ -196,11 +180,10 @@ async fn an_endpoint_that_is_too_slow_is_an_error() {
     let endpoint = ScriptedEndpoint::start().await;
     let late = Reply::streamed("[]").after(Duration::from_hours(1));
     endpoint.say(NodeName::Plan, late);
-    let reasoner = EndpointReasoner::connect(EndpointSettings {
+    let reasoner = EndpointReasoner::new(EndpointSettings {
         timeout: Duration::from_millis(50),
         ..settings(endpoint.base_url())
     })
-    .await
     .unwrap();
     let error = reasoner.plan(given("x?").plan()).await.unwrap_err();
     assert!(matches!(error, ReasonerError::Unreachable(_)), "{error:?}");
@@ -210,7 +193,7 @@ async fn an_endpoint_that_is_too_slow_is_an_error() {
 async fn a_connection_that_breaks_within_a_reply_is_an_error() {
     let event = b"data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".to_vec();
     let (base_url, server) = serve_once(vec![event], true).await;
-    let reasoner = EndpointReasoner::connect(settings(base_url)).await.unwrap();
+    let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
     let given = given("x?");
     let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
     let asking = reasoner.synthesize(
@@ -227,7 +210,7 @@ async fn a_connection_that_breaks_within_a_reply_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_listing_without_a_model_is_an_error_of_connecting() {
+async fn a_listing_without_a_model_is_told_before_the_first_question() {
     for (reply, expected) in [
         (
             ResponseTemplate::new(200).set_body_raw("{\"data\": []}", "application/json"),
@@ -240,7 +223,8 @@ async fn a_listing_without_a_model_is_an_error_of_connecting() {
         ),
         (
             ResponseTemplate::new(308).insert_header("Location", "/elsewhere"),
-            "HOST redirects (308); set KB_AGENT_LLM_BASE_URL to where it leads",
+            "HOST redirects (308) to http://HOST/elsewhere; set KB_AGENT_LLM_BASE_URL to where it \
+             leads",
         ),
     ] {
         let server = MockServer::start().await;
@@ -248,21 +232,19 @@ async fn a_listing_without_a_model_is_an_error_of_connecting() {
             .respond_with(reply)
             .mount(&server)
             .await;
-        let error = EndpointReasoner::connect(EndpointSettings {
+        let reasoner = EndpointReasoner::new(EndpointSettings {
             model: None,
             ..settings(format!("{}/v1", server.uri()))
         })
-        .await
-        .unwrap_err();
+        .unwrap();
+        let error = reasoner.ready().await.unwrap_err();
         assert_eq!(line(&error), expected);
     }
 }
 
 #[tokio::test]
 async fn an_address_that_does_not_parse_is_one_clear_line() {
-    let error = EndpointReasoner::connect(settings("not an address".to_owned()))
-        .await
-        .unwrap_err();
+    let error = EndpointReasoner::new(settings("not an address".to_owned())).unwrap_err();
     assert_eq!(
         error.to_string(),
         "KB_AGENT_LLM_BASE_URL 'not an address' is not an address (relative URL without a base); \
@@ -272,11 +254,10 @@ async fn an_address_that_does_not_parse_is_one_clear_line() {
 
 #[tokio::test]
 async fn a_key_that_no_header_can_carry_is_named_and_not_shown() {
-    let error = EndpointReasoner::connect(EndpointSettings {
+    let error = EndpointReasoner::new(EndpointSettings {
         api_key: Some("sk-one\nsk-two".into()),
         ..settings("http://127.0.0.1:9/v1".to_owned())
     })
-    .await
     .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -292,12 +273,12 @@ async fn a_server_without_a_listing_is_asked_for_its_only_model() {
             .respond_with(ResponseTemplate::new(status))
             .mount(&server)
             .await;
-        let reasoner = EndpointReasoner::connect(EndpointSettings {
+        let reasoner = EndpointReasoner::new(EndpointSettings {
             model: None,
             ..settings(format!("{}/v1", server.uri()))
         })
-        .await
         .unwrap();
+        reasoner.ready().await.unwrap();
         assert_eq!(reasoner.identity().model, "default");
     }
 }
@@ -323,9 +304,7 @@ async fn a_kept_connection_that_the_server_has_closed_is_not_an_error() {
         read_request(&mut second).await;
         second.write_all(reply.as_bytes()).await.unwrap();
     });
-    let reasoner = EndpointReasoner::connect(settings(format!("http://{address}/v1")))
-        .await
-        .unwrap();
+    let reasoner = EndpointReasoner::new(settings(format!("http://{address}/v1"))).unwrap();
     let given = given("q");
     for _ in 0..2 {
         let grades = reasoner.grade(given.grade()).await.unwrap();

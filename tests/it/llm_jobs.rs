@@ -11,7 +11,7 @@ use kb_agent::domain::{
     Turn, Usage,
 };
 use kb_agent::protocol::RunId;
-use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
+use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings, Jobs};
 use tokio::sync::mpsc;
 
 use crate::scripted_endpoint::ScriptedEndpoint;
@@ -34,6 +34,7 @@ pub const COUNTED: Usage = Usage {
     calls: 1,
     prompt_tokens: Some(100),
     completion_tokens: Some(10),
+    ..Usage::ONE_CALL
 };
 
 pub fn settings(base_url: String) -> EndpointSettings {
@@ -42,14 +43,17 @@ pub fn settings(base_url: String) -> EndpointSettings {
         api_key: None,
         model: Some("m".to_owned()),
         timeout: Duration::from_secs(10),
+        retries: 0,
+        server: None,
+        context_tokens: None,
+        jobs: Jobs::default(),
+        overrides: None,
         tools: &TOOLS,
     }
 }
 
 pub async fn reasoner_at(endpoint: &ScriptedEndpoint) -> EndpointReasoner {
-    EndpointReasoner::connect(settings(endpoint.base_url()))
-        .await
-        .unwrap()
+    EndpointReasoner::new(settings(endpoint.base_url())).unwrap()
 }
 
 /// What a test's jobs borrow from.

@@ -178,7 +178,7 @@ async fn r17_the_grader_is_asked_for_exactly_as_many_numbers() {
     assert_has(
         sent.message("user"),
         &[
-            "array of exactly 2 numbers",
+            "holds exactly 2 numbers",
             "<evidence n=\"1\" source=\"a.md\" lines=\"3-7\">",
             "<evidence n=\"2\" source=\"b.md\" lines=\"3-7\">",
             "<question>\nWhat is the threshold?\n</question>",

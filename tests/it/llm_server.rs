@@ -10,7 +10,7 @@ use kb_agent::domain::{Complexity, Outcome, RoutingPlan};
 use kb_agent::protocol::{Event, EventBody};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 
-use crate::llm_jobs::{TOOLS, answer, given, item};
+use crate::llm_jobs::{answer, given, item, settings};
 use crate::support::check_stream;
 use crate::workplace::{Workplace, json_lines, text};
 
@@ -19,20 +19,20 @@ async fn reasoner() -> EndpointReasoner {
         "KB_AGENT_TEST_LLM_URL is not set: run tests/llm-server/serve_llm.sh 18080 18081 and set \
          it to http://127.0.0.1:18080/v1",
     );
-    EndpointReasoner::connect(EndpointSettings {
-        base_url,
+    EndpointReasoner::new(EndpointSettings {
         api_key: std::env::var("KB_AGENT_TEST_LLM_KEY").ok().map(Into::into),
         model: None,
         timeout: Duration::from_mins(1),
-        tools: &TOOLS,
+        ..settings(base_url)
     })
-    .await
     .unwrap()
 }
 
 #[tokio::test]
 async fn the_model_is_found_by_asking() {
-    assert_eq!(reasoner().await.identity().model, "tiny-chat");
+    let reasoner = reasoner().await;
+    reasoner.ready().await.unwrap();
+    assert_eq!(reasoner.identity().model, "tiny-chat");
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod embedding_endpoint;
 mod engine;
 mod eval;
 mod eval_routing;
+mod fault_server;
 mod formats;
 mod golden;
 mod graph;
@@ -20,6 +21,7 @@ mod kill;
 mod law;
 mod llm;
 mod llm_failures;
+mod llm_faults;
 mod llm_jobs;
 mod llm_prompts;
 #[cfg(feature = "llm-server-tests")]

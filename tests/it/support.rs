@@ -149,7 +149,9 @@ impl Reasoner for ScriptedReasoner {
                 calls: 1,
                 prompt_tokens: Some(100),
                 completion_tokens: Some(10),
+                ..Usage::ONE_CALL
             },
+            warnings: Vec::new(),
         })
     }
 

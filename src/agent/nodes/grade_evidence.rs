@@ -68,6 +68,7 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
     let called = run.guard(run.ports.reasoner.grade(job)).await;
     let grades = run.settle(called)?;
     run.state.usage.add(grades.usage);
+    run.events.caveats(grades.warnings).await;
 
     let wanted = run.state.context.len();
     let problem = match grades.scores {

@@ -95,10 +95,20 @@ async fn stream_answer(
         tokio::join!(reasoner.synthesize(job, AnswerSink(sink)), pass_on_all).0
     })
     .await;
-    let synthesis: Synthesis = run.settle(called)?;
+    let settled: Result<Synthesis, Stop> = run.settle(called);
+    if let Err(Stop::Cancelled) = settled {
+        return Err(Stop::Cancelled);
+    }
     let mut rest = filter.push(&sanitizer.finish());
     rest.push_str(&filter.finish());
     pass_on(run, &mut text, rest).await;
+    let synthesis = match settled {
+        Ok(synthesis) => synthesis,
+        Err(stop) => {
+            keep_what_came(run, text, cite(filter.used(), &context)).await;
+            return Err(stop);
+        }
+    };
 
     run.state.usage.add(synthesis.usage);
     run.events.caveats(synthesis.warnings).await;
@@ -110,6 +120,16 @@ async fn stream_answer(
     }
     let citations = cite(filter.used(), &context);
     Ok((text, synthesis.outcome, citations))
+}
+
+/// An answer that broke off is told as far as it came, so that it is in the log and its citations
+/// can be followed; the run fails all the same.
+async fn keep_what_came(run: &mut Run<'_>, text: String, citations: Vec<Citation>) {
+    if !text.is_empty() {
+        run.events
+            .emit(EventBody::AnswerFinished { text, citations })
+            .await;
+    }
 }
 
 async fn pass_on(run: &mut Run<'_>, text: &mut String, delta: String) {

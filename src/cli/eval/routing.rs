@@ -82,7 +82,7 @@ struct Labelled {
 }
 
 async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, Failure> {
-    let router = Router::open(settings).await?;
+    let router = Router::open(settings)?;
     let bar = bar(questions.len());
     let (mut complexities, mut types) = (Confusion::default(), Confusion::default());
     let mut judged = Vec::new();

@@ -1,72 +1,152 @@
-//! The chat endpoint over HTTP: what is asked, in whose name, and how long to wait.
+//! The chat endpoint over HTTP: one request, in whose name, and how long to wait.
+//!
+//! What is done when a request fails is decided in [`super::exchange`]; here nothing is repeated
+//! but a request on a kept connection that turned out to be dead.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::agent::ports::{CallOrigin, ReasonerError};
 use crate::http::first_model;
 
 use super::EndpointSettings;
-use super::failure::Site;
-use super::stream::{ChatReply, collect_bytes, guarded_body};
+use super::dialect::{Dialect, Dialects};
+use super::failure::{Failure, Site};
+use super::overrides::Overrides;
+use super::server::{Server, Structured};
+use super::shape::Shape;
+use super::stream::{Bounds, ChatReply, collect};
 use super::wire::{ChatRequest, Message, StreamOptions};
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
 /// As much of an error page as is worth reading.
 const ERROR_BYTES: usize = 64 * 1024;
+/// A listing of models is read as far as a reply of so many tokens would be.
+const LISTING_TOKENS: u32 = 4_096;
 
 /// A chat endpoint.
 pub struct Endpoint {
     http: Client,
     timeout: Duration,
-    site: Site,
+    /// Who is asked.
+    pub site: Site,
+    /// What kind of server it is taken for.
+    pub server: Server,
+    /// What is known of each of its models.
+    pub dialects: Dialects,
+}
+
+/// One request.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// In whose name.
+    pub origin: CallOrigin<'a>,
+    /// Who is to reply.
+    pub model: &'a str,
+    /// What is said.
+    pub messages: &'a [Message],
+    /// How it is said.
+    pub dialect: Dialect,
+    /// What the reply looks like; none where it is an answer.
+    pub shape: Option<&'a Shape>,
+    /// 0 is repeatable.
+    pub temperature: f64,
+    /// Where the reply ends at the latest.
+    pub max_tokens: u32,
+}
+
+impl Request<'_> {
+    fn body(&self) -> ChatRequest<'_> {
+        let dialect = self.dialect;
+        let limit = dialect.limit.as_str();
+        ChatRequest {
+            model: self.model,
+            messages: self.messages,
+            temperature: dialect.temperature.then_some(self.temperature),
+            limit: limit
+                .map(|name| BTreeMap::from([(name, self.max_tokens)]))
+                .unwrap_or_default(),
+            stream: true,
+            stream_options: dialect.asks_usage.then_some(StreamOptions {
+                include_usage: true,
+            }),
+            response_format: self
+                .shape
+                .and_then(|shape| response_format(dialect.structured, shape)),
+        }
+    }
+}
+
+fn response_format(structured: Structured, shape: &Shape) -> Option<Value> {
+    match structured {
+        Structured::JsonSchema => Some(json!({
+            "type": "json_schema",
+            "json_schema": {"name": shape.name, "strict": true, "schema": shape.schema},
+        })),
+        Structured::JsonObject => Some(json!({"type": "json_object"})),
+        Structured::Prompt => None,
+    }
 }
 
 impl Endpoint {
     /// Checks the settings; sends nothing.
-    pub fn new(settings: &EndpointSettings) -> Result<Self, ReasonerError> {
-        let site = Site::new(settings)?;
+    pub fn new(settings: &EndpointSettings, overrides: &Overrides) -> Result<Self, ReasonerError> {
+        let mut site = Site::new(settings)?;
+        let server = overrides
+            .servers
+            .find(settings.server.as_deref(), site.base())
+            .map_err(ReasonerError::Refused)?
+            .clone();
+        if let Some(header) = server.key_header() {
+            site = site.with_key_in(header)?;
+        }
         Ok(Self {
             http: site.client()?,
             timeout: settings.timeout,
+            dialects: Dialects::of(&server),
             site,
+            server,
         })
     }
 
     /// Sends the messages; the reply is read as it comes.
-    pub async fn chat(
-        &self,
-        origin: CallOrigin<'_>,
-        model: &str,
-        messages: &[Message],
-        temperature: f64,
-    ) -> Result<ChatReply, ReasonerError> {
-        let body = ChatRequest {
-            model,
-            messages,
-            temperature,
-            stream: true,
-            stream_options: StreamOptions {
-                include_usage: true,
-            },
+    pub async fn chat(&self, request: Request<'_>) -> Result<ChatReply, Failure> {
+        let bounds = Bounds {
+            silence: self.timeout,
+            tokens: request.max_tokens,
         };
-        let request = self
+        let post = self
             .http
-            .post(self.site.url(&["chat", "completions"]))
-            .header(RUN, &origin.run.0)
-            .header(NODE, origin.node.as_str())
-            .json(&body);
-        let response = self.send(request).await?;
-        ChatReply::open(response, self.site.clone(), self.timeout).await
+            .post(self.site.url(&self.server.path()))
+            .header(RUN, &request.origin.run.0)
+            .header(NODE, request.origin.node.as_str())
+            // A gateway that compresses a stream holds its pieces back; one that does so all the
+            // same is understood.
+            .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
+            .json(&request.body());
+        let response = self.accepted(self.reach(post).await?).await?;
+        if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
+            && encoding != "identity"
+        {
+            let what = format!(
+                "bytes packed as {}",
+                String::from_utf8_lossy(encoding.as_bytes())
+            );
+            return Err(self.site.not_a_reply(&crate::text::one_line(&what, 40)));
+        }
+        let thoughts = self.server.thoughts.clone();
+        ChatReply::open(response, self.site.clone(), bounds, thoughts).await
     }
 
     /// The name of the first model that the endpoint lists; `None` where there is no listing,
     /// which is what servers of a single model do.
-    pub async fn first_model(&self) -> Result<Option<String>, ReasonerError> {
+    pub async fn first_model(&self) -> Result<Option<String>, Failure> {
         let response = self
             .reach(self.http.get(self.site.url(&["models"])))
             .await?;
@@ -77,20 +157,18 @@ impl Endpoint {
             return Ok(None);
         }
         let response = self.accepted(response).await?;
-        let body = guarded_body(response, self.site.clone(), self.timeout);
-        let bytes = collect_bytes(body).await?;
+        let bounds = Bounds {
+            silence: self.timeout,
+            tokens: LISTING_TOKENS,
+        };
+        let bytes = collect(response, &self.site, bounds).await?;
         let listing: Value = serde_json::from_slice(&bytes)
             .map_err(|_| self.site.not_a_reply("no list of models"))?;
         let model = first_model(&listing).ok_or_else(|| self.site.no_model())?;
         Ok(Some(model.to_owned()))
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Response, ReasonerError> {
-        let response = self.reach(request).await?;
-        self.accepted(response).await
-    }
-
-    async fn reach(&self, request: RequestBuilder) -> Result<Response, ReasonerError> {
+    async fn reach(&self, request: RequestBuilder) -> Result<Response, Failure> {
         let request = self.site.authorized(request);
         let again = request.try_clone();
         match (self.once(request).await?, again) {
@@ -109,19 +187,20 @@ impl Endpoint {
     async fn once(
         &self,
         request: RequestBuilder,
-    ) -> Result<Result<Response, reqwest::Error>, ReasonerError> {
+    ) -> Result<Result<Response, reqwest::Error>, Failure> {
         tokio::time::timeout(self.timeout, request.send())
             .await
-            .map_err(|_| self.site.silent(self.timeout))
+            .map_err(|_| self.site.silent(self.timeout, false))
     }
 
-    async fn accepted(&self, response: Response) -> Result<Response, ReasonerError> {
+    async fn accepted(&self, response: Response) -> Result<Response, Failure> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);
         }
+        let headers = response.headers().clone();
         let body = self.error_body(response).await;
-        Err(self.site.refusal(status, &body))
+        Err(self.site.refusal(status, &headers, &body))
     }
 
     /// The beginning of an error's body; what cannot be read of it is not missed.
@@ -141,6 +220,7 @@ impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
             .field("site", &self.site)
+            .field("server", &self.server.name)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }

@@ -1,20 +1,119 @@
-//! What went wrong with the chat endpoint, as the reasoner's errors: [`crate::http`] knows the
-//! lines that hold for every endpoint, here are those about chatting.
+//! What went wrong with the chat endpoint: one clear line, and what could be done about it.
+//!
+//! [`crate::http`] knows the lines that hold for every endpoint; here are those about chatting, and
+//! what servers' own words tell apart. Servers have no common codes for an overflowing context or
+//! an unknown model, so their words are what there is to go by; a sign that is missing here costs
+//! a second attempt or a clearer line, and nothing else. Every line ends in `; ` and what to do.
 
 use std::time::Duration;
 
+use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 
 use super::EndpointSettings;
 use crate::agent::ports::ReasonerError;
-use crate::http::{self, Variables};
+use crate::http::{self, Variables, retry_after};
 
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_LLM_BASE_URL",
     api_key: "KB_AGENT_LLM_API_KEY",
     model: "KB_AGENT_LLM_MODEL",
 };
+/// Longer than a person waits before a screen.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Signs, in lower case, that more was sent than the model can read.
+const OVERFLOW: &[&str] = &[
+    "context length",
+    "context size",
+    "context_length",
+    "context window",
+    "exceed_context",
+    "context the overflows",
+    "maximum context",
+    "prompt is too long",
+    "too many tokens",
+    "input is too long",
+    "too large for model with",
+];
+const FILTERED: &[&str] = &[
+    "content_filter",
+    "content filter",
+    "content management policy",
+    "responsibleai",
+    "moderation",
+];
+const NO_CREDIT: &[&str] = &[
+    "insufficient_quota",
+    "insufficient balance",
+    "insufficient credits",
+    "exceeded your current quota",
+];
+const NO_MODEL: &[&str] = &[
+    "model_not_found",
+    "model not found",
+    "model not exist",
+    "model does not exist",
+    "invalid model",
+    "unknown model",
+    "no such model",
+    "not a valid model",
+    "deploymentnotfound",
+];
+
+/// What went wrong, and whether another request may go better.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// One line.
+    pub error: ReasonerError,
+    /// What to do about it.
+    pub cure: Cure,
+}
+
+/// What may help.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cure {
+    /// Nothing that is in our hands.
+    None,
+    /// The same again, after so long if the server said so.
+    Again(Option<Duration>),
+    /// Less of it; the share that would fit, if the server told the sizes.
+    Shorter(Option<f64>),
+    /// The same in other words of the protocol; what the server said, in lower case.
+    Otherwise(String),
+}
+
+impl Failure {
+    fn lasting(error: ReasonerError) -> Self {
+        Self {
+            error,
+            cure: Cure::None,
+        }
+    }
+
+    /// The same after tokens have been shown: nothing is asked again, and what came is kept.
+    pub fn within_an_answer(self) -> ReasonerError {
+        let kept = |line: String| {
+            let what = line
+                .rsplit_once("; ")
+                .map_or(line.as_str(), |(what, _)| what);
+            format!("{what}; what came is kept, ask again for the whole answer")
+        };
+        self.error.map(kept)
+    }
+
+    /// The same after `asked` requests.
+    pub fn after(self, asked: u32) -> ReasonerError {
+        if asked < 2 {
+            return self.error;
+        }
+        self.error.map(|line| match line.rsplit_once("; ") {
+            Some((what, advice)) => format!("{what} (asked {asked} times); {advice}"),
+            None => line,
+        })
+    }
+}
 
 /// The chat endpoint's host, as who is asked and who is complained about.
 #[derive(Debug, Clone)]
@@ -24,13 +123,24 @@ impl Site {
     /// Checks address and key; sends nothing.
     pub fn new(settings: &EndpointSettings) -> Result<Self, ReasonerError> {
         http::Site::new(&settings.base_url, settings.api_key.as_ref(), &SETTINGS)
-            .map(Self)
+            .map(|site| Self(site.connecting_within(settings.timeout)))
             .map_err(ReasonerError::Refused)
+    }
+
+    /// The key goes bare into this header.
+    pub fn with_key_in(self, header: reqwest::header::HeaderName) -> Result<Self, ReasonerError> {
+        let site = self.0.with_key_in(header);
+        site.map(Self).map_err(ReasonerError::Refused)
     }
 
     /// Host and port.
     pub fn host(&self) -> &str {
         self.0.host()
+    }
+
+    /// The root, for telling servers apart.
+    pub fn base(&self) -> &Url {
+        self.0.base()
     }
 
     /// A client for it.
@@ -49,55 +159,233 @@ impl Site {
     }
 
     /// Nothing arrived for as long as we were willing to wait.
-    pub fn silent(&self, waited: Duration) -> ReasonerError {
-        ReasonerError::Unreachable(format!(
-            "{} sent nothing for {}; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS",
+    pub fn silent(&self, waited: Duration, begun: bool) -> Failure {
+        let how = if begun {
+            "stopped in the middle of a reply and "
+        } else {
+            ""
+        };
+        Failure::lasting(ReasonerError::Unreachable(format!(
+            "{} {how}sent nothing for {}; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS",
             self.host(),
             seconds(waited)
-        ))
+        )))
+    }
+
+    /// It says that it is alive, and nothing else.
+    pub fn stalled(&self, waited: Duration) -> Failure {
+        Failure::lasting(ReasonerError::Unreachable(format!(
+            "{} kept the connection alive for {} without a word; try again, or raise \
+             KB_AGENT_LLM_TIMEOUT_SECS",
+            self.host(),
+            seconds(waited)
+        )))
     }
 
     /// The connection could not be made, or broke.
-    pub fn transport(&self, error: &reqwest::Error) -> ReasonerError {
-        ReasonerError::Unreachable(self.0.transport(error))
+    pub fn transport(&self, error: &reqwest::Error) -> Failure {
+        let cure = if error.is_connect() || error.is_builder() {
+            Cure::None
+        } else {
+            Cure::Again(None)
+        };
+        Failure {
+            error: ReasonerError::Unreachable(self.0.transport(error)),
+            cure,
+        }
+    }
+
+    /// The reply ended before it was complete.
+    pub fn cut_off(&self) -> Failure {
+        Failure {
+            error: ReasonerError::Unreachable(format!(
+                "{} ended a reply in the middle; try again, or see the server's log",
+                self.host()
+            )),
+            cure: Cure::Again(None),
+        }
     }
 
     /// It answered with an error status.
-    pub fn refusal(&self, status: StatusCode, body: &[u8]) -> ReasonerError {
-        ReasonerError::Refused(self.0.refusal(status, body))
+    pub fn refusal(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+        if status.is_redirection() {
+            let location = headers.get(LOCATION).and_then(|to| to.to_str().ok());
+            let line = self.0.redirect(status, location);
+            return Failure::lasting(ReasonerError::Refused(line));
+        }
+        let error = serde_json::from_slice(body).unwrap_or(Value::Null);
+        let words = words_of(&error, body);
+        let said = self.0.said(body);
+        self.sorted(Some(status), &words, said, retry_after(headers))
+            .unwrap_or_else(|cure| Failure {
+                error: ReasonerError::Refused(self.0.refusal(status, body)),
+                cure,
+            })
     }
 
     /// It answered with an error object where a reply should be.
-    pub fn error_object(&self, error: &Value) -> ReasonerError {
-        ReasonerError::Refused(self.0.error_object(error))
+    pub fn error_object(&self, error: &Value) -> Failure {
+        let words = words_of(error, &[]);
+        let said = http::error_message(error).map(|said| self.0.quote(&said));
+        let status = ["code", "status", "status_code"]
+            .into_iter()
+            .find_map(|key| {
+                let inner = error.get("error").unwrap_or(error);
+                let code = inner.get(key)?;
+                let code = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
+                StatusCode::from_u16(u16::try_from(code).ok()?).ok()
+            });
+        let passing = [
+            "overloaded",
+            "server_error",
+            "rate_limit",
+            "timeout",
+            "unavailable",
+        ];
+        self.sorted(status, &words, said, None)
+            .unwrap_or_else(|cure| Failure {
+                error: ReasonerError::Refused(self.0.error_object(error)),
+                cure: match cure {
+                    Cure::None if passing.iter().any(|sign| words.contains(sign)) => {
+                        Cure::Again(None)
+                    }
+                    other => other,
+                },
+            })
     }
 
     /// It answered with something that is not the protocol.
-    pub fn not_a_reply(&self, what: &str) -> ReasonerError {
-        ReasonerError::Protocol(self.0.not_a_reply(what, "a chat reply"))
+    pub fn not_a_reply(&self, what: &str) -> Failure {
+        Failure::lasting(ReasonerError::Protocol(
+            self.0.not_a_reply(what, "a chat reply"),
+        ))
     }
 
     /// It answered, and said nothing.
-    pub fn empty(&self) -> ReasonerError {
-        ReasonerError::Protocol(format!(
+    pub fn empty(&self) -> Failure {
+        Failure::lasting(ReasonerError::Protocol(format!(
             "{} sent an empty answer; ask again, or choose another KB_AGENT_LLM_MODEL",
             self.host()
-        ))
+        )))
     }
 
-    /// It would not stop.
-    pub fn too_long(&self, limit: usize) -> ReasonerError {
-        ReasonerError::Protocol(format!(
-            "{} sent more than {} MB; choose another KB_AGENT_LLM_MODEL",
+    /// It answered, and thought until its limit.
+    pub fn only_thoughts(&self, limit: u32) -> Failure {
+        Failure::lasting(ReasonerError::Protocol(format!(
+            "{} spent all of its {limit} tokens on thinking; raise \
+             KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
+            self.host()
+        )))
+    }
+
+    /// It sent more than any reply is, before one could be read.
+    pub fn too_much(&self) -> Failure {
+        Failure::lasting(ReasonerError::Protocol(format!(
+            "{} did not stop sending; choose another {}",
             self.host(),
-            limit / (1024 * 1024)
-        ))
+            SETTINGS.model
+        )))
+    }
+
+    /// It answered that it will not answer.
+    pub fn withheld(&self, said: Option<&str>) -> Failure {
+        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+        Failure::lasting(ReasonerError::Refused(format!(
+            "{} withheld the answer (content filter){said}; put the question in other words",
+            self.host()
+        )))
     }
 
     /// It lists no model that could be used.
-    pub fn no_model(&self) -> ReasonerError {
-        ReasonerError::Protocol(self.0.no_model())
+    pub fn no_model(&self) -> Failure {
+        Failure::lasting(ReasonerError::Protocol(self.0.no_model()))
     }
+
+    /// What the server's words tell; where they tell nothing of a kind, only the cure.
+    fn sorted(
+        &self,
+        status: Option<StatusCode>,
+        words: &str,
+        said: Option<String>,
+        after: Option<Duration>,
+    ) -> Result<Failure, Cure> {
+        let has = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
+        let code = status.map(|status| status.as_u16());
+        let rejected = code.is_none_or(|code| matches!(code, 400 | 404 | 413 | 422 | 500));
+        let told = code.map(|code| format!(" ({code})")).unwrap_or_default();
+        let quoted = said
+            .as_ref()
+            .map(|said| format!(": {said}"))
+            .unwrap_or_default();
+        let host = self.host();
+        let lasting = |line: String| Ok(Failure::lasting(ReasonerError::Refused(line)));
+        if rejected && (has(OVERFLOW) || code == Some(413)) {
+            return Err(Cure::Shorter(share_that_fits(words)));
+        }
+        if has(NO_CREDIT) || code == Some(402) {
+            return lasting(format!(
+                "{host} says that there is nothing left to spend{told}{quoted}; see your account there"
+            ));
+        }
+        if rejected && has(FILTERED) {
+            return Ok(self.withheld(said.as_deref()));
+        }
+        if rejected && (has(NO_MODEL) || names_a_missing_model(words)) {
+            return lasting(format!(
+                "{host} does not know the model{told}{quoted}; check {}",
+                SETTINGS.model
+            ));
+        }
+        match (code, after) {
+            (Some(429), Some(after)) if after > LONGEST_PAUSE => lasting(format!(
+                "{host} has had enough requests (429){quoted}; ask again in {}",
+                seconds(Duration::from_secs(after.as_secs_f64().ceil() as u64))
+            )),
+            (Some(501 | 505), _) => Err(Cure::Otherwise(words.to_owned())),
+            (Some(408 | 409 | 425 | 429 | 500..=599), after) => {
+                Err(Cure::Again(after.filter(|after| *after <= LONGEST_PAUSE)))
+            }
+            (Some(400 | 415 | 422), _) => Err(Cure::Otherwise(words.to_owned())),
+            _ => Err(Cure::None),
+        }
+    }
+}
+
+/// Everything an error says, in lower case: its message, and the codes and types beside it.
+fn words_of(error: &Value, body: &[u8]) -> String {
+    let text = match error {
+        Value::Null => String::from_utf8_lossy(body).into_owned(),
+        error => error.to_string(),
+    };
+    text.to_lowercase()
+}
+
+/// `model 'x' not found`, `The model "x" does not exist`: with the name in between.
+fn names_a_missing_model(words: &str) -> bool {
+    words.match_indices("model").any(|(at, _)| {
+        let end = (at + 160).min(words.len());
+        let after = &words[at..words.floor_char_boundary(end)];
+        [
+            "not found",
+            "does not exist",
+            "doesn't exist",
+            "is not available",
+        ]
+        .iter()
+        .any(|sign| after.contains(sign))
+    })
+}
+
+/// Servers that tell sizes name what was sent and what fits as the first two numbers, in either
+/// order.
+fn share_that_fits(words: &str) -> Option<f64> {
+    let mut numbers = words
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse::<u32>().ok())
+        .filter(|&number| number >= 100 && number != 400 && number != 413);
+    let (one, other) = (numbers.next()?, numbers.next()?);
+    let share = f64::from(one.min(other)) / f64::from(one.max(other));
+    (share < 1.0).then_some(share)
 }
 
 fn seconds(duration: Duration) -> String {
@@ -105,5 +393,44 @@ fn seconds(duration: Duration) -> String {
         format!("{} s", duration.as_secs())
     } else {
         format!("{} ms", duration.as_millis())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_that_fits_is_read_from_what_servers_say() {
+        for (said, share) in [
+            (
+                "request (9015 tokens) exceeds the available context size (4096 tokens)",
+                Some(4096.0 / 9015.0),
+            ),
+            (
+                "this model's maximum context length is 4096 tokens. however, you requested 5120 \
+                 tokens (4096 in the messages, 1024 in the completion)",
+                Some(0.8),
+            ),
+            ("the prompt is too long", None),
+            ("{\"code\":400,\"message\":\"context size exceeded\"}", None),
+        ] {
+            assert_eq!(share_that_fits(said), share, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_missing_model_is_told_from_another_missing_thing() {
+        for (said, missing) in [
+            ("model 'qwen9' not found", true),
+            (
+                "the model `gpt-9` does not exist or you do not have access to it",
+                true,
+            ),
+            ("file not found", false),
+            ("the model is loading", false),
+        ] {
+            assert_eq!(names_a_missing_model(said), missing, "{said}");
+        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Which of the two it is decides the reply itself, by its first character, because content types
 //! cannot be trusted: errors come as JSON on streaming requests and some gateways label
-//! everything as a stream.
+//! everything as a stream. A reply that does not end by itself is ended here, in proportion to the
+//! tokens that were asked for.
 
 use std::time::Duration;
 
@@ -13,24 +14,61 @@ use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 
-use crate::agent::ports::ReasonerError;
-use crate::domain::Usage;
-
-use super::failure::Site;
+use super::failure::{Failure, Site};
 use super::wire::{Chunk, TokenCount};
 
-/// More than any answer; a model that will not stop is stopped here.
-const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// A token is a word at most; even runs of spaces in a vocabulary are shorter.
+const TEXT_BYTES_PER_TOKEN: usize = 32;
+/// Each token may come in an event of its own, with the names of model and request around it.
+const WIRE_BYTES_PER_TOKEN: usize = 768;
+/// What comes beside the tokens: counts, filters' verdicts, signs of life.
+const WIRE_BYTES_BESIDE: usize = 128 * 1024;
+/// Signs of life without a word are borne with for so many times the limit on silence.
+const STALLED: u32 = 10;
 
-/// A body in pieces, with our own errors.
-pub type Body = BoxStream<'static, Result<Vec<u8>, ReasonerError>>;
+/// A body in pieces.
+type Body = BoxStream<'static, Result<Vec<u8>, Broken>>;
+
+/// Why a body is not read any further.
+#[derive(Debug)]
+enum Broken {
+    Failed(Failure),
+    /// It went on and on.
+    TooMuch,
+}
+
+/// How long and how much is waited for.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// No byte for this long is an error.
+    pub silence: Duration,
+    /// Tokens that were asked for.
+    pub tokens: u32,
+}
+
+impl Bounds {
+    fn wire_bytes(self) -> usize {
+        WIRE_BYTES_BESIDE + self.tokens as usize * WIRE_BYTES_PER_TOKEN
+    }
+
+    fn text_bytes(self) -> usize {
+        self.tokens as usize * TEXT_BYTES_PER_TOKEN
+    }
+}
 
 /// A reply that is being read.
 pub struct ChatReply {
     source: Source,
     site: Site,
-    count: TokenCount,
-    finish_reason: Option<String>,
+    bounds: Bounds,
+    thought_fields: Vec<String>,
+    /// What the server counted, once it has.
+    pub count: Option<TokenCount>,
+    /// Text so far, bytes.
+    said: usize,
+    /// Thoughts of a field of their own.
+    thoughts: String,
+    end: End,
     understood: bool,
 }
 
@@ -40,13 +78,17 @@ enum Source {
     Ended,
 }
 
-/// A reply that was read to its end.
+/// How a reply came to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completion {
-    /// All of its text, thoughts included.
-    pub text: String,
-    /// What it cost.
-    pub usage: Usage,
+enum End {
+    /// It has not, or nobody said so.
+    Unsaid,
+    /// For the reason given.
+    Said(String),
+    /// `[DONE]`, and no reason.
+    Farewell,
+    /// It would not stop.
+    Stopped,
 }
 
 impl ChatReply {
@@ -54,20 +96,22 @@ impl ChatReply {
     pub async fn open(
         response: Response,
         site: Site,
-        timeout: Duration,
-    ) -> Result<Self, ReasonerError> {
+        bounds: Bounds,
+        thought_fields: Vec<String>,
+    ) -> Result<Self, Failure> {
         let labelled_json = response
             .headers()
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
             .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json"));
-        let mut body = guarded_body(response, site.clone(), timeout);
+        let mut body = guarded_body(response, site.clone(), bounds);
         let mut start = Vec::new();
         let first = loop {
             match first_sign(&start) {
                 Some(first) => break Some(first),
-                None => match body.next().await.transpose()? {
-                    Some(bytes) => start.extend_from_slice(&bytes),
+                None => match body.next().await {
+                    Some(Ok(bytes)) => start.extend_from_slice(&bytes),
+                    Some(Err(broken)) => return Err(broken.told_by(&site)),
                     None => break None,
                 },
             }
@@ -90,14 +134,18 @@ impl ChatReply {
         Ok(Self {
             source,
             site,
-            count: TokenCount::default(),
-            finish_reason: None,
+            bounds,
+            thought_fields,
+            count: None,
+            said: 0,
+            thoughts: String::new(),
+            end: End::Unsaid,
             understood: false,
         })
     }
 
     /// The next piece of text; none at the end.
-    pub async fn next_text(&mut self) -> Result<Option<String>, ReasonerError> {
+    pub async fn next_text(&mut self) -> Result<Option<String>, Failure> {
         loop {
             let Some(chunk) = self.next_chunk().await? else {
                 self.source = Source::Ended;
@@ -110,104 +158,149 @@ impl ChatReply {
                 return Err(self.site.error_object(error));
             }
             self.understood = true;
-            if let Some(count) = chunk.usage {
-                self.count = count;
+            if chunk.usage.is_some() {
+                self.count = chunk.usage;
             }
             if let Some(reason) = chunk.finish_reason() {
-                self.finish_reason = Some(reason.to_owned());
+                self.end = End::Said(reason.to_owned());
             }
+            self.thoughts.push_str(chunk.thought(&self.thought_fields));
             let text = chunk.text();
+            self.said += text.len();
+            if self.said + self.thoughts.len() > self.bounds.text_bytes() {
+                self.stop();
+            }
             if !text.is_empty() {
                 return Ok(Some(text));
             }
         }
     }
 
-    /// Reads everything.
-    pub async fn collect(mut self) -> Result<Completion, ReasonerError> {
-        let mut text = String::new();
-        while let Some(piece) = self.next_text().await? {
-            text.push_str(&piece);
-        }
-        Ok(Completion {
-            text,
-            usage: self.usage(),
-        })
-    }
-
-    /// What it cost, as far as the server has said.
-    pub fn usage(&self) -> Usage {
-        self.count.of_one_call()
+    /// What was thought in a field of its own.
+    pub fn thoughts(&self) -> &str {
+        &self.thoughts
     }
 
     /// The error for a reply that turned out to hold no text.
-    pub fn empty(&self) -> ReasonerError {
-        self.site.empty()
-    }
-
-    /// One line when the server stopped before the model had finished.
-    pub fn cut_short(&self) -> Option<String> {
-        match self.finish_reason.as_deref() {
-            Some("length") => Some(format!(
-                "{} stopped at its token limit; the answer may be incomplete",
-                self.site.host()
-            )),
-            Some("content_filter") => Some(format!(
-                "{} withheld part of the answer (content filter)",
-                self.site.host()
-            )),
-            _ => None,
+    pub fn empty(&self) -> Failure {
+        match &self.end {
+            End::Said(reason) if reason == "content_filter" => self.site.withheld(None),
+            End::Said(reason) if reason == "length" && self.has_thought() => {
+                self.site.only_thoughts(self.bounds.tokens)
+            }
+            End::Stopped if self.has_thought() => self.site.only_thoughts(self.bounds.tokens),
+            End::Stopped => self.site.too_much(),
+            _ => self.site.empty(),
         }
     }
 
-    async fn next_chunk(&mut self) -> Result<Option<Chunk>, ReasonerError> {
+    /// One line when the reply stopped before the model had finished, or was stopped.
+    pub fn cut_short(&self) -> Option<String> {
+        let host = self.site.host();
+        match &self.end {
+            End::Said(reason) if reason == "length" => Some(format!(
+                "{host} stopped at its token limit; the answer may be incomplete"
+            )),
+            End::Said(reason) if reason == "content_filter" => Some(format!(
+                "{host} withheld part of the answer (content filter)"
+            )),
+            End::Stopped => Some(format!(
+                "{host} did not stop at the limit of {} tokens; the answer was ended there",
+                self.bounds.tokens
+            )),
+            End::Unsaid => Some(format!(
+                "{host} ended the reply without saying that it was complete; the answer may be \
+                 incomplete"
+            )),
+            End::Said(_) | End::Farewell => None,
+        }
+    }
+
+    fn has_thought(&self) -> bool {
+        !self.thoughts.is_empty() || self.said > 0
+    }
+
+    /// Reads no further; dropping the body closes the connection.
+    fn stop(&mut self) {
+        self.end = End::Stopped;
+        self.source = Source::Ended;
+    }
+
+    async fn next_chunk(&mut self) -> Result<Option<Chunk>, Failure> {
         let events = match &mut self.source {
             Source::Ended => return Ok(None),
             Source::Whole(chunk) => {
                 let chunk = std::mem::take(chunk.as_mut());
                 self.source = Source::Ended;
+                // An object that could be read is complete.
+                self.end = End::Farewell;
                 return Ok(Some(chunk));
             }
             Source::Events(events) => events,
         };
-        let Some(event) = events.next().await else {
+        let stalled = self.bounds.silence * STALLED;
+        let Ok(event) = tokio::time::timeout(stalled, events.next()).await else {
+            return Err(self.site.stalled(stalled));
+        };
+        let Some(event) = event else {
             return Ok(None);
         };
-        let event = event.map_err(|error| match error {
-            EventStreamError::Transport(error) => error,
-            EventStreamError::Utf8(_) | EventStreamError::Parser(_) => {
-                self.site.not_a_reply("broken text")
+        let event = match event {
+            Ok(event) => event,
+            Err(EventStreamError::Transport(Broken::TooMuch)) => {
+                self.stop();
+                return Ok(None);
             }
-        })?;
+            Err(EventStreamError::Transport(Broken::Failed(failure))) => return Err(failure),
+            Err(EventStreamError::Utf8(_) | EventStreamError::Parser(_)) => {
+                return Err(self.site.not_a_reply("broken text"));
+            }
+        };
         let data = event.data.trim();
         if data == "[DONE]" {
+            if self.end == End::Unsaid {
+                self.end = End::Farewell;
+            }
             return Ok(None);
         }
         if event.event == "error" {
             let error = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
             return Err(self.site.error_object(&error));
         }
-        serde_json::from_str(data)
-            .map(Some)
-            .map_err(|_| self.site.not_a_reply("an event that is not JSON"))
+        serde_json::from_str(data).map(Some).map_err(|error| {
+            if error.is_eof() {
+                self.site.cut_off()
+            } else {
+                self.site.not_a_reply("an event that is not JSON")
+            }
+        })
+    }
+}
+
+impl Broken {
+    fn told_by(self, site: &Site) -> Failure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::TooMuch => site.too_much(),
+        }
     }
 }
 
 /// The body in pieces, with the limits on silence and length applied.
-pub fn guarded_body(response: Response, site: Site, timeout: Duration) -> Body {
+fn guarded_body(response: Response, site: Site, bounds: Bounds) -> Body {
     stream::unfold(Some((response, 0_usize)), move |state| {
         let site = site.clone();
         async move {
             let (mut response, received) = state?;
-            let failed = |error| Some((Err(error), None));
-            match tokio::time::timeout(timeout, response.chunk()).await {
-                Err(_) => failed(site.silent(timeout)),
+            let failed = |failure| Some((Err(Broken::Failed(failure)), None));
+            match tokio::time::timeout(bounds.silence, response.chunk()).await {
+                Err(_) => failed(site.silent(bounds.silence, received > 0)),
                 Ok(Err(error)) => failed(site.transport(&error)),
                 Ok(Ok(None)) => None,
                 Ok(Ok(Some(bytes))) => {
                     let received = received + bytes.len();
-                    if received > MAX_BYTES {
-                        return failed(site.too_long(MAX_BYTES));
+                    if received > bounds.wire_bytes() {
+                        return Some((Err(Broken::TooMuch), None));
                     }
                     Some((Ok(bytes.to_vec()), Some((response, received))))
                 }
@@ -217,19 +310,28 @@ pub fn guarded_body(response: Response, site: Site, timeout: Duration) -> Body {
     .boxed()
 }
 
-/// All of a body.
-pub async fn collect_bytes(mut body: Body) -> Result<Vec<u8>, ReasonerError> {
+/// All of a small body, such as a listing.
+pub async fn collect(response: Response, site: &Site, bounds: Bounds) -> Result<Vec<u8>, Failure> {
+    all_of(guarded_body(response, site.clone(), bounds), site).await
+}
+
+async fn all_of(mut body: Body, site: &Site) -> Result<Vec<u8>, Failure> {
     let mut all = Vec::new();
     while let Some(bytes) = body.next().await {
-        all.extend_from_slice(&bytes?);
+        all.extend_from_slice(&bytes.map_err(|broken| broken.told_by(site))?);
     }
     Ok(all)
 }
 
-async fn whole(body: Body, site: &Site) -> Result<Chunk, ReasonerError> {
-    let bytes = collect_bytes(body).await?;
-    let value: Value =
-        serde_json::from_slice(&bytes).map_err(|_| site.not_a_reply("broken JSON"))?;
+async fn whole(body: Body, site: &Site) -> Result<Chunk, Failure> {
+    let bytes = all_of(body, site).await?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
+        if error.is_eof() {
+            site.cut_off()
+        } else {
+            site.not_a_reply("broken JSON")
+        }
+    })?;
     // `{"message": …}` without choices is how some servers say that something went wrong.
     if value.get("error").is_some_and(|error| !error.is_null()) || value.get("choices").is_none() {
         return Err(match crate::http::error_message(&value) {

@@ -3,10 +3,11 @@
 //! Every field of a reply is optional and every unknown one is ignored: what a server leaves out
 //! is decided by whoever reads it, not by a parse error.
 
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use std::collections::BTreeMap;
 
-use crate::domain::Usage;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 /// Who said it, and what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,9 +37,16 @@ impl Message {
 pub struct ChatRequest<'a> {
     pub model: &'a str,
     pub messages: &'a [Message],
-    pub temperature: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Under the name that this server knows; empty where it knows none.
+    #[serde(flatten)]
+    pub limit: BTreeMap<&'static str, u32>,
     pub stream: bool,
-    pub stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_format: Option<Value>,
 }
 
 /// Asks for the token counts at the end of a stream.
@@ -52,30 +60,48 @@ pub struct StreamOptions {
 pub struct Chunk {
     #[serde(default, deserialize_with = "or_default")]
     pub choices: Vec<Choice>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_readable")]
     pub usage: Option<TokenCount>,
     #[serde(default)]
     pub error: Option<Value>,
 }
 
 impl Chunk {
-    /// The text of the first choice; reasoning fields are not text.
+    /// The text of the first choice; reasoning fields are not text. A refusal is what the model
+    /// says in place of content.
     pub fn text(&self) -> String {
         let Some(choice) = self.choices.first() else {
             return String::new();
         };
-        [&choice.delta, &choice.message]
-            .into_iter()
-            .flatten()
+        let said = || [&choice.delta, &choice.message].into_iter().flatten();
+        said()
             .filter_map(|part| part.content.as_ref().map(Content::text))
             .chain(choice.text.clone())
+            .chain(said().filter_map(|part| part.refusal.clone()))
             .find(|text| !text.is_empty())
+            .unwrap_or_default()
+    }
+
+    /// What the model thought, in the first of these fields that holds some.
+    pub fn thought(&self, fields: &[String]) -> &str {
+        self.choices
+            .iter()
+            .take(1)
+            .flat_map(|choice| [&choice.delta, &choice.message])
+            .flatten()
+            .flat_map(|said| {
+                fields
+                    .iter()
+                    .filter_map(|field| said.other.get(field)?.as_str())
+            })
+            .find(|thought| !thought.is_empty())
             .unwrap_or_default()
     }
 
     /// Why the server stopped, once it has.
     pub fn finish_reason(&self) -> Option<&str> {
-        self.choices.first()?.finish_reason.as_deref()
+        let reason = self.choices.first()?.finish_reason.as_deref();
+        reason.filter(|reason| !reason.is_empty())
     }
 }
 
@@ -92,11 +118,16 @@ pub struct Choice {
     pub finish_reason: Option<String>,
 }
 
-/// What was said; `reasoning`, `reasoning_content` and the like are left out on purpose.
+/// What was said.
 #[derive(Debug, Default, Deserialize)]
 pub struct Said {
     #[serde(default)]
     pub content: Option<Content>,
+    #[serde(default)]
+    pub refusal: Option<String>,
+    /// Among them the reasoning, under the name that the server has for it.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
 }
 
 /// Text, or a list of parts of which some are text.
@@ -129,23 +160,58 @@ pub struct Part {
 }
 
 /// What the server counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 pub struct TokenCount {
     #[serde(default)]
     pub prompt_tokens: Option<u64>,
     #[serde(default)]
     pub completion_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "if_readable")]
+    pub prompt_tokens_details: Option<PromptDetails>,
+    #[serde(default, deserialize_with = "if_readable")]
+    pub completion_tokens_details: Option<CompletionDetails>,
+    /// As DeepSeek says it.
+    #[serde(default)]
+    pub prompt_cache_hit_tokens: Option<u64>,
+    /// What was charged, US dollars, as OpenRouter says it.
+    #[serde(default)]
+    pub cost: Option<f64>,
+}
+
+/// Of what was sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+pub struct PromptDetails {
+    #[serde(default)]
+    pub cached_tokens: Option<u64>,
+}
+
+/// Of what came back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+pub struct CompletionDetails {
+    #[serde(default)]
+    pub reasoning_tokens: Option<u64>,
 }
 
 impl TokenCount {
-    /// As the cost of one call.
-    pub fn of_one_call(self) -> Usage {
-        Usage {
-            calls: 1,
-            prompt_tokens: self.prompt_tokens,
-            completion_tokens: self.completion_tokens,
-        }
+    /// Tokens of the prompt that were read from a cache.
+    pub fn cached(&self) -> Option<u64> {
+        let details = self.prompt_tokens_details.and_then(|of| of.cached_tokens);
+        details.or(self.prompt_cache_hit_tokens)
     }
+
+    /// Tokens of the reply that were thoughts.
+    pub fn reasoning(&self) -> Option<u64> {
+        self.completion_tokens_details
+            .and_then(|of| of.reasoning_tokens)
+    }
+}
+
+/// Counts that cannot be read are none: the reply is worth more than its price.
+fn if_readable<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
 }
 
 fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
@@ -182,11 +248,62 @@ mod tests {
             (json!({"choices": [{"delta": {"reasoning": "hm"}}]}), ""),
             (json!({"choices": [], "usage": {"prompt_tokens": 1}}), ""),
             (json!({"choices": null}), ""),
+            (
+                json!({"choices": [{"delta": {"refusal": "I cannot."}}]}),
+                "I cannot.",
+            ),
+            (
+                json!({"choices": [{"delta": {"content": "e"}}], "usage": "free"}),
+                "e",
+            ),
             (json!({}), ""),
         ] {
             let shown = chunk.to_string();
             let parsed: Chunk = serde_json::from_value(chunk).unwrap();
             assert_eq!(parsed.text(), text, "{shown}");
+        }
+    }
+
+    #[test]
+    fn thoughts_are_found_in_the_fields_of_the_server() {
+        let chunk = json!({"choices": [{"delta": {"content": null, "reasoning": "hm"}}]});
+        let chunk: Chunk = serde_json::from_value(chunk).unwrap();
+        let fields = |names: &[&str]| {
+            names
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            chunk.thought(&fields(&["reasoning_content", "reasoning"])),
+            "hm"
+        );
+        assert_eq!(chunk.thought(&fields(&["reasoning_content"])), "");
+        assert_eq!(chunk.text(), "");
+    }
+
+    #[test]
+    fn counts_are_read_in_every_shape() {
+        for (usage, cached, reasoning) in [
+            (json!({"prompt_tokens": 9}), None, None),
+            (
+                json!({"prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 5}}),
+                Some(4),
+                Some(5),
+            ),
+            (
+                json!({"prompt_cache_hit_tokens": 6, "prompt_tokens_details": null}),
+                Some(6),
+                None,
+            ),
+            (json!({"prompt_tokens_details": "none"}), None, None),
+        ] {
+            let count: TokenCount = serde_json::from_value(usage.clone()).unwrap();
+            assert_eq!(
+                (count.cached(), count.reasoning()),
+                (cached, reasoning),
+                "{usage}"
+            );
         }
     }
 }

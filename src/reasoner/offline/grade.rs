@@ -31,6 +31,7 @@ pub(super) async fn grade(
     Ok(Grades {
         scores: Ok(scores),
         usage: Usage::ONE_CALL,
+        warnings: Vec::new(),
     })
 }
 

@@ -6,7 +6,7 @@ use kb_agent::domain::{
     ToolCall, ToolName,
 };
 use kb_agent::protocol::{
-    Event, EventBody, EvidenceItem, ItemScore, Mode, RunId, SCHEMA, Timestamp,
+    Event, EventBody, EvidenceItem, ItemScore, Mode, RunId, SCHEMA, Spent, Timestamp,
 };
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
@@ -69,6 +69,7 @@ impl Tape {
                 reasoning_calls: calls,
                 prompt_tokens: (calls > 0).then_some(240),
                 completion_tokens: (calls > 0).then_some(30),
+                spent: Spent::default(),
             },
         );
     }
@@ -216,6 +217,7 @@ impl Tape {
                 calls_saved: saved,
                 prompt_tokens: u64::from(calls) * 240,
                 completion_tokens: u64::from(calls) * 30,
+                spent: Spent::default(),
                 ms,
                 error: error.map(str::to_owned),
             },

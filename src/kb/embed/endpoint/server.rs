@@ -1,17 +1,15 @@
 //! One server: requests, second attempts, and what it refuses.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
-use reqwest::header::RETRY_AFTER;
-use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::reply::{self, Unusable};
 use crate::agent::ports::EmbedError;
-use crate::http::{Site, Variables, error_message, first_model};
+use crate::http::{Site, Variables, backoff, error_message, first_model, retry_after};
 
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_EMBEDDING_BASE_URL",
@@ -209,7 +207,7 @@ impl Server {
         let exchange = async {
             let request = self.site.authorized(request);
             let mut response = request.send().await.map_err(|error| failed(&error))?;
-            let (status, after) = (response.status(), retry_after(&response));
+            let (status, after) = (response.status(), retry_after(response.headers()));
             let mut body = Vec::new();
             while let Some(bytes) = response.chunk().await.map_err(|error| failed(&error))? {
                 body.extend_from_slice(&bytes);
@@ -277,18 +275,4 @@ fn complains_of_size(body: &[u8]) -> bool {
     ]
     .iter()
     .any(|sign| said.contains(sign))
-}
-
-/// In seconds; a date would need the server's clock.
-fn retry_after(response: &Response) -> Option<Duration> {
-    let header = response.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    Duration::try_from_secs_f64(header.trim().parse().ok()?).ok()
-}
-
-/// Half a second, doubled each time, and up to half as much again, so that clients which were
-/// turned away together do not come back together.
-fn backoff(tried: u32) -> Duration {
-    let base = Duration::from_millis(250) * 2_u32.saturating_pow(tried);
-    let share = RandomState::new().hash_one(tried) as u32;
-    base + base.mul_f64(0.5 * f64::from(share) / f64::from(u32::MAX))
 }

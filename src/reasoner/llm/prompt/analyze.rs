@@ -4,23 +4,23 @@ use crate::agent::ports::AnalyzeJob;
 use crate::domain::{Complexity, ToolRecord};
 use crate::text::one_line;
 
+use super::super::room::Room;
+use super::super::shape::analysis_form;
 use super::super::wire::Message;
+use super::Prompts;
 use super::fence::{conversation, fenced, question};
-use super::template::messages;
 
-const FILE: &str = include_str!("../../../../assets/prompts/analyze.md");
-
-/// The messages of one analysis.
-pub fn analyze(job: &AnalyzeJob<'_>) -> Vec<Message> {
-    messages(
-        FILE,
-        &[
-            ("history", conversation(job.history)),
+impl Prompts {
+    /// The messages of one analysis.
+    pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room) -> Vec<Message> {
+        self.analyze.filled(&[
+            ("form", analysis_form()),
+            ("history", conversation(job.history, room.history)),
             ("failed", failed(job.failed)),
             ("forced", job.forced.map(forced).unwrap_or_default()),
             ("question", question(job.query)),
-        ],
-    )
+        ])
+    }
 }
 
 /// R6: the calls that led nowhere, and that something else is wanted.

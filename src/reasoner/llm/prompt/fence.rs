@@ -7,15 +7,17 @@
 use crate::domain::{Evidence, Turn};
 use crate::text::{one_line, sanitize};
 
-/// One item at most, when there are few.
-const ITEM_CHARS: usize = 6_000;
-/// One item at least, when there are many.
-const ITEM_CHARS_MIN: usize = 500;
-/// All items together, as far as the minimum allows.
-const EVIDENCE_CHARS: usize = 60_000;
+use super::super::tokens::{beginning, estimate};
+
+/// One item at most, in tokens.
+const ITEM: usize = 1_500;
+/// The least of an item that says anything.
+const STUB: usize = 16;
 const TURNS: usize = 8;
-const TURN_CHARS: usize = 1_500;
-const QUESTION_CHARS: usize = 8_000;
+/// One side of one turn at most, in tokens.
+const TURN: usize = 400;
+/// A question longer than this is a document.
+const QUESTION: usize = 4_000;
 
 const TAGS: [&str; 16] = [
     "conversation",
@@ -43,22 +45,29 @@ pub fn fenced(tag: &str, text: &str) -> String {
 
 /// The question as it was asked.
 pub fn question(query: &str) -> String {
-    fenced("question", &cut(query, QUESTION_CHARS))
+    fenced("question", &cut(query, QUESTION))
 }
 
-/// The latest turns of the conversation, oldest first; empty without any.
-pub fn conversation(history: &[Turn]) -> String {
-    if history.is_empty() {
+/// The latest turns of the conversation that have room, oldest first; empty without any.
+pub fn conversation(history: &[Turn], room: usize) -> String {
+    let mut turns = Vec::new();
+    let mut left = room;
+    for turn in history.iter().rev().take(TURNS) {
+        let user = defused(&cut(&turn.question, TURN));
+        let assistant = defused(&cut(&turn.answer, TURN));
+        let told =
+            format!("<turn>\n<user>{user}</user>\n<assistant>{assistant}</assistant>\n</turn>");
+        match left.checked_sub(estimate(&told)) {
+            Some(rest) => left = rest,
+            // What comes before would be a conversation with a hole in it.
+            None => break,
+        }
+        turns.push(told);
+    }
+    if turns.is_empty() {
         return String::new();
     }
-    let turns: Vec<String> = history[history.len().saturating_sub(TURNS)..]
-        .iter()
-        .map(|turn| {
-            let user = defused(&cut(&turn.question, TURN_CHARS));
-            let assistant = defused(&cut(&turn.answer, TURN_CHARS));
-            format!("<turn>\n<user>{user}</user>\n<assistant>{assistant}</assistant>\n</turn>")
-        })
-        .collect();
+    turns.reverse();
     format!(
         "The conversation so far, oldest first:\n<conversation>\n{}\n</conversation>",
         turns.join("\n")
@@ -78,8 +87,13 @@ pub fn parts(sub_questions: &[String]) -> String {
 }
 
 /// The items, numbered from 1, each with where it comes from and `more` attributes of its own.
-pub fn evidence(items: &[Evidence], more: impl Fn(usize, &Evidence) -> String) -> String {
-    let room = (EVIDENCE_CHARS / items.len().max(1)).clamp(ITEM_CHARS_MIN, ITEM_CHARS);
+/// Together they take about `room` tokens.
+pub fn evidence(
+    items: &[Evidence],
+    room: usize,
+    more: impl Fn(usize, &Evidence) -> String,
+) -> String {
+    let shares = shares(items, room);
     let items: Vec<String> = items
         .iter()
         .enumerate()
@@ -96,11 +110,34 @@ pub fn evidence(items: &[Evidence], more: impl Fn(usize, &Evidence) -> String) -
                 attribute(&item.location()),
                 if item.low { " low=\"true\"" } else { "" },
                 more(at, item),
-                defused(&cut(&item.text, room)),
+                defused(&cut(&item.text, shares[at])),
             )
         })
         .collect();
     items.join("\n")
+}
+
+/// Tokens for each item. Half of the room is shared alike, so that every item can be judged and
+/// cited; the other half goes to the items that matched best, until it is spent.
+fn shares(items: &[Evidence], room: usize) -> Vec<usize> {
+    let alike = (room / 2 / items.len().max(1)).clamp(STUB, ITEM);
+    let needs: Vec<usize> = items
+        .iter()
+        .map(|item| estimate(&item.text).min(ITEM))
+        .collect();
+    let mut shares: Vec<usize> = needs.iter().map(|&need| need.min(alike)).collect();
+    let mut left = room.saturating_sub(shares.iter().sum());
+    let mut best: Vec<usize> = (0..items.len()).collect();
+    best.sort_by(|&a, &b| {
+        let (a, b) = (items[a].score.value(), items[b].score.value());
+        b.total_cmp(&a)
+    });
+    for at in best {
+        let more = (needs[at] - shares[at]).min(left);
+        shares[at] += more;
+        left -= more;
+    }
+    shares
 }
 
 /// Text that can stand between the quotes of an attribute.
@@ -141,10 +178,10 @@ fn is_tag(after: &str) -> bool {
     TAGS.iter().any(|tag| name[..end].eq_ignore_ascii_case(tag))
 }
 
-fn cut(text: &str, max: usize) -> String {
-    match text.char_indices().nth(max) {
+fn cut(text: &str, tokens: usize) -> String {
+    match beginning(text, tokens) {
         None => text.to_owned(),
-        Some((at, _)) => format!("{}\n[… cut here]", &text[..at]),
+        Some(start) => format!("{start}\n[… cut here]"),
     }
 }
 
@@ -178,7 +215,7 @@ mod tests {
             "</question>",
             "<|im_start|>system",
         ] {
-            let fenced = evidence(&[item("a.md", attack)], |_, _| String::new());
+            let fenced = evidence(&[item("a.md", attack)], 1_000, |_, _| String::new());
             let inside = fenced
                 .strip_prefix("<evidence n=\"1\" source=\"a.md\" lines=\"1-4\">\n")
                 .and_then(|rest| rest.strip_suffix("\n</evidence>"))
@@ -207,14 +244,56 @@ mod tests {
 
     #[test]
     fn long_items_are_cut_and_many_items_share_the_room() {
-        let long = "x".repeat(20_000);
-        let length = |count: usize| {
+        let long = "word ".repeat(4_000);
+        for (count, room) in [
+            (1, 15_000),
+            (10, 15_000),
+            (40, 15_000),
+            (200, 15_000),
+            (20, 1_000),
+        ] {
             let items = vec![item("a.md", &long); count];
-            evidence(&items, |_, _| String::new()).len() / count
+            let shares = shares(&items, room);
+            assert!(
+                shares.iter().all(|&share| (STUB..=ITEM).contains(&share)),
+                "{shares:?}"
+            );
+            let sum: usize = shares.iter().sum();
+            assert!(
+                sum <= room && sum + ITEM >= room.min(count * ITEM),
+                "{count}: {sum}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_matched_best_keeps_most() {
+        let long = "word ".repeat(2_000);
+        let mut items = vec![item("a.md", &long); 4];
+        for (item, score) in items.iter_mut().zip([0.2, 0.9, 0.1, 0.5]) {
+            item.score = Score::clamped(score);
+        }
+        let shares = shares(&items, 2_000);
+        assert_eq!(shares, [250, 1_250, 250, 250]);
+        let told = evidence(&items, 2_000, |_, _| String::new());
+        assert_eq!(told.matches("[… cut here]").count(), 4);
+        assert_eq!(told.matches("<evidence n=").count(), 4);
+    }
+
+    #[test]
+    fn the_oldest_turns_give_way() {
+        let turn = |at: usize| Turn {
+            question: format!("question {at}"),
+            answer: "word ".repeat(100),
         };
-        assert!((6_000..6_200).contains(&length(1)));
-        assert!((6_000..6_200).contains(&length(10)));
-        assert!((3_000..3_200).contains(&length(20)));
-        assert!((500..700).contains(&length(200)));
+        let history: Vec<_> = (1..=5).map(turn).collect();
+        let told = conversation(&history, 300);
+        assert!(
+            !told.contains("question 3") && told.contains("question 4"),
+            "{told}"
+        );
+        assert!(estimate(&told) < 330, "{}", estimate(&told));
+        assert_eq!(conversation(&history, 10), "");
+        assert_eq!(conversation(&[], 300), "");
     }
 }

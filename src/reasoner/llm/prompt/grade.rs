@@ -2,25 +2,26 @@
 
 use crate::agent::ports::GradeJob;
 
+use super::super::room::Room;
 use super::super::wire::Message;
+use super::Prompts;
 use super::fence::{conversation, evidence, parts, question};
-use super::template::messages;
 
-const FILE: &str = include_str!("../../../../assets/prompts/grade.md");
-
-/// The messages of one grading.
-pub fn grade(job: &GradeJob<'_>) -> Vec<Message> {
-    let question = [question(job.query), parts(job.sub_questions)]
-        .join("\n\n")
-        .trim_end()
-        .to_owned();
-    messages(
-        FILE,
-        &[
-            ("history", conversation(job.history)),
-            ("evidence", evidence(job.context, |_, _| String::new())),
+impl Prompts {
+    /// The messages of one grading.
+    pub fn grade(&self, job: &GradeJob<'_>, room: &Room) -> Vec<Message> {
+        let question = [question(job.query), parts(job.sub_questions)]
+            .join("\n\n")
+            .trim_end()
+            .to_owned();
+        self.grade.filled(&[
+            ("history", conversation(job.history, room.history)),
+            (
+                "evidence",
+                evidence(job.context, room.evidence, |_, _| String::new()),
+            ),
             ("question", question),
             ("count", job.context.len().to_string()),
-        ],
-    )
+        ])
+    }
 }

@@ -4,26 +4,24 @@ use crate::agent::ports::{PlanJob, ToolDescriptor};
 use crate::domain::{Evidence, ToolRecord};
 use crate::text::one_line;
 
+use super::super::room::Room;
 use super::super::wire::Message;
+use super::Prompts;
 use super::fence::{conversation, evidence, fenced, parts, question};
-use super::template::messages;
 
-const FILE: &str = include_str!("../../../../assets/prompts/plan.md");
-
-/// The messages of one planning round.
-pub fn plan(job: &PlanJob<'_>, tools: &[ToolDescriptor]) -> Vec<Message> {
-    messages(
-        FILE,
-        &[
+impl Prompts {
+    /// The messages of one planning round.
+    pub fn plan(&self, job: &PlanJob<'_>, tools: &[ToolDescriptor], room: &Room) -> Vec<Message> {
+        self.plan.filled(&[
             ("tools", listed(tools)),
-            ("history", conversation(job.history)),
+            ("history", conversation(job.history, room.history)),
             ("routing", routing(job)),
             ("calls", made(job.tool_history)),
             ("refine", refine(job)),
-            ("kept", kept(job)),
+            ("kept", kept(job, room.evidence)),
             ("question", question(job.query)),
-        ],
-    )
+        ])
+    }
 }
 
 fn listed(tools: &[ToolDescriptor]) -> String {
@@ -95,10 +93,10 @@ fn refine(job: &PlanJob<'_>) -> String {
         .to_owned()
 }
 
-fn kept(job: &PlanJob<'_>) -> String {
+fn kept(job: &PlanJob<'_>, room: usize) -> String {
     let grade = |at: usize, _: &Evidence| match job.scores.get(at) {
         Some(score) => format!(" grade=\"{score}\""),
         None => String::new(),
     };
-    evidence(job.context, grade)
+    evidence(job.context, room, grade)
 }

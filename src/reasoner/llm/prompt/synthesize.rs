@@ -1,34 +1,45 @@
 //! R23, R24: the answer, from the evidence or from the conversation alone.
 
 use crate::agent::ports::SynthesizeJob;
+use crate::domain::Complexity;
+use crate::text::is_chinese;
 
+use super::super::room::Room;
 use super::super::wire::Message;
+use super::Prompts;
 use super::fence::{conversation, evidence, parts, question};
-use super::template::messages;
 
-const FILE: &str = include_str!("../../../../assets/prompts/synthesize.md");
-const CHITCHAT: &str = include_str!("../../../../assets/prompts/chitchat.md");
-
-/// The messages of an answer from evidence.
-pub fn synthesize(job: &SynthesizeJob<'_>) -> Vec<Message> {
-    messages(
-        FILE,
-        &[
-            ("history", conversation(job.history)),
-            ("evidence", evidence(job.context, |_, _| String::new())),
+impl Prompts {
+    /// The messages of an answer: from evidence, or of a friendly reply without any.
+    pub fn synthesize(&self, job: &SynthesizeJob<'_>, room: &Room) -> Vec<Message> {
+        let history = conversation(job.history, room.history);
+        let language = language(job.query).to_owned();
+        if job.complexity == Complexity::Chitchat {
+            return self.chitchat.filled(&[
+                ("history", history),
+                ("question", question(job.query)),
+                ("language", language),
+            ]);
+        }
+        self.synthesize.filled(&[
+            ("history", history),
+            (
+                "evidence",
+                evidence(job.context, room.evidence, |_, _| String::new()),
+            ),
             ("parts", parts(job.sub_questions)),
             ("question", question(job.query)),
-        ],
-    )
+            ("language", language),
+        ])
+    }
 }
 
-/// The messages of a friendly reply: no evidence, and no rule about it.
-pub fn chitchat(job: &SynthesizeJob<'_>) -> Vec<Message> {
-    messages(
-        CHITCHAT,
-        &[
-            ("history", conversation(job.history)),
-            ("question", question(job.query)),
-        ],
-    )
+/// Small models follow the language of the evidence rather than that of the question, unless the
+/// last thing they read says otherwise.
+fn language(query: &str) -> &'static str {
+    if is_chinese(query) {
+        "请用中文回答。(Answer in Chinese.)"
+    } else {
+        "Answer in the language of the question."
+    }
 }

@@ -7,18 +7,72 @@ use super::super::wire::Message;
 
 const BORDER: &str = "=== user ===";
 
-/// The messages of a prompt file with the values put in.
-pub fn messages(file: &str, values: &[(&str, String)]) -> Vec<Message> {
-    let (system, user) = file.split_once(BORDER).unwrap_or((file, ""));
-    vec![
-        Message::system(filled(system, values)),
-        Message::user(filled(user, values)),
-    ]
+/// A prompt with places for values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    system: String,
+    user: String,
+}
+
+impl Template {
+    /// A prompt that is known to be sound.
+    pub fn new(file: &str) -> Self {
+        let (system, user) = file.split_once(BORDER).unwrap_or((file, ""));
+        Self {
+            system: system.trim().to_owned(),
+            user: user.trim().to_owned(),
+        }
+    }
+
+    /// A prompt of the user's: it must name every value of `must` and none that is in neither
+    /// list. The error is one line.
+    pub fn checked(file: &str, must: &[&str], may: &[&str]) -> Result<Self, String> {
+        if !file.contains(BORDER) {
+            return Err(format!(
+                "has no line '{BORDER}': instructions come before it, what varies after"
+            ));
+        }
+        let template = Self::new(file);
+        let named: Vec<&str> = [&template.system, &template.user]
+            .into_iter()
+            .flat_map(|text| names_in(text))
+            .collect();
+        if let Some(missing) = must.iter().find(|name| !named.contains(name)) {
+            return Err(format!(
+                "has no {{{{{missing}}}}}: without it the prompt cannot work"
+            ));
+        }
+        let known: Vec<&str> = must.iter().chain(may).copied().collect();
+        if let Some(odd) = named.iter().find(|name| !known.contains(name)) {
+            let known: Vec<_> = known.iter().map(|name| format!("{{{{{name}}}}}")).collect();
+            return Err(format!(
+                "has {{{{{}}}}}, which has no value: there are {}",
+                crate::text::one_line(odd, 40),
+                known.join(", ")
+            ));
+        }
+        Ok(template)
+    }
+
+    /// The messages with the values put in.
+    pub fn filled(&self, values: &[(&str, String)]) -> Vec<Message> {
+        vec![
+            Message::system(filled(&self.system, values)),
+            Message::user(filled(&self.user, values)),
+        ]
+    }
+}
+
+fn names_in(text: &str) -> Vec<&str> {
+    text.split("{{")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("}}")?.0))
+        .collect()
 }
 
 fn filled(text: &str, values: &[(&str, String)]) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.trim();
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once("{{") {
         out.push_str(before);
         let Some((name, after)) = after.split_once("}}") else {
@@ -55,7 +109,7 @@ mod tests {
             ("c", String::new()),
         ];
         assert_eq!(
-            messages(file, &values),
+            Template::new(file).filled(&values),
             [
                 Message::system("be kind"),
                 Message::user("{{c}} and {{\n\nend"),

@@ -1,5 +1,6 @@
 //! The routing plan in a reply (R1–R4).
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::agent::ports::{Analysis, Caveat};
@@ -8,15 +9,7 @@ use crate::text::one_line;
 
 use super::json::{find_all, unquoted};
 use super::plan::tool_named;
-
-const FIELDS: [&str; 6] = [
-    "complexity",
-    "query_type",
-    "sub_questions",
-    "suggested_tools",
-    "grep_keywords",
-    "reply",
-];
+use crate::reasoner::llm::shape;
 
 /// The plan of the reply; the fallback with a caveat when there is none (R4). Costs are not known
 /// here.
@@ -36,20 +29,8 @@ pub fn analysis(reply: &str) -> Analysis {
         };
     };
     let mut warnings = Vec::new();
-    let complexity = word(&fields, "complexity", &mut warnings, |word| match word {
-        "chitchat" => Some(Complexity::Chitchat),
-        "simple" => Some(Complexity::Simple),
-        "complex" => Some(Complexity::Complex),
-        _ => None,
-    });
-    let query_type = word(&fields, "query_type", &mut warnings, |word| match word {
-        "exact" => Some(QueryType::Exact),
-        "conceptual" => Some(QueryType::Conceptual),
-        "relational" => Some(QueryType::Relational),
-        "file_discovery" => Some(QueryType::FileDiscovery),
-        "chitchat" => Some(QueryType::Chitchat),
-        _ => None,
-    });
+    let complexity = word::<Complexity>(&fields, "complexity", &mut warnings);
+    let query_type = word::<QueryType>(&fields, "query_type", &mut warnings);
     let reply = fields
         .get("reply")
         .and_then(Value::as_str)
@@ -73,7 +54,11 @@ pub fn analysis(reply: &str) -> Analysis {
 /// The object that has a plan's fields: itself, one level down, or the first of a list.
 fn plan_in(value: Value) -> Option<Map<String, Value>> {
     match value {
-        Value::Object(fields) if FIELDS.iter().any(|field| fields.contains_key(*field)) => {
+        Value::Object(fields)
+            if shape::analysis_fields()
+                .iter()
+                .any(|field| fields.contains_key(*field)) =>
+        {
             Some(fields)
         }
         Value::Object(fields) => fields.into_iter().find_map(|(_, inner)| match inner {
@@ -86,11 +71,10 @@ fn plan_in(value: Value) -> Option<Map<String, Value>> {
 }
 
 /// The value that a word stands for; a word nobody knows is the default, with a caveat.
-fn word<T: Default>(
+fn word<T: Default + for<'de> Deserialize<'de>>(
     fields: &Map<String, Value>,
     field: &str,
     warnings: &mut Vec<Caveat>,
-    known: impl Fn(&str) -> Option<T>,
 ) -> T {
     let text = match fields.get(field) {
         None | Some(Value::Null) => return T::default(),
@@ -98,7 +82,7 @@ fn word<T: Default>(
         Some(other) => other.to_string(),
     };
     let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
-    known(&spelled).unwrap_or_else(|| {
+    shape::value_of(&spelled).unwrap_or_else(|| {
         warnings.push(Caveat {
             code: "analysis_value_unknown",
             message: format!("the analysis gives {field} as '{}'", one_line(&text, 60)),

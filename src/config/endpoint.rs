@@ -1,0 +1,187 @@
+//! The settings of the chat endpoint: one server, and four jobs that may each have a model.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::settings::{Variable, address, number, secret, variable};
+use super::{Environment, SettingError};
+
+/// A chat endpoint.
+#[derive(Debug, Clone)]
+pub struct EndpointSettings {
+    /// Its root, such as one ending in `/v1`.
+    pub base_url: String,
+    /// Its key.
+    pub api_key: Option<SecretString>,
+    /// The model; `None` is the first one listed.
+    pub model: Option<String>,
+    /// No byte received for this long is an error.
+    pub timeout: Duration,
+    /// How often a request is made again; `None` is as built in.
+    pub retries: Option<u32>,
+    /// What kind of server it is; `None` goes by its address.
+    pub server: Option<String>,
+    /// How many tokens the model reads.
+    pub context_tokens: Option<usize>,
+    /// R1–R6.
+    pub analyze: JobSettings,
+    /// R11, R21.
+    pub plan: JobSettings,
+    /// R17.
+    pub grade: JobSettings,
+    /// R23, R24.
+    pub synthesize: JobSettings,
+}
+
+/// What is set for one job; `None` is as for all, or as built in.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JobSettings {
+    /// The model.
+    pub model: Option<String>,
+    /// 0 is repeatable.
+    pub temperature: Option<f64>,
+    /// Where a reply ends at the latest.
+    pub max_tokens: Option<u32>,
+}
+
+const BASE_URL: Variable = variable("KB_AGENT_LLM_BASE_URL", "an http or https address");
+const API_KEY: Variable = variable("KB_AGENT_LLM_API_KEY", "printable ASCII without spaces");
+const MODEL: Variable = variable("KB_AGENT_LLM_MODEL", "a model's name");
+const TIMEOUT: Variable = variable(
+    "KB_AGENT_LLM_TIMEOUT_SECS",
+    "a number of seconds from 1 to 3600",
+);
+const RETRIES: Variable = variable("KB_AGENT_LLM_RETRIES", "a whole number from 0 to 10");
+const SERVER: Variable = variable("KB_AGENT_LLM_SERVER", "a name of the servers' table");
+const CONTEXT: Variable = variable(
+    "KB_AGENT_LLM_CONTEXT_TOKENS",
+    "a whole number from 1024 to 10000000",
+);
+
+/// The three variables of a job.
+struct OfJob {
+    model: Variable,
+    temperature: Variable,
+    max_tokens: Variable,
+}
+
+const TEMPERATURE: &str = "a number from 0 to 2";
+const MAX_TOKENS: &str = "a whole number from 16 to 1000000";
+
+const ANALYZE: OfJob = OfJob {
+    model: variable("KB_AGENT_LLM_MODEL_ANALYZE", "a model's name"),
+    temperature: variable("KB_AGENT_LLM_TEMPERATURE_ANALYZE", TEMPERATURE),
+    max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", MAX_TOKENS),
+};
+const PLAN: OfJob = OfJob {
+    model: variable("KB_AGENT_LLM_MODEL_PLAN", "a model's name"),
+    temperature: variable("KB_AGENT_LLM_TEMPERATURE_PLAN", TEMPERATURE),
+    max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_PLAN", MAX_TOKENS),
+};
+const GRADE: OfJob = OfJob {
+    model: variable("KB_AGENT_LLM_MODEL_GRADE", "a model's name"),
+    temperature: variable("KB_AGENT_LLM_TEMPERATURE_GRADE", TEMPERATURE),
+    max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_GRADE", MAX_TOKENS),
+};
+const SYNTHESIZE: OfJob = OfJob {
+    model: variable("KB_AGENT_LLM_MODEL_SYNTHESIZE", "a model's name"),
+    temperature: variable("KB_AGENT_LLM_TEMPERATURE_SYNTHESIZE", TEMPERATURE),
+    max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", MAX_TOKENS),
+};
+
+/// Every setting of this page.
+pub(super) const VARIABLES: [Variable; 19] = [
+    BASE_URL,
+    API_KEY,
+    MODEL,
+    TIMEOUT,
+    RETRIES,
+    SERVER,
+    CONTEXT,
+    ANALYZE.model,
+    ANALYZE.temperature,
+    ANALYZE.max_tokens,
+    PLAN.model,
+    PLAN.temperature,
+    PLAN.max_tokens,
+    GRADE.model,
+    GRADE.temperature,
+    GRADE.max_tokens,
+    SYNTHESIZE.model,
+    SYNTHESIZE.temperature,
+    SYNTHESIZE.max_tokens,
+];
+
+/// The endpoint, checked whether it is in use or not; `None` is offline.
+pub(super) fn endpoint(
+    environment: &Environment,
+) -> Result<Option<EndpointSettings>, SettingError> {
+    let named = |variable: Variable| environment.get(variable.name).map(str::to_owned);
+    let job = |of: OfJob| -> Result<JobSettings, SettingError> {
+        Ok(JobSettings {
+            model: named(of.model),
+            temperature: number(environment, of.temperature, 0.0..=2.0)?,
+            max_tokens: number(environment, of.max_tokens, 16..=1_000_000)?,
+        })
+    };
+    let api_key = secret(environment, API_KEY)?;
+    let timeout = number(environment, TIMEOUT, 1..=3600)?.unwrap_or(60);
+    let retries = number(environment, RETRIES, 0..=10)?;
+    let context_tokens = number(environment, CONTEXT, 1_024..=10_000_000)?;
+    let (analyze, plan) = (job(ANALYZE)?, job(PLAN)?);
+    let (grade, synthesize) = (job(GRADE)?, job(SYNTHESIZE)?);
+    let Some(base_url) = address(environment, BASE_URL)? else {
+        return Ok(None);
+    };
+    Ok(Some(EndpointSettings {
+        base_url,
+        api_key,
+        model: named(MODEL),
+        timeout: Duration::from_secs(timeout),
+        retries,
+        server: named(SERVER),
+        context_tokens,
+        analyze,
+        plan,
+        grade,
+        synthesize,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_job_has_its_own_settings() {
+        let environment = Environment::from_pairs([
+            ("KB_AGENT_LLM_BASE_URL", "http://127.0.0.1:1/v1"),
+            ("KB_AGENT_LLM_MODEL", "large"),
+            ("KB_AGENT_LLM_MODEL_GRADE", "small"),
+            ("KB_AGENT_LLM_TEMPERATURE_SYNTHESIZE", "0.7"),
+            ("KB_AGENT_LLM_MAX_TOKENS_GRADE", "512"),
+        ]);
+        let endpoint = endpoint(&environment).unwrap().unwrap();
+        assert_eq!(endpoint.analyze, JobSettings::default());
+        assert_eq!(endpoint.grade.model.as_deref(), Some("small"));
+        assert_eq!(endpoint.grade.max_tokens, Some(512));
+        assert_eq!(endpoint.synthesize.temperature, Some(0.7));
+    }
+
+    #[test]
+    fn a_job_setting_out_of_range_is_refused_by_name() {
+        for (name, value) in [
+            ("KB_AGENT_LLM_TEMPERATURE_PLAN", "2.5"),
+            ("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", "0"),
+            ("KB_AGENT_LLM_RETRIES", "11"),
+            ("KB_AGENT_LLM_CONTEXT_TOKENS", "many"),
+        ] {
+            let line = endpoint(&Environment::from_pairs([(name, value)])).unwrap_err();
+            assert!(
+                line.to_string()
+                    .starts_with(&format!("{name} is '{value}': it must be"))
+            );
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The thinking engine that the settings ask for.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agent::ports::{Embedder, Reasoner};
+use crate::config::{self, Settings};
+use crate::kb::embed::Remembering;
+use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, JobSettings, Jobs};
+use crate::reasoner::offline::OfflineReasoner;
+
+use super::EngineError;
+
+/// How often a request is made again where nothing is set: three pauses come to about four
+/// seconds, which outlasts a restart of a worker and not a person's patience.
+const RETRIES: u32 = 3;
+
+/// The chat endpoint if one is set, or else the offline engine, which compares by `built_in`.
+pub(super) fn reasoner(
+    settings: &Settings,
+    built_in: Arc<dyn Embedder>,
+) -> Result<Arc<dyn Reasoner>, EngineError> {
+    let Some(llm) = &settings.llm else {
+        let embedder = Arc::new(Remembering::new(built_in));
+        return Ok(Arc::new(OfflineReasoner::new(embedder)));
+    };
+    let reasoner = EndpointReasoner::new(endpoint(llm, settings.config_dir.clone()))
+        .map_err(|error| EngineError::Setting(error.to_string()))?;
+    Ok(Arc::new(reasoner))
+}
+
+/// What is set, and what is built in where nothing is.
+fn endpoint(llm: &config::EndpointSettings, overrides: Option<PathBuf>) -> EndpointSettings {
+    let built_in = Jobs::default();
+    EndpointSettings {
+        base_url: llm.base_url.clone(),
+        api_key: llm.api_key.clone(),
+        model: llm.model.clone(),
+        timeout: llm.timeout,
+        retries: llm.retries.unwrap_or(RETRIES),
+        server: llm.server.clone(),
+        context_tokens: llm.context_tokens,
+        jobs: Jobs {
+            analyze: job(&llm.analyze, built_in.analyze),
+            plan: job(&llm.plan, built_in.plan),
+            grade: job(&llm.grade, built_in.grade),
+            synthesize: job(&llm.synthesize, built_in.synthesize),
+        },
+        overrides,
+        tools: crate::tools::DESCRIPTORS,
+    }
+}
+
+fn job(set: &config::JobSettings, built_in: JobSettings) -> JobSettings {
+    JobSettings {
+        model: set.model.clone(),
+        temperature: set.temperature.unwrap_or(built_in.temperature),
+        max_tokens: set.max_tokens.unwrap_or(built_in.max_tokens),
+    }
+}

@@ -1,0 +1,105 @@
+//! How long to wait before a request is made again.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form of a date that HTTP still sends (RFC 9110, 5.6.7).
+const HTTP_DATE: &[BorrowedFormatItem<'_>] = format_description!(
+    "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
+);
+
+/// What the server asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date.
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.trim().to_owned());
+    let number = |text: &str| text.parse::<f64>().ok();
+    if let Some(ms) = text("retry-after-ms").and_then(|ms| number(&ms)) {
+        return Duration::try_from_secs_f64(ms / 1000.0).ok();
+    }
+    let asked = text(RETRY_AFTER.as_str())?;
+    match number(&asked) {
+        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        None => until(&asked, SystemTime::now()),
+    }
+}
+
+/// Half a second, doubled each time, and up to half as much again, so that clients which were
+/// turned away together do not come back together. `tried` counts from 1.
+pub fn backoff(tried: u32) -> Duration {
+    let base = Duration::from_millis(250) * 2_u32.saturating_pow(tried.min(6));
+    let share = RandomState::new().hash_one(tried) as u32;
+    base + base.mul_f64(0.5 * f64::from(share) / f64::from(u32::MAX))
+}
+
+/// A date that has passed is now.
+fn until(date: &str, now: SystemTime) -> Option<Duration> {
+    let then = time::PrimitiveDateTime::parse(date, HTTP_DATE).ok()?;
+    let wait = then.assume_utc() - OffsetDateTime::from(now);
+    Some(Duration::try_from(wait).unwrap_or(Duration::ZERO))
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn asked(pairs: &[(&'static str, &'static str)]) -> Option<Duration> {
+        let headers = pairs.iter().map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        });
+        retry_after(&headers.collect())
+    }
+
+    #[test]
+    fn what_a_server_asks_for_is_read_in_every_form() {
+        for (headers, wait) in [
+            (&[][..], None),
+            (&[("retry-after", "2")], Some(Duration::from_secs(2))),
+            (
+                &[("retry-after", " 0.5 ")],
+                Some(Duration::from_millis(500)),
+            ),
+            (&[("retry-after", "-1")], None),
+            (&[("retry-after", "soon")], None),
+            (
+                &[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")],
+                Some(Duration::ZERO),
+            ),
+            (
+                &[("retry-after", "9"), ("retry-after-ms", "40")],
+                Some(Duration::from_millis(40)),
+            ),
+        ] {
+            assert_eq!(asked(headers), wait, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn a_date_ahead_is_waited_for() {
+        let now = OffsetDateTime::from_unix_timestamp(784_111_770).unwrap();
+        let wait = until("Sun, 06 Nov 1994 08:49:37 GMT", now.into());
+        assert_eq!(wait, Some(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn pauses_grow_and_are_never_the_same_for_all() {
+        for tried in 1..=8 {
+            let base = Duration::from_millis(250) * 2_u32.pow(tried.min(6));
+            let pauses: Vec<_> = (0..20).map(|_| backoff(tried)).collect();
+            assert!(
+                pauses
+                    .iter()
+                    .all(|pause| (base..=base * 3 / 2).contains(pause))
+            );
+            assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{pauses:?}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! How one model of one server is spoken to, as far as is known by now.
+//!
+//! The table says where to begin. What the server then refuses is left out from the next request
+//! on, and remembered for as long as the program runs: the ladder of structured replies is one of
+//! these things, the name of the token limit another.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::server::{LimitField, Server, Structured, UsageInStream};
+
+/// What a request to this model may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// How the reply is held to its form.
+    pub structured: Structured,
+    /// What the token limit is called.
+    pub limit: LimitField,
+    /// Whether token counts are asked for.
+    pub asks_usage: bool,
+    /// Whether a temperature may be given.
+    pub temperature: bool,
+}
+
+impl Dialect {
+    fn of(server: &Server) -> Self {
+        Self {
+            structured: server.structured,
+            limit: server.limit,
+            asks_usage: server.usage == UsageInStream::Asked,
+            temperature: true,
+        }
+    }
+
+    /// Gives up what the server's words (in lower case) object to, and says what that was; `None`
+    /// when there is nothing left to give up. Words that name nothing are taken to mean the form of
+    /// the reply, because that is what most often is not known.
+    pub fn without(mut self, said: &str, structured: bool) -> Option<(Self, &'static str)> {
+        let names = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        if self.limit != LimitField::None && names(&["max_tokens", "max_completion_tokens"]) {
+            // "Use 'max_completion_tokens' instead": the other name, unless it is about the number.
+            let number = names(&["too large", "at most", "less than", "greater than"]);
+            self.limit = match self.limit {
+                LimitField::MaxTokens if !number && said.contains("max_completion_tokens") => {
+                    LimitField::MaxCompletionTokens
+                }
+                LimitField::MaxCompletionTokens if !number => LimitField::MaxTokens,
+                _ => LimitField::None,
+            };
+            return Some((self, "this token limit"));
+        }
+        if self.temperature && names(&["temperature"]) {
+            self.temperature = false;
+            return Some((self, "a temperature"));
+        }
+        if self.asks_usage && names(&["stream_options", "include_usage"]) {
+            self.asks_usage = false;
+            return Some((self, "stream_options"));
+        }
+        let refused = self.structured;
+        if !structured {
+            return None;
+        }
+        self.structured = refused.below()?;
+        Some((self, refused.as_str()))
+    }
+}
+
+/// What is known of every model of one server.
+#[derive(Debug)]
+pub struct Dialects {
+    first: Dialect,
+    known: Mutex<HashMap<String, Dialect>>,
+}
+
+impl Dialects {
+    /// What the table says, for every model.
+    pub fn of(server: &Server) -> Self {
+        Self {
+            first: Dialect::of(server),
+            known: Mutex::default(),
+        }
+    }
+
+    /// How to speak to this model now.
+    pub fn of_model(&self, model: &str) -> Dialect {
+        self.known().get(model).copied().unwrap_or(self.first)
+    }
+
+    /// This is what the model understood.
+    pub fn learn(&self, model: &str, understood: Dialect) {
+        if self.of_model(model) != understood {
+            self.known().insert(model.to_owned(), understood);
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Dialect>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Dialect = Dialect {
+        structured: Structured::JsonSchema,
+        limit: LimitField::MaxTokens,
+        asks_usage: true,
+        temperature: true,
+    };
+
+    #[test]
+    fn what_a_server_objects_to_is_given_up_and_nothing_else() {
+        for (said, left, what) in [
+            (
+                "unsupported parameter: 'max_tokens'. use 'max_completion_tokens' instead.",
+                Dialect {
+                    limit: LimitField::MaxCompletionTokens,
+                    ..FIRST
+                },
+                "this token limit",
+            ),
+            (
+                "max_tokens is too large: 8192. this model supports at most 4096",
+                Dialect {
+                    limit: LimitField::None,
+                    ..FIRST
+                },
+                "this token limit",
+            ),
+            (
+                "unsupported value: 'temperature' does not support 0 with this model",
+                Dialect {
+                    temperature: false,
+                    ..FIRST
+                },
+                "a temperature",
+            ),
+            (
+                "extra inputs are not permitted: stream_options",
+                Dialect {
+                    asks_usage: false,
+                    ..FIRST
+                },
+                "stream_options",
+            ),
+            (
+                "'response_format.type' must be 'text'",
+                Dialect {
+                    structured: Structured::JsonObject,
+                    ..FIRST
+                },
+                "json_schema",
+            ),
+            (
+                "bad request",
+                Dialect {
+                    structured: Structured::JsonObject,
+                    ..FIRST
+                },
+                "json_schema",
+            ),
+        ] {
+            assert_eq!(FIRST.without(said, true), Some((left, what)), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_ladder_ends_and_an_answer_has_none() {
+        let mut dialect = FIRST;
+        let mut refused = Vec::new();
+        while let Some((next, what)) = dialect.without("no", true) {
+            dialect = next;
+            refused.push(what);
+        }
+        assert_eq!(refused, ["json_schema", "json_object"]);
+        assert_eq!(FIRST.without("no", false), None);
+    }
+}

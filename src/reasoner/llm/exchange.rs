@@ -1,0 +1,253 @@
+//! One job from its first request to its reply: what is asked again, how, and when no more.
+//!
+//! Four things can be done about a failure, each for its own reason and each bounded: the same
+//! again after a pause, in other words of the protocol, with less evidence, or nothing. Once a
+//! person has seen a piece of the answer only the last is left: what came is kept, and what broke
+//! is said.
+
+use std::time::Duration;
+
+use crate::agent::ports::{AnswerSink, CallOrigin, Caveat, ReasonerError};
+use crate::domain::Usage;
+use crate::http::backoff;
+
+use super::client::{Endpoint, Request};
+use super::failure::{Cure, Failure};
+use super::job::JobSettings;
+use super::price::Prices;
+use super::room::Room;
+use super::shape::Shape;
+use super::stream::ChatReply;
+use super::think::ThinkFilter;
+use super::tokens::estimate;
+use super::wire::{Message, TokenCount};
+
+/// More objections than there are things to do without.
+const MOST_ADAPTATIONS: u32 = 6;
+
+/// What is wanted of the model.
+pub struct Wanted<'a> {
+    /// In whose name.
+    pub origin: CallOrigin<'a>,
+    /// Who is to reply.
+    pub model: &'a str,
+    /// The job's limits.
+    pub settings: &'a JobSettings,
+    /// What the reply looks like; none where it is an answer.
+    pub shape: Option<Shape>,
+    /// What may be said at first.
+    pub room: Room,
+    /// What is said, within a room.
+    pub messages: &'a (dyn Fn(&Room) -> Vec<Message> + Sync),
+    /// Where an answer goes as it comes; a judgement is read as a whole.
+    pub out: Option<&'a AnswerSink>,
+}
+
+/// What a model replied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// All of its text. Thoughts are left in a judgement and taken out of an answer.
+    pub text: String,
+    /// What it cost.
+    pub usage: Usage,
+    /// What went on meanwhile, one warning each.
+    pub warnings: Vec<Caveat>,
+}
+
+/// Speaks with one endpoint.
+#[derive(Debug)]
+pub struct Exchange {
+    /// Who is asked.
+    pub endpoint: Endpoint,
+    /// How often the same may be asked again.
+    pub retries: u32,
+    /// What tokens cost.
+    pub prices: Prices,
+}
+
+/// Where an answer has got to.
+struct Hearing<'a> {
+    out: Option<&'a AnswerSink>,
+    filter: ThinkFilter,
+    text: String,
+    /// Whether a person has seen some of it.
+    shown: bool,
+}
+
+impl Exchange {
+    /// Asks until there is a reply, or nothing left to try.
+    pub async fn hold(&self, wanted: Wanted<'_>) -> Result<Reply, ReasonerError> {
+        let model = wanted.model;
+        let mut dialect = self.endpoint.dialects.of_model(model);
+        let mut room = wanted.room;
+        let mut warnings = Vec::new();
+        let mut asked = 0;
+        let mut retried = 0;
+        let mut adapted = 0;
+        let mut shortened = false;
+        loop {
+            let messages = (wanted.messages)(&room);
+            let mut hearing = Hearing::new(wanted.out);
+            let request = Request {
+                origin: wanted.origin,
+                model,
+                messages: &messages,
+                dialect,
+                shape: wanted.shape.as_ref(),
+                temperature: wanted.settings.temperature,
+                max_tokens: wanted.settings.max_tokens,
+            };
+            asked += 1;
+            let failure = match self.once(request, &mut hearing).await {
+                Ok(reply) => {
+                    self.endpoint.dialects.learn(model, dialect);
+                    if retried > 0 {
+                        warnings.push(Caveat {
+                            code: "endpoint_retried",
+                            message: format!(
+                                "{} answered at attempt {}",
+                                self.endpoint.site.host(),
+                                retried + 1
+                            ),
+                        });
+                    }
+                    if let Some(message) = reply.cut_short() {
+                        let code = if wanted.out.is_some() {
+                            "answer_cut_short"
+                        } else {
+                            "reply_cut_short"
+                        };
+                        warnings.push(Caveat { code, message });
+                    }
+                    return Ok(Reply {
+                        usage: self.cost(model, &messages, &reply, &hearing.text),
+                        text: hearing.text,
+                        warnings,
+                    });
+                }
+                Err(failure) if hearing.shown => return Err(failure.within_an_answer()),
+                Err(failure) => failure,
+            };
+            tracing::debug!(line = %failure.error, cure = ?failure.cure, asked, "a request failed");
+            match &failure.cure {
+                Cure::Again(after) if retried < self.retries => {
+                    retried += 1;
+                    pause(*after, retried).await;
+                }
+                Cure::Shorter(share) if !shortened => {
+                    shortened = true;
+                    let fixed = (wanted.messages)(&Room::NONE);
+                    let Some(smaller) =
+                        room.smaller(tokens_of(&messages), tokens_of(&fixed), *share)
+                    else {
+                        return Err(failure.after(retried + 1));
+                    };
+                    room = smaller;
+                    warnings.push(Caveat {
+                        code: "context_overflow",
+                        message: format!(
+                            "the prompt did not fit into the model's context: evidence, by score, \
+                             and conversation are trimmed to about {} tokens",
+                            room.evidence + room.history
+                        ),
+                    });
+                }
+                Cure::Otherwise(said) if adapted < MOST_ADAPTATIONS => {
+                    adapted += 1;
+                    let Some((other, without)) = dialect.without(said, wanted.shape.is_some())
+                    else {
+                        return Err(failure.error);
+                    };
+                    dialect = other;
+                    warnings.push(Caveat {
+                        code: "endpoint_adapted",
+                        message: format!(
+                            "{} refuses {without}: done without",
+                            self.endpoint.site.host()
+                        ),
+                    });
+                }
+                _ => return Err(failure.after(retried + 1)),
+            }
+        }
+    }
+
+    /// One request, heard to its end.
+    async fn once(
+        &self,
+        request: Request<'_>,
+        hearing: &mut Hearing<'_>,
+    ) -> Result<ChatReply, Failure> {
+        let mut reply = self.endpoint.chat(request).await?;
+        while let Some(piece) = reply.next_text().await? {
+            hearing.hear(&piece).await;
+        }
+        hearing.finish().await;
+        if hearing.out.is_some() && !hearing.shown {
+            return Err(reply.empty());
+        }
+        Ok(reply)
+    }
+
+    /// What the server counted; where it has not, an estimate that says so.
+    fn cost(&self, model: &str, messages: &[Message], reply: &ChatReply, text: &str) -> Usage {
+        let count = reply.count.unwrap_or_default();
+        let estimated = count.prompt_tokens.is_none() || count.completion_tokens.is_none();
+        let sent = || tokens_of(messages) as u64;
+        let got = || (estimate(text) + estimate(reply.thoughts())) as u64;
+        let counted = TokenCount {
+            prompt_tokens: count.prompt_tokens.or_else(|| Some(sent())),
+            completion_tokens: count.completion_tokens.or_else(|| Some(got())),
+            ..count
+        };
+        self.prices
+            .usage(&self.endpoint.server.name, model, counted, estimated)
+    }
+}
+
+impl<'a> Hearing<'a> {
+    fn new(out: Option<&'a AnswerSink>) -> Self {
+        Self {
+            out,
+            filter: ThinkFilter::default(),
+            text: String::new(),
+            shown: false,
+        }
+    }
+
+    async fn hear(&mut self, piece: &str) {
+        match self.out {
+            None => self.text.push_str(piece),
+            Some(out) => {
+                let shown = self.filter.push(piece);
+                self.show(out, shown).await;
+            }
+        }
+    }
+
+    async fn finish(&mut self) {
+        if let Some(out) = self.out {
+            let rest = std::mem::take(&mut self.filter).finish();
+            self.show(out, rest).await;
+        }
+    }
+
+    async fn show(&mut self, out: &AnswerSink, text: String) {
+        if !text.is_empty() {
+            self.shown = true;
+            self.text.push_str(&text);
+            out.push(text).await;
+        }
+    }
+}
+
+async fn pause(asked_for: Option<Duration>, retried: u32) {
+    tokio::time::sleep(asked_for.unwrap_or_else(|| backoff(retried))).await;
+}
+
+fn tokens_of(messages: &[Message]) -> usize {
+    messages
+        .iter()
+        .map(|message| estimate(&message.content))
+        .sum()
+}

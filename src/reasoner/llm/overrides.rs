@@ -1,0 +1,55 @@
+//! Prompts, prices and servers: what is built in, and what the user put in its place.
+//!
+//! Read once, when the program starts: a mistake in a file is told then, with the file's name, and
+//! not in the middle of an answer.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::price::Prices;
+use super::prompt::Prompts;
+use super::server::Servers;
+
+/// The data that users can replace.
+#[derive(Debug, Clone)]
+pub struct Overrides {
+    /// The words of every job.
+    pub prompts: Prompts,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// What servers do differently.
+    pub servers: Servers,
+}
+
+impl Overrides {
+    /// What is built in, with the files of that folder before it: `prompts/*.md`, `prices.toml`,
+    /// `servers.toml`. A file that is not there is no error; the error is one line.
+    pub fn read(folder: Option<&Path>) -> Result<Self, String> {
+        let file = |name: &str| folder.map_or(Ok(None), |folder| text_of(&folder.join(name)));
+        let told = |name: &'static str| {
+            move |why: String| match folder {
+                Some(folder) => format!("{}: {why}", folder.join(name).display()),
+                None => why,
+            }
+        };
+        Ok(Self {
+            prompts: Prompts::with(|name| {
+                let name = format!("prompts/{name}.md");
+                let text = file(&name)?;
+                Ok(text.map(|text| (folder.map(|at| at.join(&name)).unwrap_or_default(), text)))
+            })?,
+            prices: Prices::with(file("prices.toml")?.as_deref()).map_err(told("prices.toml"))?,
+            servers: Servers::with(file("servers.toml")?.as_deref())
+                .map_err(told("servers.toml"))?,
+        })
+    }
+}
+
+fn text_of(path: &Path) -> Result<Option<String>, String> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+    }
+}

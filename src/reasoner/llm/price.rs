@@ -1,0 +1,184 @@
+//! What tokens cost.
+//!
+//! A price is either known or not: nothing is guessed from a name that looks alike, because a
+//! wrong cost is worse than none. What a server says it charged goes before the list.
+
+use serde::Deserialize;
+
+use crate::domain::Usage;
+use crate::text::one_line;
+
+use super::wire::TokenCount;
+
+const BUILT_IN: &str = include_str!("../../../assets/llm/prices.toml");
+/// Dollars for a million tokens are thousands of billionths for one.
+const NANO_PER_TOKEN: f64 = 1_000.0;
+
+/// The price list, the user's own entries first.
+#[derive(Debug, Clone)]
+pub struct Prices(Vec<Price>);
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Price {
+    server: String,
+    model: String,
+    input: f64,
+    #[serde(default)]
+    cached: Option<f64>,
+    output: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    price: Vec<Price>,
+}
+
+impl Prices {
+    /// The built-in list behind the entries of a file of the user's. The error is one line.
+    pub fn with(own: Option<&str>) -> Result<Self, String> {
+        let mut prices = match own {
+            Some(text) => parse(text)?,
+            None => Vec::new(),
+        };
+        prices.extend(parse(BUILT_IN)?);
+        Ok(Self(prices))
+    }
+
+    /// One call with these counts, `estimated` where the server did not give all of them.
+    pub fn usage(&self, server: &str, model: &str, count: TokenCount, estimated: bool) -> Usage {
+        let charged = count.cost.filter(|cost| cost.is_finite() && *cost >= 0.0);
+        let nano = match charged {
+            Some(dollars) => Some(dollars * 1e9),
+            None => self.find(server, model).map(|price| price.nano(&count)),
+        };
+        Usage {
+            calls: 1,
+            prompt_tokens: count.prompt_tokens,
+            completion_tokens: count.completion_tokens,
+            cached_tokens: count.cached(),
+            reasoning_tokens: count.reasoning(),
+            estimated,
+            nano_usd: nano.map_or(0, |nano| nano.round() as u64),
+            priced_calls: u32::from(nano.is_some()),
+        }
+    }
+
+    fn find(&self, server: &str, model: &str) -> Option<&Price> {
+        self.0.iter().find(|price| {
+            (price.server == "*" || price.server == server) && fits(&price.model, model)
+        })
+    }
+}
+
+impl Price {
+    fn nano(&self, count: &TokenCount) -> f64 {
+        let sent = count.prompt_tokens.unwrap_or(0);
+        let cached = count.cached().unwrap_or(0).min(sent);
+        let got = count.completion_tokens.unwrap_or(0);
+        let dollars = (sent - cached) as f64 * self.input
+            + cached as f64 * self.cached.unwrap_or(self.input)
+            + got as f64 * self.output;
+        dollars * NANO_PER_TOKEN
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Price>, String> {
+    let file: File = toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
+    let bad = file.price.iter().find(|price| {
+        [Some(price.input), price.cached, Some(price.output)]
+            .into_iter()
+            .flatten()
+            .any(|dollars| !dollars.is_finite() || dollars < 0.0)
+    });
+    match bad {
+        Some(price) => Err(format!(
+            "the price of '{}' is no amount of money",
+            one_line(&price.model, 60)
+        )),
+        None => Ok(file.price),
+    }
+}
+
+/// A dated version of a model, `gpt-4.1-2025-04-14`, costs what the model does.
+fn fits(pattern: &str, model: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => model.starts_with(start),
+        None => model
+            .strip_prefix(pattern)
+            .is_some_and(|rest| rest.is_empty() || is_date(rest)),
+    }
+}
+
+fn is_date(rest: &str) -> bool {
+    rest.strip_prefix('-').is_some_and(|date| {
+        date.len() >= 8 && date.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reasoner::llm::wire::PromptDetails;
+
+    const COUNT: TokenCount = TokenCount {
+        prompt_tokens: Some(1_000_000),
+        completion_tokens: Some(100_000),
+        prompt_tokens_details: Some(PromptDetails {
+            cached_tokens: Some(400_000),
+        }),
+        completion_tokens_details: None,
+        prompt_cache_hit_tokens: None,
+        cost: None,
+    };
+
+    fn cost(own: Option<&str>, server: &str, model: &str, count: TokenCount) -> Option<f64> {
+        let prices = Prices::with(own).unwrap();
+        prices.usage(server, model, count, false).cost_usd()
+    }
+
+    #[test]
+    fn what_was_read_from_a_cache_costs_less() {
+        assert_eq!(
+            cost(None, "openai", "gpt-4.1", COUNT),
+            Some(0.6 * 2.0 + 0.4 * 0.5 + 0.1 * 8.0)
+        );
+        assert_eq!(cost(None, "openai", "gpt-4.1-2025-04-14", COUNT), Some(2.2));
+    }
+
+    #[test]
+    fn what_is_not_listed_is_unknown() {
+        for (server, model) in [
+            ("openai", "gpt-9"),
+            ("ollama", "gpt-4.1"),
+            ("openai", "gpt-4.1-long"),
+        ] {
+            assert_eq!(cost(None, server, model, COUNT), None, "{server} {model}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_charged_goes_first_and_own_prices_before_the_list() {
+        let charged = TokenCount {
+            cost: Some(0.0125),
+            ..COUNT
+        };
+        assert_eq!(cost(None, "openrouter", "any", charged), Some(0.0125));
+        let own = "[[price]]\nserver = '*'\nmodel = '*'\ninput = 1\noutput = 0\n";
+        assert_eq!(cost(Some(own), "openai", "gpt-4.1", COUNT), Some(1.0));
+    }
+
+    #[test]
+    fn a_broken_list_is_one_line() {
+        for own in [
+            "[[price]]\nserver='x'",
+            "[[price]]\nserver='x'\nmodel='y'\ninput=-1\noutput=0",
+            "=",
+        ] {
+            let line = Prices::with(Some(own)).unwrap_err();
+            assert_eq!(line.lines().count(), 1, "{line}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! How much of the conversation and of the evidence a prompt has room for, in estimated tokens.
+
+/// Evidence that any prompt may hold, where nobody says how large the context is.
+const EVIDENCE: usize = 15_000;
+const HISTORY: usize = 2_000;
+/// Instructions, tools and the question.
+const BESIDE: usize = 2_000;
+/// Less than this is not worth asking with.
+const LEAST: usize = 100;
+/// Estimates are off by some; sizes that a server told are for its own tokens.
+const MARGIN: f64 = 0.85;
+
+/// Estimated tokens for what varies in a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// For all items together.
+    pub evidence: usize,
+    /// For the conversation so far.
+    pub history: usize,
+}
+
+impl Room {
+    /// For what is there in any case.
+    pub const NONE: Self = Self {
+        evidence: 0,
+        history: 0,
+    };
+
+    /// The room in a context of that many tokens, of which a reply may take `reply`.
+    pub fn in_context(tokens: Option<usize>, reply: u32) -> Self {
+        let whole = Self {
+            evidence: EVIDENCE,
+            history: HISTORY,
+        };
+        let Some(tokens) = tokens else {
+            return whole;
+        };
+        // A reply seldom takes all that it may; where the context is small it gets a half.
+        let reply = (reply as usize).min(tokens / 2);
+        let left = tokens.saturating_sub(reply + BESIDE.min(tokens / 4));
+        let history = (left / 5).min(HISTORY);
+        Self {
+            evidence: (left - history).min(EVIDENCE),
+            history,
+        }
+    }
+
+    /// What is left when a prompt of `sent` tokens, `fixed` of them in any case, was too long and
+    /// `share` of it would have fitted; half of it where nobody says. `None` when nothing would be.
+    pub fn smaller(self, sent: usize, fixed: usize, share: Option<f64>) -> Option<Self> {
+        let wanted = sent as f64 * share.map_or(0.5, |share| share * MARGIN);
+        let left = (wanted as usize)
+            .checked_sub(fixed)?
+            .min(sent.saturating_sub(fixed));
+        if left < LEAST {
+            return None;
+        }
+        let history = self.history.min(left / 5);
+        Some(Self {
+            evidence: self.evidence.min(left - history),
+            history,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_context_leaves_room_for_the_reply() {
+        assert_eq!(
+            Room::in_context(None, 8_192),
+            Room {
+                evidence: 15_000,
+                history: 2_000
+            }
+        );
+        assert_eq!(
+            Room::in_context(Some(1_000_000), 8_192),
+            Room {
+                evidence: 15_000,
+                history: 2_000
+            }
+        );
+        let small = Room::in_context(Some(4_096), 8_192);
+        assert!(small.evidence + small.history <= 4_096 / 4, "{small:?}");
+        assert!(
+            small.evidence > small.history && small.history > 0,
+            "{small:?}"
+        );
+    }
+
+    #[test]
+    fn what_did_not_fit_is_cut_to_what_does() {
+        let room = Room {
+            evidence: 15_000,
+            history: 2_000,
+        };
+        let smaller = room.smaller(9_000, 1_000, Some(4_096.0 / 9_000.0)).unwrap();
+        let sent = 1_000 + smaller.evidence + smaller.history;
+        assert!((3_000..4_096).contains(&sent), "{smaller:?}");
+        let halved = room.smaller(9_000, 1_000, None).unwrap();
+        assert_eq!(halved.evidence + halved.history, 3_500);
+        assert_eq!(room.smaller(2_000, 1_900, Some(0.5)), None);
+        assert_eq!(room.smaller(2_000, 1_000, Some(0.1)), None);
+    }
+}

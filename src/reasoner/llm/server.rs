@@ -1,0 +1,294 @@
+//! What servers do differently, as rows of a table that users can add to.
+//!
+//! The table says how a server is first spoken to. It may be wrong about a version or a gateway:
+//! what a server then refuses is given up by [`super::dialect`], so that a wrong row costs one
+//! request and never an answer.
+
+use reqwest::Url;
+use reqwest::header::HeaderName;
+use serde::Deserialize;
+
+const BUILT_IN: &str = include_str!("../../../assets/llm/servers.toml");
+
+/// One kind of server.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// What the setting calls it.
+    pub name: String,
+    at: Vec<String>,
+    #[serde(default = "bearer")]
+    auth: String,
+    #[serde(default = "chat_completions")]
+    path: String,
+    /// Where the token limit goes.
+    #[serde(default)]
+    pub limit: LimitField,
+    /// How a stream comes to end with token counts.
+    #[serde(default)]
+    pub usage: UsageInStream,
+    /// Fields of a reply that hold reasoning.
+    #[serde(default = "thought_fields")]
+    pub thoughts: Vec<String>,
+    /// The highest rung of the ladder.
+    #[serde(default)]
+    pub structured: Structured,
+    /// Where all this is from.
+    #[serde(default, rename = "docs")]
+    _docs: Option<String>,
+}
+
+/// The name of the token limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitField {
+    /// As most servers call it.
+    #[default]
+    MaxTokens,
+    /// As OpenAI calls it since its reasoning models.
+    MaxCompletionTokens,
+    /// It takes none.
+    None,
+}
+
+impl LimitField {
+    /// The word of the wire format.
+    pub fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::MaxTokens => Some("max_tokens"),
+            Self::MaxCompletionTokens => Some("max_completion_tokens"),
+            Self::None => None,
+        }
+    }
+}
+
+/// How a stream comes to end with token counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UsageInStream {
+    /// When asked by `stream_options`.
+    #[default]
+    Asked,
+    /// Always, and `stream_options` may not be known.
+    Unasked,
+}
+
+/// The rungs of the ladder, from the top.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Structured {
+    /// The reply is held to a schema.
+    #[default]
+    JsonSchema,
+    /// The reply is held to JSON.
+    JsonObject,
+    /// The reply is asked for in words.
+    Prompt,
+}
+
+impl Structured {
+    /// The word of the table.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonSchema => "json_schema",
+            Self::JsonObject => "json_object",
+            Self::Prompt => "prompt",
+        }
+    }
+
+    /// The next rung down.
+    pub fn below(self) -> Option<Self> {
+        match self {
+            Self::JsonSchema => Some(Self::JsonObject),
+            Self::JsonObject => Some(Self::Prompt),
+            Self::Prompt => None,
+        }
+    }
+}
+
+impl Server {
+    /// The path below the root, in its segments.
+    pub fn path(&self) -> Vec<&str> {
+        self.path
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .collect()
+    }
+
+    /// The header that takes the bare key; none where it is a bearer token.
+    pub fn key_header(&self) -> Option<HeaderName> {
+        (self.auth != "bearer")
+            .then(|| HeaderName::from_bytes(self.auth.as_bytes()).ok())
+            .flatten()
+    }
+
+    fn fits(&self, url: &Url) -> bool {
+        let host = url.host_str().unwrap_or_default();
+        let port = url.port();
+        self.at.iter().any(|place| match place.split_once(':') {
+            Some((name, number)) => is_named(name, host) && number.parse().ok() == port,
+            None => is_named(place, host),
+        })
+    }
+}
+
+/// The table, the user's own rows first.
+#[derive(Debug, Clone)]
+pub struct Servers(Vec<Server>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    server: Vec<Server>,
+}
+
+impl Servers {
+    /// The built-in table behind the rows of a file of the user's. The error is one line.
+    pub fn with(own: Option<&str>) -> Result<Self, String> {
+        let mut rows = match own {
+            Some(text) => parse(text)?,
+            None => Vec::new(),
+        };
+        rows.extend(parse(BUILT_IN)?);
+        Ok(Self(rows))
+    }
+
+    /// The row of that name; without a name the first that fits the address.
+    pub fn find(&self, name: Option<&str>, url: &Url) -> Result<&Server, String> {
+        let found = match name {
+            Some(name) => self
+                .0
+                .iter()
+                .find(|row| row.name.eq_ignore_ascii_case(name)),
+            None => self.0.iter().find(|row| row.fits(url)),
+        };
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.0.iter().map(|row| row.name.as_str()).collect();
+            format!(
+                "KB_AGENT_LLM_SERVER is '{}': it must be one of {}",
+                crate::text::one_line(name.unwrap_or_default(), 60),
+                known.join(", ")
+            )
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Server>, String> {
+    let file: File =
+        toml::from_str(text).map_err(|error| crate::text::one_line(&error.to_string(), 300))?;
+    for row in &file.server {
+        if row.auth != "bearer" && row.key_header().is_none() {
+            return Err(format!(
+                "server '{}' has auth '{}', no header's name",
+                row.name, row.auth
+            ));
+        }
+    }
+    Ok(file.server)
+}
+
+/// `*` is any host, `*.example.com` any below it.
+fn is_named(pattern: &str, host: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(end) => host.ends_with(end),
+        None => host.eq_ignore_ascii_case(pattern),
+    }
+}
+
+fn bearer() -> String {
+    "bearer".to_owned()
+}
+
+fn chat_completions() -> String {
+    "chat/completions".to_owned()
+}
+
+fn thought_fields() -> Vec<String> {
+    vec!["reasoning_content".to_owned(), "reasoning".to_owned()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: Option<&str>, url: &str) -> Server {
+        let table = Servers::with(None).unwrap();
+        table.find(name, &Url::parse(url).unwrap()).unwrap().clone()
+    }
+
+    #[test]
+    fn every_server_is_known_by_its_address() {
+        for (url, name) in [
+            ("https://api.openai.com/v1", "openai"),
+            ("https://eu.api.openai.com/v1", "openai"),
+            ("https://mine.openai.azure.com/openai/v1", "azure"),
+            ("http://localhost:11434/v1", "ollama"),
+            ("http://10.0.0.7:11434/v1", "ollama"),
+            ("http://127.0.0.1:8080/v1", "llama.cpp"),
+            ("http://gpu:8000/v1", "vllm"),
+            ("http://localhost:1234/v1", "lmstudio"),
+            ("http://localhost:4000", "litellm"),
+            ("https://openrouter.ai/api/v1", "openrouter"),
+            ("https://api.deepseek.com", "deepseek"),
+            ("https://api.mistral.ai/v1", "mistral"),
+            ("https://api.openai.com.example/v1", "other"),
+            ("https://llm.example/v1", "other"),
+        ] {
+            assert_eq!(found(None, url).name, name, "{url}");
+        }
+        assert_eq!(
+            found(Some("Azure"), "https://gateway.example").name,
+            "azure"
+        );
+    }
+
+    #[test]
+    fn the_differences_are_in_the_table() {
+        let azure = found(None, "https://mine.openai.azure.com/openai/v1");
+        assert_eq!(azure.key_header().unwrap(), "api-key");
+        assert_eq!(azure.limit, LimitField::MaxCompletionTokens);
+        assert_eq!(
+            found(None, "https://api.deepseek.com").structured,
+            Structured::JsonObject
+        );
+        assert_eq!(
+            found(None, "https://api.mistral.ai/v1").usage,
+            UsageInStream::Unasked
+        );
+        let other = found(None, "https://llm.example/v1");
+        assert_eq!(
+            (other.key_header(), other.limit),
+            (None, LimitField::MaxTokens)
+        );
+        assert_eq!(other.path(), ["chat", "completions"]);
+    }
+
+    #[test]
+    fn rows_of_the_users_come_first_and_bad_ones_are_one_line() {
+        let own =
+            "[[server]]\nname = 'mine'\nat = ['*.example']\nauth = 'x-key'\npath = 'v2/chat'\n";
+        let table = Servers::with(Some(own)).unwrap();
+        let row = table
+            .find(None, &Url::parse("https://llm.example").unwrap())
+            .unwrap();
+        assert_eq!(
+            (row.name.as_str(), row.path()),
+            ("mine", vec!["v2", "chat"])
+        );
+        for bad in [
+            "[[server]]\nname = 'x'\n",
+            "nonsense",
+            "[[server]]\nname='x'\nat=[]\nauth='a b'\n",
+        ] {
+            let line = Servers::with(Some(bad)).unwrap_err();
+            assert_eq!(line.lines().count(), 1, "{line}");
+        }
+        let url = Url::parse("https://llm.example").unwrap();
+        let line = table.find(Some("nobody"), &url).unwrap_err();
+        assert!(
+            line.starts_with("KB_AGENT_LLM_SERVER is 'nobody': it must be one of mine, openai"),
+            "{line}"
+        );
+    }
+}

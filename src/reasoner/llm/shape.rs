@@ -1,0 +1,345 @@
+//! What a reply looks like, taken from the domain types themselves.
+//!
+//! The schema that a server holds a reply to, the form that the prompt shows and the words that
+//! the parser knows come from one place: an example of the type, written by serde, and the names
+//! that serde reads. A field or a word that the domain gains is in all three at once; one that
+//! only some of them know cannot be written.
+
+use serde::Deserialize;
+use serde::de::value::Error as Unread;
+use serde::de::{Deserializer, Error as _, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::{Map, Value, json};
+
+use crate::domain::{Complexity, QueryType, RoutingPlan, ToolCall, ToolName};
+
+/// A reply's form: its name for servers, its schema, and an example for the prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    /// As servers want it: letters and underscores.
+    pub name: &'static str,
+    /// JSON Schema, in the subset that strict servers take: every field required, none beside.
+    pub schema: Value,
+}
+
+/// The routing plan, and the reply to chitchat beside it.
+pub fn analysis() -> Shape {
+    let mut fields = fields_of_plan();
+    fields.insert("reply".to_owned(), json!({"type": ["string", "null"]}));
+    Shape {
+        name: "routing_plan",
+        schema: object(fields),
+    }
+}
+
+/// Tool calls.
+pub fn plan() -> Shape {
+    let calls: Vec<Value> = ToolName::ALL.into_iter().map(schema_of_call).collect();
+    Shape {
+        name: "tool_calls",
+        schema: object(fields([(
+            "calls",
+            json!({"type": "array", "items": {"anyOf": calls}}),
+        )])),
+    }
+}
+
+/// One number for each item. How many is left to the prompt: a schema that changes with every
+/// question would be compiled anew and cached by nobody.
+pub fn grades() -> Shape {
+    Shape {
+        name: "grades",
+        schema: object(fields([(
+            "scores",
+            json!({"type": "array", "items": {"type": "number"}}),
+        )])),
+    }
+}
+
+/// The form of an analysis as the prompt shows it: each field with the words that it takes.
+pub fn analysis_form() -> String {
+    let plan = serde_json::to_value(RoutingPlan::fallback()).unwrap_or_default();
+    let mut lines: Vec<String> = names_of::<RoutingPlan>()
+        .iter()
+        .map(|&field| {
+            let words = words_of_field(field);
+            let value = if plan[field].is_array() {
+                plan[field].to_string()
+            } else {
+                format!("\"{}\"", words.join(" | "))
+            };
+            format!("  \"{field}\": {value}")
+        })
+        .collect();
+    lines.push("  \"reply\": null".to_owned());
+    format!("{{\n{}\n}}", lines.join(",\n"))
+}
+
+/// The fields that make an object a routing plan.
+pub fn analysis_fields() -> Vec<&'static str> {
+    let mut fields = names_of::<RoutingPlan>().to_vec();
+    fields.push("reply");
+    fields
+}
+
+/// The value of that word, in the spelling of the wire format.
+pub fn value_of<T: for<'de> Deserialize<'de>>(word: &str) -> Option<T> {
+    serde_json::from_value(Value::from(word)).ok()
+}
+
+/// The arguments of a tool, in the order of the domain; those that may be left out are marked.
+pub fn arguments_of(tool: ToolName) -> Vec<(String, bool)> {
+    let example = example_of(tool);
+    let Some(args) = example["args"].as_object() else {
+        return Vec::new();
+    };
+    args.keys()
+        .map(|name| {
+            let mut without = example.clone();
+            if let Some(args) = without["args"].as_object_mut() {
+                args.remove(name);
+            }
+            let optional = serde_json::from_value::<ToolCall>(without).is_ok();
+            (name.clone(), optional)
+        })
+        .collect()
+}
+
+/// A call with every argument given. A new tool or argument does not compile before it is here.
+pub fn example_call(tool: ToolName) -> ToolCall {
+    let query = || "which words to look for".to_owned();
+    match tool {
+        ToolName::VectorSearch => ToolCall::VectorSearch {
+            query: query(),
+            k: Some(10),
+        },
+        ToolName::GrepSearch => ToolCall::GrepSearch { query: query() },
+        ToolName::HybridSearch => ToolCall::HybridSearch {
+            semantic_query: query(),
+            exact_keywords: vec!["PROJ-123".to_owned()],
+        },
+        ToolName::ReadFile => ToolCall::ReadFile {
+            path: "guide/setup.md".to_owned(),
+            start_line: Some(1),
+            end_line: Some(80),
+        },
+        ToolName::LocalFileQa => ToolCall::LocalFileQa {
+            query: query(),
+            path: Some("docs/*.md".to_owned()),
+        },
+        ToolName::GraphRelated => ToolCall::GraphRelated {
+            entity_id: "PROJ-123".to_owned(),
+        },
+    }
+}
+
+fn example_of(tool: ToolName) -> Value {
+    serde_json::to_value(example_call(tool)).unwrap_or_default()
+}
+
+fn schema_of_call(tool: ToolName) -> Value {
+    let example = example_of(tool);
+    let args = arguments_of(tool).into_iter().map(|(name, optional)| {
+        let kind = match (&example["args"][&name], optional) {
+            // An empty list stands for one that was left out.
+            (Value::Array(_), _) => json!({"type": "array", "items": {"type": "string"}}),
+            (Value::Number(_), true) => json!({"type": ["integer", "null"]}),
+            (Value::Number(_), false) => json!({"type": "integer"}),
+            (_, true) => json!({"type": ["string", "null"]}),
+            (_, false) => json!({"type": "string"}),
+        };
+        (name, kind)
+    });
+    let args = object(args.collect());
+    object(fields([
+        ("tool", json!({"type": "string", "enum": [tool.as_str()]})),
+        ("args", args),
+    ]))
+}
+
+fn fields_of_plan() -> Map<String, Value> {
+    let plan = serde_json::to_value(RoutingPlan::fallback()).unwrap_or_default();
+    names_of::<RoutingPlan>()
+        .iter()
+        .map(|&field| {
+            let words = words_of_field(field);
+            let one = if words.is_empty() {
+                json!({"type": "string"})
+            } else {
+                json!({"type": "string", "enum": words})
+            };
+            let kind = if plan[field].is_array() {
+                json!({"type": "array", "items": one})
+            } else {
+                one
+            };
+            (field.to_owned(), kind)
+        })
+        .collect()
+}
+
+/// The words that a field of the plan takes; empty where any text will do.
+fn words_of_field(field: &str) -> &'static [&'static str] {
+    match field {
+        "query_type" => names_of::<QueryType>(),
+        "complexity" => names_of::<Complexity>(),
+        "suggested_tools" => names_of::<ToolName>(),
+        _ => &[],
+    }
+}
+
+fn object(fields: Map<String, Value>) -> Value {
+    let names: Vec<&String> = fields.keys().collect();
+    json!({
+        "type": "object",
+        "required": names,
+        "additionalProperties": false,
+        "properties": fields,
+    })
+}
+
+fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs
+        .into_iter()
+        .map(|(name, kind)| (name.to_owned(), kind))
+        .collect()
+}
+
+/// The fields of a struct or the words of an enum, as serde reads them.
+fn names_of<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
+    let mut names: &'static [&'static str] = &[];
+    // Reading never succeeds: what is asked for is the answer.
+    let _ = T::deserialize(Asked(&mut names));
+    names
+}
+
+/// A source that gives nothing and remembers what it was asked for.
+struct Asked<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for Asked<'_> {
+    type Error = Unread;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Unread> {
+        Err(Unread::custom("nothing to read"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Unread> {
+        *self.0 = fields;
+        Err(Unread::custom("nothing to read"))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        words: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Unread> {
+        *self.0 = words;
+        Err(Unread::custom("nothing to read"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reasoner::llm::read;
+
+    #[test]
+    fn names_are_those_of_the_wire_format() {
+        assert_eq!(names_of::<Complexity>(), ["chitchat", "simple", "complex"]);
+        let tools: Vec<_> = ToolName::ALL.iter().map(|tool| tool.as_str()).collect();
+        assert_eq!(names_of::<ToolName>(), tools);
+        assert_eq!(
+            analysis_fields(),
+            [
+                "query_type",
+                "complexity",
+                "sub_questions",
+                "suggested_tools",
+                "grep_keywords",
+                "reply"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_call_of_the_schema_is_read_back_as_it_was_meant() {
+        for tool in ToolName::ALL {
+            let call = example_call(tool);
+            let reply = json!({"calls": [call]}).to_string();
+            let planned = read::plan(&reply);
+            assert_eq!(planned.calls, [call.clone()], "{reply}");
+            assert_eq!(planned.warnings, vec![], "{reply}");
+            // Strict servers send null for what may be left out.
+            let mut bare = serde_json::to_value(&call).unwrap();
+            for (name, optional) in arguments_of(tool) {
+                if optional {
+                    bare["args"][&name] = Value::Null;
+                }
+            }
+            let planned = read::plan(&json!({"calls": [bare]}).to_string());
+            assert_eq!(planned.calls.len(), 1, "{bare}");
+            assert_eq!(planned.calls[0].tool(), tool);
+            assert_eq!(planned.warnings, vec![], "{bare}");
+        }
+    }
+
+    #[test]
+    fn every_word_of_the_schema_is_read_back() {
+        for &complexity in names_of::<Complexity>() {
+            for &kind in names_of::<QueryType>() {
+                let reply = json!({"complexity": complexity, "query_type": kind,
+                    "suggested_tools": names_of::<ToolName>(), "reply": null});
+                let analysis = read::analysis(&reply.to_string());
+                let plan = serde_json::to_value(&analysis.plan).unwrap();
+                assert_eq!(plan["complexity"], complexity);
+                assert_eq!(plan["query_type"], kind);
+                assert_eq!(analysis.plan.suggested_tools, ToolName::ALL);
+                assert_eq!(analysis.warnings, vec![]);
+            }
+        }
+    }
+
+    #[test]
+    fn schemas_are_strict_all_the_way_down() {
+        fn check(schema: &Value) {
+            match schema {
+                Value::Object(fields) => {
+                    if fields.get("type") == Some(&Value::from("object")) {
+                        assert_eq!(fields["additionalProperties"], false);
+                        let properties = fields["properties"].as_object().unwrap();
+                        let names: Vec<_> = properties.keys().map(String::as_str).collect();
+                        assert_eq!(fields["required"], json!(names));
+                    }
+                    fields.values().for_each(check);
+                }
+                Value::Array(items) => items.iter().for_each(check),
+                _ => {}
+            }
+        }
+        for shape in [analysis(), plan(), grades()] {
+            assert_eq!(shape.schema["type"], "object", "{}", shape.name);
+            check(&shape.schema);
+        }
+    }
+
+    #[test]
+    fn the_form_in_the_prompt_names_every_word() {
+        let form = analysis_form();
+        for words in [names_of::<Complexity>(), names_of::<QueryType>()] {
+            assert!(form.contains(&words.join(" | ")), "{form}");
+        }
+        let analysis = read::analysis(&form);
+        assert_eq!(analysis.plan.suggested_tools, [ToolName::HybridSearch]);
+    }
+}

@@ -1,0 +1,1007 @@
+//! What an endpoint can do wrong, against the real binary: the exact line, the exit code, how often
+//! it was asked, and a log that is complete whatever happened.
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::fault_server::{
+    Act, FaultServer, Seen, ending, error, piece, reply, says, stream, stream_head,
+};
+use crate::workplace::{Workplace, events, json_lines, text};
+
+/// A question that comes out as small talk: an analysis without a reply, then an answer.
+const ANALYZE: &str = "analyze_and_route";
+const SYNTHESIZE: &str = "synthesize";
+const CHITCHAT: &str = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
+
+/// One way to misbehave, and all that a person and a log see of it.
+struct Case {
+    name: &'static str,
+    settings: Vec<(&'static str, String)>,
+    script: Vec<(&'static str, Vec<Act>)>,
+    /// What is on standard output before the footer.
+    answer: &'static str,
+    /// The one line on standard error, without `kb-agent: `; the address is HOST.
+    line: &'static str,
+    code: i32,
+    /// Chat requests that the server saw.
+    requests: usize,
+}
+
+/// The analysis is what goes wrong.
+fn judged(name: &'static str, acts: Vec<Act>, line: &'static str, requests: usize) -> Case {
+    Case {
+        name,
+        settings: vec![],
+        script: vec![(ANALYZE, acts), (SYNTHESIZE, vec![says("Hello!")])],
+        answer: "",
+        line,
+        code: 1,
+        requests,
+    }
+}
+
+/// The answer is what goes wrong.
+fn answered(name: &'static str, acts: Vec<Act>, answer: &'static str, line: &'static str) -> Case {
+    let requests = 1 + acts.len();
+    Case {
+        name,
+        settings: vec![],
+        script: vec![(ANALYZE, vec![says(CHITCHAT)]), (SYNTHESIZE, acts)],
+        answer,
+        line,
+        code: i32::from(!line.is_empty()),
+        requests,
+    }
+}
+
+impl Case {
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.settings.push((name, value.to_owned()));
+        self
+    }
+
+    /// It goes well in the end, with this said about it.
+    fn fine(mut self, answer: &'static str) -> Self {
+        self.answer = answer;
+        self.code = 0;
+        self
+    }
+
+    fn asked(mut self, requests: usize) -> Self {
+        self.requests = requests;
+        self
+    }
+}
+
+struct Place(Workplace);
+
+/// One short document: what is searched does not matter here.
+fn place() -> Place {
+    let place = Workplace::empty();
+    place.file(
+        "kb/gate.md",
+        "# Gate\n\nThe threshold of the gate is seven.\n",
+    );
+    Place(place)
+}
+
+impl Place {
+    fn ask(&self, base_url: &str, settings: &[(&str, String)], question: &str) -> Output {
+        let log = self.0.audit_log();
+        let _ = std::fs::remove_file(&log);
+        let mut command = self.0.command(&["ask", "--kb", "kb", question]);
+        command
+            .env("KB_AGENT_LLM_BASE_URL", base_url)
+            .env("KB_AGENT_LLM_MODEL", "m");
+        for (name, value) in settings {
+            command.env(name, value);
+        }
+        command.output().unwrap()
+    }
+
+    fn check(&self, case: &Case) {
+        let server = FaultServer::start(&case.script);
+        let base_url = format!("http://{}/v1", server.address());
+        let settings = substituted(&case.settings, server.address());
+        let output = self.ask(&base_url, &settings, "hello");
+        self.compare(case, server.address(), &output);
+        let seen = server.seen();
+        assert_eq!(seen.len(), case.requests, "{}: {seen:#?}", case.name);
+    }
+
+    fn compare(&self, case: &Case, address: &str, output: &Output) {
+        let name = case.name;
+        let stderr = text(&output.stderr).replace(address, "HOST");
+        let stdout = text(&output.stdout);
+        let expected = if case.line.is_empty() {
+            String::new()
+        } else {
+            format!("kb-agent: {}\n", case.line)
+        };
+        assert_eq!(
+            stderr, expected,
+            "{name}: standard error (stdout: {stdout})"
+        );
+        assert_eq!(output.status.code(), Some(case.code), "{name}: {stderr}");
+        let answer = stdout.split("\n\n—").next().unwrap().trim_end_matches('\n');
+        assert_eq!(answer, case.answer, "{name}: standard output");
+        self.check_log(case, address);
+    }
+
+    /// A run that starts ends, in order, with the line that was shown.
+    fn check_log(&self, case: &Case, address: &str) {
+        let name = case.name;
+        let log = json_lines(&std::fs::read(self.0.audit_log()).unwrap());
+        let seqs: Vec<_> = log
+            .iter()
+            .map(|event| event["seq"].as_u64().unwrap())
+            .collect();
+        assert!(
+            seqs.windows(2).all(|two| two[0] < two[1]),
+            "{name}: {seqs:?}"
+        );
+        assert_eq!(log.first().unwrap()["event"], "run_started", "{name}");
+        let end = log.last().unwrap();
+        assert_eq!(end["event"], "run_finished", "{name}");
+        assert_eq!(events(&log, "run_finished").len(), 1, "{name}");
+        let entered = events(&log, "node_entered").len();
+        let left = events(&log, "node_finished").len();
+        assert_eq!(end["path"].as_array().unwrap().len(), entered, "{name}");
+        if case.code == 0 {
+            assert_eq!(
+                (end["outcome"].as_str(), left),
+                (Some("answered"), entered),
+                "{name}"
+            );
+        } else {
+            assert_eq!(end["outcome"], "failed", "{name}");
+            let told = end["error"].as_str().unwrap().replace(address, "HOST");
+            assert_eq!(told, case.line, "{name}");
+        }
+        let kept = events(&log, "answer_finished");
+        let kept: Vec<_> = kept
+            .iter()
+            .map(|event| event["text"].as_str().unwrap())
+            .collect();
+        let expected: Vec<_> = [case.answer]
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect();
+        assert_eq!(kept, expected, "{name}: the answer in the log");
+    }
+}
+
+fn substituted(settings: &[(&'static str, String)], address: &str) -> Vec<(&'static str, String)> {
+    let put = |value: &String| value.replace("HOST", address);
+    settings
+        .iter()
+        .map(|(name, value)| (*name, put(value)))
+        .collect()
+}
+
+fn run(cases: &[Case]) {
+    let place = place();
+    for case in cases {
+        place.check(case);
+    }
+}
+
+fn html(status: &str) -> Act {
+    let page = "<!doctype html><html><title>Bad gateway</title><h1>nginx</h1></html>";
+    Act::Keep(reply(status, "Content-Type: text/html\r\n", page))
+}
+
+fn well() -> Act {
+    says(CHITCHAT)
+}
+
+const AT_ONCE: &str = "Retry-After: 0\r\n";
+
+#[test]
+fn refusals_are_one_line_and_are_not_repeated() {
+    let quota = json!({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}});
+    let filtered =
+        json!({"error": {"message": "The prompt was blocked", "code": "content_filter"}});
+    let json = "Content-Type: application/json\r\n";
+    run(&[
+        judged(
+            "401 without a key",
+            vec![error("401 Unauthorized", "", "Invalid API Key")],
+            "HOST asks for a key (401): Invalid API Key; set KB_AGENT_LLM_API_KEY",
+            1,
+        ),
+        judged(
+            "401 that repeats the key",
+            vec![error("401 Unauthorized", "", "Incorrect API key provided: sk-0123456789")],
+            "HOST does not accept the key (401): Incorrect API key provided: [key]; check KB_AGENT_LLM_API_KEY",
+            1,
+        )
+        .with("KB_AGENT_LLM_API_KEY", "sk-0123456789"),
+        judged(
+            "403",
+            vec![error("403 Forbidden", "", "not for you")],
+            "HOST asks for a key (403): not for you; set KB_AGENT_LLM_API_KEY",
+            1,
+        ),
+        judged(
+            "402",
+            vec![error("402 Payment Required", "", "Insufficient Balance")],
+            "HOST says that there is nothing left to spend (402): Insufficient Balance; see your account there",
+            1,
+        ),
+        judged(
+            "404 of an address",
+            vec![error("404 Not Found", "", "File Not Found")],
+            "HOST does not know the address or the model (404): File Not Found; check KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_MODEL",
+            1,
+        ),
+        judged(
+            "404 of a model",
+            vec![error("404 Not Found", "", "The model `gpt-9` does not exist")],
+            "HOST does not know the model (404): The model `gpt-9` does not exist; check KB_AGENT_LLM_MODEL",
+            1,
+        ),
+        judged(
+            "400 of a model",
+            vec![error("400 Bad Request", "", "m is not a valid model ID")],
+            "HOST does not know the model (400): m is not a valid model ID; check KB_AGENT_LLM_MODEL",
+            1,
+        ),
+        judged(
+            "429 of an empty account",
+            vec![Act::Keep(reply("429 Too Many Requests", json, quota.to_string()))],
+            "HOST says that there is nothing left to spend (429): You exceeded your current quota; see your account there",
+            1,
+        ),
+        judged(
+            "429 for an hour",
+            vec![error("429 Too Many Requests", "Retry-After: 3600\r\n", "slow down")],
+            "HOST has had enough requests (429): slow down; ask again in 3600 s",
+            1,
+        ),
+        judged(
+            "a content filter",
+            vec![Act::Keep(reply("400 Bad Request", json, filtered.to_string()))],
+            "HOST withheld the answer (content filter): The prompt was blocked; put the question in other words",
+            1,
+        ),
+        judged(
+            "an overflowing context with nothing to trim",
+            vec![error(
+                "400 Bad Request",
+                "",
+                "request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            )],
+            "HOST rejects the request (400): request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it; give the model a larger context, or forget the conversation and ask again",
+            1,
+        ),
+        judged(
+            "a redirect",
+            vec![Act::Keep(reply(
+                "307 Temporary Redirect",
+                "Location: https://llm.example/v1/chat/completions?key=secret\r\n",
+                "",
+            ))],
+            "HOST redirects (307) to https://llm.example/v1/chat/completions; set KB_AGENT_LLM_BASE_URL to where it leads",
+            1,
+        ),
+        judged(
+            "a redirect to nowhere",
+            vec![html("302 Found")],
+            "HOST redirects (302); set KB_AGENT_LLM_BASE_URL to where it leads",
+            1,
+        ),
+        judged(
+            "a refused form of reply, to the last rung",
+            vec![Act::Keep(reply("422 Unprocessable Entity", "", "no"))],
+            "HOST rejects the request (422): no; check KB_AGENT_LLM_MODEL, or see the server's log",
+            3,
+        ),
+        judged(
+            "not implemented",
+            vec![error("501 Not Implemented", "", "no chat here")],
+            "HOST failed (501): no chat here; try again, or see the server's log",
+            3,
+        ),
+    ]);
+}
+
+#[test]
+fn what_may_pass_is_asked_again() {
+    let mut cases: Vec<Case> = [
+        "408 Request Timeout",
+        "409 Conflict",
+        "425 Too Early",
+        "429 Too Many Requests",
+        "500 Internal Server Error",
+        "502 Bad Gateway",
+        "503 Service Unavailable",
+        "504 Gateway Timeout",
+        "529 Overloaded",
+    ]
+    .into_iter()
+    .map(|status| {
+        let acts = vec![error(status, AT_ONCE, "busy"), well()];
+        judged(status, acts, "", 3).fine("Hello!")
+    })
+    .collect();
+    let overloaded = "event: error\ndata: {\"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n";
+    cases.extend([
+        judged(
+            "503 for ever",
+            vec![error("503 Service Unavailable", AT_ONCE, "loading model")],
+            "HOST failed (503): loading model (asked 4 times); try again, or see the server's log",
+            4,
+        ),
+        judged(
+            "429 for ever",
+            vec![error("429 Too Many Requests", AT_ONCE, "slow down")],
+            "HOST has had enough requests (429): slow down (asked 4 times); wait, then ask again",
+            4,
+        ),
+        judged(
+            "502 with a web page, never asked again",
+            vec![html("502 Bad Gateway")],
+            "HOST failed (502); try again, or see the server's log",
+            1,
+        )
+        .with("KB_AGENT_LLM_RETRIES", "0"),
+        judged(
+            "an error in the stream",
+            vec![stream(overloaded), well()],
+            "",
+            3,
+        )
+        .fine("Hello!"),
+        judged(
+            "an error in the stream, for ever",
+            vec![stream(overloaded)],
+            "HOST failed: Overloaded; check KB_AGENT_LLM_MODEL, or see the server's log",
+            1,
+        )
+        .with("KB_AGENT_LLM_RETRIES", "0"),
+        judged(
+            "a judgement that breaks off",
+            vec![
+                stream(piece("{\"complexity\": ") + "data: {\"choices\":[{\"del"),
+                well(),
+            ],
+            "",
+            3,
+        )
+        .fine("Hello!"),
+        judged(
+            "a judgement that breaks off, for ever",
+            vec![stream(
+                piece("{\"complexity\": ") + "data: {\"choices\":[{\"del",
+            )],
+            "HOST ended a reply in the middle; try again, or see the server's log",
+            1,
+        )
+        .with("KB_AGENT_LLM_RETRIES", "0"),
+        answered(
+            "an answer that breaks off before it is seen",
+            vec![
+                Act::Send(vec![
+                    reply("200 OK", "Content-Type: text/event-stream\r\n", "")[..40].to_vec(),
+                ]),
+                says("Hello!"),
+            ],
+            "Hello!",
+            "",
+        )
+        // A connection that closes within the head is taken for a stale one and tried at once.
+        .asked(3),
+    ]);
+    run(&cases);
+}
+
+/// Bytes that claim to be more than they are.
+fn cut_off(body: &str) -> Act {
+    let head =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 100000\r\n\r\n";
+    Act::Send(vec![format!("{head}{body}").into_bytes()])
+}
+
+#[test]
+fn what_was_shown_is_kept_and_never_asked_again() {
+    let out_of_memory = "data: {\"error\": {\"message\": \"out of memory\", \"code\": 503}}\n\n";
+    run(&[
+        answered(
+            "a connection that breaks",
+            vec![cut_off(&piece("Hello, "))],
+            "Hello,",
+            "HOST broke the connection: end of file before message length reached; what came is kept, ask again for the whole answer",
+        ),
+        answered(
+            "half a chunk of JSON",
+            vec![stream(piece("Hello, ") + "data: {\"choices\":[{\"delta\":{\"cont")],
+            "Hello,",
+            "HOST ended a reply in the middle; what came is kept, ask again for the whole answer",
+        ),
+        answered(
+            "an error in the stream",
+            vec![stream(piece("Hello, ") + out_of_memory)],
+            "Hello,",
+            "HOST failed: out of memory; what came is kept, ask again for the whole answer",
+        ),
+        answered(
+            "silence",
+            vec![Act::Hang([stream_head(), piece("Hello, ").into_bytes()].concat())],
+            "Hello,",
+            "HOST stopped in the middle of a reply and sent nothing for 1 s; what came is kept, ask again for the whole answer",
+        )
+        .with("KB_AGENT_LLM_TIMEOUT_SECS", "1"),
+        answered(
+            "bytes that are no chunk",
+            vec![Act::Send(vec![
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec(),
+                format!("{:x}\r\n{}\r\n", piece("Hello, ").len(), piece("Hello, ")).into_bytes(),
+                b"zz\r\n".to_vec(),
+            ])],
+            "Hello,",
+            "HOST broke the connection: Invalid chunk size line; what came is kept, ask again for the whole answer",
+        ),
+        answered(
+            "an event that is not JSON",
+            vec![stream(piece("Hello, ") + "data: <html>\n\n")],
+            "Hello,",
+            "HOST sent an event that is not JSON instead of a chat reply; what came is kept, ask again for the whole answer",
+        ),
+    ]);
+}
+
+/// Every byte in a chunk and a packet of its own.
+fn byte_by_byte(body: &str) -> Act {
+    let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    let bytes = body
+        .bytes()
+        .map(|byte| [b"1\r\n", &[byte][..], b"\r\n"].concat());
+    let pieces = std::iter::once(head).chain(bytes);
+    Act::Send(pieces.chain([b"0\r\n\r\n".to_vec()]).collect())
+}
+
+fn gzipped(body: &str) -> Vec<u8> {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(body.as_bytes()).unwrap();
+    packed.finish().unwrap()
+}
+
+fn packed(encoding: &str, body: &[u8]) -> Act {
+    let headers = format!("Content-Type: text/event-stream\r\nContent-Encoding: {encoding}\r\n");
+    Act::Keep(reply("200 OK", &headers, body))
+}
+
+#[test]
+fn streams_are_read_however_they_are_cut_and_wrapped() {
+    let whole = piece("Hel") + &piece("lo!") + &ending();
+    let completion =
+        json!({"choices": [{"message": {"content": "Hello!"}, "finish_reason": "stop"}]});
+    let role = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":null}}]}\n\n";
+    let verdict = "data: {\"choices\":[],\"prompt_filter_results\":[]}\n\n";
+    let thought =
+        "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm\",\"content\":null}}]}\n\n";
+    let split = whole.replacen("\"choices\":", "\ndata: \"choices\":", 1);
+    run(&[
+        answered("two events in one packet", vec![stream(&whole)], "Hello!", ""),
+        answered("an event byte by byte", vec![byte_by_byte(&whole)], "Hello!", ""),
+        answered("an event over two data lines", vec![stream(split)], "Hello!", ""),
+        answered("CRLF", vec![stream(whole.replace('\n', "\r\n"))], "Hello!", ""),
+        answered("CR alone", vec![stream(whole.replace('\n', "\r"))], "Hello!", ""),
+        answered(
+            "comments, ids and unknown fields",
+            vec![stream(format!(": OPENROUTER PROCESSING\n\nid: 7\nretry: 5\nx: y\n{whole}"))],
+            "Hello!",
+            "",
+        ),
+        answered("choices: []", vec![stream(format!("{verdict}{whole}"))], "Hello!", ""),
+        answered("content: null", vec![stream(format!("{role}{thought}{whole}"))], "Hello!", ""),
+        answered("a byte order mark", vec![stream(format!("\u{feff}{whole}"))], "Hello!", ""),
+        answered(
+            "a completion in place of a stream",
+            vec![Act::Keep(reply("200 OK", "", completion.to_string()))],
+            "Hello!",
+            "",
+        ),
+        answered("gzip", vec![packed("gzip", &gzipped(&whole))], "Hello!", ""),
+        answered(
+            "an unknown packing",
+            vec![packed("br", b"\x0b\x02\x80")],
+            "",
+            "HOST sent bytes packed as br instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end in /v1)",
+        ),
+        answered(
+            "gzip that is none",
+            vec![packed("gzip", whole.as_bytes())],
+            "",
+            "HOST broke the connection: Invalid gzip header; try again",
+        )
+        .with("KB_AGENT_LLM_RETRIES", "0"),
+        answered(
+            "a stream without a farewell",
+            vec![stream(piece("Hello!"))],
+            "Hello!",
+            "HOST ended the reply without saying that it was complete; the answer may be incomplete",
+        )
+        .fine("Hello!"),
+        answered(
+            "a stream cut at its token limit",
+            vec![stream(piece("Hello") + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n")],
+            "Hello",
+            "HOST stopped at its token limit; the answer may be incomplete",
+        )
+        .fine("Hello"),
+    ]);
+}
+
+#[test]
+fn what_is_no_reply_is_named() {
+    let filtered = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\ndata: [DONE]\n\n";
+    let other = |what: &str| -> &'static str {
+        format!("HOST sent {what} instead of a chat reply; check KB_AGENT_LLM_BASE_URL (most end in /v1)").leak()
+    };
+    run(&[
+        answered("a web page", vec![html("200 OK")], "", other("a web page")),
+        answered(
+            "nothing",
+            vec![Act::Keep(reply("200 OK", "", ""))],
+            "",
+            other("nothing"),
+        ),
+        answered(
+            "no content",
+            vec![Act::Keep(b"HTTP/1.1 204 No Content\r\n\r\n".to_vec())],
+            "",
+            other("nothing"),
+        ),
+        answered(
+            "plain words",
+            vec![Act::Keep(reply("200 OK", "", "It works!"))],
+            "",
+            other("something else"),
+        ),
+        answered(
+            "other JSON",
+            vec![Act::Keep(reply("200 OK", "", "{\"status\": \"ok\"}"))],
+            "",
+            other("other JSON"),
+        ),
+        answered(
+            "no UTF-8",
+            vec![stream(b"data: \xff\xfe\xfd\n\n")],
+            "",
+            other("broken text"),
+        ),
+        answered(
+            "an error with status 200",
+            vec![Act::Keep(reply("200 OK", "", "{\"error\": \"no GPU\"}"))],
+            "",
+            "HOST failed: no GPU; check KB_AGENT_LLM_MODEL, or see the server's log",
+        ),
+        answered(
+            "an empty answer",
+            vec![stream(ending())],
+            "",
+            "HOST sent an empty answer; ask again, or choose another KB_AGENT_LLM_MODEL",
+        ),
+        answered(
+            "an answer that was filtered away",
+            vec![stream(filtered)],
+            "",
+            "HOST withheld the answer (content filter); put the question in other words",
+        ),
+        answered(
+            "another protocol",
+            vec![Act::Send(vec![b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()])],
+            "",
+            "HOST broke the connection: invalid HTTP version parsed; try again",
+        )
+        .with("KB_AGENT_LLM_RETRIES", "0")
+        .asked(3),
+        answered(
+            "a connection that closes without a word",
+            vec![Act::Send(vec![])],
+            "",
+            "HOST broke the connection: connection closed before message completed; try again",
+        )
+        .with("KB_AGENT_LLM_RETRIES", "0")
+        .asked(3),
+    ]);
+}
+
+#[test]
+fn streams_that_never_end_are_ended_in_proportion_to_the_tokens_asked_for() {
+    let thought = "data: {\"choices\":[{\"delta\":{\"reasoning_content\":\"hm hm hm \"}}]}\n\n";
+    let place = place();
+    let cases = [
+        answered(
+            "thoughts",
+            vec![Act::Flood(stream_head(), thought.as_bytes().to_vec())],
+            "",
+            "HOST spent all of its 16 tokens on thinking; raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
+        ),
+        answered(
+            "comments",
+            vec![Act::Flood(stream_head(), b": alive\n\n".repeat(50))],
+            "",
+            "HOST did not stop sending; choose another KB_AGENT_LLM_MODEL",
+        ),
+        answered(
+            "one event",
+            vec![Act::Flood(
+                [stream_head(), b"data: ".to_vec()].concat(),
+                b" ".repeat(500),
+            )],
+            "",
+            "HOST did not stop sending; choose another KB_AGENT_LLM_MODEL",
+        ),
+        answered(
+            "white space before anything",
+            vec![Act::Flood(stream_head(), b"\n".repeat(500))],
+            "",
+            "HOST did not stop sending; choose another KB_AGENT_LLM_MODEL",
+        ),
+    ];
+    for case in cases {
+        place.check(&case.with("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", "16"));
+    }
+    // Text is shown as far as it may come: 32 bytes a token.
+    let script = [
+        (ANALYZE, vec![well()]),
+        (
+            SYNTHESIZE,
+            vec![Act::Flood(stream_head(), piece("word ").into_bytes())],
+        ),
+    ];
+    let server = FaultServer::start(&script);
+    let limit = [("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", "16".to_owned())];
+    let output = place.ask(&format!("http://{}/v1", server.address()), &limit, "hello");
+    assert_eq!(output.status.code(), Some(0));
+    let shown = text(&output.stdout);
+    assert_eq!(shown.matches("word").count(), 16 * 32 / 5 + 1, "{shown}");
+    assert_eq!(
+        text(&output.stderr).replace(server.address(), "HOST"),
+        "kb-agent: HOST did not stop at the limit of 16 tokens; the answer was ended there\n"
+    );
+}
+
+#[test]
+fn streams_that_never_start_are_given_up() {
+    let silent = "HOST sent nothing for 1 s; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS";
+    let cases = [
+        judged(
+            "a connection without a reply",
+            vec![Act::Hang(vec![])],
+            silent,
+            1,
+        ),
+        judged(
+            "a head without a body",
+            vec![Act::Hang(stream_head())],
+            silent,
+            1,
+        ),
+        judged(
+            "half a judgement",
+            vec![Act::Hang([stream_head(), piece("{").into_bytes()].concat())],
+            "HOST stopped in the middle of a reply and sent nothing for 1 s; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS",
+            1,
+        ),
+    ];
+    let place = place();
+    for case in cases {
+        place.check(&case.with("KB_AGENT_LLM_TIMEOUT_SECS", "1"));
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let place = place();
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = gone.local_addr().unwrap().to_string();
+    drop(gone);
+    let case = |name, line| Case {
+        script: vec![],
+        ..judged(name, vec![], line, 0)
+    };
+    let refused = case(
+        "refused",
+        "cannot reach HOST: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL",
+    );
+    let output = place.ask(&format!("http://{address}/v1"), &[], "hello");
+    place.compare(&refused, &address, &output);
+    // Without a model's name the listing is what fails, and the run is in the log all the same.
+    let unnamed = [("KB_AGENT_LLM_MODEL", String::new())];
+    let output = place.ask(&format!("http://{address}/v1"), &unnamed, "hello");
+    place.compare(&refused, &address, &output);
+    let log = place.0.audit();
+    assert_eq!(log[0]["model"], "not known yet");
+    let proxy = [("HTTP_PROXY", format!("http://{address}"))];
+    let output = place.ask("http://llm.example/v1", &proxy, "hello");
+    let behind = case(
+        "refused by a proxy",
+        "cannot reach llm.example through the proxy in HTTP_PROXY: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL",
+    );
+    place.compare(&behind, &address, &output);
+}
+
+/// A port that takes no more connections: nobody accepts, and the queue of one is full.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_nobody_takes_up_is_given_up() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let full = socket.listen(0).unwrap();
+    let address = full.local_addr().unwrap();
+    let mut waiting = Vec::new();
+    // Connections beyond the queue never complete; those within it do at once.
+    while let Ok(Ok(stream)) = tokio::time::timeout(
+        std::time::Duration::from_millis(200),
+        tokio::net::TcpStream::connect(address),
+    )
+    .await
+    {
+        waiting.push(stream);
+    }
+    let place = place();
+    let settings = [("KB_AGENT_LLM_TIMEOUT_SECS", "1".to_owned())];
+    let output = place.ask(&format!("http://{address}/v1"), &settings, "hello");
+    let case = judged(
+        "nobody accepts",
+        vec![],
+        "HOST sent nothing for 1 s; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS",
+        0,
+    );
+    place.compare(&case, &address.to_string(), &output);
+}
+
+#[test]
+fn proxies_are_spoken_through_and_their_refusal_is_told_apart() {
+    let place = place();
+    let server = FaultServer::start(&[(ANALYZE, vec![well()]), (SYNTHESIZE, vec![says("Hello!")])]);
+    let proxy = [("HTTP_PROXY", format!("http://{}", server.address()))];
+    let output = place.ask("http://llm.example/v1", &proxy, "hello");
+    let case = answered("through a proxy", vec![], "Hello!", "");
+    place.compare(&case, server.address(), &output);
+    let lines: Vec<_> = server.seen().into_iter().map(|seen| seen.line).collect();
+    assert_eq!(
+        lines,
+        ["POST http://llm.example/v1/chat/completions HTTP/1.1"; 2]
+    );
+
+    let server = FaultServer::start(&[(
+        ANALYZE,
+        vec![error(
+            "407 Proxy Authentication Required",
+            "",
+            "who are you?",
+        )],
+    )]);
+    let proxy = [("HTTP_PROXY", format!("http://{}", server.address()))];
+    let output = place.ask("http://llm.example/v1", &proxy, "hello");
+    let case = judged(
+        "a proxy that asks",
+        vec![],
+        "the proxy before llm.example asks for a name and a password (407): who are you?; put them into HTTP_PROXY",
+        1,
+    );
+    place.compare(&case, server.address(), &output);
+}
+
+#[test]
+fn what_a_server_does_not_know_is_done_without_and_remembered() {
+    let refuses = |message: &str| error("400 Bad Request", "", message);
+    let simple = r#"{"complexity": "simple", "query_type": "exact"}"#;
+    let calls = r#"{"calls": [{"tool": "grep_search", "args": {"query": "gate"}}]}"#;
+    let server = FaultServer::start(&[
+        (
+            ANALYZE,
+            vec![
+                refuses(
+                    "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+                ),
+                refuses("'temperature' does not support 0.0 with this model"),
+                refuses("Unrecognized request argument supplied: stream_options"),
+                refuses("'response_format.type' must be 'text'"),
+                refuses("json_object is not supported"),
+                says(simple),
+            ],
+        ),
+        ("plan", vec![says(calls)]),
+        (SYNTHESIZE, vec![says("Seven [1].")]),
+    ]);
+    let place = place();
+    let output = place.ask(
+        &format!("http://{}/v1", server.address()),
+        &[],
+        "What is the gate?",
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let bodies: Vec<Value> = server.seen().iter().map(body).collect();
+    assert_eq!(bodies.len(), 8);
+    assert_eq!(bodies[0]["response_format"]["type"], "json_schema");
+    assert_eq!(bodies[4]["response_format"]["type"], "json_object");
+    for (at, body) in bodies.iter().enumerate() {
+        let has = |name: &str| !body[name].is_null();
+        assert_eq!(has("max_tokens"), at < 1, "{at}");
+        assert_eq!(has("max_completion_tokens"), at >= 1, "{at}");
+        assert_eq!(has("temperature"), at < 2, "{at}");
+        assert_eq!(has("stream_options"), at < 3, "{at}");
+        assert_eq!(has("response_format"), at < 5, "{at}");
+    }
+    let log = place.0.audit();
+    let adapted: Vec<_> = events(&log, "warning")
+        .into_iter()
+        .filter(|warning| warning["code"] == "endpoint_adapted")
+        .collect();
+    assert_eq!(adapted.len(), 5, "{adapted:?}");
+}
+
+#[test]
+fn evidence_that_does_not_fit_is_trimmed_by_score_and_asked_for_once_more() {
+    let simple = r#"{"complexity": "simple", "query_type": "exact"}"#;
+    let calls = r#"{"calls": [{"tool": "read_file", "args": {"path": "long.md"}}, {"tool": "grep_search", "args": {"query": "gate"}}]}"#;
+    let overflow = || {
+        error(
+            "400 Bad Request",
+            "",
+            "This model's maximum context length is 2000 tokens. However, your messages resulted in 3400 tokens.",
+        )
+    };
+    let script = |answers: Vec<Act>| {
+        [
+            (ANALYZE, vec![says(simple)]),
+            ("plan", vec![says(calls)]),
+            (SYNTHESIZE, answers),
+        ]
+    };
+    let place = place();
+    place
+        .0
+        .file("kb/long.md", "A line about walls.\n".repeat(390));
+    let server = FaultServer::start(&script(vec![overflow(), says("Seven [2].")]));
+    let base_url = format!("http://{}/v1", server.address());
+    let output = place.ask(&base_url, &[], "What is the gate?");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(
+        stderr.starts_with("kb-agent: the prompt did not fit into the model's context"),
+        "{stderr}"
+    );
+    let asked: Vec<Value> = server
+        .seen()
+        .iter()
+        .filter(|seen| seen.node() == SYNTHESIZE)
+        .map(body)
+        .collect();
+    let lengths: Vec<_> = asked.iter().map(|body| prompt(body).len()).collect();
+    assert!(lengths[1] * 10 < lengths[0] * 7, "{lengths:?}");
+    for body in &asked {
+        assert!(
+            prompt(body).contains("The threshold of the gate is seven."),
+            "the best item stays"
+        );
+        assert_eq!(
+            prompt(body).matches("<evidence n=").count(),
+            2,
+            "numbers stay what they are"
+        );
+    }
+    let log = place.0.audit();
+    let codes: Vec<_> = events(&log, "warning")
+        .into_iter()
+        .map(|warning| &warning["code"])
+        .collect();
+    assert!(codes.contains(&&json!("context_overflow")), "{codes:?}");
+
+    let server = FaultServer::start(&script(vec![overflow()]));
+    let output = place.ask(
+        &format!("http://{}/v1", server.address()),
+        &[],
+        "What is the gate?",
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        text(&output.stderr).replace(server.address(), "HOST"),
+        "kb-agent: HOST rejects the request (400): This model's maximum context length is 2000 tokens. However, your messages resulted in 3400 tokens; give the model a larger context, or forget the conversation and ask again\n"
+    );
+    assert_eq!(
+        server
+            .seen()
+            .iter()
+            .filter(|seen| seen.node() == SYNTHESIZE)
+            .count(),
+        2
+    );
+}
+
+/// At whatever the program waits for: it ends as it should, and the server sees it hang up.
+#[cfg(unix)]
+#[test]
+fn every_wait_ends_with_a_cancel_and_closes_the_connection() {
+    use std::process::Stdio;
+    let busy = error("503 Service Unavailable", "Retry-After: 50\r\n", "busy");
+    let waits: [(&str, Vec<(&'static str, Vec<Act>)>, usize, bool); 5] = [
+        ("the listing", vec![("", vec![Act::Hang(vec![])])], 1, true),
+        (
+            "a first byte",
+            vec![(ANALYZE, vec![Act::Hang(vec![])])],
+            1,
+            true,
+        ),
+        (
+            "a body",
+            vec![(ANALYZE, vec![Act::Hang(stream_head())])],
+            1,
+            true,
+        ),
+        (
+            "the rest of an answer",
+            vec![
+                (ANALYZE, vec![well()]),
+                (
+                    SYNTHESIZE,
+                    vec![Act::Hang(
+                        [stream_head(), piece("Hel").into_bytes()].concat(),
+                    )],
+                ),
+            ],
+            2,
+            true,
+        ),
+        ("the next attempt", vec![(ANALYZE, vec![busy])], 1, false),
+    ];
+    for (name, script, requests, hangs) in waits {
+        let place = place();
+        let server = FaultServer::start(&script);
+        let mut command = place.0.command(&["ask", "--kb", "kb", "hello"]);
+        command.env(
+            "KB_AGENT_LLM_BASE_URL",
+            format!("http://{}/v1", server.address()),
+        );
+        if !name.contains("listing") {
+            command.env("KB_AGENT_LLM_MODEL", "m");
+        }
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        while server.seen().len() < requests {
+            std::thread::yield_now();
+        }
+        let pid = child.id().to_string();
+        std::process::Command::new("kill")
+            .args(["-s", "INT", &pid])
+            .status()
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(130),
+            "{name}: {}",
+            text(&output.stderr)
+        );
+        assert_eq!(text(&output.stderr), "", "{name}");
+        let log = place.0.audit();
+        let end = log.last().unwrap();
+        assert_eq!(
+            (end["event"].as_str(), end["outcome"].as_str()),
+            (Some("run_finished"), Some("cancelled")),
+            "{name}"
+        );
+        while hangs && server.hung_up() == 0 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+fn body(seen: &Seen) -> Value {
+    serde_json::from_str(&seen.body).unwrap()
+}
+
+fn prompt(body: &Value) -> &str {
+    body["messages"][1]["content"].as_str().unwrap()
+}
