@@ -26,4 +26,4 @@ pub use route::{
 pub use rules::{AutoApproveRule, approving_rule};
 pub use tool::{ToolCall, ToolName, ToolRecord};
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
-pub use usage::{PathType, Usage};
+pub use usage::{PathType, Usage, dollars};

@@ -7,7 +7,7 @@ use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
-use crate::domain::{Citation, Complexity, Outcome};
+use crate::domain::{Citation, Complexity, Outcome, dollars};
 use crate::engine::{Engine, Question};
 use crate::protocol::{EventBody, Mode};
 use crate::text::sanitize;
@@ -201,7 +201,7 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
         tokens => format!(" · {about}{}", counted(tokens as usize, "token")),
     };
     let cost = match (spent.cost_usd, mode) {
-        (Some(dollars), _) => format!(" · {about}{}", money(dollars)),
+        (Some(cost), _) => format!(" · {about}{}", dollars(cost)),
         (None, Some(Mode::Llm)) => " · cost unknown".to_owned(),
         (None, _) => String::new(),
     };
@@ -211,32 +211,4 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
         ms / 1000.0
     ));
     text
-}
-
-/// Two digits that count: most answers cost less than a cent.
-fn money(dollars: f64) -> String {
-    if dollars == 0.0 || dollars >= 0.995 {
-        return format!("${dollars:.2}");
-    }
-    let digits = (1.0 - dollars.log10().floor()).clamp(2.0, 8.0) as usize;
-    format!("${dollars:.digits$}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn money_shows_two_digits_that_count() {
-        for (dollars, shown) in [
-            (0.0, "$0.00"),
-            (0.000_012_3, "$0.000012"),
-            (0.001_25, "$0.0013"),
-            (0.034, "$0.034"),
-            (0.5, "$0.50"),
-            (12.345, "$12.35"),
-        ] {
-            assert_eq!(money(dollars), shown);
-        }
-    }
 }

@@ -57,6 +57,16 @@ impl Usage {
     }
 }
 
+/// US dollars as a person reads them, with two digits that count: most answers cost less than a
+/// cent.
+pub fn dollars(cost: f64) -> String {
+    if cost <= 0.0 || cost >= 0.995 {
+        return format!("${cost:.2}");
+    }
+    let digits = (1.0 - cost.log10().floor()).clamp(2.0, 8.0) as usize;
+    format!("${cost:.digits$}")
+}
+
 /// The three short cuts that are counted as `fast_path_hit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -103,5 +113,19 @@ mod tests {
         assert!(usage.estimated);
         usage.add(Usage::ONE_CALL);
         assert_eq!((usage.cost_usd(), usage.prompt_tokens), (None, Some(20)));
+    }
+
+    #[test]
+    fn dollars_show_two_digits_that_count() {
+        for (cost, shown) in [
+            (0.0, "$0.00"),
+            (0.000_012_3, "$0.000012"),
+            (0.001_25, "$0.0013"),
+            (0.034, "$0.034"),
+            (0.5, "$0.50"),
+            (12.345, "$12.35"),
+        ] {
+            assert_eq!(dollars(cost), shown);
+        }
     }
 }

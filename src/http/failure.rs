@@ -162,7 +162,11 @@ impl Site {
         }
         match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
             Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
-            Some(io::ErrorKind::ConnectionReset) => "connection reset".to_owned(),
+            Some(
+                io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe,
+            ) => "connection reset".to_owned(),
             Some(io::ErrorKind::TimedOut) => {
                 format!("no answer within {} s", self.connect_timeout.as_secs_f64())
             }

@@ -84,6 +84,10 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn stream(model: &mut Model, event: &Event) {
     model.now = model.now.max(event.ts);
     if let Some(run) = RunView::begin(event) {
+        if let EventBody::RunStarted { model: asked, .. } = &event.body {
+            // Its name may be known only now.
+            model.engine = one_line(asked, 60);
+        }
         model.pending = None;
         model.current = Some(run.id.clone());
         model.shown = None;

@@ -93,6 +93,11 @@ impl FaultServer {
         self.shared.seen.lock().unwrap().clone()
     }
 
+    /// Forgets the requests so far.
+    pub fn forget(&self) {
+        self.shared.seen.lock().unwrap().clear();
+    }
+
     /// How often the other side hung up on a [`Act::Hang`] or [`Act::Flood`].
     pub fn hung_up(&self) -> usize {
         *self.shared.hung_up.lock().unwrap()

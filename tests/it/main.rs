@@ -20,12 +20,15 @@ mod kb;
 mod kill;
 mod law;
 mod llm;
+mod llm_endurance;
 mod llm_failures;
 mod llm_faults;
 mod llm_jobs;
+mod llm_planted;
 mod llm_prompts;
 #[cfg(feature = "llm-server-tests")]
 mod llm_server;
+mod llm_settings;
 mod llm_wire;
 mod offline;
 mod picture;

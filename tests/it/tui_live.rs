@@ -180,3 +180,27 @@ fn a_kill_is_told_at_the_next_start() {
         "interrupted"
     );
 }
+
+#[test]
+fn an_endpoint_that_is_not_there_is_told_at_the_first_question_and_not_before() {
+    let port = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    let demo = Workplace::with_demo();
+    let mut command = demo.command(&[]);
+    command.env(
+        "KB_AGENT_LLM_BASE_URL",
+        format!("http://127.0.0.1:{port}/v1"),
+    );
+    let mut terminal = Terminal::start(&command, 140, 40);
+    terminal.wait_for_text("38 docs");
+    terminal.wait_for_text("not known yet");
+    terminal.keys("hello\r");
+    terminal.wait_for_text(&format!(
+        "failed: cannot reach 127.0.0.1:{port}: connection refused"
+    ));
+    leave(terminal);
+    let log = demo.place().audit();
+    assert_eq!(events(&log, "run_finished")[0]["outcome"], "failed");
+}

@@ -120,10 +120,11 @@ impl Failure {
 pub struct Site(http::Site);
 
 impl Site {
-    /// Checks address and key; sends nothing.
+    /// Checks address and key; sends nothing. Connecting must be given up before the wait for a
+    /// first byte is, or nobody could tell which of the two it was.
     pub fn new(settings: &EndpointSettings) -> Result<Self, ReasonerError> {
         http::Site::new(&settings.base_url, settings.api_key.as_ref(), &SETTINGS)
-            .map(|site| Self(site.connecting_within(settings.timeout)))
+            .map(|site| Self(site.connecting_within(settings.timeout * 9 / 10)))
             .map_err(ReasonerError::Refused)
     }
 

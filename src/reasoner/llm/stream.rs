@@ -150,7 +150,11 @@ impl ChatReply {
             let Some(chunk) = self.next_chunk().await? else {
                 self.source = Source::Ended;
                 if !self.understood {
-                    return Err(self.site.not_a_reply("something else"));
+                    return Err(if self.end == End::Stopped {
+                        self.site.too_much()
+                    } else {
+                        self.site.not_a_reply("something else")
+                    });
                 }
                 return Ok(None);
             };

@@ -3,7 +3,7 @@
 use crate::domain::{
     Citation, Complexity, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, edge,
 };
-use crate::protocol::{Event, EventBody, Mode, RunId, Timestamp};
+use crate::protocol::{Event, EventBody, Mode, RunId, Spent, Timestamp};
 use crate::text::{StreamSanitizer, one_line, sanitize};
 
 use super::EvidenceFold;
@@ -161,6 +161,7 @@ impl RunView {
                 calls_saved,
                 prompt_tokens,
                 completion_tokens,
+                spent,
                 ms,
                 error,
                 ..
@@ -172,6 +173,7 @@ impl RunView {
                     calls: *reasoning_calls,
                     saved: *calls_saved,
                     tokens: prompt_tokens + completion_tokens,
+                    spent: *spent,
                     ms: *ms,
                     error: error.as_deref().map(|error| one_line(error, 400)),
                 },
@@ -194,6 +196,7 @@ impl RunView {
                     calls: self.calls(),
                     saved: 0,
                     tokens: 0,
+                    spent: Spent::default(),
                     ms: now.0.saturating_sub(self.started.0) as f64,
                     error: Some(error.to_owned()),
                 },

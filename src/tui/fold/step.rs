@@ -4,7 +4,7 @@ use crate::domain::{
     AutoApproveRule, GradedBy, GraderAction, KEEP_FROM, NodeName, Outcome, RouteReason,
     RoutingLimits, SUFFICIENT_FROM, ToolCall,
 };
-use crate::protocol::Timestamp;
+use crate::protocol::{Spent, Timestamp};
 use crate::tui::ink::measure;
 
 /// How far a node has come.
@@ -108,6 +108,8 @@ pub struct Finish {
     pub saved: u32,
     /// Tokens both ways.
     pub tokens: u64,
+    /// What else is known of the cost.
+    pub spent: Spent,
     /// Milliseconds.
     pub ms: f64,
     /// Why it failed, clean.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{KEEP_FROM, NodeName, Outcome};
+use crate::domain::{KEEP_FROM, NodeName, Outcome, dollars};
 use crate::protocol::{Event, EventBody, Timestamp};
 use crate::text::{one_line, sanitize};
 use crate::tui::ink::{counted, duration, grouped, measure};
@@ -171,6 +171,7 @@ fn summary(body: &EventBody) -> String {
             error,
             prompt_tokens,
             completion_tokens,
+            spent,
             ..
         } => {
             let mut text = format!(
@@ -181,7 +182,11 @@ fn summary(body: &EventBody) -> String {
             );
             if prompt_tokens + completion_tokens > 0 {
                 let tokens = grouped(prompt_tokens + completion_tokens);
-                let _ = write!(text, " · {tokens} tok");
+                let about = if spent.estimated { "~" } else { "" };
+                let _ = write!(text, " · {about}{tokens} tok");
+                if let Some(cost) = spent.cost_usd {
+                    let _ = write!(text, " · {about}{}", dollars(cost));
+                }
             }
             if let Some(error) = error {
                 let _ = write!(text, " · {error}");

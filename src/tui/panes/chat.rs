@@ -6,7 +6,7 @@
 
 use ratatui::layout::Size;
 
-use crate::domain::Outcome;
+use crate::domain::{Outcome, dollars};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted, duration, grouped};
@@ -280,7 +280,14 @@ fn footer(run: &RunView) -> Row {
     };
     row.push(Ink::Dim, format!("{calls} · {}", duration(finish.ms)));
     if finish.tokens > 0 {
-        row.push(Ink::Dim, format!(" · {} tok", grouped(finish.tokens)));
+        let about = if finish.spent.estimated { "~" } else { "" };
+        row.push(
+            Ink::Dim,
+            format!(" · {about}{} tok", grouped(finish.tokens)),
+        );
+        if let Some(cost) = finish.spent.cost_usd {
+            row.push(Ink::Dim, format!(" · {about}{}", dollars(cost)));
+        }
     }
     if run.mode == Mode::Offline {
         row.push(Ink::Dim, " · ");

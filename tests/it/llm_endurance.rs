@@ -1,0 +1,201 @@
+//! What many runs leave behind, and how soon a cancel is through: measured, not timed in CI.
+//!
+//! `cargo test --release --test it llm_endurance -- --ignored --nocapture` prints the figures.
+
+use std::fs;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use kb_agent::domain::Outcome;
+use kb_agent::engine::{Engine, Question};
+use kb_agent::protocol::EventBody;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::engine;
+use crate::fault_server::{Act, FaultServer, ending, piece, reply, stream_head};
+use crate::support::check_stream;
+use crate::workplace::Workplace;
+
+const RUNS: usize = 1_000;
+/// Runs before the first look: pools and caches fill up once.
+const WARM: usize = 100;
+
+/// What a process holds.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    handles: usize,
+    tasks: usize,
+    threads: usize,
+    resident_kb: usize,
+}
+
+fn held() -> Held {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let number = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    Held {
+        handles: fs::read_dir("/proc/self/fd").unwrap().count(),
+        tasks: tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks(),
+        threads: number("Threads:"),
+        resident_kb: number("VmRSS:"),
+    }
+}
+
+fn kept(text: &str) -> Act {
+    let body = format!("{}{}", piece(text), ending());
+    Act::Keep(reply("200 OK", "Content-Type: text/event-stream\r\n", body))
+}
+
+async fn indexed(place: &Workplace, server: &FaultServer) -> Engine {
+    let engine = engine(place, &format!("http://{}/v1", server.address()))
+        .await
+        .unwrap();
+    engine
+        .knowledge()
+        .update(&|_| (), &AtomicBool::new(false))
+        .unwrap();
+    engine
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement: half a minute"]
+async fn a_thousand_runs_leave_nothing_behind() {
+    let plan = r#"{"complexity": "complex", "sub_questions": ["a?", "b?"]}"#;
+    let calls = r#"{"calls": [{"tool": "grep_search", "args": {"query": "gate"}}]}"#;
+    let server = FaultServer::start(&[
+        (
+            "",
+            vec![Act::Keep(reply("200 OK", "", r#"{"data": [{"id": "m"}]}"#))],
+        ),
+        ("analyze_and_route", vec![kept(plan)]),
+        ("plan", vec![kept(calls)]),
+        ("grade_evidence", vec![kept(r#"{"scores": [0.9]}"#)]),
+        ("synthesize", vec![kept("At seven [1].")]),
+    ]);
+    let place = Workplace::empty();
+    let engine = indexed(&place, &server).await;
+    let started = Instant::now();
+    let mut looks = Vec::new();
+    for at in 0..=WARM + RUNS {
+        if at >= WARM && (at - WARM) % (RUNS / 4) == 0 {
+            // What a run leaves to be torn down is given the time that it asks for.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            looks.push(held());
+        }
+        let answer = engine
+            .answer_query("When does the gate open?")
+            .await
+            .unwrap();
+        assert_eq!(answer.outcome, Outcome::Answered);
+        if at % 50 == 0 {
+            server.forget();
+        }
+    }
+    let took = started.elapsed();
+    for look in &looks {
+        eprintln!("{look:?}");
+    }
+    eprintln!(
+        "{:.2} ms a run",
+        took.as_secs_f64() * 1e3 / (WARM + RUNS) as f64
+    );
+    let log = fs::read_to_string(place.audit_log()).unwrap();
+    let ends = log.matches("\"event\":\"run_finished\"").count();
+    assert_eq!(ends, WARM + RUNS + 1, "no run is lost from the log");
+    let (first, last) = (looks[0], looks[looks.len() - 1]);
+    assert!(last.handles <= first.handles + 2, "{first:?} {last:?}");
+    assert!(last.tasks <= first.tasks + 2, "{first:?} {last:?}");
+    assert!(last.threads <= first.threads + 2, "{first:?} {last:?}");
+    assert!(
+        last.resident_kb <= first.resident_kb + 4_096,
+        "{first:?} {last:?}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement"]
+async fn a_cancel_is_through_at_once_wherever_it_waits() {
+    let half = Act::Hang([stream_head(), piece("At se").into_bytes()].concat());
+    let chat = r#"{"complexity": "chitchat", "reply": null}"#;
+    let busy = reply("503 Service Unavailable", "Retry-After: 50\r\n", "busy");
+    for (name, acts) in [
+        (
+            "a first byte",
+            vec![("analyze_and_route", vec![Act::Hang(vec![])])],
+        ),
+        (
+            "a body",
+            vec![("analyze_and_route", vec![Act::Hang(stream_head())])],
+        ),
+        (
+            "the rest of an answer",
+            vec![
+                ("analyze_and_route", vec![kept(chat)]),
+                ("synthesize", vec![half]),
+            ],
+        ),
+        (
+            "the next attempt",
+            vec![("analyze_and_route", vec![Act::Keep(busy)])],
+        ),
+    ] {
+        let mut script = vec![(
+            "",
+            vec![Act::Keep(reply("200 OK", "", r#"{"data": [{"id": "m"}]}"#))],
+        )];
+        let last = acts.len() + 1;
+        script.extend(acts);
+        let server = FaultServer::start(&script);
+        let place = Workplace::empty();
+        let engine = indexed(&place, &server).await;
+        let mut slowest = Duration::ZERO;
+        for _ in 0..50 {
+            server.forget();
+            let cancel = CancellationToken::new();
+            let question = Question {
+                query: "hello".to_owned(),
+                ..Question::default()
+            };
+            let mut run = engine.stream(question, cancel.clone()).unwrap();
+            let mut events = Vec::new();
+            let mut cancelled = None;
+            loop {
+                tokio::select! {
+                    event = run.next_event() => match event {
+                        Some(event) => events.push(event),
+                        None => break,
+                    },
+                    () = tokio::time::sleep(Duration::from_millis(1)), if cancelled.is_none() => {
+                        // The listing is asked for once.
+                        let chats = server.seen().iter().filter(|seen| !seen.node().is_empty()).count();
+                        if chats >= last - 1 {
+                            cancelled = Some(Instant::now());
+                            cancel.cancel();
+                        }
+                    }
+                }
+            }
+            slowest = slowest.max(cancelled.unwrap().elapsed());
+            check_stream(&events);
+            let end = events.last().map(|event| &event.body);
+            assert!(matches!(
+                end,
+                Some(EventBody::RunFinished {
+                    outcome: Outcome::Cancelled,
+                    ..
+                })
+            ));
+        }
+        eprintln!(
+            "{name}: slowest of 50 cancels {:.2} ms",
+            slowest.as_secs_f64() * 1e3
+        );
+        assert!(slowest < Duration::from_millis(100), "{name}: {slowest:?}");
+    }
+}
