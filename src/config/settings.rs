@@ -397,6 +397,20 @@ mod tests {
     }
 
     #[test]
+    fn r26_every_setting_is_in_the_example_and_no_other() {
+        let example = include_str!("../../.env.example");
+        let mut named: Vec<&str> = example
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| Some(line.split_once('=')?.0))
+            .collect();
+        let mut known: Vec<&str> = variables().map(|variable| variable.name).collect();
+        named.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(named, known);
+    }
+
+    #[test]
     fn r26_a_key_is_never_repeated() {
         let line = settings([
             ("KB_AGENT_DATA_DIR", "data"),

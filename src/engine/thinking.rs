@@ -41,17 +41,17 @@ fn endpoint(llm: &config::EndpointSettings, overrides: Option<PathBuf>) -> Endpo
         server: llm.server.clone(),
         context_tokens: llm.context_tokens,
         jobs: Jobs {
-            analyze: job(&llm.analyze, built_in.analyze),
-            plan: job(&llm.plan, built_in.plan),
-            grade: job(&llm.grade, built_in.grade),
-            synthesize: job(&llm.synthesize, built_in.synthesize),
+            analyze: job(&llm.analyze, &built_in.analyze),
+            plan: job(&llm.plan, &built_in.plan),
+            grade: job(&llm.grade, &built_in.grade),
+            synthesize: job(&llm.synthesize, &built_in.synthesize),
         },
         overrides,
         tools: crate::tools::DESCRIPTORS,
     }
 }
 
-fn job(set: &config::JobSettings, built_in: JobSettings) -> JobSettings {
+fn job(set: &config::JobSettings, built_in: &JobSettings) -> JobSettings {
     JobSettings {
         model: set.model.clone(),
         temperature: set.temperature.unwrap_or(built_in.temperature),

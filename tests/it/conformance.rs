@@ -105,7 +105,7 @@ fn bench() -> Bench {
     }
 }
 
-async fn endpoint_reasoner(endpoint: &ScriptedEndpoint) -> Arc<dyn Reasoner> {
+fn endpoint_reasoner(endpoint: &ScriptedEndpoint) -> Arc<dyn Reasoner> {
     let settings = EndpointSettings {
         model: None,
         timeout: Duration::from_secs(5),
@@ -162,7 +162,7 @@ async fn r01_to_r10_every_route_on_both_reasoners() {
 
         let endpoint = ScriptedEndpoint::start().await;
         (case.endpoint)(&endpoint);
-        let reasoner = endpoint_reasoner(&endpoint).await;
+        let reasoner = endpoint_reasoner(&endpoint);
         let finished = run(
             reasoner,
             bench.tools.clone(),
@@ -216,7 +216,7 @@ async fn r18_every_odd_grading_reply_leads_on() {
             max_iterations: 1,
             ..RoutingLimits::default()
         };
-        let reasoner = endpoint_reasoner(&endpoint).await;
+        let reasoner = endpoint_reasoner(&endpoint);
         let finished = run(
             reasoner,
             bench.tools.clone(),
@@ -280,7 +280,7 @@ async fn r22_both_reasoners_end_when_nothing_is_ever_found() {
             Reply::streamed(r#"{"complexity": "complex"}"#),
         )
         .say(Plan, Reply::streamed("I cannot plan this."));
-    let reasoner = endpoint_reasoner(&endpoint).await;
+    let reasoner = endpoint_reasoner(&endpoint);
     let finished = run(reasoner, nothing, RoutingLimits::default(), ask(question)).await;
     assert_eq!(finished.outcome(), Outcome::NotFound);
     assert_eq!(finished.calls().0, 6);
@@ -292,7 +292,7 @@ async fn r05_r25_the_conversation_goes_along_without_sources() {
     let bench = bench();
     let endpoint = ScriptedEndpoint::start().await;
     (CASES[1].endpoint)(&endpoint);
-    let reasoner = endpoint_reasoner(&endpoint).await;
+    let reasoner = endpoint_reasoner(&endpoint);
     let first = run(
         reasoner.clone(),
         bench.tools.clone(),
@@ -333,7 +333,7 @@ async fn a_cancelled_answer_keeps_its_stream_closed() {
     let bench = bench();
     let endpoint = ScriptedEndpoint::start().await;
     (CASES[1].endpoint)(&endpoint);
-    let reasoner = endpoint_reasoner(&endpoint).await;
+    let reasoner = endpoint_reasoner(&endpoint);
     let finished = run_until(
         reasoner,
         bench.tools.clone(),

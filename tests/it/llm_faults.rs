@@ -15,11 +15,14 @@ const ANALYZE: &str = "analyze_and_route";
 const SYNTHESIZE: &str = "synthesize";
 const CHITCHAT: &str = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
 
+/// What each node is answered.
+type Script = Vec<(&'static str, Vec<Act>)>;
+
 /// One way to misbehave, and all that a person and a log see of it.
 struct Case {
     name: &'static str,
     settings: Vec<(&'static str, String)>,
-    script: Vec<(&'static str, Vec<Act>)>,
+    script: Script,
     /// What is on standard output before the footer.
     answer: &'static str,
     /// The one line on standard error, without `kb-agent: `; the address is HOST.
@@ -210,8 +213,6 @@ const AT_ONCE: &str = "Retry-After: 0\r\n";
 #[test]
 fn refusals_are_one_line_and_are_not_repeated() {
     let quota = json!({"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}});
-    let filtered =
-        json!({"error": {"message": "The prompt was blocked", "code": "content_filter"}});
     let json = "Content-Type: application/json\r\n";
     run(&[
         judged(
@@ -269,9 +270,22 @@ fn refusals_are_one_line_and_are_not_repeated() {
             "HOST has had enough requests (429): slow down; ask again in 3600 s",
             1,
         ),
+    ]);
+}
+
+#[test]
+fn requests_that_cannot_be_met_are_one_line() {
+    let filtered =
+        json!({"error": {"message": "The prompt was blocked", "code": "content_filter"}});
+    let json = "Content-Type: application/json\r\n";
+    run(&[
         judged(
             "a content filter",
-            vec![Act::Keep(reply("400 Bad Request", json, filtered.to_string()))],
+            vec![Act::Keep(reply(
+                "400 Bad Request",
+                json,
+                filtered.to_string(),
+            ))],
             "HOST withheld the answer (content filter): The prompt was blocked; put the question in other words",
             1,
         ),
@@ -946,7 +960,7 @@ fn evidence_that_does_not_fit_is_trimmed_by_score_and_asked_for_once_more() {
 fn every_wait_ends_with_a_cancel_and_closes_the_connection() {
     use std::process::Stdio;
     let busy = error("503 Service Unavailable", "Retry-After: 50\r\n", "busy");
-    let waits: [(&str, Vec<(&'static str, Vec<Act>)>, usize, bool); 5] = [
+    let waits: [(&str, Script, usize, bool); 5] = [
         ("the listing", vec![("", vec![Act::Hang(vec![])])], 1, true),
         (
             "a first byte",

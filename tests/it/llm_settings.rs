@@ -254,7 +254,7 @@ fn a_server_of_the_users_is_spoken_to_as_their_table_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn more_than_twenty_items_are_graded_whole() {
     const ITEMS: usize = 48;
-    let scores: Vec<f64> = (0..ITEMS).map(|at| 0.3 + at as f64 / 100.0).collect();
+    let scores: Vec<f64> = (0..ITEMS).map(|at| (40 + at) as f64 / 128.0).collect();
     let server = FaultServer::start(&[
         (
             "analyze_and_route",

@@ -21,7 +21,7 @@ const SETTINGS: Variables = Variables {
     model: "KB_AGENT_LLM_MODEL",
 };
 /// Longer than a person waits before a screen.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Signs, in lower case, that more was sent than the model can read.
 const OVERFLOW: &[&str] = &[
@@ -217,7 +217,7 @@ impl Site {
         let error = serde_json::from_slice(body).unwrap_or(Value::Null);
         let words = words_of(&error, body);
         let said = self.0.said(body);
-        self.sorted(Some(status), &words, said, retry_after(headers))
+        self.sorted(Some(status), &words, said.as_deref(), retry_after(headers))
             .unwrap_or_else(|cure| Failure {
                 error: ReasonerError::Refused(self.0.refusal(status, body)),
                 cure,
@@ -243,7 +243,7 @@ impl Site {
             "timeout",
             "unavailable",
         ];
-        self.sorted(status, &words, said, None)
+        self.sorted(status, &words, said.as_deref(), None)
             .unwrap_or_else(|cure| Failure {
                 error: ReasonerError::Refused(self.0.error_object(error)),
                 cure: match cure {
@@ -307,17 +307,14 @@ impl Site {
         &self,
         status: Option<StatusCode>,
         words: &str,
-        said: Option<String>,
+        said: Option<&str>,
         after: Option<Duration>,
     ) -> Result<Failure, Cure> {
         let has = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
         let code = status.map(|status| status.as_u16());
         let rejected = code.is_none_or(|code| matches!(code, 400 | 404 | 413 | 422 | 500));
         let told = code.map(|code| format!(" ({code})")).unwrap_or_default();
-        let quoted = said
-            .as_ref()
-            .map(|said| format!(": {said}"))
-            .unwrap_or_default();
+        let quoted = said.map(|said| format!(": {said}")).unwrap_or_default();
         let host = self.host();
         let lasting = |line: String| Ok(Failure::lasting(ReasonerError::Refused(line)));
         if rejected && (has(OVERFLOW) || code == Some(413)) {
@@ -329,7 +326,7 @@ impl Site {
             ));
         }
         if rejected && has(FILTERED) {
-            return Ok(self.withheld(said.as_deref()));
+            return Ok(self.withheld(said));
         }
         if rejected && (has(NO_MODEL) || names_a_missing_model(words)) {
             return lasting(format!(
@@ -342,11 +339,11 @@ impl Site {
                 "{host} has had enough requests (429){quoted}; ask again in {}",
                 seconds(Duration::from_secs(after.as_secs_f64().ceil() as u64))
             )),
-            (Some(501 | 505), _) => Err(Cure::Otherwise(words.to_owned())),
+            // What is not implemented is not there after a pause either.
+            (Some(400 | 415 | 422 | 501 | 505), _) => Err(Cure::Otherwise(words.to_owned())),
             (Some(408 | 409 | 425 | 429 | 500..=599), after) => {
                 Err(Cure::Again(after.filter(|after| *after <= LONGEST_PAUSE)))
             }
-            (Some(400 | 415 | 422), _) => Err(Cure::Otherwise(words.to_owned())),
             _ => Err(Cure::None),
         }
     }

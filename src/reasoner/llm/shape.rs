@@ -28,7 +28,7 @@ pub fn analysis() -> Shape {
     fields.insert("reply".to_owned(), json!({"type": ["string", "null"]}));
     Shape {
         name: "routing_plan",
-        schema: object(fields),
+        schema: object(&fields),
     }
 }
 
@@ -37,7 +37,7 @@ pub fn plan() -> Shape {
     let calls: Vec<Value> = ToolName::ALL.into_iter().map(schema_of_call).collect();
     Shape {
         name: "tool_calls",
-        schema: object(fields([(
+        schema: object(&fields([(
             "calls",
             json!({"type": "array", "items": {"anyOf": calls}}),
         )])),
@@ -49,7 +49,7 @@ pub fn plan() -> Shape {
 pub fn grades() -> Shape {
     Shape {
         name: "grades",
-        schema: object(fields([(
+        schema: object(&fields([(
             "scores",
             json!({"type": "array", "items": {"type": "number"}}),
         )])),
@@ -150,8 +150,8 @@ fn schema_of_call(tool: ToolName) -> Value {
         };
         (name, kind)
     });
-    let args = object(args.collect());
-    object(fields([
+    let args = object(&args.collect());
+    object(&fields([
         ("tool", json!({"type": "string", "enum": [tool.as_str()]})),
         ("args", args),
     ]))
@@ -188,7 +188,7 @@ fn words_of_field(field: &str) -> &'static [&'static str] {
     }
 }
 
-fn object(fields: Map<String, Value>) -> Value {
+fn object(fields: &Map<String, Value>) -> Value {
     let names: Vec<&String> = fields.keys().collect();
     json!({
         "type": "object",
@@ -278,7 +278,7 @@ mod tests {
             let call = example_call(tool);
             let reply = json!({"calls": [call]}).to_string();
             let planned = read::plan(&reply);
-            assert_eq!(planned.calls, [call.clone()], "{reply}");
+            assert_eq!(planned.calls, std::slice::from_ref(&call), "{reply}");
             assert_eq!(planned.warnings, vec![], "{reply}");
             // Strict servers send null for what may be left out.
             let mut bare = serde_json::to_value(&call).unwrap();

@@ -13,6 +13,7 @@ use futures_util::stream::{self, BoxStream};
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::failure::{Failure, Site};
 use super::wire::{Chunk, TokenCount};
@@ -64,6 +65,8 @@ pub struct ChatReply {
     thought_fields: Vec<String>,
     /// What the server counted, once it has.
     pub count: Option<TokenCount>,
+    /// When something was said last.
+    heard: Instant,
     /// Text so far, bytes.
     said: usize,
     /// Thoughts of a field of their own.
@@ -137,6 +140,7 @@ impl ChatReply {
             bounds,
             thought_fields,
             count: None,
+            heard: Instant::now(),
             said: 0,
             thoughts: String::new(),
             end: End::Unsaid,
@@ -146,6 +150,8 @@ impl ChatReply {
 
     /// The next piece of text; none at the end.
     pub async fn next_text(&mut self) -> Result<Option<String>, Failure> {
+        // Whoever reads may have taken long with the last piece.
+        self.heard = Instant::now();
         loop {
             let Some(chunk) = self.next_chunk().await? else {
                 self.source = Source::Ended;
@@ -243,7 +249,7 @@ impl ChatReply {
             Source::Events(events) => events,
         };
         let stalled = self.bounds.silence * STALLED;
-        let Ok(event) = tokio::time::timeout(stalled, events.next()).await else {
+        let Ok(event) = tokio::time::timeout_at(self.heard + stalled, events.next()).await else {
             return Err(self.site.stalled(stalled));
         };
         let Some(event) = event else {
