@@ -6,6 +6,7 @@
 //! long batch, holds up neither them nor the looking for them. It makes room after its batch where
 //! there is news and is then taken up where it was: also where the files never rest, it gets on.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -14,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::config::Settings;
-use crate::kb::{Held, KbError, KnowledgeBase, Progress, UpdateReport, Watch, Woken};
+use crate::kb::{Held, KbError, KnowledgeBase, Progress, SkipReason, UpdateReport, Watch, Woken};
 
 use super::knowledge::{embed_some, update_words};
 
@@ -67,6 +68,7 @@ pub fn keep_up_to_date(
         reading: AtomicBool::new(false),
         words: Trouble::default(),
         meaning: Trouble::default(),
+        away: Mutex::default(),
     };
     if let Some(right) = keeper.claim() {
         keeper.keep(apart);
@@ -82,6 +84,8 @@ struct Keeper<'a> {
     reading: AtomicBool,
     words: Trouble,
     meaning: Trouble,
+    /// The roots that are not there.
+    away: Mutex<BTreeSet<String>>,
 }
 
 /// What went wrong last with one half of the work, so that it is told once.
@@ -107,12 +111,12 @@ impl Keeper<'_> {
         // Before the first look: what changes meanwhile is then seen by one or the other.
         self.watch.begin(self.knowledge, apart);
         thread::scope(|scope| {
-            let (ring, rung) = channel();
+            let (bell, rung) = channel();
             scope.spawn(move || self.embed(&rung));
             loop {
                 self.words();
                 // It listens for as long as this goes on.
-                let _ = ring.send(());
+                let _ = bell.send(());
                 while let Some(notice) = self.watch.notice() {
                     (self.tell)(Upkeep::Notice(notice));
                 }
@@ -135,6 +139,7 @@ impl Keeper<'_> {
             match update_words(self.knowledge, &step, self.watch.closed()) {
                 Ok(report) => {
                     self.words.is_over();
+                    self.tell_who_is_away(&report);
                     return (self.tell)(Upkeep::Words(report));
                 }
                 Err(_) if self.is_closed() => return,
@@ -145,6 +150,24 @@ impl Keeper<'_> {
                 }
                 Err(error) => return self.complain(&self.words, error),
             }
+        }
+    }
+
+    /// Of each root when it goes, and when it is back.
+    fn tell_who_is_away(&self, report: &UpdateReport) {
+        let skipped = report.skipped.iter();
+        let now: BTreeSet<String> = skipped
+            .filter(|skipped| skipped.reason == SkipReason::Away)
+            .map(|skipped| skipped.path.clone())
+            .collect();
+        let mut known = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *known, now.clone());
+        drop(known);
+        for gone in now.difference(&before) {
+            (self.tell)(Upkeep::Notice(format!("{gone}: {}", SkipReason::Away)));
+        }
+        for back in before.difference(&now) {
+            (self.tell)(Upkeep::Notice(format!("{back}: it is there again")));
         }
     }
 
@@ -171,8 +194,8 @@ impl Keeper<'_> {
     /// Embeds what is pending. Returns how long to wait, at most, before doing it again.
     fn meaning(&self) -> Option<Duration> {
         let step = |progress| (self.tell)(Upkeep::Step(progress));
-        let (stop, pause) = (self.watch.closed(), self.watch.interrupt());
-        match embed_some(self.knowledge, &step, stop, pause) {
+        let interrupt = self.watch.interrupt();
+        match embed_some(self.knowledge, &step, self.watch.closed(), interrupt) {
             Ok(report) => {
                 self.meaning.is_over();
                 (self.tell)(Upkeep::Meaning(report.embedded));
@@ -234,7 +257,7 @@ mod tests {
     struct Hanging(SyncSender<()>);
 
     impl Embedder for Hanging {
-        fn model_id(&self) -> &str {
+        fn model_id(&self) -> &'static str {
             "hanging"
         }
 

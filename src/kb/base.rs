@@ -132,7 +132,7 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, |job| job.words())
+        self.run(progress, stop, words)
     }
 
     /// [`KnowledgeBase::update_words`] from nothing; the vectors are gone with the words.
@@ -368,6 +368,10 @@ fn folder_of(roots: &Roots) -> String {
         hasher.update(&[0]);
     }
     hasher.finalize().to_hex()[..16].to_owned()
+}
+
+fn words(job: &Job<'_>) -> Result<UpdateReport, KbError> {
+    job.words()
 }
 
 fn embed(job: &Job<'_>) -> Result<UpdateReport, KbError> {

@@ -22,6 +22,8 @@ pub(super) struct Roots {
 struct Root {
     path: PathBuf,
     is_file: bool,
+    /// Which disk it was on, where the system tells.
+    device: Option<u64>,
     /// What its files' names begin with; empty when it is the only root.
     label: String,
 }
@@ -54,6 +56,7 @@ impl Roots {
                     unique(&base_name(&path), &mut taken)
                 };
                 Root {
+                    device: device(&path),
                     path,
                     is_file,
                     label,
@@ -66,6 +69,14 @@ impl Roots {
     /// The canonical paths.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().map(|root| root.path.as_path())
+    }
+
+    /// Whether the root that this path lies in is gone as a whole, and not merely what it held: a
+    /// folder that is not there or that is the empty place where a disk was, a file whose folder
+    /// is not there.
+    pub fn is_away(&self, path: &Path) -> bool {
+        let root = self.roots.iter().find(|root| path.starts_with(&root.path));
+        root.is_some_and(Root::is_away)
     }
 
     /// What to call the whole: the folders' names.
@@ -174,6 +185,36 @@ impl Roots {
     }
 }
 
+impl Root {
+    fn is_away(&self) -> bool {
+        let place = match self.path.parent() {
+            Some(folder) if self.is_file => folder,
+            _ => &self.path,
+        };
+        match place.metadata() {
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+            Ok(_) => {
+                !self.is_file
+                    && device(place) != self.device
+                    && place
+                        .read_dir()
+                        .is_ok_and(|mut entries| entries.next().is_none())
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn device(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().ok().map(|meta| meta.dev())
+}
+
+#[cfg(not(unix))]
+fn device(_: &Path) -> Option<u64> {
+    None
+}
+
 fn inspect(path: &Path) -> std::io::Result<(PathBuf, bool)> {
     let canonical = path.canonicalize()?;
     let is_file = canonical.is_file();
@@ -204,4 +245,37 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
         n += 1;
     }
     candidate
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_root_is_away_when_it_is_gone_as_a_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let (folder, file) = (dir.join("notes"), dir.join("papers/a.md"));
+        fs::create_dir(&folder).unwrap();
+        fs::create_dir(dir.join("papers")).unwrap();
+        fs::write(&file, "a").unwrap();
+        let mut roots = Roots::open(&[folder.clone(), file.clone()]).unwrap();
+        assert!(!roots.is_away(&folder.join("b.md")) && !roots.is_away(&file));
+        // Nothing is left in it, and it is still the same folder.
+        fs::remove_file(&file).unwrap();
+        assert!(!roots.is_away(&folder) && !roots.is_away(&file));
+        fs::remove_dir(dir.join("papers")).unwrap();
+        assert!(roots.is_away(&file));
+        fs::remove_dir(&folder).unwrap();
+        assert!(roots.is_away(&folder.join("b.md")));
+        // The place where a disk was.
+        fs::create_dir(&folder).unwrap();
+        assert!(!roots.is_away(&folder));
+        roots.roots[0].device = roots.roots[0].device.map(|device| device + 1);
+        assert_eq!(roots.is_away(&folder), cfg!(unix));
+        fs::write(folder.join("b.md"), "b").unwrap();
+        assert!(!roots.is_away(&folder));
+    }
 }

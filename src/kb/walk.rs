@@ -115,6 +115,11 @@ pub(super) fn walk(roots: &Roots) -> Walked {
         mut unseen,
     } = Walked::default();
     for root in roots.paths() {
+        if roots.is_away(root) {
+            unseen.push(roots.source_of(root).unwrap_or_default());
+            skipped.push(away(root));
+            continue;
+        }
         if !has_readable_rules(root) {
             skipped.push(skip(roots, root, SkipReason::BadRules));
             continue;
@@ -162,6 +167,11 @@ pub(super) fn walk(roots: &Roots) -> Walked {
                 Ok(file) => found.push(file),
                 Err((path, reason)) => skipped.push(skip(roots, &path, reason)),
             }
+        }
+        // It may go while it is walked.
+        if roots.is_away(root) {
+            unseen.push(roots.source_of(root).unwrap_or_default());
+            skipped.push(away(root));
         }
     }
     found.sort_unstable_by(|a: &Found, b| a.source.cmp(&b.source));
@@ -227,12 +237,24 @@ pub(super) fn is_plain(root: &Path, path: &Path) -> bool {
     })
 }
 
-/// With control characters written out, because this is shown.
 fn skip(roots: &Roots, path: &Path, reason: SkipReason) -> Skipped {
-    let name = roots
-        .source_of(path)
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| path.to_string_lossy().into_owned());
+    let name = roots.source_of(path).filter(|name| !name.is_empty());
+    Skipped {
+        path: shown(&name.unwrap_or_else(|| path.to_string_lossy().into_owned())),
+        reason,
+    }
+}
+
+/// By its whole path: who has to look for it knows it by that.
+fn away(root: &Path) -> Skipped {
+    Skipped {
+        path: shown(&root.to_string_lossy()),
+        reason: SkipReason::Away,
+    }
+}
+
+/// With control characters written out.
+fn shown(name: &str) -> String {
     let mut shown = String::with_capacity(name.len());
     for c in name.chars() {
         if c.is_control() {
@@ -241,10 +263,7 @@ fn skip(roots: &Roots, path: &Path, reason: SkipReason) -> Skipped {
             shown.push(c);
         }
     }
-    Skipped {
-        path: shown,
-        reason,
-    }
+    shown
 }
 
 /// What one entry is; `None` for a folder, and for what is listed elsewhere.

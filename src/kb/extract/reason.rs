@@ -49,6 +49,9 @@ pub enum SkipReason {
     /// Nobody waited for its end.
     #[error("not read: interrupted")]
     Stopped,
+    /// A whole root that was there before, as one is whose disk was taken away.
+    #[error("it is not there; what is known of it is kept until it returns")]
+    Away,
     /// A link that leads out of the knowledge base, or nowhere.
     #[error("a link out of the knowledge base is not followed")]
     LinkOutside,
@@ -90,6 +93,7 @@ impl SkipReason {
             | Self::TooSlow(_) => true,
             Self::Congested
             | Self::Stopped
+            | Self::Away
             | Self::LinkOutside
             | Self::NotRegular
             | Self::BadName

@@ -139,9 +139,10 @@ fn side_by_side(
             scope.spawn(move || {
                 while !job.stop.load(Ordering::Relaxed)
                     && let Some(suspect) = suspects.get(next.fetch_add(1, Ordering::Relaxed))
-                    && let Some(outcome) = look(job, *suspect)
-                    && tell.send((*suspect, outcome)).is_ok()
-                {}
+                    && look(job, *suspect)
+                        .is_none_or(|outcome| tell.send((*suspect, outcome)).is_ok())
+                {
+                }
             });
         }
         drop(tell);
@@ -162,6 +163,8 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Option<Outcome> {
     let document = match job.shelf.document_unless(path, source, job.stop) {
         Ok(document) => document,
         Err(SkipReason::Stopped) => return None,
+        // It went with all the others, which says nothing about itself.
+        Err(_) if job.roots.is_away(path) => return None,
         Err(reason) => return Some(Outcome::Skipped(reason)),
     };
     let hash = hash(&document);

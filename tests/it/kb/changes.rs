@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kb_agent::kb::{Hit, KnowledgeBase, SearchMode, UpdateReport};
+use kb_agent::kb::{Hit, KnowledgeBase, SearchMode, SkipReason, UpdateReport};
 
 use super::{Bench, counts, sources, update};
 
@@ -103,6 +103,35 @@ fn a_rule_file_takes_documents_out_and_brings_them_back() {
     assert_eq!(base.status().documents, 1);
     fs::remove_file(bench.path("sub/.gitignore")).unwrap();
     assert_eq!(added_changed_moved_removed(&update(&base)), [1, 0, 0, 0]);
+}
+
+#[test]
+fn a_root_that_is_not_there_keeps_its_documents_and_a_file_that_is_not_does_not() {
+    let bench = Bench::new(&[
+        ("one/a.md", "alpha\n"),
+        ("two/a.md", "beta\n"),
+        ("c.md", "gamma\n"),
+    ]);
+    let roots = ["one", "two", "c.md"].map(|name| bench.path(name));
+    let base = bench.open_roots(&roots);
+    update(&base);
+    fs::rename(bench.path("one"), bench.path("away")).unwrap();
+    fs::remove_file(bench.path("two/a.md")).unwrap();
+    fs::remove_file(bench.path("c.md")).unwrap();
+    let report = update(&base);
+    assert_eq!((report.removed, report.documents), (2, 1));
+    let skipped = report.skipped.iter();
+    let away: Vec<_> = skipped.filter(|s| s.reason == SkipReason::Away).collect();
+    assert_eq!(away.len(), 1, "{:?}", report.skipped);
+    assert!(away[0].path.ends_with("/one"), "{}", away[0].path);
+    assert_eq!(sources(&base, SearchMode::Lexical, "alpha"), ["one/a.md"]);
+    bench.write("away/a.md", "delta\n");
+    fs::rename(bench.path("away"), bench.path("one")).unwrap();
+    let report = update(&base);
+    assert_eq!((report.changed, report.documents), (1, 1));
+    let mut skipped = report.skipped.iter();
+    assert!(skipped.all(|s| s.reason != SkipReason::Away));
+    assert_eq!(sources(&base, SearchMode::Lexical, "delta"), ["one/a.md"]);
 }
 
 /// A passage is found with the same scores, ranks and order whatever the index went through.
