@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use crate::config::Settings;
 use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
 };
-use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
+use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport, Watch};
 use crate::text::sanitize;
 
 /// Arguments of `index`.
@@ -94,7 +95,8 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
     if index.json {
         say_json(&as_json(&name, &report, started.elapsed()))?;
     } else {
-        say(as_text(&name, &report, started.elapsed()))?;
+        let left_out: Vec<&Skipped> = report.skipped.iter().collect();
+        say(as_text(&name, &report, &left_out, started.elapsed()))?;
     }
     match trouble {
         Some(error) => Err(Failure::failed(error)),
@@ -113,9 +115,10 @@ fn watch(
         name: knowledge.status().name,
         json: index.json,
         pass: Mutex::new(Pass {
-            begun: started,
-            last: None,
+            reading: Some(started),
+            embedding: None,
         }),
+        left_out: Mutex::default(),
         told: AtomicBool::new(false),
         following: AtomicBool::new(false),
         broken: Mutex::new(None),
@@ -165,31 +168,40 @@ struct Lines {
     name: String,
     json: bool,
     pass: Mutex<Pass>,
+    /// What the last line about words left out, and why.
+    left_out: Mutex<BTreeSet<(String, String)>>,
     /// Whether there has been a line about words.
     told: AtomicBool,
     following: AtomicBool,
     broken: Mutex<Option<io::Error>>,
 }
 
-/// The reading or the embedding that is going on.
+/// When the reading and the embedding that are going on, perhaps side by side, began.
 struct Pass {
-    begun: Instant,
-    /// What its last step was; none when the next step begins another pass.
-    last: Option<Phase>,
+    reading: Option<Instant>,
+    embedding: Option<Instant>,
+}
+
+impl Pass {
+    fn of(&mut self, phase: Phase) -> &mut Option<Instant> {
+        match phase {
+            Phase::Reading => &mut self.reading,
+            Phase::Embedding => &mut self.embedding,
+        }
+    }
 }
 
 impl Lines {
     fn tell(&self, upkeep: Upkeep, knowledge: &KnowledgeBase) -> io::Result<()> {
         match upkeep {
             Upkeep::Words(report) => {
-                self.end_pass();
                 self.words(&report, knowledge)?;
             }
             Upkeep::Meaning(embedded) => {
-                self.end_pass();
                 if embedded > 0 {
                     self.meaning(embedded, knowledge)?;
                 }
+                self.end(Phase::Embedding);
             }
             Upkeep::Following if !self.following.swap(true, Ordering::Relaxed) => {
                 complain("another kb-agent keeps this index up to date; waiting to take its place");
@@ -200,28 +212,49 @@ impl Lines {
             Upkeep::Notice(line) => complain(&line),
             Upkeep::Step(Progress { phase, .. }) => self.step(phase),
             // Also one that failed is over.
-            Upkeep::Idle => self.end_pass(),
+            Upkeep::Idle => {
+                self.end(Phase::Embedding);
+            }
             Upkeep::Following => {}
         }
         Ok(())
     }
 
-    /// An update that found nothing changed is not worth a line, but the first is.
+    /// An update that found nothing changed is not worth a line, but the first is, and one that
+    /// found a file which cannot be read, or not any more.
     fn words(&self, report: &UpdateReport, base: &KnowledgeBase) -> io::Result<()> {
+        let took = self.end(Phase::Reading);
         let news = report.added + report.changed + report.moved + report.removed;
-        if self.told.swap(true, Ordering::Relaxed) && news == 0 {
+        let left_out = self.newly_left_out(report);
+        if self.told.swap(true, Ordering::Relaxed) && news == 0 && left_out.is_empty() {
             return Ok(());
         }
         if !self.json {
-            return say(as_text(&self.name, report, self.took()));
+            return say(as_text(&self.name, report, &left_out, took));
         }
-        let mut line = as_json(&self.name, report, self.took());
+        let mut line = as_json(&self.name, report, took);
         line["ready"] = json!("words");
         line["pending"] = json!(base.status().pending);
         say_json(&line)
     }
 
+    /// What the last line did not leave out, or not for that reason.
+    fn newly_left_out<'a>(&self, report: &'a UpdateReport) -> Vec<&'a Skipped> {
+        let named = |skipped: &Skipped| (skipped.path.clone(), skipped.reason.to_string());
+        let now = report.skipped.iter().map(named).collect();
+        let before = self
+            .left_out
+            .lock()
+            .map(|mut known| std::mem::replace(&mut *known, now));
+        let before = before.unwrap_or_default();
+        let skipped = report.skipped.iter();
+        skipped
+            .filter(|skipped| !before.contains(&named(skipped)))
+            .collect()
+    }
+
     fn meaning(&self, embedded: usize, base: &KnowledgeBase) -> io::Result<()> {
+        let took = self.end(Phase::Embedding);
         let status = base.status();
         if self.json {
             return say_json(&json!({
@@ -231,41 +264,33 @@ impl Lines {
                 "chunks": status.chunks,
                 "embedded": embedded,
                 "pending": status.pending,
-                "ms": self.took().as_millis() as u64,
+                "ms": took.as_millis() as u64,
             }));
         }
         say(format!(
             "{}: {} embedded in {:.1} s, {} to come\n",
             sanitize(&self.name),
             counted(embedded, "chunk"),
-            self.took().as_secs_f64(),
+            took.as_secs_f64(),
             status.pending
         ))
     }
 
     fn step(&self, phase: Phase) {
-        if let Ok(mut pass) = self.pass.lock()
-            && pass.last.replace(phase) != Some(phase)
-        {
-            pass.begun = Instant::now();
-        }
-    }
-
-    /// The next step begins another pass.
-    fn end_pass(&self) {
         if let Ok(mut pass) = self.pass.lock() {
-            pass.last = None;
+            pass.of(phase).get_or_insert_with(Instant::now);
         }
     }
 
-    fn took(&self) -> Duration {
-        self.pass
-            .lock()
-            .map_or(Duration::ZERO, |pass| pass.begun.elapsed())
+    /// Ends a pass, if one is going on, and says how long it took.
+    fn end(&self, phase: Phase) -> Duration {
+        let begun = self.pass.lock().map(|mut pass| pass.of(phase).take());
+        let begun = begun.unwrap_or_default();
+        begun.map_or(Duration::ZERO, |begun| begun.elapsed())
     }
 }
 
-fn as_text(name: &str, report: &UpdateReport, took: Duration) -> String {
+fn as_text(name: &str, report: &UpdateReport, left_out: &[&Skipped], took: Duration) -> String {
     let mut text = format!(
         "{}: {}, {}; {} added, {} changed, {} moved, {} removed, {} unchanged; {} embedded in {:.1} s\n",
         sanitize(name),
@@ -279,7 +304,7 @@ fn as_text(name: &str, report: &UpdateReport, took: Duration) -> String {
         report.embedded,
         took.as_secs_f64()
     );
-    for skipped in &report.skipped {
+    for skipped in left_out {
         text.push_str(&format!(
             "left out: {}: {}\n",
             sanitize(&skipped.path),

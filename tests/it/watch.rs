@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, json_lines};
+use crate::workplace::{Workplace, json_lines, one_line};
 
 /// How long anything may take on a busy machine before the test gives up.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -177,11 +177,104 @@ fn folders_that_come_and_go_are_followed() {
 
     let root = place.path().join("kb");
     fs::remove_dir_all(&root).unwrap();
-    watching.wait_for_words("the folder itself removed", |line| line["documents"] == 0);
+    wait(&watching.complaints, "the folder itself removed", |line| {
+        line.contains("it is not there")
+    });
     place.file("kb/again.md", "# Again\n\nThe folder is back.\n");
-    watching.wait_for_words("the folder made again", |line| line["documents"] == 1);
+    watching.wait_for_words("the folder made again", |line| {
+        line["documents"] == 1 && found(&place, "folder is back") == ["again.md"]
+    });
     place.file("kb/more.md", "# More\n\nAnd it is watched.\n");
     watching.wait_for_words("a file in the new folder", |line| line["documents"] == 2);
+}
+
+#[test]
+fn what_is_known_of_a_folder_that_is_taken_away_is_kept_until_it_returns() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    place.file("kb/sub/door.md", "# Door\n\nThe door has a rusty hinge.\n");
+    let watching = Watching::start(&place);
+    watching.wait_for_words("the beginning", |line| line["documents"] == 2);
+    let (root, away) = (place.path().join("kb"), place.path().join("elsewhere"));
+    fs::rename(&root, &away).unwrap();
+    wait(&watching.complaints, "that it is gone", |line| {
+        line.contains("kb: it is not there; what is known of it is kept")
+    });
+    // Who begins now is told in one line.
+    let search = place.run(&["search", "--kb", "kb", "gate"]);
+    assert_eq!(search.status.code(), Some(1));
+    let line = one_line(&search);
+    assert!(line.contains("cannot open the knowledge base kb"), "{line}");
+    place.file("elsewhere/roof.md", "# Roof\n\nThe roof is thatched.\n");
+    fs::rename(&away, &root).unwrap();
+    let line = watching.wait_for_words("its return", |line| {
+        assert_ne!(line["removed"], 2, "{line}");
+        line["added"] == 1
+    });
+    assert_eq!(
+        (&line["documents"], &line["unchanged"]),
+        (&3.into(), &2.into())
+    );
+    wait(&watching.complaints, "that it is back", |line| {
+        line.contains("kb: it is there again")
+    });
+    place.file("kb/sub/more.md", "# More\n\nAnd it is watched.\n");
+    watching.wait_for_words("a file in it", counts(1, 0, 0));
+}
+
+#[test]
+fn two_folders_are_watched_at_once() {
+    let place = Workplace::empty();
+    place.file("one/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    place.file("two/gate.md", "# Gate\n\nThe other gate is closed.\n");
+    let args = ["index", "--watch", "--json", "--kb", "one", "--kb", "two"];
+    let watching = Watching::run(&mut place.command(&args));
+    watching.wait_for_words("the beginning", |line| line["documents"] == 2);
+    place.file("two/door.md", "# Door\n\nThe door has a rusty hinge.\n");
+    watching.wait_for_words("a file in the second", counts(1, 0, 0));
+    place.file("one/sub/roof.md", "# Roof\n\nThe roof is thatched.\n");
+    watching.wait_for_words("a file in the first", counts(1, 0, 0));
+    // One goes and the other goes on.
+    fs::rename(place.path().join("one"), place.path().join("away")).unwrap();
+    wait(&watching.complaints, "that one is gone", |line| {
+        line.contains("one: it is not there")
+    });
+    fs::remove_file(place.path().join("two/door.md")).unwrap();
+    let line = watching.wait_for_words("a file removed in the second", counts(0, 0, 1));
+    assert_eq!(line["documents"], 3);
+    fs::rename(
+        place.path().join("away/sub/roof.md"),
+        place.path().join("two/roof.md"),
+    )
+    .unwrap();
+    fs::rename(place.path().join("away"), place.path().join("one")).unwrap();
+    watching.wait_for_words("all of it", |line| line["documents"] == 3);
+    let output = place.run(&["search", "--kb", "one", "--kb", "two", "--json", "thatched"]);
+    assert_eq!(json_lines(&output.stdout)[0]["source"], "two/roof.md");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_a_line_once() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let watching = Watching::run(&mut place.command(&["index", "--watch", "--kb", "kb"]));
+    wait(&watching.lines, "the beginning", |line| {
+        line.contains("1 added")
+    });
+    place.file("kb/torn.pdf", "%PDF-1.7\nand no more");
+    wait(&watching.lines, "the damaged file", |line| {
+        line.starts_with("left out: torn.pdf: ")
+    });
+    place.file("kb/door.md", "# Door\n\nThe door has a rusty hinge.\n");
+    wait(&watching.lines, "another file", |line| {
+        assert!(!line.starts_with("left out"), "{line}");
+        line.contains("1 added")
+    });
+    place.file("kb/roof.md", "# Roof\n\nThe roof is thatched.\n");
+    wait(&watching.lines, "one more", |line| {
+        assert!(!line.starts_with("left out"), "{line}");
+        line.contains("1 added")
+    });
 }
 
 #[test]
@@ -215,6 +308,7 @@ fn a_storm_is_taken_up_in_few_updates_and_words_come_before_its_embedding() {
 /// Whoever runs the tests may be somebody who may read everything; nobody may not.
 #[cfg(target_os = "linux")]
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn a_folder_that_may_not_be_read_is_told_of_and_the_others_are_watched() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     use std::os::unix::process::CommandExt;
