@@ -89,10 +89,10 @@ async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, 
     let mut wrong = Vec::new();
     let mut unreadable = 0;
     for question in questions {
-        let routed = router.route(&question.query).await?;
-        unreadable += usize::from(!routed.warnings.is_empty());
-        let complexity = routed.plan.complexity.as_str();
-        let query_type = name_of(routed.plan.query_type);
+        let answer = router.route(&question.query).await?;
+        unreadable += usize::from(!answer.warnings.is_empty());
+        let complexity = answer.plan.complexity.as_str();
+        let query_type = name_of(answer.plan.query_type);
         for (acceptable, got, confusion) in [
             (&question.complexity, complexity, &mut complexities),
             (&question.query_type, query_type.as_str(), &mut types),
@@ -106,7 +106,7 @@ async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, 
                 wrong.push(format!("{}\t{got}\t{query}\n", acceptable.join("|")));
             }
         }
-        if let (Some(probability), [only, ..]) = (routed.small_talk, &question.complexity[..]) {
+        if let (Some(probability), [only, ..]) = (answer.small_talk, &question.complexity[..]) {
             judged.push((probability, only == Complexity::Chitchat.as_str()));
         }
         bar.inc(1);

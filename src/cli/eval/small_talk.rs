@@ -33,7 +33,8 @@ pub(super) struct Interval {
 /// What taking everything from `threshold` on for small talk would come to.
 #[derive(Debug, Serialize)]
 pub(super) struct Threshold {
-    pub threshold: f64,
+    #[serde(rename = "threshold")]
+    pub from: f64,
     pub precision: f64,
     pub recall: f64,
     /// Share of the other messages that would be taken for small talk.
@@ -63,7 +64,7 @@ impl SmallTalk {
             let taken = taken.count();
             let all = judged.iter().filter(|(_, it)| *it).count();
             Threshold {
-                threshold: *threshold,
+                from: *threshold,
                 precision: share(hits, taken),
                 recall: share(hits, all),
                 false_positives: share(taken - hits, judged.len() - all),
@@ -92,13 +93,13 @@ impl SmallTalk {
         text.push_str("\n  threshold  precision     recall  false positives\n");
         for at in &self.sweep {
             let Threshold {
-                threshold,
+                from,
                 precision,
                 recall,
                 false_positives,
             } = at;
             text.push_str(&format!(
-                "  {threshold:>9.1}  {precision:>9.3}  {recall:>9.3}  {false_positives:>15.4}\n"
+                "  {from:>9.1}  {precision:>9.3}  {recall:>9.3}  {false_positives:>15.4}\n"
             ));
         }
         text
@@ -125,7 +126,7 @@ mod tests {
             tables
                 .sweep
                 .iter()
-                .find(|at| (at.threshold - wanted).abs() < 1e-9)
+                .find(|at| (at.from - wanted).abs() < 1e-9)
         };
         let (low, high) = (at(0.7).unwrap(), at(0.9).unwrap());
         assert!((low.precision - 2.0 / 3.0).abs() < 1e-9);

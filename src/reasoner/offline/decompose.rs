@@ -228,6 +228,14 @@ fn deeds(query: &str) -> Option<Vec<String>> {
     ])
 }
 
+/// Pairs that are one thing.
+#[rustfmt::skip]
+const FIXED: &[&str] = &[
+    "terms and conditions", "search and replace", "find and replace", "copy and paste", "cut and paste",
+    "drag and drop", "trial and error", "research and development", "health and safety", "rules and regulations",
+    "policies and procedures", "point and click", "questions and answers", "command and control",
+];
+
 #[rustfmt::skip]
 const DEEDS: &[&str] = &[
     "add", "apply", "approve", "archive", "assign", "attach", "back", "build", "cancel", "change", "check", "clean",
@@ -305,6 +313,9 @@ fn listed(query: &str) -> Option<Vec<String>> {
     .iter()
     .find(|lead| lower.starts_with(**lead))?;
     let rest = &body[lead.len()..];
+    if FIXED.iter().any(|pair| find_words(&lower, pair).is_some()) {
+        return None;
+    }
     let (head, last) = split_words(rest, " and ")?;
     let names: Vec<&str> = head.split(',').chain([last]).map(clean).collect();
     names
@@ -433,6 +444,7 @@ mod tests {
             "What is the vector score threshold?",
             "How are duplicates merged and removed?",
             "search and replace",
+            "What are the terms and conditions?",
             "How do I search and replace text in all files?",
             "In Berlin, how is leave approved?",
             "What is the simple path?",

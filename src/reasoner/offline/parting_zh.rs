@@ -202,14 +202,14 @@ fn listed(query: &str) -> Option<Vec<String>> {
         })
         .map(clean)
         .collect();
-    let named = names.iter().all(|name| {
+    let are_things = names.iter().all(|name| {
         !name.is_empty()
             && name.chars().count() <= 14
             && !asks(name)
             && (ordered || !name.contains('的'))
     });
     let asked = tail.starts_with("分别") || tail.starts_with("各") || tail.contains("是什么");
-    (named && (asked || ordered && end.is_none() || names.len() > 2))
+    (are_things && (asked || ordered && end.is_none() || names.len() > 2))
         .then(|| names.iter().map(|name| format!("{name}是什么？")).collect())
 }
 

@@ -44,6 +44,13 @@ const SENTENCE_ENDS: [char; 13] = [
 ];
 /// Whom small talk is with.
 const ADDRESSED: [&str; 4] = ["你", "您", "咱", "陪我"];
+/// These hold on to the answer before, and so to the knowledge base.
+#[rustfmt::skip]
+const ASKING_ON: [&str; 22] = [
+    "are you sure", "you mean", "mean by that", "explain", "elaborate", "an example", "more detail", "more details",
+    "go on", "continue", "say that again", "you know that", "told you", "you find that", "that wrong", "is wrong",
+    "not right", "not correct", "source", "sources", "this week", "this month",
+];
 /// At most so likely is a single word.
 const ALONE: f64 = 0.4;
 /// At most so likely is Chinese small talk with nobody, unless the weights say at least this.
@@ -92,6 +99,9 @@ fn english(text: &str) -> (f64, Option<Social>) {
         .find(|(_, phrases)| phrases.iter().any(&has))
         .map(|(kind, _)| *kind);
     let mut learned = learned::small_talk(text).min(behind_greeting(text, learned::small_talk));
+    if ASKING_ON.iter().any(|phrase| has(phrase)) {
+        return (learned.min(ALONE), kind);
+    }
     if kind.is_none() && words.len() < 2 {
         // One word that is no phrase is a topic, or asks on.
         learned = learned.min(ALONE);
@@ -233,6 +243,8 @@ mod tests {
             "pricing?",
             "why?",
             "are you sure?",
+            "what did you mean by that?",
+            "what's new this week",
             "say hello in main.rs",
             "who made guide.md",
             "什么是人工智能",
