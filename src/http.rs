@@ -12,3 +12,10 @@ mod site;
 pub use patience::{backoff, retry_after};
 pub use shapes::{error_message, first_model};
 pub use site::{Site, Variables};
+
+#[cfg(test)]
+const LLM: Variables = Variables {
+    base_url: "KB_AGENT_LLM_BASE_URL",
+    api_key: "KB_AGENT_LLM_API_KEY",
+    model: "KB_AGENT_LLM_MODEL",
+};

@@ -206,16 +206,17 @@ impl Lines {
             Upkeep::Following if !self.following.swap(true, Ordering::Relaxed) => {
                 complain("another kb-agent keeps this index up to date; waiting to take its place");
             }
-            // Who is locked out follows, and says so.
-            Upkeep::Trouble(KbError::Locked) => {}
-            Upkeep::Trouble(error) => complain(&error.to_string()),
+            Upkeep::Trouble(error) if !matches!(error, KbError::Locked) => {
+                complain(&error.to_string());
+            }
             Upkeep::Notice(line) => complain(&line),
             Upkeep::Step(Progress { phase, .. }) => self.step(phase),
             // Also one that failed is over.
             Upkeep::Idle => {
                 self.end(Phase::Embedding);
             }
-            Upkeep::Following => {}
+            // Who is locked out follows, and has said so.
+            Upkeep::Following | Upkeep::Trouble(_) => {}
         }
         Ok(())
     }

@@ -187,14 +187,8 @@ impl Site {
 mod tests {
     use secrecy::SecretString;
 
-    use super::super::Variables;
+    use super::super::LLM;
     use super::*;
-
-    const LLM: Variables = Variables {
-        base_url: "KB_AGENT_LLM_BASE_URL",
-        api_key: "KB_AGENT_LLM_API_KEY",
-        model: "KB_AGENT_LLM_MODEL",
-    };
 
     fn site(key: Option<&str>) -> Site {
         let key = key.map(SecretString::from);

@@ -197,13 +197,8 @@ fn is_loopback(url: &Url) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::LLM;
     use super::*;
-
-    const LLM: Variables = Variables {
-        base_url: "KB_AGENT_LLM_BASE_URL",
-        api_key: "KB_AGENT_LLM_API_KEY",
-        model: "KB_AGENT_LLM_MODEL",
-    };
 
     #[test]
     fn addresses_are_built_below_the_base() {

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
+use crate::scripted_endpoint::offer_models;
 use crate::workplace::{Workplace, events, json_lines, one_line, text};
 
 const KEY: &str = "sk-embedding-secret";
@@ -53,14 +54,7 @@ async fn server(
         .respond_with(move |request: &Request| answer(&texts_of(request)))
         .mount(&server)
         .await;
-    Mock::given(method("GET"))
-        .and(path("/v1/models"))
-        .respond_with(
-            ResponseTemplate::new(200)
-                .set_body_json(json!({"data": [{"id": "first"}, {"id": "second"}]})),
-        )
-        .mount(&server)
-        .await;
+    offer_models(&server, &["first", "second"]).await;
     server
 }
 

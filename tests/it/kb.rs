@@ -100,6 +100,24 @@ impl Bench {
         update(&base);
         base
     }
+
+    /// Two readers look again and again for as long as the writing takes.
+    fn read_while(&self, look: impl Fn(&KnowledgeBase) + Sync, write: impl FnOnce()) {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let reader = self.open();
+                    while !done.load(Ordering::Relaxed) {
+                        reader.refresh().unwrap();
+                        look(&reader);
+                    }
+                });
+            }
+            write();
+            done.store(true, Ordering::Relaxed);
+        });
+    }
 }
 
 pub fn update(base: &KnowledgeBase) -> UpdateReport {
@@ -723,26 +741,18 @@ fn a_second_process_sees_what_the_first_has_indexed() {
 fn a_reader_never_sees_documents_of_another_commit() {
     let bench = Bench::new(&[("a.md", "# A\n\nword0 here\n")]);
     let writer = bench.indexed();
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let reader = bench.open();
-                while !done.load(Ordering::Relaxed) {
-                    reader.refresh().unwrap();
-                    let status = reader.status();
-                    assert_eq!((status.documents, status.chunks), (1, 1));
-                    // Its key leads from the documents to the words only within one commit.
-                    assert_eq!(reader.documents().unwrap().len(), 1);
-                    assert_eq!(sources(&reader, SearchMode::Hybrid, "here"), ["a.md"]);
-                }
-            });
-        }
+    let look = |reader: &KnowledgeBase| {
+        let status = reader.status();
+        assert_eq!((status.documents, status.chunks), (1, 1));
+        // Its key leads from the documents to the words only within one commit.
+        assert_eq!(reader.documents().unwrap().len(), 1);
+        assert_eq!(sources(reader, SearchMode::Hybrid, "here"), ["a.md"]);
+    };
+    bench.read_while(look, || {
         for n in 1..12 {
             bench.write("a.md", format!("# A\n\nword{n} here {}\n", "x".repeat(n)));
             update(&writer);
         }
-        done.store(true, Ordering::Relaxed);
     });
 }
 

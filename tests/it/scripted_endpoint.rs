@@ -120,6 +120,17 @@ impl Recorded {
     }
 }
 
+/// The models that a server lists, the first first.
+pub async fn offer_models(server: &MockServer, models: &[&str]) {
+    let models: Vec<_> = models.iter().map(|model| json!({"id": model})).collect();
+    let listed = json!({"object": "list", "data": models});
+    Mock::given(method("GET"))
+        .and(path("/v1/models"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(listed))
+        .mount(server)
+        .await;
+}
+
 impl ScriptedEndpoint {
     /// Starts with nothing to say: a node without a script is answered with status 500.
     pub async fn start() -> Self {
@@ -130,14 +141,7 @@ impl ScriptedEndpoint {
             .respond_with(Speaker(Arc::clone(&script)))
             .mount(&server)
             .await;
-        Mock::given(method("GET"))
-            .and(path("/v1/models"))
-            .respond_with(
-                ResponseTemplate::new(200)
-                    .set_body_json(json!({"object": "list", "data": [{"id": MODEL}]})),
-            )
-            .mount(&server)
-            .await;
+        offer_models(&server, &[MODEL]).await;
         Self { server, script }
     }
 

@@ -69,9 +69,9 @@ fn workbook(globals: &[Vec<u8>], sheets: &[(&str, &[Vec<u8>])]) -> Vec<u8> {
             &[&at[..], &[0, 0, length, 0], name.as_bytes()].concat(),
         )
     };
-    let names: usize = sheets.iter().map(|(name, _)| named(name, 0).len()).sum();
+    let listing: usize = sheets.iter().map(|(name, _)| named(name, 0).len()).sum();
     let globals = [begin(0x05), globals.concat()].concat();
-    let mut place = globals.len() + names + end().len();
+    let mut place = globals.len() + listing + end().len();
     let mut stream = globals;
     for (name, sheet) in &sheets {
         stream.extend(named(name, place));

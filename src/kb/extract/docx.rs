@@ -134,8 +134,7 @@ struct Reading<'a> {
     title: Option<String>,
     /// Text boxes hold paragraphs within paragraphs.
     paragraphs: Vec<Paragraph>,
-    /// Tables within tables.
-    tables: Vec<Vec<Vec<String>>>,
+    tables: office::Tables,
     /// Where the text of a link begins and where it leads to.
     link: Option<(usize, Option<String>)>,
     /// How far each level of each list has counted.
@@ -155,7 +154,7 @@ impl<'a> Reading<'a> {
             draft: Draft::default(),
             title: None,
             paragraphs: Vec::new(),
-            tables: Vec::new(),
+            tables: office::Tables::default(),
             link: None,
             counts: HashMap::new(),
             in_list: false,
@@ -193,17 +192,9 @@ impl<'a> Reading<'a> {
             "tab" if self.paragraphs.last().is_some_and(|p| !p.text.is_empty()) => self.say(" "),
             "br" | "cr" => self.say("\n"),
             "noBreakHyphen" => self.say("-"),
-            "tbl" => self.tables.push(Vec::new()),
-            "tr" => {
-                if let Some(table) = self.tables.last_mut() {
-                    table.push(Vec::new());
-                }
-            }
-            "tc" => {
-                if let Some(row) = self.tables.last_mut().and_then(|table| table.last_mut()) {
-                    row.push(String::new());
-                }
-            }
+            "tbl" => self.tables.begin(),
+            "tr" => self.tables.row(),
+            "tc" => self.tables.cell(),
             "hyperlink" => {
                 let target = tag.prefixed("r:id").and_then(|id| self.relations.link(&id));
                 let start = self.paragraphs.last().map_or(0, |p| p.text.len());
@@ -260,8 +251,10 @@ impl<'a> Reading<'a> {
                 }
             }
             "tbl" => {
-                if let Some(rows) = self.tables.pop() {
-                    self.table(&rows);
+                if let Some(table) = self.tables.end() {
+                    self.draft.push_apart(&table);
+                    self.draft.part();
+                    self.in_list = false;
                 }
             }
             _ => {}
@@ -279,14 +272,7 @@ impl<'a> Reading<'a> {
         if text.is_empty() {
             return;
         }
-        if let Some(cell) = self
-            .tables
-            .last_mut()
-            .and_then(|t| t.last_mut())
-            .and_then(|r| r.last_mut())
-        {
-            cell.push_str(text);
-            cell.push(' ');
+        if self.tables.say(text) {
             return;
         }
         if self.note_mark.is_some() {
@@ -372,24 +358,5 @@ impl<'a> Reading<'a> {
         let count = self.counts.entry((id.to_owned(), level)).or_default();
         *count += 1;
         format!("{count}.")
-    }
-
-    fn table(&mut self, rows: &[Vec<String>]) {
-        // A table within a cell is said within that cell.
-        if let Some(cell) = self
-            .tables
-            .last_mut()
-            .and_then(|t| t.last_mut())
-            .and_then(|r| r.last_mut())
-        {
-            for row in rows {
-                cell.push_str(&row.join(" "));
-                cell.push(' ');
-            }
-            return;
-        }
-        self.draft.push_apart(&office::table(rows));
-        self.draft.part();
-        self.in_list = false;
     }
 }

@@ -51,7 +51,7 @@ struct Reading {
     depth: usize,
     links: Vec<(usize, Option<String>)>,
     lists: usize,
-    tables: Vec<Vec<Vec<String>>>,
+    tables: office::Tables,
     slides: usize,
     slide_has_heading: bool,
     in_notes: bool,
@@ -145,7 +145,7 @@ impl Reading {
                     .begin(&tag.attribute("name").unwrap_or_default())?;
                 self.next_row = 1;
             }
-            "table" => self.tables.push(Vec::new()),
+            "table" => self.tables.begin(),
             "table-row" if self.is_workbook => {
                 self.row = self.next_row;
                 self.next_row = self
@@ -153,22 +153,14 @@ impl Reading {
                     .saturating_add(repeated("number-rows-repeated"));
                 self.next_column = 0;
             }
-            "table-row" => {
-                if let Some(table) = self.tables.last_mut() {
-                    table.push(Vec::new());
-                }
-            }
+            "table-row" => self.tables.row(),
             "table-cell" | "covered-table-cell" if self.is_workbook => {
                 self.cell = Cell {
                     text: String::new(),
                     repeated: repeated("number-columns-repeated"),
                 };
             }
-            "table-cell" => {
-                if let Some(row) = self.tables.last_mut().and_then(|table| table.last_mut()) {
-                    row.push(String::new());
-                }
-            }
+            "table-cell" => self.tables.cell(),
             _ => {}
         }
         Ok(())
@@ -202,8 +194,9 @@ impl Reading {
             "notes" => self.in_notes = false,
             "table-cell" | "covered-table-cell" if self.is_workbook => return self.close_cell(),
             "table" if !self.is_workbook => {
-                if let Some(rows) = self.tables.pop() {
-                    self.table(&rows);
+                if let Some(table) = self.tables.end() {
+                    self.draft.push_apart(&table);
+                    self.draft.part();
                 }
             }
             _ => {}
@@ -231,14 +224,7 @@ impl Reading {
             self.cell.text.push(' ');
             return;
         }
-        if let Some(cell) = self
-            .tables
-            .last_mut()
-            .and_then(|t| t.last_mut())
-            .and_then(|r| r.last_mut())
-        {
-            cell.push_str(text);
-            cell.push(' ');
+        if self.tables.say(text) {
             return;
         }
         let first_of_slide = self.slides > 0 && !self.slide_has_heading && !self.in_notes;
@@ -263,23 +249,6 @@ impl Reading {
         } else {
             self.draft.push_apart(&office::escaped(text));
         }
-    }
-
-    fn table(&mut self, rows: &[Vec<String>]) {
-        if let Some(cell) = self
-            .tables
-            .last_mut()
-            .and_then(|t| t.last_mut())
-            .and_then(|r| r.last_mut())
-        {
-            for row in rows {
-                cell.push_str(&row.join(" "));
-                cell.push(' ');
-            }
-            return;
-        }
-        self.draft.push_apart(&office::table(rows));
-        self.draft.part();
     }
 }
 

@@ -155,6 +155,46 @@ pub(super) fn title(archive: &mut Archive) -> Option<String> {
     xml::first(&core, "title")
 }
 
+/// The tables that are open while a text is read, each within a cell of the one before it.
+#[derive(Default)]
+pub(super) struct Tables(Vec<Vec<Vec<String>>>);
+
+impl Tables {
+    pub fn begin(&mut self) {
+        self.0.push(Vec::new());
+    }
+
+    pub fn row(&mut self) {
+        if let Some(table) = self.0.last_mut() {
+            table.push(Vec::new());
+        }
+    }
+
+    pub fn cell(&mut self) {
+        if let Some(row) = self.0.last_mut().and_then(|table| table.last_mut()) {
+            row.push(String::new());
+        }
+    }
+
+    /// Says it in the open cell; whether there is one.
+    pub fn say(&mut self, text: &str) -> bool {
+        let row = self.0.last_mut().and_then(|table| table.last_mut());
+        let Some(cell) = row.and_then(|row| row.last_mut()) else {
+            return false;
+        };
+        cell.push_str(text);
+        cell.push(' ');
+        true
+    }
+
+    /// Ends the innermost table and gives it as Markdown. One within a cell is said there instead.
+    pub fn end(&mut self) -> Option<String> {
+        let rows = self.0.pop()?;
+        let is_said = rows.iter().fold(false, |_, row| self.say(&row.join(" ")));
+        (!is_said).then(|| table(&rows))
+    }
+}
+
 /// Rows as a Markdown table; the first row is its header. Every row is as wide as the widest, so
 /// few bytes can ask for very many: what is over the limit of a document's text is not written.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
@@ -210,6 +250,30 @@ pub(super) fn escaped(paragraph: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_within_a_cell_is_said_within_that_cell() {
+        let mut tables = Tables::default();
+        assert!(!tables.say("before any table"));
+        for outer in ["Gate", "Door"] {
+            if outer == "Gate" {
+                tables.begin();
+            }
+            tables.row();
+            tables.cell();
+            assert!(tables.say(outer));
+        }
+        tables.begin();
+        for inner in ["opens", "closes"] {
+            tables.row();
+            tables.cell();
+            assert!(tables.say(inner));
+        }
+        assert_eq!(tables.end(), None);
+        let table = tables.end().unwrap();
+        assert_eq!(table, "| Gate |\n| --- |\n| Door opens closes |\n");
+        assert_eq!(tables.end(), None);
+    }
 
     #[test]
     fn a_table_as_wide_as_it_is_long_ends_at_the_limit() {

@@ -131,7 +131,7 @@ impl Book {
         let mut depth = 0_usize;
         let mut formula = None;
         let mut records = Records::of(sheet);
-        while let Some(record) = records.next() {
+        for record in records.by_ref() {
             let record = record?;
             match record.kind {
                 kind::BEGIN => depth += 1,

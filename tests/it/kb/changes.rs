@@ -282,28 +282,20 @@ fn a_search_never_mixes_two_commits() {
     let bench = Bench::new(&[]);
     write(&bench, 0);
     let writer = bench.indexed();
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let reader = bench.open();
-                while !done.load(Ordering::Relaxed) {
-                    reader.refresh().unwrap();
-                    let hits = reader.search(SearchMode::Hybrid, "version", 10).unwrap();
-                    let said: Vec<_> = hits
-                        .iter()
-                        .map(|hit| hit.text.split_whitespace().nth(1).unwrap().to_owned())
-                        .collect();
-                    assert_eq!(said.len(), 3, "{hits:?}");
-                    assert!(said.iter().all(|one| *one == said[0]), "{said:?}");
-                }
-            });
-        }
+    let look = |reader: &KnowledgeBase| {
+        let hits = reader.search(SearchMode::Hybrid, "version", 10).unwrap();
+        let said: Vec<_> = hits
+            .iter()
+            .map(|hit| hit.text.split_whitespace().nth(1).unwrap().to_owned())
+            .collect();
+        assert_eq!(said.len(), 3, "{hits:?}");
+        assert!(said.iter().all(|one| *one == said[0]), "{said:?}");
+    };
+    bench.read_while(look, || {
         for n in 1..15 {
             write(&bench, n);
             update(&writer);
         }
-        done.store(true, Ordering::Relaxed);
     });
 }
 
