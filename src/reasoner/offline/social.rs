@@ -177,6 +177,11 @@ fn chinese(text: &str) -> (f64, Option<Social>) {
     }
     let mut learned =
         learned::small_talk_zh(text).min(behind_greeting(text, learned::small_talk_zh));
+    // "什么是人工智能" asks what a word means that small talk uses too.
+    let defines = text.contains("什么是") || text.contains("是什么");
+    if defines && !text.contains(['你', '您']) {
+        return (learned.min(UNADDRESSED), kind);
+    }
     let phrased =
         kind.is_some() && rest.is_empty() && (length <= SHORT_CHARS || learned >= ABSURD_BELOW);
     // The weights know little Chinese: what addresses nobody must be surer, and say something.
