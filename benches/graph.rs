@@ -113,6 +113,7 @@ impl Reasoner for Instant {
         Ok(Analysis {
             plan: self.plan.clone(),
             reply: Some("Hello!".to_owned()),
+            small_talk: None,
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })

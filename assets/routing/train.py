@@ -13,7 +13,7 @@ Three logistic regressions over n-grams and a few counts. src/reasoner/offline/l
 files and describes them; features here and there must be the same. NQ-open is in lower case without
 punctuation, HotpotQA is not: case and punctuation would tell the two apart and nothing else, so the
 features see neither. Nothing is trained on holdout.jsonl: its first round was looked at while templates.txt
-was written, its second only afterwards.
+was written, its second while the rules of the program were; the third was looked at by nobody before both were done.
 """
 import json, math, os, random, re, struct, sys
 import numpy as np
@@ -501,7 +501,7 @@ def main():
                 file.write(content)
             print(f"{name}: {len(content)} bytes")
     if not check:
-        for round_ in (1, 2):
+        for round_ in (1, 2, 3):
             say_holdout(round_, *[models[name] for name in ("small-talk-en", "small-talk-zh", "complexity-en")])
 
 

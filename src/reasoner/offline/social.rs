@@ -99,7 +99,7 @@ fn english(text: &str) -> (f64, Option<Social>) {
         .find(|(_, phrases)| phrases.iter().any(&has))
         .map(|(kind, _)| *kind);
     let mut learned = learned::small_talk(text).min(behind_greeting(text, learned::small_talk));
-    if ASKING_ON.iter().any(|phrase| has(phrase)) {
+    if ASKING_ON.iter().any(has) {
         return (learned.min(ALONE), kind);
     }
     if kind.is_none() && words.len() < 2 {
@@ -179,7 +179,11 @@ fn chinese(text: &str) -> (f64, Option<Social>) {
         learned::small_talk_zh(text).min(behind_greeting(text, learned::small_talk_zh));
     // "什么是人工智能" asks what a word means that small talk uses too.
     let defines = text.contains("什么是") || text.contains("是什么");
-    if defines && !text.contains(['你', '您']) {
+    if defines
+        && !["你", "您", "生命", "人生"]
+            .iter()
+            .any(|word| text.contains(word))
+    {
         return (learned.min(UNADDRESSED), kind);
     }
     let phrased =
@@ -217,6 +221,7 @@ mod tests {
             ("thanks a million, you saved my weekend", Social::Thanks),
             ("do you ever get tired?", Social::Other),
             ("我好喜欢和你聊天", Social::Other),
+            ("生命的意义是什么", Social::Other),
             ("你好", Social::Greeting),
             ("你是谁？", Social::Identity),
             ("非常感谢你的帮助！", Social::Thanks),
