@@ -15,6 +15,7 @@ mod dialect;
 mod exchange;
 mod failure;
 mod job;
+mod overflow;
 mod overrides;
 mod price;
 mod prompt;
@@ -100,7 +101,10 @@ impl EndpointReasoner {
             Overrides::read(settings.overrides.as_deref()).map_err(ReasonerError::Internal)?;
         let endpoint = Endpoint::new(&settings, &overrides)?;
         let named = settings.model.as_deref().map(str::trim);
-        let named = named.filter(|model| !model.is_empty());
+        let named = named
+            .filter(|model| !model.is_empty())
+            .or_else(|| settings.jobs.answering_model())
+            .map(str::to_owned);
         Ok(Self {
             exchange: Exchange {
                 endpoint,
@@ -110,15 +114,14 @@ impl EndpointReasoner {
             prompts: overrides.prompts,
             jobs: settings.jobs,
             context_tokens: settings.context_tokens,
-            model: OnceCell::new_with(named.map(str::to_owned)),
+            model: OnceCell::new_with(named),
             tools: settings.tools,
         })
     }
 
     async fn main_model(&self) -> Result<&str, ReasonerError> {
         let found = self.model.get_or_try_init(|| async {
-            let listed = self.exchange.endpoint.first_model().await;
-            let listed = listed.map_err(|failure| failure.error)?;
+            let listed = self.exchange.first_model().await?;
             Ok(listed.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
         });
         found.await.map(String::as_str)

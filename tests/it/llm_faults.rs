@@ -954,6 +954,28 @@ fn evidence_that_does_not_fit_is_trimmed_by_score_and_asked_for_once_more() {
     );
 }
 
+/// Servers that count the allowed reply into the context: less of it is allowed, and nothing goes.
+#[test]
+fn a_reply_that_would_leave_no_room_is_allowed_less() {
+    let full = error(
+        "400 Bad Request",
+        "",
+        "'max_tokens' is too large: 4096. This model's maximum context length is 4000 tokens and your request has 1500 input tokens",
+    );
+    let server = FaultServer::start(&[
+        (ANALYZE, vec![full, well()]),
+        (SYNTHESIZE, vec![says("Hello!")]),
+    ]);
+    let place = place();
+    let base_url = format!("http://{}/v1", server.address());
+    let output = place.ask(&base_url, &[], "hello");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let bodies: Vec<Value> = server.seen().iter().map(body).collect();
+    let limits: Vec<_> = bodies.iter().map(|body| &body["max_tokens"]).collect();
+    assert_eq!(limits, [&json!(4096), &json!(1000), &json!(1000)]);
+    assert_eq!(bodies[0]["messages"], bodies[1]["messages"]);
+}
+
 /// At whatever the program waits for: it ends as it should, and the server sees it hang up.
 #[cfg(unix)]
 #[test]

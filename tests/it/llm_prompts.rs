@@ -217,3 +217,13 @@ async fn r23_the_answer_is_bound_to_the_evidence_and_evidence_is_only_data() {
         ],
     );
 }
+
+#[test]
+fn the_arguments_that_prompts_show_are_those_that_tools_take() {
+    for tool in kb_agent::tools::DESCRIPTORS {
+        let args: serde_json::Value = serde_json::from_str(tool.args).unwrap();
+        let call = serde_json::json!({"tool": tool.name, "args": args});
+        let read: ToolCall = serde_json::from_value(call.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), call, "{}", tool.name);
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use kb_agent::agent::ports::Reasoner;
+use kb_agent::agent::ports::{Caveat, Reasoner};
 use kb_agent::domain::{Complexity, Outcome, RoutingPlan};
 use kb_agent::protocol::{Event, EventBody};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
@@ -14,7 +14,7 @@ use crate::llm_jobs::{answer, given, item, settings};
 use crate::support::check_stream;
 use crate::workplace::{Workplace, json_lines, text};
 
-async fn reasoner() -> EndpointReasoner {
+fn reasoner() -> EndpointReasoner {
     let base_url = std::env::var("KB_AGENT_TEST_LLM_URL").expect(
         "KB_AGENT_TEST_LLM_URL is not set: run tests/llm-server/serve_llm.sh 18080 18081 and set \
          it to http://127.0.0.1:18080/v1",
@@ -30,39 +30,41 @@ async fn reasoner() -> EndpointReasoner {
 
 #[tokio::test]
 async fn the_model_is_found_by_asking() {
-    let reasoner = reasoner().await;
+    let reasoner = reasoner();
     reasoner.ready().await.unwrap();
     assert_eq!(reasoner.identity().model, "tiny-chat");
 }
 
+/// A grammar makes even a model of random weights reply in form, unless it runs into its limit.
 #[tokio::test]
 async fn r04_real_nonsense_is_survived_and_counted() {
-    let reasoner = reasoner().await;
+    let reasoner = reasoner();
     let given = given("What is the threshold?");
-    let analysis = reasoner.analyze(given.analyze()).await.unwrap();
-    assert_eq!(analysis.plan, RoutingPlan::fallback());
-    assert_eq!(analysis.usage.calls, 1);
-    assert!(
-        analysis
-            .usage
-            .prompt_tokens
-            .is_some_and(|count| count > 100)
-    );
-    assert!(
-        analysis
-            .usage
-            .completion_tokens
-            .is_some_and(|count| count > 0)
-    );
-    let planned = reasoner.plan(given.plan()).await.unwrap();
-    assert_eq!(planned.calls, vec![]);
-    let grades = reasoner.grade(given.grade()).await.unwrap();
-    assert!(grades.scores.is_err(), "{grades:?}");
+    for _ in 0..5 {
+        let analysis = reasoner.analyze(given.analyze()).await.unwrap();
+        let unreadable = analysis
+            .warnings
+            .iter()
+            .any(|caveat| caveat.code == "analysis_unreadable");
+        assert!(
+            !unreadable || analysis.plan == RoutingPlan::fallback(),
+            "{analysis:?}"
+        );
+        let usage = analysis.usage;
+        assert_eq!((usage.calls, usage.estimated), (1, false));
+        assert!(usage.prompt_tokens.is_some_and(|count| count > 100));
+        assert!(usage.completion_tokens.is_some_and(|count| count > 0));
+        let planned = reasoner.plan(given.plan()).await.unwrap();
+        let adapted = |caveat: &Caveat| caveat.code == "endpoint_adapted";
+        assert!(!planned.warnings.iter().any(adapted), "{planned:?}");
+        let grades = reasoner.grade(given.grade()).await.unwrap();
+        assert_eq!(grades.usage.calls, 1);
+    }
 }
 
 #[tokio::test]
 async fn r23_a_real_stream_arrives_in_pieces() {
-    let reasoner = reasoner().await;
+    let reasoner = reasoner();
     let given = given("What is the threshold?");
     let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
     assert!(pieces.len() > 1, "{pieces:?}");
@@ -70,18 +72,21 @@ async fn r23_a_real_stream_arrives_in_pieces() {
 }
 
 #[tokio::test]
-async fn a_real_overflow_names_the_sizes() {
-    let reasoner = reasoner().await;
+async fn a_real_overflow_is_trimmed_and_asked_once_more() {
+    let reasoner = reasoner();
     let mut given = given("What is the threshold?");
     given.context = (0..20)
         .map(|_| item("a.md", &"évidence ".repeat(600)))
         .collect();
-    let error = reasoner.grade(given.grade()).await.unwrap_err().to_string();
-    assert!(
-        error.contains("exceeds the available context size"),
-        "{error}"
-    );
-    assert!(error.contains("give the model a larger context"), "{error}");
+    let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
+    let synthesis = result.unwrap();
+    assert!(!pieces.is_empty());
+    let codes: Vec<_> = synthesis
+        .warnings
+        .iter()
+        .map(|caveat| caveat.code)
+        .collect();
+    assert!(codes.contains(&"context_overflow"), "{codes:?}");
 }
 
 fn read_back(output: &std::process::Output) -> Vec<Event> {

@@ -20,6 +20,8 @@ pub struct Dialect {
     pub asks_usage: bool,
     /// Whether a temperature may be given.
     pub temperature: bool,
+    /// A reply that is allowed to be longer leaves no room for the question.
+    pub longest_reply: Option<u32>,
 }
 
 impl Dialect {
@@ -29,6 +31,7 @@ impl Dialect {
             limit: server.limit,
             asks_usage: server.usage == UsageInStream::Asked,
             temperature: true,
+            longest_reply: None,
         }
     }
 
@@ -108,6 +111,7 @@ mod tests {
         limit: LimitField::MaxTokens,
         asks_usage: true,
         temperature: true,
+        longest_reply: None,
     };
 
     #[test]

@@ -14,6 +14,7 @@ use crate::http::backoff;
 use super::client::{Endpoint, Request};
 use super::failure::{Cure, Failure};
 use super::job::JobSettings;
+use super::overflow::shorter;
 use super::price::Prices;
 use super::room::Room;
 use super::shape::Shape;
@@ -95,7 +96,10 @@ impl Exchange {
                 dialect,
                 shape: wanted.shape.as_ref(),
                 temperature: wanted.settings.temperature,
-                max_tokens: wanted.settings.max_tokens,
+                max_tokens: wanted
+                    .settings
+                    .max_tokens
+                    .min(dialect.longest_reply.unwrap_or(u32::MAX)),
             };
             asked += 1;
             let failure = match self.once(request, &mut hearing).await {
@@ -134,12 +138,16 @@ impl Exchange {
                     retried += 1;
                     pause(*after, retried).await;
                 }
-                Cure::Shorter(share) if !shortened => {
+                Cure::Shorter(said) if !shortened => {
                     shortened = true;
+                    let shorter = shorter(said, request.max_tokens);
+                    dialect.longest_reply = Some(shorter.max_tokens);
+                    if shorter.share.is_some_and(|share| share >= 1.0) {
+                        continue;
+                    }
                     let fixed = (wanted.messages)(&Room::NONE);
-                    let Some(smaller) =
-                        room.smaller(tokens_of(&messages), tokens_of(&fixed), *share)
-                    else {
+                    let sizes = (tokens_of(&messages), tokens_of(&fixed));
+                    let Some(smaller) = room.smaller(sizes.0, sizes.1, shorter.share) else {
                         return Err(failure.after(retried + 1));
                     };
                     room = smaller;
@@ -166,6 +174,24 @@ impl Exchange {
                             self.endpoint.site.host()
                         ),
                     });
+                }
+                _ => return Err(failure.after(retried + 1)),
+            }
+        }
+    }
+
+    /// The first model that the endpoint lists, asked for as patiently as for a reply.
+    pub async fn first_model(&self) -> Result<Option<String>, ReasonerError> {
+        let mut retried = 0;
+        loop {
+            let failure = match self.endpoint.first_model().await {
+                Ok(listed) => return Ok(listed),
+                Err(failure) => failure,
+            };
+            match &failure.cure {
+                Cure::Again(after) if retried < self.retries => {
+                    retried += 1;
+                    pause(*after, retried).await;
                 }
                 _ => return Err(failure.after(retried + 1)),
             }

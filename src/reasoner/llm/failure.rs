@@ -78,8 +78,8 @@ pub enum Cure {
     None,
     /// The same again, after so long if the server said so.
     Again(Option<Duration>),
-    /// Less of it; the share that would fit, if the server told the sizes.
-    Shorter(Option<f64>),
+    /// Less of it; what the server said, in lower case.
+    Shorter(String),
     /// The same in other words of the protocol; what the server said, in lower case.
     Otherwise(String),
 }
@@ -318,7 +318,7 @@ impl Site {
         let host = self.host();
         let lasting = |line: String| Ok(Failure::lasting(ReasonerError::Refused(line)));
         if rejected && (has(OVERFLOW) || code == Some(413)) {
-            return Err(Cure::Shorter(share_that_fits(words)));
+            return Err(Cure::Shorter(words.to_owned()));
         }
         if has(NO_CREDIT) || code == Some(402) {
             return lasting(format!(
@@ -374,18 +374,6 @@ fn names_a_missing_model(words: &str) -> bool {
     })
 }
 
-/// Servers that tell sizes name what was sent and what fits as the first two numbers, in either
-/// order.
-fn share_that_fits(words: &str) -> Option<f64> {
-    let mut numbers = words
-        .split(|c: char| !c.is_ascii_digit())
-        .filter_map(|digits| digits.parse::<u32>().ok())
-        .filter(|&number| number >= 100 && number != 400 && number != 413);
-    let (one, other) = (numbers.next()?, numbers.next()?);
-    let share = f64::from(one.min(other)) / f64::from(one.max(other));
-    (share < 1.0).then_some(share)
-}
-
 fn seconds(duration: Duration) -> String {
     if duration.subsec_millis() == 0 {
         format!("{} s", duration.as_secs())
@@ -397,25 +385,6 @@ fn seconds(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_share_that_fits_is_read_from_what_servers_say() {
-        for (said, share) in [
-            (
-                "request (9015 tokens) exceeds the available context size (4096 tokens)",
-                Some(4096.0 / 9015.0),
-            ),
-            (
-                "this model's maximum context length is 4096 tokens. however, you requested 5120 \
-                 tokens (4096 in the messages, 1024 in the completion)",
-                Some(0.8),
-            ),
-            ("the prompt is too long", None),
-            ("{\"code\":400,\"message\":\"context size exceeded\"}", None),
-        ] {
-            assert_eq!(share_that_fits(said), share, "{said}");
-        }
-    }
 
     #[test]
     fn a_missing_model_is_told_from_another_missing_thing() {

@@ -1,7 +1,5 @@
 //! The four jobs, and what each may ask of a model.
 
-use crate::domain::NodeName;
-
 /// A reasoning job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Job {
@@ -18,17 +16,6 @@ pub enum Job {
 impl Job {
     /// All of them, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
-
-    /// The job of a node; looking up is none.
-    pub fn of(node: NodeName) -> Option<Self> {
-        match node {
-            NodeName::AnalyzeAndRoute => Some(Self::Analyze),
-            NodeName::Plan => Some(Self::Plan),
-            NodeName::GradeEvidence => Some(Self::Grade),
-            NodeName::Synthesize => Some(Self::Synthesize),
-            NodeName::ToolExec => None,
-        }
-    }
 }
 
 /// With which model a job is done, and within which limits.
@@ -64,6 +51,17 @@ impl Jobs {
             Job::Grade => &self.grade,
             Job::Synthesize => &self.synthesize,
         }
+    }
+}
+
+impl Jobs {
+    /// The model that answers, when every job has one of its own: nobody need be asked for a main
+    /// one then.
+    pub fn answering_model(&self) -> Option<&str> {
+        Job::ALL
+            .iter()
+            .all(|&job| self.of(job).model.is_some())
+            .then_some(self.synthesize.model.as_deref())?
     }
 }
 

@@ -174,7 +174,11 @@ impl ChatReply {
             if let Some(reason) = chunk.finish_reason() {
                 self.end = End::Said(reason.to_owned());
             }
-            self.thoughts.push_str(chunk.thought(&self.thought_fields));
+            let thought = chunk.thought(&self.thought_fields);
+            if !thought.is_empty() {
+                self.heard = Instant::now();
+                self.thoughts.push_str(thought);
+            }
             let text = chunk.text();
             self.said += text.len();
             if self.said + self.thoughts.len() > self.bounds.text_bytes() {

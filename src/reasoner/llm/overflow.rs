@@ -1,0 +1,135 @@
+//! What a server that was sent too much says about how much would have fitted.
+//!
+//! Some count the reply that was allowed for into what was sent: then less has to be allowed for,
+//! and perhaps nothing has to go.
+
+/// Before the size of the context, in lower case.
+const CONTEXT: &[&str] = &[
+    "context length is ",
+    "context size (",
+    "context length of only ",
+    "context length of ",
+    "context window of ",
+    "context window is ",
+    "\"n_ctx\":",
+];
+/// Signs that the reply was counted.
+const REPLY: &[&str] = &["completion", "max_tokens", "output", "max_new_tokens"];
+/// Smaller numbers are statuses, codes and dates.
+const LEAST: u32 = 64;
+/// A reply for which so little is left would not be worth it.
+const SHORTEST_REPLY: u32 = 64;
+
+/// What to ask for next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shorter {
+    /// The share of the prompt that would fit; `None` where the server does not say.
+    pub share: Option<f64>,
+    /// Where the reply is to end.
+    pub max_tokens: u32,
+}
+
+/// Reads the server's words, in lower case; `max_tokens` is what was asked for.
+pub fn shorter(words: &str, max_tokens: u32) -> Shorter {
+    let unknown = Shorter {
+        share: None,
+        max_tokens,
+    };
+    let Some(context) = CONTEXT.iter().find_map(|sign| number_after(words, sign)) else {
+        return unknown;
+    };
+    let counts_reply = REPLY.iter().any(|sign| words.contains(sign));
+    let max_tokens = if counts_reply {
+        max_tokens.min((context / 4).max(SHORTEST_REPLY))
+    } else {
+        max_tokens
+    };
+    let Some(sent) = prompt_of(words, context, unknown.max_tokens) else {
+        return Shorter {
+            share: None,
+            max_tokens,
+        };
+    };
+    let reserved = if counts_reply { max_tokens } else { 0 };
+    let room = context.saturating_sub(reserved);
+    Shorter {
+        share: Some(f64::from(room) / f64::from(sent)),
+        max_tokens,
+    }
+}
+
+fn number_after(words: &str, sign: &str) -> Option<u32> {
+    let at = words.find(sign)? + sign.len();
+    let rest = &words[at..];
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    rest[..end].parse().ok().filter(|&number| number >= LEAST)
+}
+
+/// The largest number that is neither the context, nor the reply, nor a sum with the reply.
+fn prompt_of(words: &str, context: u32, reply: u32) -> Option<u32> {
+    let numbers: Vec<u32> = words
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .filter(|&number| number >= LEAST && number != context && number != reply)
+        .filter(|&number| ![400, 413, 422, 500].contains(&number))
+        .collect();
+    let is_sum = |number: u32| {
+        numbers
+            .iter()
+            .any(|&part| part.checked_add(reply) == Some(number))
+    };
+    numbers
+        .iter()
+        .copied()
+        .filter(|&number| !is_sum(number))
+        .max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_is_read_from_what_servers_say() {
+        for (said, share, max_tokens) in [
+            (
+                r#"{"error":{"code":400,"message":"request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it","n_ctx":4096,"n_prompt_tokens":9015}}"#,
+                Some(4_096.0 / 9_015.0),
+                2_000,
+            ),
+            (
+                "this model's maximum context length is 4000 tokens. however, you requested 7000 \
+                 tokens (5000 in the messages, 2000 in the completion).",
+                Some(3_000.0 / 5_000.0),
+                1_000,
+            ),
+            (
+                "'max_tokens' or 'max_completion_tokens' is too large: 2000. this model's maximum \
+                 context length is 4000 tokens and your request has 2500 input tokens",
+                Some(3_000.0 / 2_500.0),
+                1_000,
+            ),
+            (
+                "this model's maximum context length is 4097 tokens. however, your messages \
+                 resulted in 5200 tokens.",
+                Some(4_097.0 / 5_200.0),
+                2_000,
+            ),
+            (
+                "trying to keep the first 5000 tokens when context the overflows. however, the \
+                 model is loaded with context length of only 4096 tokens",
+                Some(4_096.0 / 5_000.0),
+                2_000,
+            ),
+            ("the prompt is too long", None, 2_000),
+        ] {
+            assert_eq!(
+                shorter(said, 2_000),
+                Shorter { share, max_tokens },
+                "{said}"
+            );
+        }
+    }
+}
