@@ -12,6 +12,7 @@ use crate::domain::Usage;
 use crate::http::backoff;
 
 use super::client::{Endpoint, Request};
+use super::dialect::Dialect;
 use super::failure::{Cure, Failure};
 use super::job::JobSettings;
 use super::overflow::shorter;
@@ -75,109 +76,112 @@ struct Hearing<'a> {
     shown: bool,
 }
 
+/// What is asked next, and what went on so far.
+struct Attempt {
+    dialect: Dialect,
+    room: Room,
+    warnings: Vec<Caveat>,
+    retried: u32,
+    adapted: u32,
+    shortened: bool,
+}
+
 impl Exchange {
     /// Asks until there is a reply, or nothing left to try.
     pub async fn hold(&self, wanted: Wanted<'_>) -> Result<Reply, ReasonerError> {
         let model = wanted.model;
-        let mut dialect = self.endpoint.dialects.of_model(model);
-        let mut room = wanted.room;
-        let mut warnings = Vec::new();
-        let mut asked = 0;
-        let mut retried = 0;
-        let mut adapted = 0;
-        let mut shortened = false;
+        let mut next = Attempt {
+            dialect: self.endpoint.dialects.of_model(model),
+            room: wanted.room,
+            warnings: Vec::new(),
+            retried: 0,
+            adapted: 0,
+            shortened: false,
+        };
         loop {
-            let messages = (wanted.messages)(&room);
-            let mut hearing = Hearing::new(wanted.out);
+            let messages = (wanted.messages)(&next.room);
+            let longest = next.dialect.longest_reply.unwrap_or(u32::MAX);
             let request = Request {
                 origin: wanted.origin,
                 model,
                 messages: &messages,
-                dialect,
+                dialect: next.dialect,
                 shape: wanted.shape.as_ref(),
                 temperature: wanted.settings.temperature,
-                max_tokens: wanted
-                    .settings
-                    .max_tokens
-                    .min(dialect.longest_reply.unwrap_or(u32::MAX)),
+                max_tokens: wanted.settings.max_tokens.min(longest),
             };
-            asked += 1;
-            let failure = match self.once(request, &mut hearing).await {
+            let mut hearing = Hearing::new(wanted.out);
+            match self.once(request, &mut hearing).await {
                 Ok(reply) => {
-                    self.endpoint.dialects.learn(model, dialect);
-                    if retried > 0 {
-                        warnings.push(Caveat {
-                            code: "endpoint_retried",
-                            message: format!(
-                                "{} answered at attempt {}",
-                                self.endpoint.site.host(),
-                                retried + 1
-                            ),
-                        });
-                    }
-                    if let Some(message) = reply.cut_short() {
-                        let code = if wanted.out.is_some() {
-                            "answer_cut_short"
-                        } else {
-                            "reply_cut_short"
-                        };
-                        warnings.push(Caveat { code, message });
-                    }
+                    self.endpoint.dialects.learn(model, next.dialect);
                     return Ok(Reply {
                         usage: self.cost(model, &messages, &reply, &hearing.text),
                         text: hearing.text,
-                        warnings,
+                        warnings: self.told(next, &reply, wanted.out.is_some()),
                     });
                 }
                 Err(failure) if hearing.shown => return Err(failure.within_an_answer()),
-                Err(failure) => failure,
-            };
-            tracing::debug!(line = %failure.error, cure = ?failure.cure, asked, "a request failed");
-            match &failure.cure {
-                Cure::Again(after) if retried < self.retries => {
-                    retried += 1;
-                    pause(*after, retried).await;
+                Err(failure) => {
+                    tracing::debug!(line = %failure.error, cure = ?failure.cure, "a request failed");
+                    self.cure(failure, &wanted, &request, &mut next).await?;
                 }
-                Cure::Shorter(said) if !shortened => {
-                    shortened = true;
-                    let shorter = shorter(said, request.max_tokens);
-                    dialect.longest_reply = Some(shorter.max_tokens);
-                    if shorter.share.is_some_and(|share| share >= 1.0) {
-                        continue;
-                    }
-                    let fixed = (wanted.messages)(&Room::NONE);
-                    let sizes = (tokens_of(&messages), tokens_of(&fixed));
-                    let Some(smaller) = room.smaller(sizes.0, sizes.1, shorter.share) else {
-                        return Err(failure.after(retried + 1));
-                    };
-                    room = smaller;
-                    warnings.push(Caveat {
-                        code: "context_overflow",
-                        message: format!(
-                            "the prompt did not fit into the model's context: evidence, by score, \
-                             and conversation are trimmed to about {} tokens",
-                            room.evidence + room.history
-                        ),
-                    });
-                }
-                Cure::Otherwise(said) if adapted < MOST_ADAPTATIONS => {
-                    adapted += 1;
-                    let Some((other, without)) = dialect.without(said, wanted.shape.is_some())
-                    else {
-                        return Err(failure.error);
-                    };
-                    dialect = other;
-                    warnings.push(Caveat {
-                        code: "endpoint_adapted",
-                        message: format!(
-                            "{} refuses {without}: done without",
-                            self.endpoint.site.host()
-                        ),
-                    });
-                }
-                _ => return Err(failure.after(retried + 1)),
             }
         }
+    }
+
+    /// Does about a failure what can be done; it is the error where that is nothing.
+    async fn cure(
+        &self,
+        failure: Failure,
+        wanted: &Wanted<'_>,
+        tried: &Request<'_>,
+        next: &mut Attempt,
+    ) -> Result<(), ReasonerError> {
+        match &failure.cure {
+            Cure::Again(after) if next.retried < self.retries => {
+                next.retried += 1;
+                pause(*after, next.retried).await;
+                return Ok(());
+            }
+            Cure::Shorter(said) if !next.shortened && next.shorten(said, wanted, tried) => {
+                return Ok(());
+            }
+            Cure::Otherwise(said) if next.adapted < MOST_ADAPTATIONS => {
+                if let Some((other, without)) = tried.dialect.without(said, tried.shape.is_some()) {
+                    next.adapted += 1;
+                    next.dialect = other;
+                    let host = self.endpoint.site.host();
+                    next.warnings.push(Caveat {
+                        code: "endpoint_adapted",
+                        message: format!("{host} refuses {without}: done without"),
+                    });
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        Err(failure.after(next.retried + 1))
+    }
+
+    /// What went on before there was this reply, and what is wrong with it.
+    fn told(&self, attempt: Attempt, reply: &ChatReply, is_answer: bool) -> Vec<Caveat> {
+        let mut warnings = attempt.warnings;
+        if attempt.retried > 0 {
+            let host = self.endpoint.site.host();
+            warnings.push(Caveat {
+                code: "endpoint_retried",
+                message: format!("{host} answered at attempt {}", attempt.retried + 1),
+            });
+        }
+        if let Some(message) = reply.cut_short() {
+            let code = if is_answer {
+                "answer_cut_short"
+            } else {
+                "reply_cut_short"
+            };
+            warnings.push(Caveat { code, message });
+        }
+        warnings
     }
 
     /// The first model that the endpoint lists, asked for as patiently as for a reply.
@@ -228,6 +232,35 @@ impl Exchange {
         };
         self.prices
             .usage(&self.endpoint.server.name, model, counted, estimated)
+    }
+}
+
+impl Attempt {
+    /// Makes the next request fit, going by what the server said; false when nothing would.
+    fn shorten(&mut self, said: &str, wanted: &Wanted<'_>, tried: &Request<'_>) -> bool {
+        self.shortened = true;
+        let shorter = shorter(said, tried.max_tokens);
+        self.dialect.longest_reply = Some(shorter.max_tokens);
+        if shorter.share.is_some_and(|share| share >= 1.0) {
+            return true;
+        }
+        let fixed = (wanted.messages)(&Room::NONE);
+        let room = self
+            .room
+            .smaller(tokens_of(tried.messages), tokens_of(&fixed), shorter.share);
+        let Some(room) = room else {
+            return false;
+        };
+        self.room = room;
+        self.warnings.push(Caveat {
+            code: "context_overflow",
+            message: format!(
+                "the prompt did not fit into the model's context: evidence, by score, and \
+                 conversation are trimmed to about {} tokens",
+                room.evidence + room.history
+            ),
+        });
+        true
     }
 }
 
