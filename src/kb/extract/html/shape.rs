@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(of("<a href=\"x y = z\" b c=d/><i>"), 3);
         assert_eq!(of("<a b= c d = 'e f' >"), 2);
         assert_eq!(of("a < b and c > d"), 0);
-        let many: String = (0..5000).map(|n| format!(" a{n}")).collect();
-        assert!(is_too_costly(&format!("<p{many}>text")));
+        let many: Vec<String> = (0..5000).map(|n| n.to_string()).collect();
+        assert!(is_too_costly(&format!("<p a{}>text", many.join(" a"))));
     }
 }
