@@ -8,7 +8,7 @@ use std::time::Duration;
 use kb_agent::agent::ports::{Caveat, Reasoner};
 use kb_agent::domain::{Complexity, Outcome, RoutingPlan};
 use kb_agent::protocol::{Event, EventBody};
-use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
+use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings, Jobs};
 
 use crate::llm_jobs::{answer, given, item, settings};
 use crate::support::check_stream;
@@ -23,10 +23,33 @@ fn reasoner() -> EndpointReasoner {
         api_key: std::env::var("KB_AGENT_TEST_LLM_KEY").ok().map(Into::into),
         model: None,
         timeout: Duration::from_mins(1),
+        jobs: short(),
         ..settings(base_url)
     })
     .unwrap()
 }
+
+/// Random weights do not know when to stop.
+fn short() -> Jobs {
+    let mut jobs = Jobs::default();
+    for job in [
+        &mut jobs.analyze,
+        &mut jobs.plan,
+        &mut jobs.grade,
+        &mut jobs.synthesize,
+    ] {
+        job.max_tokens = 256;
+    }
+    jobs
+}
+
+/// The same limits for the binary.
+const SHORT: [&str; 4] = [
+    "KB_AGENT_LLM_MAX_TOKENS_ANALYZE",
+    "KB_AGENT_LLM_MAX_TOKENS_PLAN",
+    "KB_AGENT_LLM_MAX_TOKENS_GRADE",
+    "KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
+];
 
 #[tokio::test]
 async fn the_model_is_found_by_asking() {
@@ -75,7 +98,7 @@ async fn r23_a_real_stream_arrives_in_pieces() {
 async fn a_real_overflow_is_trimmed_and_asked_once_more() {
     let reasoner = reasoner();
     let mut given = given("What is the threshold?");
-    given.context = (0..20)
+    given.context = (0..4)
         .map(|_| item("a.md", &"évidence ".repeat(600)))
         .collect();
     let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
@@ -105,6 +128,7 @@ fn whole_runs_walk_legal_edges_end_and_count_usage() {
             let output = demo
                 .command(&["ask", "--json", "--route", route, question])
                 .env("KB_AGENT_LLM_BASE_URL", &url)
+                .envs(SHORT.map(|name| (name, "256")))
                 .output()
                 .unwrap();
             let events = read_back(&output);
@@ -151,6 +175,7 @@ fn runs_are_closed_when_cancelled_at_any_stage() {
                 "compare plan with tool_exec",
             ])
             .env("KB_AGENT_LLM_BASE_URL", &url)
+            .envs(SHORT.map(|name| (name, "256")))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
