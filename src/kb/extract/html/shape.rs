@@ -20,12 +20,15 @@ const MAX_NODES: usize = 500_000;
 const MAX_ATTRIBUTES: usize = 1000;
 /// Open elements that are looked at, at most once for each tag.
 const MAX_STEPS: usize = 200_000_000;
+/// Angles that may begin a tag; each that does not is a mistake and a text of its own.
+const MAX_ANGLES: usize = 4 * MAX_NODES;
 /// Bytes between two looks at how far it has come.
 const PIECE: usize = 4096;
 
 /// Whether building and walking this page's tree would take more than any written page does.
 pub(super) fn is_too_costly(html: &str) -> bool {
-    if most_attributes(html) > MAX_ATTRIBUTES {
+    let angles = memchr::memchr_iter(b'<', html.as_bytes()).count();
+    if angles > MAX_ANGLES || most_attributes(html) > MAX_ATTRIBUTES {
         return true;
     }
     let mut parser = parse_document(Shape::new(), ParseOpts::default());
@@ -293,5 +296,6 @@ mod tests {
         assert_eq!(of("a < b and c > d"), 0);
         let many: Vec<String> = (0..5000).map(|n| n.to_string()).collect();
         assert!(is_too_costly(&format!("<p a{}>text", many.join(" a"))));
+        assert!(is_too_costly(&"<".repeat(MAX_ANGLES + 1)));
     }
 }
