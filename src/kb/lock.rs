@@ -1,5 +1,8 @@
 //! Who may do what to an index that several processes use. A right belongs to an open file and
 //! ends with it, also when its process is killed.
+//!
+//! A child that is just being started has a copy of every open file until it runs its program. So
+//! a right is given back in words and does not wait for the last copy to be closed.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -31,7 +34,14 @@ pub(super) fn model_key(model_id: &str) -> String {
 /// A right, held until this is dropped.
 #[derive(Debug)]
 pub struct Held {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // What fails here is done by closing the file.
+        let _ = self.file.unlock();
+    }
 }
 
 /// The right, unless another holds it.
@@ -63,7 +73,7 @@ fn held(
         .open(&path)
         .map_err(KbError::io(&path))?;
     match take(&file) {
-        Ok(()) => Ok(Some(Held { _file: file })),
+        Ok(()) => Ok(Some(Held { file })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(KbError::io(&path)(error)),
     }
@@ -74,13 +84,31 @@ pub(super) fn lock(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
     patiently(|| try_lock(home, right))
 }
 
-fn patiently(take: impl Fn() -> Result<Option<Held>, KbError>) -> Result<Held, KbError> {
+/// What `take` gives as soon as it gives something; [`KbError::Locked`] after two seconds.
+pub(super) fn patiently<T>(take: impl Fn() -> Result<Option<T>, KbError>) -> Result<T, KbError> {
     const ATTEMPTS: usize = 80;
     for _ in 0..ATTEMPTS {
-        if let Some(held) = take()? {
-            return Ok(held);
+        if let Some(taken) = take()? {
+            return Ok(taken);
         }
         thread::sleep(Duration::from_millis(25));
     }
     Err(KbError::Locked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_right_that_was_given_back_is_free_while_a_copy_of_its_file_is_open() {
+        let home = tempfile::tempdir().unwrap();
+        let held = try_lock(home.path(), Right::Documents).unwrap().unwrap();
+        let copy = held.file.try_clone().unwrap();
+        let again = || try_lock(home.path(), Right::Documents).unwrap();
+        assert!(again().is_none(), "it is held");
+        drop(held);
+        assert!(again().is_some(), "it was given back");
+        drop(copy);
+    }
 }

@@ -1,11 +1,13 @@
 use std::thread;
 
+use tantivy::directory::error::LockError;
 use tantivy::indexer::{LogMergePolicy, UserOperation};
-use tantivy::{Index, IndexWriter, TantivyDocument, Term};
+use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError, Term};
 
 use super::{Fields, Payload, Row};
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
+use crate::kb::lock::patiently;
 
 /// Each thread flushes a segment when it has filled this. Tantivy asks for at least 15 MB.
 const BYTES_A_THREAD: usize = 48_000_000;
@@ -28,7 +30,14 @@ impl LexicalWriter {
             1
         };
         let threads = threads.min(MOST_THREADS);
-        let writer = index.writer_with_num_threads(threads, threads * BYTES_A_THREAD)?;
+        // Nobody else writes; but a child that is being started may hold the last writer's lock.
+        let writer =
+            patiently(
+                || match index.writer_with_num_threads(threads, threads * BYTES_A_THREAD) {
+                    Err(TantivyError::LockFailure(LockError::LockBusy, _)) => Ok(None),
+                    made => Ok(Some(made?)),
+                },
+            )?;
         let mut merging = LogMergePolicy::default();
         merging.set_del_docs_ratio_before_merge(REMOVED_SHARE);
         writer.set_merge_policy(Box::new(merging));
