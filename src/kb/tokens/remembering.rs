@@ -1,12 +1,16 @@
 //! The same words come again and again: what was made of a piece of text between two blanks is
 //! remembered, so that folding, cutting and stemming are paid once a word and not once a use.
 //!
-//! Nothing that the chain does looks across a blank, so the terms are the same. A piece and its
-//! terms lie side by side in one long text, found by the piece's hash: looking a word up is what
-//! indexing does most, and every other place in memory that it has to go to shows.
+//! Nothing that the chain does looks across a blank, so the terms are the same. Looking a word up
+//! is what indexing does most, and most of that is waiting for memory: a piece and its terms lie
+//! side by side in one long text, and the pieces of a text are looked up several at a time, so
+//! that the processor waits for all of them at once. What one writer of the index has learned, the
+//! next one gets.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHasher;
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
@@ -15,16 +19,27 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 const LONGEST: usize = 40;
 /// Pieces and terms remembered at once; then all are forgotten. About 5 MB.
 const MOST: usize = 100_000;
+/// Pieces looked up together.
+const AHEAD: usize = 16;
+/// Memories kept for the next writers, as many as write at once.
+const KEPT: usize = 8;
 
 /// A chain that does not take the same word apart twice.
-#[derive(Clone)]
 pub(super) struct Remembering {
     chain: TextAnalyzer,
-    known: HashMap<u64, Entry, BuildHasherDefault<Hashed>>,
-    remembered: Terms,
+    memory: Memory,
     /// Of a piece that is not remembered.
     passing: Terms,
     token: Token,
+    /// What clones leave to each other.
+    kept: Arc<Mutex<Vec<Memory>>>,
+}
+
+/// What was made of which piece.
+#[derive(Default)]
+struct Memory {
+    known: HashMap<u64, Entry, BuildHasherDefault<Hashed>>,
+    terms: Terms,
 }
 
 /// Terms, one after the other.
@@ -38,15 +53,28 @@ struct Terms {
 #[derive(Clone, Copy)]
 struct Entry {
     piece: u32,
-    piece_length: u32,
+    /// Where the lengths of its terms begin.
     lengths: u32,
-    terms: u32,
+    /// How long the first of them is: most have no other, and need not look further.
+    first: u32,
+    piece_length: u16,
+    terms: u16,
+}
+
+/// A piece of the text being taken apart, and its entry if it has one.
+#[derive(Clone, Copy, Default)]
+struct Piece<'a> {
+    text: &'a str,
+    hash: u64,
+    entry: Option<Entry>,
 }
 
 /// Terms that wait to be given out.
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     text: usize,
+    /// Of the next one.
+    length: usize,
     lengths: usize,
     terms: usize,
     passing: bool,
@@ -68,65 +96,110 @@ impl Terms {
     }
 }
 
+impl Entry {
+    fn waiting(self) -> Waiting {
+        Waiting {
+            text: self.piece as usize + usize::from(self.piece_length),
+            length: self.first as usize,
+            lengths: self.lengths as usize,
+            terms: usize::from(self.terms),
+            passing: false,
+        }
+    }
+}
+
+impl Memory {
+    /// What is known of a piece; another one of the same hash is not.
+    fn recall(&self, piece: &str, hash: u64) -> Option<Entry> {
+        let entry = self.known.get(&hash).copied()?;
+        let from = entry.piece as usize;
+        let known = &self.terms.text[from..from + usize::from(entry.piece_length)];
+        (known == piece).then_some(entry)
+    }
+
+    /// `None` when the hash is another piece's: the first stays.
+    fn learn(&mut self, chain: &mut TextAnalyzer, piece: &str, hash: u64) -> Option<Entry> {
+        let at = self.terms.text.len();
+        let lengths = self.terms.lengths.len();
+        if piece.len() > LONGEST || self.known.contains_key(&hash) {
+            return None;
+        }
+        self.terms.text.push_str(piece);
+        self.terms.take(chain, piece);
+        let entry = Entry {
+            piece: at as u32,
+            lengths: lengths as u32,
+            first: self.terms.lengths.get(lengths).copied().unwrap_or(0),
+            piece_length: piece.len() as u16,
+            terms: (self.terms.lengths.len() - lengths) as u16,
+        };
+        self.known.insert(hash, entry);
+        Some(entry)
+    }
+
+    fn forget_if_full(&mut self) {
+        if self.terms.lengths.len().max(self.known.len()) > MOST {
+            self.known.clear();
+            self.terms.clear();
+        }
+    }
+}
+
 impl Remembering {
     /// Remembers what `chain` makes.
     pub fn new(chain: TextAnalyzer) -> Self {
         Self {
             chain,
-            known: HashMap::default(),
-            remembered: Terms::default(),
+            memory: Memory::default(),
             passing: Terms::default(),
             token: Token::default(),
+            kept: Arc::default(),
         }
     }
 
-    fn terms_of(&mut self, piece: &str) -> Waiting {
-        let mut hasher = FxHasher::default();
-        hasher.write(piece.as_bytes());
-        let hash = hasher.finish();
-        let known = self.known.get(&hash).copied();
-        if let Some(entry) = known {
-            let text = (entry.piece + entry.piece_length) as usize;
-            if self.remembered.text[entry.piece as usize..text] == *piece {
-                return Waiting {
-                    text,
-                    lengths: entry.lengths as usize,
-                    terms: entry.terms as usize,
-                    passing: false,
-                };
-            }
+    fn terms_of(&mut self, piece: Piece<'_>) -> Waiting {
+        if let Some(entry) = piece.entry {
+            return entry.waiting();
         }
-        // Two pieces of one hash: the first stays.
-        if known.is_some() || piece.len() > LONGEST {
-            self.passing.clear();
-            self.passing.take(&mut self.chain, piece);
-            return Waiting {
-                terms: self.passing.lengths.len(),
-                passing: true,
-                ..Waiting::default()
-            };
+        // The pieces before it may have taught it.
+        let known = self.memory.recall(piece.text, piece.hash);
+        let chain = &mut self.chain;
+        if let Some(entry) = known.or_else(|| self.memory.learn(chain, piece.text, piece.hash)) {
+            return entry.waiting();
         }
-        if self.remembered.lengths.len().max(self.known.len()) > MOST {
-            self.known.clear();
-            self.remembered.clear();
-        }
-        let at = self.remembered.text.len();
-        let lengths = self.remembered.lengths.len();
-        self.remembered.text.push_str(piece);
-        self.remembered.take(&mut self.chain, piece);
-        let terms = self.remembered.lengths.len() - lengths;
-        let entry = Entry {
-            piece: at as u32,
-            piece_length: piece.len() as u32,
-            lengths: lengths as u32,
-            terms: terms as u32,
-        };
-        self.known.insert(hash, entry);
+        self.passing.clear();
+        self.passing.take(chain, piece.text);
         Waiting {
-            text: at + piece.len(),
-            lengths,
-            terms,
-            passing: false,
+            length: self
+                .passing
+                .lengths
+                .first()
+                .map_or(0, |length| *length as usize),
+            terms: self.passing.lengths.len(),
+            passing: true,
+            ..Waiting::default()
+        }
+    }
+}
+
+impl Clone for Remembering {
+    fn clone(&self) -> Self {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        Self {
+            chain: self.chain.clone(),
+            memory: kept.pop().unwrap_or_default(),
+            passing: Terms::default(),
+            token: Token::default(),
+            kept: Arc::clone(&self.kept),
+        }
+    }
+}
+
+impl Drop for Remembering {
+    fn drop(&mut self) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.memory.known.is_empty() && kept.len() < KEPT {
+            kept.push(mem::take(&mut self.memory));
         }
     }
 }
@@ -159,6 +232,9 @@ impl Tokenizer for Remembering {
         self.token.position = 0;
         Stream {
             rest: text,
+            pieces: [Piece::default(); AHEAD],
+            next: 0,
+            ready: 0,
             waiting: Waiting::default(),
             begun: false,
             of: self,
@@ -169,36 +245,70 @@ impl Tokenizer for Remembering {
 pub(super) struct Stream<'a> {
     of: &'a mut Remembering,
     rest: &'a str,
+    pieces: [Piece<'a>; AHEAD],
+    next: usize,
+    ready: usize,
     waiting: Waiting,
     begun: bool,
+}
+
+impl Stream<'_> {
+    /// Cuts off the next pieces and looks them up; whether there are any.
+    fn look_ahead(&mut self) -> bool {
+        // Entries ahead point into what is remembered, so it is forgotten only here.
+        self.of.memory.forget_if_full();
+        self.next = 0;
+        self.ready = 0;
+        while self.ready < AHEAD {
+            self.rest = self.rest.trim_ascii_start();
+            if self.rest.is_empty() {
+                break;
+            }
+            let blank = |byte: &u8| byte.is_ascii_whitespace();
+            let end = self.rest.as_bytes().iter().position(blank);
+            let (text, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+            self.rest = rest;
+            let mut hasher = FxHasher::default();
+            hasher.write(text.as_bytes());
+            self.pieces[self.ready] = Piece {
+                text,
+                hash: hasher.finish(),
+                entry: None,
+            };
+            self.ready += 1;
+        }
+        for piece in &mut self.pieces[..self.ready] {
+            piece.entry = self.of.memory.recall(piece.text, piece.hash);
+        }
+        self.ready > 0
+    }
 }
 
 impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
         while self.waiting.terms == 0 {
-            self.rest = self.rest.trim_ascii_start();
-            if self.rest.is_empty() {
+            if self.next == self.ready && !self.look_ahead() {
                 return false;
             }
-            let blank = |byte: &u8| byte.is_ascii_whitespace();
-            let end = self.rest.as_bytes().iter().position(blank);
-            let (piece, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-            self.rest = rest;
-            self.waiting = self.of.terms_of(piece);
+            self.waiting = self.of.terms_of(self.pieces[self.next]);
+            self.next += 1;
         }
         let from = if self.waiting.passing {
             &self.of.passing
         } else {
-            &self.of.remembered
+            &self.of.memory.terms
         };
-        let end = self.waiting.text + from.lengths[self.waiting.lengths] as usize;
+        let end = self.waiting.text + self.waiting.length;
         let token = &mut self.of.token;
         token.text.clear();
         token.text.push_str(&from.text[self.waiting.text..end]);
-        token.position += usize::from(std::mem::replace(&mut self.begun, true));
+        token.position += usize::from(mem::replace(&mut self.begun, true));
         self.waiting.text = end;
         self.waiting.lengths += 1;
         self.waiting.terms -= 1;
+        if self.waiting.terms > 0 {
+            self.waiting.length = from.lengths[self.waiting.lengths] as usize;
+        }
         true
     }
 
@@ -245,5 +355,14 @@ mod tests {
         let many = many.join(" ");
         assert_eq!(all(&mut remembering, &many), all(&mut plain, &many));
         assert_eq!(all(&mut remembering, texts[0]), all(&mut plain, texts[0]));
+        // What the first has learned passes to the next, and must not be mixed up on the way.
+        let mut heirs = [remembering.clone(), remembering.clone()];
+        drop(remembering);
+        for text in texts {
+            for heir in &mut heirs {
+                assert_eq!(all(heir, text), all(&mut plain, text), "{text}");
+            }
+            assert_eq!(all(&mut heirs[1].clone(), text), all(&mut plain, text));
+        }
     }
 }
