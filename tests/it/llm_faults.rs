@@ -771,23 +771,32 @@ async fn a_connection_that_nobody_takes_up_is_given_up() {
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let full = socket.listen(0).unwrap();
     let address = full.local_addr().unwrap();
-    let mut waiting = Vec::new();
-    // Connections beyond the queue never complete; those within it do at once.
-    while let Ok(Ok(stream)) = tokio::time::timeout(
-        std::time::Duration::from_millis(200),
-        tokio::net::TcpStream::connect(address),
-    )
-    .await
-    {
-        waiting.push(stream);
+    let (mut open, mut waiting) = (Vec::new(), Vec::new());
+    // Connections beyond the queue never complete; those within it do at once, or a little later
+    // on a busy machine: only several in a row show that it is full. Those that wait stay, so that
+    // none of them makes room.
+    let mut refused = 0;
+    while refused < 5 {
+        let mut connecting = tokio::spawn(tokio::net::TcpStream::connect(address));
+        let limit = std::time::Duration::from_millis(200);
+        match tokio::time::timeout(limit, &mut connecting).await {
+            Ok(stream) => {
+                refused = 0;
+                open.push(stream);
+            }
+            Err(_) => {
+                refused += 1;
+                waiting.push(connecting);
+            }
+        }
     }
     let place = place();
-    let settings = [("KB_AGENT_LLM_TIMEOUT_SECS", "1".to_owned())];
+    let settings = [("KB_AGENT_LLM_TIMEOUT_SECS", "2".to_owned())];
     let output = place.ask(&format!("http://{address}/v1"), &settings, "hello");
     let case = judged(
         "nobody accepts",
         vec![],
-        "cannot reach HOST: no answer within 0.9 s; check that the server runs and KB_AGENT_LLM_BASE_URL",
+        "cannot reach HOST: no answer within 1 s; check that the server runs and KB_AGENT_LLM_BASE_URL",
         0,
     );
     place.compare(&case, &address.to_string(), &output);

@@ -124,7 +124,7 @@ impl Site {
     /// first byte is, or nobody could tell which of the two it was.
     pub fn new(settings: &EndpointSettings) -> Result<Self, ReasonerError> {
         http::Site::new(&settings.base_url, settings.api_key.as_ref(), &SETTINGS)
-            .map(|site| Self(site.connecting_within(settings.timeout * 9 / 10)))
+            .map(|site| Self(site.connecting_within(settings.timeout / 2)))
             .map_err(ReasonerError::Refused)
     }
 
