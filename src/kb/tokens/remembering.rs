@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::mem;
+use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHasher;
@@ -38,7 +39,7 @@ pub(super) struct Remembering {
 /// What was made of which piece.
 #[derive(Default)]
 struct Memory {
-    known: HashMap<u64, Entry, BuildHasherDefault<Hashed>>,
+    known: HashMap<u32, Entry, BuildHasherDefault<Hashed>>,
     terms: Terms,
 }
 
@@ -49,23 +50,24 @@ struct Terms {
     lengths: Vec<u32>,
 }
 
-/// Where a piece and its terms are.
+/// Where a piece and its terms are. Small, because the table of them is larger than what is near
+/// to the processor.
 #[derive(Clone, Copy)]
 struct Entry {
     piece: u32,
     /// Where the lengths of its terms begin.
     lengths: u32,
     /// How long the first of them is: most have no other, and need not look further.
-    first: u32,
-    piece_length: u16,
-    terms: u16,
+    first: u16,
+    piece_length: u8,
+    terms: u8,
 }
 
 /// A piece of the text being taken apart, and its entry if it has one.
 #[derive(Clone, Copy, Default)]
 struct Piece<'a> {
     text: &'a str,
-    hash: u64,
+    hash: u32,
     entry: Option<Entry>,
 }
 
@@ -100,7 +102,7 @@ impl Entry {
     fn waiting(self) -> Waiting {
         Waiting {
             text: self.piece as usize + usize::from(self.piece_length),
-            length: self.first as usize,
+            length: usize::from(self.first),
             lengths: self.lengths as usize,
             terms: usize::from(self.terms),
             passing: false,
@@ -109,16 +111,29 @@ impl Entry {
 }
 
 impl Memory {
-    /// What is known of a piece; another one of the same hash is not.
-    fn recall(&self, piece: &str, hash: u64) -> Option<Entry> {
-        let entry = self.known.get(&hash).copied()?;
-        let from = entry.piece as usize;
-        let known = &self.terms.text[from..from + usize::from(entry.piece_length)];
-        (known == piece).then_some(entry)
+    /// What is known of these pieces; another one of the same hash is not. In passes, because
+    /// within one the processor need not wait for one piece before it looks for the next.
+    fn recall(&self, pieces: &mut [Piece<'_>]) {
+        for piece in &mut *pieces {
+            piece.entry = self.known.get(&piece.hash).copied();
+        }
+        let text = self.terms.text.as_bytes();
+        for piece in &mut *pieces {
+            let first = piece.text.as_bytes().first();
+            piece.entry = piece
+                .entry
+                .filter(|entry| text.get(entry.piece as usize) == first);
+        }
+        for piece in pieces {
+            piece.entry = piece.entry.filter(|entry| {
+                let from = entry.piece as usize;
+                text[from..from + usize::from(entry.piece_length)] == *piece.text.as_bytes()
+            });
+        }
     }
 
-    /// `None` when the hash is another piece's: the first stays.
-    fn learn(&mut self, chain: &mut TextAnalyzer, piece: &str, hash: u64) -> Option<Entry> {
+    /// `None` when it is too much, or the hash is another piece's: the first stays.
+    fn learn(&mut self, chain: &mut TextAnalyzer, piece: &str, hash: u32) -> Option<Entry> {
         let at = self.terms.text.len();
         let lengths = self.terms.lengths.len();
         if piece.len() > LONGEST || self.known.contains_key(&hash) {
@@ -126,12 +141,13 @@ impl Memory {
         }
         self.terms.text.push_str(piece);
         self.terms.take(chain, piece);
+        let made = &self.terms.lengths[lengths..];
         let entry = Entry {
             piece: at as u32,
             lengths: lengths as u32,
-            first: self.terms.lengths.get(lengths).copied().unwrap_or(0),
-            piece_length: piece.len() as u16,
-            terms: (self.terms.lengths.len() - lengths) as u16,
+            first: u16::try_from(made.first().copied().unwrap_or(0)).ok()?,
+            piece_length: piece.len() as u8,
+            terms: u8::try_from(made.len()).ok()?,
         };
         self.known.insert(hash, entry);
         Some(entry)
@@ -157,14 +173,14 @@ impl Remembering {
         }
     }
 
-    fn terms_of(&mut self, piece: Piece<'_>) -> Waiting {
-        if let Some(entry) = piece.entry {
-            return entry.waiting();
+    fn terms_of(&mut self, mut piece: Piece<'_>) -> Waiting {
+        if piece.entry.is_none() {
+            // The pieces before it may have taught it.
+            self.memory.recall(slice::from_mut(&mut piece));
         }
-        // The pieces before it may have taught it.
-        let known = self.memory.recall(piece.text, piece.hash);
-        let chain = &mut self.chain;
-        if let Some(entry) = known.or_else(|| self.memory.learn(chain, piece.text, piece.hash)) {
+        let (chain, memory) = (&mut self.chain, &mut self.memory);
+        let learnt = || memory.learn(chain, piece.text, piece.hash);
+        if let Some(entry) = piece.entry.or_else(learnt) {
             return entry.waiting();
         }
         self.passing.clear();
@@ -219,8 +235,9 @@ impl Hasher for Hashed {
         }
     }
 
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+    fn write_u32(&mut self, hash: u32) {
+        // The table looks at the highest bits and at the lowest.
+        self.0 = u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }
 
@@ -270,16 +287,15 @@ impl Stream<'_> {
             self.rest = rest;
             let mut hasher = FxHasher::default();
             hasher.write(text.as_bytes());
+            let hash = hasher.finish();
             self.pieces[self.ready] = Piece {
                 text,
-                hash: hasher.finish(),
+                hash: (hash ^ hash >> 32) as u32,
                 entry: None,
             };
             self.ready += 1;
         }
-        for piece in &mut self.pieces[..self.ready] {
-            piece.entry = self.of.memory.recall(piece.text, piece.hash);
-        }
+        self.of.memory.recall(&mut self.pieces[..self.ready]);
         self.ready > 0
     }
 }
