@@ -1,4 +1,4 @@
-//! The vectors of all chunks, scanned exactly.
+//! The vectors of all chunks, scanned.
 //!
 //! Rows of int8 with one scale each, keyed by the hash of the text they were made of, so that a
 //! chunk that only moved is never embedded again. Two files: `…rows` with nothing but the numbers,
@@ -7,19 +7,23 @@
 //! in between costs that batch. Both grow in place and never shrink; what drops rows writes a
 //! pair of files under a new number, so that whoever still reads the old pair can go on.
 //!
-//! A flat scan cannot miss a neighbour and takes milliseconds for a hundred thousand rows.
+//! All rows are scanned: that cannot miss a neighbour, and takes a millisecond for fifty thousand
+//! of them. Of more, their signs are looked at first (`signs`).
 
 mod files;
 mod mapped;
 mod nearest;
+mod signs;
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::files::Files;
 use self::mapped::Mapped;
 use self::nearest::Query;
+use self::signs::Signs;
 use super::error::KbError;
 use super::store::{ChunkKey, KeyHash};
 use crate::agent::ports::EmbedError;
@@ -36,6 +40,10 @@ pub(super) struct Vectors {
     whole: bool,
     /// Where each key's row is; made when somebody asks.
     places: OnceLock<HashMap<ChunkKey, u32, KeyHash>>,
+    /// For the first look at many rows; made at the second search, because many a process makes
+    /// only one.
+    signs: OnceLock<Signs>,
+    searched: AtomicBool,
     /// Counts changes, so that what was derived from the rows knows when it is stale.
     epoch: u64,
 }
@@ -51,6 +59,8 @@ impl Vectors {
             rows: None,
             whole: true,
             places: OnceLock::new(),
+            signs: OnceLock::new(),
+            searched: AtomicBool::new(false),
             epoch: 0,
         };
         vectors.refresh()?;
@@ -168,7 +178,11 @@ impl Vectors {
         let Some(query) = Query::new(query, self.dims) else {
             return Vec::new();
         };
-        nearest::nearest(&query, &self.table(), k, wanted)
+        let table = self.table();
+        let again = self.searched.swap(true, Ordering::Relaxed);
+        let signs = (again && signs::pay(self.len(), self.dims))
+            .then(|| self.signs.get_or_init(|| Signs::of(table.rows, self.dims)));
+        nearest::nearest(&query, &table, signs, k, wanted)
     }
 
     /// The cosine with each of these rows; `None` when the query is of another length.
@@ -229,6 +243,7 @@ impl Vectors {
         self.scales.clear();
         self.rows = None;
         self.places = OnceLock::new();
+        self.signs = OnceLock::new();
     }
 
     fn push(&mut self, fresh: &[(ChunkKey, f32)]) {
@@ -248,7 +263,11 @@ impl Vectors {
         if mapped.is_err() {
             self.lose();
         }
-        self.rows = Some(mapped?);
+        let mapped = mapped?;
+        if let Some(signs) = self.signs.get_mut() {
+            signs.extend(files::body(&mapped), self.dims);
+        }
+        self.rows = Some(mapped);
         Ok(())
     }
 

@@ -99,6 +99,31 @@ fn wide(query: &[i16], rows: &[u8], out: &mut [i32]) {
     }
 }
 
+/// In how many bits each row differs from the query, which is as many words.
+pub(super) fn differences(query: &[u64], rows: &[u64], out: &mut [u16]) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has just been asked.
+        unsafe { counted(query, rows, out) };
+        return;
+    }
+    count(query, rows, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt")]
+fn counted(query: &[u64], rows: &[u64], out: &mut [u16]) {
+    count(query, rows, out);
+}
+
+#[inline(always)]
+fn count(query: &[u64], rows: &[u64], out: &mut [u16]) {
+    for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
+        let differ = query.iter().zip(row).map(|(q, r)| (q ^ r).count_ones());
+        *out = differ.sum::<u32>() as u16;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

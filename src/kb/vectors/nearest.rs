@@ -1,9 +1,11 @@
-//! The exact scan.
+//! The scan: of all rows, or of those that a first look leaves.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::thread;
 
 use super::mapped;
+use super::signs::{self, Signs};
 use crate::kb::store::ChunkKey;
 
 /// Rows multiplied between two looks at the sums.
@@ -56,6 +58,11 @@ impl Query {
         Some(Self { values, scale })
     }
 
+    /// In whole numbers.
+    pub fn values(&self) -> &[i16] {
+        &self.values
+    }
+
     fn cosine(&self, sum: i32, row_scale: f32) -> f32 {
         sum as f32 * self.scale * row_scale
     }
@@ -69,54 +76,91 @@ pub(super) fn largest(vector: &[f32]) -> f32 {
 }
 
 /// The `k` nearest rows, best first; equal ones in the order of their keys, so that the order in
-/// which they were written does not show.
+/// which they were written does not show. With `signs`, of the rows that a first look at these
+/// leaves; of all where they leave too few.
 pub(super) fn nearest(
     query: &Query,
     table: &Table<'_>,
+    signs: Option<&Signs>,
     k: usize,
     wanted: &(dyn Fn(usize) -> bool + Sync),
 ) -> Vec<(usize, f64)> {
     let count = table.keys.len();
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(count / ROWS_A_THREAD).max(1);
-    let share = count.div_ceil(threads).max(1);
-    let part = |n: usize| {
-        scan(
-            query,
-            table,
-            n * share..count.min((n + 1) * share),
-            k,
-            wanted,
-        )
-    };
-    let mut best = thread::scope(|scope| {
-        let part = &part;
-        let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || part(n))).collect();
-        let mut best = part(0);
-        // A part that panicked has said so; the others still are the best there is.
-        best.extend(
-            others
-                .into_iter()
-                .filter_map(|other| other.join().ok())
-                .flatten(),
-        );
-        best
+    let near = signs.filter(|signs| signs.len() == count).map(|signs| {
+        let near = Near::of(query, table, signs);
+        in_parts(count, |part| near.scan(query, table, part, k, wanted))
     });
+    let mut best = near
+        .filter(|near| near.len() >= k)
+        .unwrap_or_else(|| in_parts(count, |part| scan(query, table, part, k, wanted)));
     shrink(&mut best, k, table.keys);
     best.into_iter()
         .map(|(at, cosine)| (at, f64::from(cosine)))
         .collect()
 }
 
+/// What `work` finds in each part of the rows, on as many threads as are worth it.
+fn in_parts<T: Send>(count: usize, work: impl Fn(Range<usize>) -> Vec<T> + Sync) -> Vec<T> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(count / ROWS_A_THREAD).max(1);
+    let share = count.div_ceil(threads).max(1);
+    let part = |n: usize| work((n * share).min(count)..count.min((n + 1) * share));
+    thread::scope(|scope| {
+        let part = &part;
+        let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || part(n))).collect();
+        let mut found = part(0);
+        // A part that panicked has said so; the others still are the best there is.
+        let others = others.into_iter().filter_map(|other| other.join().ok());
+        found.extend(others.flatten());
+        found
+    })
+}
+
+/// The rows that a first look leaves.
+struct Near {
+    differences: Vec<u16>,
+    limit: u16,
+}
+
+impl Near {
+    fn of(query: &Query, table: &Table<'_>, signs: &Signs) -> Self {
+        let asked = signs::of_query(query);
+        let differences = in_parts(table.keys.len(), |part| {
+            let mut out = vec![0; part.len()];
+            signs.differences(&asked, part.start, &mut out);
+            out
+        });
+        Self {
+            limit: signs::limit(&differences, table.dims),
+            differences,
+        }
+    }
+
+    fn scan(
+        &self,
+        query: &Query,
+        table: &Table<'_>,
+        range: Range<usize>,
+        k: usize,
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Vec<(usize, f32)> {
+        let mut best = Best::new(k);
+        let seen = self.differences.get(range.clone()).unwrap_or_default();
+        for (at, _) in range.zip(seen).filter(|(_, differ)| **differ <= self.limit) {
+            best.offer(at, table.cosine(query, at), table.keys, wanted);
+        }
+        best.rows
+    }
+}
+
 fn scan(
     query: &Query,
     table: &Table<'_>,
-    range: std::ops::Range<usize>,
+    range: Range<usize>,
     k: usize,
     wanted: &(dyn Fn(usize) -> bool + Sync),
 ) -> Vec<(usize, f32)> {
-    let mut best: Vec<(usize, f32)> = Vec::with_capacity(2 * k + 1);
-    let mut floor = f32::NEG_INFINITY;
+    let mut best = Best::new(k);
     let mut sums = [0; BLOCK];
     for start in range.clone().step_by(BLOCK) {
         let end = range.end.min(start + BLOCK);
@@ -124,15 +168,42 @@ fn scan(
         mapped::products(&query.values, rows, &mut sums);
         for (at, sum) in (start..end).zip(sums) {
             let cosine = query.cosine(sum, table.scales[at]);
-            if cosine >= floor && wanted(at) {
-                best.push((at, cosine));
-                if best.len() > 2 * k {
-                    floor = shrink(&mut best, k, table.keys);
-                }
+            best.offer(at, cosine, table.keys, wanted);
+        }
+    }
+    best.rows
+}
+
+/// The best so far, not in order, and a few more.
+struct Best {
+    rows: Vec<(usize, f32)>,
+    k: usize,
+    floor: f32,
+}
+
+impl Best {
+    fn new(k: usize) -> Self {
+        Self {
+            rows: Vec::with_capacity(2 * k + 1),
+            k,
+            floor: f32::NEG_INFINITY,
+        }
+    }
+
+    fn offer(
+        &mut self,
+        at: usize,
+        cosine: f32,
+        keys: &[ChunkKey],
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+    ) {
+        if cosine >= self.floor && wanted(at) {
+            self.rows.push((at, cosine));
+            if self.rows.len() > 2 * self.k {
+                self.floor = shrink(&mut self.rows, self.k, keys);
             }
         }
     }
-    best
 }
 
 /// Leaves the `k` best, best first, and returns the score that a newcomer must reach.
@@ -186,7 +257,7 @@ mod tests {
             .collect();
         exact.sort_by(|a, b| b.1.total_cmp(&a.1));
         let query = Query::new(&asked, dims).unwrap();
-        let found = nearest(&query, &table, 50, &|_| true);
+        let found = nearest(&query, &table, None, 50, &|_| true);
         let missing = exact[..50]
             .iter()
             .filter(|(n, _)| !found.iter().any(|(at, _)| at == n))
@@ -196,7 +267,63 @@ mod tests {
             let true_cosine = exact.iter().find(|(n, _)| n == at).unwrap().1;
             assert!((cosine - f64::from(true_cosine)).abs() < 0.01);
         }
-        let odd = nearest(&query, &table, 50, &|at| at % 2 == 1);
+        let odd = nearest(&query, &table, None, 50, &|at| at % 2 == 1);
         assert!(odd.len() == 50 && odd.iter().all(|(at, _)| at % 2 == 1));
+    }
+    /// Clusters of the length that embeddings have, asked for from near one of them.
+    #[test]
+    fn a_first_look_leaves_the_true_neighbours_or_steps_aside() {
+        let dims = 256;
+        let count = 33_000;
+        let mut state = 11_u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) as f32 / 32768.0 - 1.0
+        };
+        let centres: Vec<Vec<f32>> = (0..200)
+            .map(|_| (0..dims).map(|_| next()).collect())
+            .collect();
+        let (mut rows, mut scales, mut keys) = (Vec::new(), Vec::new(), Vec::new());
+        for n in 0..count {
+            let centre = &centres[n % centres.len()];
+            let vector: Vec<f32> = centre.iter().map(|value| value + 1.5 * next()).collect();
+            let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+            let vector: Vec<f32> = vector.iter().map(|v| v / norm).collect();
+            scales.push(super::super::quantise(&vector, &mut rows));
+            keys.push(ChunkKey((n as u128).to_be_bytes()));
+        }
+        let table = Table {
+            keys: &keys,
+            scales: &scales,
+            rows: &rows,
+            dims,
+        };
+        let mut signs = Signs::of(&rows[..1_000 * dims], dims);
+        signs.extend(&rows, dims);
+        assert!(signs::pay(count, dims) && signs.len() == count);
+        let asked: Vec<f32> = centres[7]
+            .iter()
+            .map(|value| value + 0.8 * next())
+            .collect();
+        let norm = asked.iter().map(|v| v * v).sum::<f32>().sqrt();
+        let asked: Vec<f32> = asked.iter().map(|v| v / norm).collect();
+        let query = Query::new(&asked, dims).unwrap();
+        let near = Near::of(&query, &table, &signs);
+        let left = near
+            .differences
+            .iter()
+            .filter(|d| **d <= near.limit)
+            .count();
+        assert!((4_096..count / 5).contains(&left), "{left} are left");
+        let exact = nearest(&query, &table, None, 50, &|_| true);
+        let found = nearest(&query, &table, Some(&signs), 50, &|_| true);
+        assert_eq!(found, exact);
+        // Wanted rows that point elsewhere: the first look leaves too few of them.
+        let wanted = |at: usize| at >= count - 60 && at % centres.len() != 7;
+        let left = (0..count).filter(|at| wanted(*at) && near.differences[*at] <= near.limit);
+        assert!(left.count() < 50);
+        let exact = nearest(&query, &table, None, 50, &wanted);
+        assert_eq!(exact.len(), 50);
+        assert_eq!(nearest(&query, &table, Some(&signs), 50, &wanted), exact);
     }
 }
