@@ -42,7 +42,7 @@ impl Environment {
     }
 
     /// For tests: exactly these pairs.
-    pub fn from_pairs<const N: usize>(pairs: [(&str, &str); N]) -> Self {
+    pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self {
             process: pairs
                 .into_iter()

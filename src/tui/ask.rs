@@ -77,7 +77,10 @@ pub fn choose_route(model: &mut Model) {
         model.say(NoticeLevel::Info, "Nothing to ask again yet.");
         return;
     };
+    let broke_off = run.finish.as_ref().is_some_and(|finish| finish.broke_off());
     let selected = match run.complexity() {
+        // The same way once more: it was not the way that failed.
+        _ if broke_off => 0,
         Some(Complexity::Simple) => 2,
         _ => 1,
     };

@@ -199,6 +199,15 @@ impl Keymap {
             .collect()
     }
 
+    /// What the first key that does this is called.
+    pub fn name_of(&self, action: Action) -> Option<String> {
+        let binding = self
+            .bindings
+            .iter()
+            .find(|binding| binding.action == action)?;
+        Some(binding.keys.first()?.name())
+    }
+
     /// Everything, for help.
     pub fn bindings(&self) -> &[Binding] {
         &self.bindings

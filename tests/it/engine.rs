@@ -11,16 +11,26 @@ use crate::support::check_stream;
 use crate::workplace::Workplace;
 
 pub async fn engine(place: &Workplace, endpoint: &str) -> Result<Engine, EngineError> {
+    engine_with(place, endpoint, &[]).await
+}
+
+/// The same with further settings.
+pub async fn engine_with(
+    place: &Workplace,
+    endpoint: &str,
+    settings: &[(&str, &str)],
+) -> Result<Engine, EngineError> {
     place.file(
         "kb/gate.md",
         "# The gate\n\nThe gate opens at seven and closes at nine.\n",
     );
     let data = place.data();
-    let environment = Environment::from_pairs([
+    let own = [
         ("KB_AGENT_DATA_DIR", data.to_str().unwrap()),
         ("KB_AGENT_CONFIG_DIR", data.to_str().unwrap()),
         ("KB_AGENT_LLM_BASE_URL", endpoint),
-    ]);
+    ];
+    let environment = Environment::from_pairs(own.iter().chain(settings).copied());
     let overrides = Overrides {
         sources: vec![place.path().join("kb")],
         data_dir: None,

@@ -9,6 +9,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 /// What is done with one request.
 #[derive(Debug, Clone)]
@@ -36,6 +37,8 @@ struct Shared {
     script: Mutex<HashMap<&'static str, VecDeque<Act>>>,
     seen: Mutex<Vec<Seen>>,
     hung_up: Mutex<usize>,
+    /// When each piece of an [`Act::Send`] was about to be written.
+    sent: Mutex<Vec<Instant>>,
     over: Mutex<bool>,
 }
 
@@ -98,6 +101,11 @@ impl FaultServer {
         self.shared.seen.lock().unwrap().clear();
     }
 
+    /// When each piece was about to be written, of everything sent in pieces so far.
+    pub fn sent(&self) -> Vec<Instant> {
+        self.shared.sent.lock().unwrap().clone()
+    }
+
     /// How often the other side hung up on a [`Act::Hang`] or [`Act::Flood`].
     pub fn hung_up(&self) -> usize {
         *self.shared.hung_up.lock().unwrap()
@@ -155,6 +163,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
         match act {
             Act::Send(pieces) => {
                 for piece in pieces {
+                    shared.sent.lock().unwrap().push(Instant::now());
                     if stream
                         .write_all(&piece)
                         .and_then(|()| stream.flush())

@@ -206,3 +206,50 @@ async fn a_cancel_is_through_at_once_wherever_it_waits() {
         assert!(ms(25) < 100.0, "{name}: {all:?}");
     }
 }
+
+/// From the server's writing of the first token to the event that shows it.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement"]
+async fn the_first_token_is_shown_when_it_arrives() {
+    const ASKED: usize = 500;
+    let chat = r#"{"complexity": "chitchat", "reply": null}"#;
+    let rest = format!("{}{}", piece(" seven."), ending());
+    let pieces = vec![stream_head(), piece("At").into_bytes(), rest.into_bytes()];
+    let server = FaultServer::start(&[
+        (
+            "",
+            vec![Act::Keep(reply("200 OK", "", r#"{"data": [{"id": "m"}]}"#))],
+        ),
+        ("analyze_and_route", vec![kept(chat)]),
+        ("synthesize", vec![Act::Send(pieces)]),
+    ]);
+    let place = Workplace::empty();
+    let engine = indexed(&place, &server).await;
+    let mut delays = Vec::new();
+    for _ in 0..ASKED {
+        let question = Question {
+            query: "hello".to_owned(),
+            ..Question::default()
+        };
+        let mut run = engine.stream(question, CancellationToken::new()).unwrap();
+        let mut first = None;
+        while let Some(event) = run.next_event().await {
+            if matches!(event.body, EventBody::AnswerDelta { .. }) {
+                first.get_or_insert_with(Instant::now);
+            }
+        }
+        let sent = server.sent();
+        let written = sent[sent.len() - 2];
+        delays.push(first.unwrap().saturating_duration_since(written));
+    }
+    delays.sort();
+    let ms = |share: usize| delays[(ASKED - 1) * share / 100].as_secs_f64() * 1e3;
+    eprintln!(
+        "first token of {ASKED}: median {:.2} ms after it was written, p99 {:.2}, slowest {:.2}",
+        ms(50),
+        ms(99),
+        ms(100)
+    );
+    assert!(ms(99) < 5.0, "p99 {:.2} ms", ms(99));
+}

@@ -3,13 +3,20 @@
 //! `tests/llm-server/serve_llm.sh` starts it. The model's words mean nothing, so what is tested
 //! is that real bytes are understood and that nonsense is survived.
 
+#![allow(clippy::print_stderr)]
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use kb_agent::agent::ports::{Caveat, Reasoner};
-use kb_agent::domain::{Complexity, Outcome, RoutingPlan};
+use kb_agent::domain::{Complexity, NodeName, Outcome, RoutingPlan};
+use kb_agent::engine::Question;
 use kb_agent::protocol::{Event, EventBody};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings, Jobs};
+use tokio_util::sync::CancellationToken;
 
+use crate::engine::engine_with;
 use crate::llm_jobs::{answer, given, item, settings};
 use crate::support::check_stream;
 use crate::workplace::{Workplace, json_lines, text};
@@ -155,6 +162,78 @@ fn whole_runs_walk_legal_edges_end_and_count_usage() {
                 assert!(text(&output.stderr).contains(error));
             }
         }
+    }
+}
+
+/// A hundred runs with a grammar for every reply, and a hundred with nothing but the prompt; every
+/// third is cancelled, each in another node.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_runs_end_whatever_a_model_says() {
+    const RUNS: usize = 100;
+    let url = std::env::var("KB_AGENT_TEST_LLM_URL").unwrap();
+    for structured in ["json_schema", "prompt"] {
+        let place = Workplace::empty();
+        let server =
+            format!("[[server]]\nname = \"this\"\nat = [\"*\"]\nstructured = \"{structured}\"\n");
+        place.file("data/servers.toml", &server);
+        let limits = SHORT.map(|name| (name, "48"));
+        let settings = [&[("KB_AGENT_LLM_SERVER", "this")], &limits[..]].concat();
+        let engine = engine_with(&place, &url, &settings).await.unwrap();
+        let indexed = engine.knowledge().update(&|_| (), &AtomicBool::new(false));
+        assert_eq!(indexed.unwrap().added, 1);
+        let mut outcomes = BTreeMap::<&str, usize>::new();
+        for at in 0..RUNS {
+            let route = [
+                None,
+                Some(Complexity::Chitchat),
+                Some(Complexity::Simple),
+                Some(Complexity::Complex),
+            ][at % 4];
+            let query = ["hello", "compare plan with tool_exec", "路由是什么？"][at % 3];
+            let stop_in = (at % 3 == 0).then(|| NodeName::ALL[at / 3 % NodeName::ALL.len()]);
+            let cancel = CancellationToken::new();
+            let question = Question {
+                query: query.to_owned(),
+                route,
+                ..Question::default()
+            };
+            let mut run = engine.stream(question, cancel.clone()).unwrap();
+            let mut events = Vec::new();
+            let mut entered = false;
+            while let Some(event) = run.next_event().await {
+                if let EventBody::NodeEntered { node, .. } = &event.body
+                    && Some(*node) == stop_in
+                {
+                    entered = true;
+                    cancel.cancel();
+                }
+                events.push(event);
+            }
+            check_stream(&events);
+            let Some(EventBody::RunFinished {
+                outcome,
+                prompt_tokens,
+                ..
+            }) = events.last().map(|event| &event.body)
+            else {
+                panic!("{structured} {at}: no end");
+            };
+            // What was cancelled in its first node has had no reply that could be counted.
+            assert!(
+                entered || *prompt_tokens > 0,
+                "{structured} {at}: {events:?}"
+            );
+            assert!(
+                !entered || *outcome == Outcome::Cancelled,
+                "{structured} {at}: {outcome:?}"
+            );
+            *outcomes.entry(outcome.as_str()).or_default() += 1;
+        }
+        eprintln!("{structured}: {outcomes:?}");
+        assert!(
+            outcomes["cancelled"] > 0 && outcomes["answered"] > RUNS / 2,
+            "{outcomes:?}"
+        );
     }
 }
 

@@ -38,6 +38,7 @@ mod scripted_endpoint;
 mod support;
 mod terminal;
 mod tools;
+mod tui_faults;
 mod tui_live;
 mod typos;
 mod watch;

@@ -10,6 +10,7 @@ use crate::domain::{Outcome, dollars};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted, duration, grouped};
+use crate::tui::keymap::Action;
 use crate::tui::markdown;
 use crate::tui::model::{Model, Question, Turn};
 use crate::tui::wrap::wrap;
@@ -287,6 +288,8 @@ fn footer(run: &RunView) -> Row {
         );
         if let Some(cost) = finish.spent.cost_usd {
             row.push(Ink::Dim, format!(" · {about}{}", dollars(cost)));
+        } else {
+            row.push(Ink::Dim, " · cost unknown");
         }
     }
     if run.mode == Mode::Offline {
@@ -310,8 +313,20 @@ fn tail(model: &Model, width: usize) -> Vec<Row> {
     {
         let doing = run.active().map_or("…", |node| node.as_str());
         rows.push(working(model, doing));
+    } else if let Some(key) = model
+        .keymap
+        .name_of(Action::Retry)
+        .filter(|_| ended_with(model, Outcome::Failed))
+    {
+        let row = Row::of(Ink::Dim, format!("       {key} asks again"));
+        rows.push(row.fit(width));
     }
     rows
+}
+
+fn ended_with(model: &Model, outcome: Outcome) -> bool {
+    let last = model.turns.last().and_then(|turn| turn.run.finish.as_ref());
+    last.is_some_and(|finish| finish.outcome == outcome)
 }
 
 fn working(model: &Model, doing: &str) -> Row {
