@@ -7,6 +7,7 @@ mod ask;
 mod catch_up;
 mod chat;
 mod completions;
+mod doctor;
 mod eval;
 mod graph;
 mod index;
@@ -64,6 +65,8 @@ enum Command {
     Eval(eval::Eval),
     /// Show the graph, or the path of one run
     Graph(graph::Graph),
+    /// Check settings, endpoint, index and terminal, and say what to do
+    Doctor(doctor::Doctor),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }
@@ -93,7 +96,6 @@ fn run(cli: Cli) -> Result<(), Failure> {
     if let Some(Command::Completions(completions)) = command {
         return completions::run(&completions);
     }
-    let environment = Environment::read(global.env_file.as_deref())?;
     let overrides = Overrides {
         sources: if paths.is_empty() {
             global.kb
@@ -102,6 +104,15 @@ fn run(cli: Cli) -> Result<(), Failure> {
         },
         data_dir: global.data_dir,
     };
+    if let Some(Command::Doctor(doctor)) = command {
+        let given = doctor::Given {
+            env_file: global.env_file.as_deref(),
+            overrides,
+            verbose: global.verbose,
+        };
+        return doctor::run(&doctor, &given);
+    }
+    let environment = Environment::read(global.env_file.as_deref())?;
     let settings = Settings::resolve(&environment, overrides)?;
     let _diagnostics = diagnostics(&settings, global.verbose);
     match command {
@@ -111,7 +122,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Search(search)) => search::run(&search, &settings),
         Some(Command::Eval(eval)) => eval::run(&eval, &settings),
         Some(Command::Graph(graph)) => graph::run(&graph, &settings),
-        Some(Command::Completions(_)) => Ok(()),
+        Some(Command::Completions(_) | Command::Doctor(_)) => Ok(()),
     }
 }
 
@@ -128,11 +139,7 @@ fn diagnostics(settings: &Settings, verbose: u8) -> Option<WorkerGuard> {
         .build(folder)
         .ok()?;
     let (writer, guard) = tracing_appender::non_blocking(appender);
-    let filter = match verbose {
-        0 => settings.log_filter.as_str(),
-        1 => "info,kb_agent=debug",
-        _ => "debug,kb_agent=trace",
-    };
+    let filter = verbose_filter(verbose).unwrap_or(&settings.log_filter);
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
@@ -140,4 +147,13 @@ fn diagnostics(settings: &Settings, verbose: u8) -> Option<WorkerGuard> {
         .try_init()
         .ok()?;
     Some(guard)
+}
+
+/// What so many `-v` ask for; they win over the setting.
+fn verbose_filter(verbose: u8) -> Option<&'static str> {
+    match verbose {
+        0 => None,
+        1 => Some("info,kb_agent=debug"),
+        _ => Some("debug,kb_agent=trace"),
+    }
 }

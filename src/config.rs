@@ -6,10 +6,12 @@
 
 mod endpoint;
 mod environment;
+mod listing;
 mod settings;
 
 pub use endpoint::{EndpointSettings, JobSettings};
-pub use environment::Environment;
+pub use environment::{Environment, Origin};
+pub use listing::{Listed, Survey, survey};
 pub use settings::{
     DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, SettingError, Settings, Variable, variables,
 };

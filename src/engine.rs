@@ -5,6 +5,7 @@
 
 mod conversation;
 mod demo;
+pub mod doctor;
 mod knowledge;
 mod routing;
 mod thinking;

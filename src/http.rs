@@ -10,7 +10,7 @@ mod shapes;
 mod site;
 
 pub use patience::{backoff, retry_after};
-pub use shapes::{error_message, first_model};
+pub use shapes::{error_message, models};
 pub use site::{Site, Variables};
 
 #[cfg(test)]

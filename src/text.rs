@@ -5,7 +5,11 @@
 //! screen or standard output passes through [`sanitize`] or, where it arrives in pieces, through
 //! [`StreamSanitizer`], which remembers an unfinished sequence from one piece to the next.
 
+mod near;
+
 use std::borrow::Cow;
+
+pub use near::nearest;
 
 /// The name of the threads that take documents apart. Documents break parsers: a panic on such a
 /// thread is an outcome, and no reason to give up the terminal.

@@ -38,6 +38,7 @@ use tokio::sync::mpsc;
 use crate::domain::RoutingLimits;
 use crate::protocol::{Command, Mode, Update};
 
+pub use layout::LEAST;
 pub use screen::Screen;
 pub use theme::{ColorDepth, ThemeName};
 pub use update::{Effect, Msg};

@@ -45,10 +45,11 @@ pub struct JobSettings {
     pub max_tokens: Option<u32>,
 }
 
-const BASE_URL: Variable = variable("KB_AGENT_LLM_BASE_URL", "an http or https address");
-const API_KEY: Variable = variable("KB_AGENT_LLM_API_KEY", "printable ASCII without spaces");
-const MODEL: Variable = variable("KB_AGENT_LLM_MODEL", "a model's name");
-const TIMEOUT: Variable = variable(
+pub(super) const BASE_URL: Variable = variable("KB_AGENT_LLM_BASE_URL", "an http or https address");
+pub(super) const API_KEY: Variable =
+    variable("KB_AGENT_LLM_API_KEY", "printable ASCII without spaces");
+pub(super) const MODEL: Variable = variable("KB_AGENT_LLM_MODEL", "a model's name");
+pub(super) const TIMEOUT: Variable = variable(
     "KB_AGENT_LLM_TIMEOUT_SECS",
     "a number of seconds from 1 to 3600",
 );
@@ -58,6 +59,9 @@ const CONTEXT: Variable = variable(
     "KB_AGENT_LLM_CONTEXT_TOKENS",
     "a whole number from 1024 to 10000000",
 );
+
+/// How long silence is borne with where nothing is set, seconds.
+pub(super) const DEFAULT_TIMEOUT: u64 = 60;
 
 /// The three variables of a job.
 struct OfJob {
@@ -113,6 +117,13 @@ pub(super) const VARIABLES: [Variable; 19] = [
     SYNTHESIZE.max_tokens,
 ];
 
+/// The variables of the jobs' models.
+pub(super) fn job_models() -> impl Iterator<Item = &'static str> {
+    [ANALYZE, PLAN, GRADE, SYNTHESIZE]
+        .into_iter()
+        .map(|of| of.model.name)
+}
+
 /// The endpoint, checked whether it is in use or not; `None` is offline.
 pub(super) fn endpoint(
     environment: &Environment,
@@ -126,7 +137,7 @@ pub(super) fn endpoint(
         })
     };
     let api_key = secret(environment, API_KEY)?;
-    let timeout = number(environment, TIMEOUT, 1..=3600)?.unwrap_or(60);
+    let timeout = number(environment, TIMEOUT, 1..=3600)?.unwrap_or(DEFAULT_TIMEOUT);
     let retries = number(environment, RETRIES, 0..=10)?;
     let context_tokens = number(environment, CONTEXT, 1_024..=10_000_000)?;
     let (analyze, plan) = (job(ANALYZE)?, job(PLAN)?);

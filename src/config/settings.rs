@@ -39,30 +39,32 @@ const OWN: [Variable; 13] = [
     THEME,
 ];
 
-const EMBEDDING_BASE_URL: Variable =
+pub(super) const EMBEDDING_BASE_URL: Variable =
     variable("KB_AGENT_EMBEDDING_BASE_URL", "an http or https address");
-const EMBEDDING_MODEL: Variable = variable("KB_AGENT_EMBEDDING_MODEL", "a model's name");
-const EMBEDDING_API_KEY: Variable = variable(
+pub(super) const EMBEDDING_MODEL: Variable = variable("KB_AGENT_EMBEDDING_MODEL", "a model's name");
+pub(super) const EMBEDDING_API_KEY: Variable = variable(
     "KB_AGENT_EMBEDDING_API_KEY",
     "printable ASCII without spaces",
 );
-const SOURCE: Variable = variable("KB_AGENT_SOURCE", "folders or files, separated as in PATH");
-const DATA_DIR: Variable = variable("KB_AGENT_DATA_DIR", "a folder");
-const CONFIG_DIR: Variable = variable("KB_AGENT_CONFIG_DIR", "a folder");
-const STORE_URL: Variable = variable("KB_AGENT_STORE_URL", "a store's address");
-const MAX_ITERATIONS: Variable = variable("KB_AGENT_MAX_ITERATIONS", "a whole number from 1 to 10");
-const VECTOR_THRESHOLD: Variable =
+pub(super) const SOURCE: Variable =
+    variable("KB_AGENT_SOURCE", "folders or files, separated as in PATH");
+pub(super) const DATA_DIR: Variable = variable("KB_AGENT_DATA_DIR", "a folder");
+pub(super) const CONFIG_DIR: Variable = variable("KB_AGENT_CONFIG_DIR", "a folder");
+pub(super) const STORE_URL: Variable = variable("KB_AGENT_STORE_URL", "a store's address");
+pub(super) const MAX_ITERATIONS: Variable =
+    variable("KB_AGENT_MAX_ITERATIONS", "a whole number from 1 to 10");
+pub(super) const VECTOR_THRESHOLD: Variable =
     variable("KB_AGENT_VECTOR_SCORE_THRESHOLD", "a number from 0 to 1");
-const AUTO_APPROVE: Variable = variable(
+pub(super) const AUTO_APPROVE: Variable = variable(
     "KB_AGENT_AUTO_APPROVE_MAX_ITEMS",
     "a whole number from 0 to 100",
 );
-const AUDIT_LOG: Variable = variable("KB_AGENT_AUDIT_LOG", "a file");
-const LOG: Variable = variable(
+pub(super) const AUDIT_LOG: Variable = variable("KB_AGENT_AUDIT_LOG", "a file");
+pub(super) const LOG: Variable = variable(
     "KB_AGENT_LOG",
     "a filter such as info, debug or kb_agent=trace",
 );
-const THEME: Variable = variable(
+pub(super) const THEME: Variable = variable(
     "KB_AGENT_THEME",
     "one of auto, dark, light, high-contrast, mono",
 );
@@ -163,6 +165,17 @@ pub enum SettingError {
     NoHome,
 }
 
+impl SettingError {
+    /// The variable whose value cannot be used.
+    pub fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Value { name, .. } | Self::Secret { name, .. } => Some(name),
+            Self::NotText { name } => Some(name),
+            Self::File { .. } | Self::NoHome => None,
+        }
+    }
+}
+
 impl Settings {
     /// Looks every setting up and checks it; the first that cannot be used is the error.
     pub fn resolve(environment: &Environment, overrides: Overrides) -> Result<Self, SettingError> {
@@ -260,11 +273,30 @@ fn without_effect(environment: &Environment) -> Vec<String> {
             STORE_URL.name
         )
     });
-    let unknown = environment
-        .names()
+    alone.chain(store).chain(unknown(environment)).collect()
+}
+
+/// What looks like a setting and is none, one line each; never with its value, which may be a key
+/// under a misspelt name.
+pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = String> {
+    const PREFIX: &str = "KB_AGENT_";
+    let bare = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
+    let names = environment.names();
+    names
         .filter(|name| variables().all(|known| known.name != *name))
-        .map(|name| format!("{name} is no setting of kb-agent: look for its name in .env.example"));
-    alone.chain(store).chain(unknown).collect()
+        .map(move |name| {
+            let shown = crate::text::one_line(name, 80);
+            let known = variables().map(|known| bare(known.name));
+            let wanted = name.strip_prefix(PREFIX).unwrap_or(name);
+            match crate::text::nearest(wanted, known).first() {
+                Some(meant) => {
+                    format!("{shown} is no setting of kb-agent: did you mean {PREFIX}{meant}?")
+                }
+                None => {
+                    format!("{shown} is no setting of kb-agent: look for its name in .env.example")
+                }
+            }
+        })
 }
 
 pub(super) fn number<T>(

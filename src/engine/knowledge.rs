@@ -52,7 +52,7 @@ pub(super) async fn open_beside(
 }
 
 /// The one place that decides what embeds chunks and questions.
-fn embedder(
+pub(super) fn embedder(
     settings: &Settings,
     built_in: Arc<dyn Embedder>,
 ) -> Result<Arc<dyn Embedder>, EngineError> {

@@ -24,9 +24,38 @@ pub(super) fn reasoner(
         let embedder = Arc::new(Remembering::new(built_in));
         return Ok(Arc::new(OfflineReasoner::new(embedder)));
     };
-    let reasoner = EndpointReasoner::new(endpoint(llm, settings.config_dir.clone()))
-        .map_err(|error| EngineError::Setting(error.to_string()))?;
-    Ok(Arc::new(reasoner))
+    Ok(Arc::new(endpoint_reasoner(settings, llm)?))
+}
+
+/// The thinking engine behind that endpoint.
+pub(super) fn endpoint_reasoner(
+    settings: &Settings,
+    llm: &config::EndpointSettings,
+) -> Result<EndpointReasoner, EngineError> {
+    EndpointReasoner::new(endpoint(llm, settings.config_dir.clone()))
+        .map_err(|error| EngineError::Setting(error.to_string()))
+}
+
+/// The value of a setting of the endpoint that nobody made, where one is built in.
+pub(super) fn built_in(variable: &str) -> Option<String> {
+    let name = variable.strip_prefix("KB_AGENT_LLM_")?;
+    if name == "RETRIES" {
+        return Some(RETRIES.to_string());
+    }
+    let (kind, job) = name.rsplit_once('_')?;
+    let jobs = Jobs::default();
+    let of_job = match job {
+        "ANALYZE" => &jobs.analyze,
+        "PLAN" => &jobs.plan,
+        "GRADE" => &jobs.grade,
+        "SYNTHESIZE" => &jobs.synthesize,
+        _ => return None,
+    };
+    match kind {
+        "TEMPERATURE" => Some(of_job.temperature.to_string()),
+        "MAX_TOKENS" => Some(of_job.max_tokens.to_string()),
+        _ => None,
+    }
 }
 
 /// What is set, and what is built in where nothing is.

@@ -2,23 +2,30 @@
 
 use serde_json::Value;
 
-/// The name of the first model in a listing: `{"data":[{"id"}]}`, `{"models":[{"name"}]}` or a
-/// bare list.
-pub fn first_model(listing: &Value) -> Option<&str> {
+/// The names of the models in a listing: `{"data":[{"id"}]}`, `{"models":[{"name"}]}` or a bare
+/// list.
+pub fn models(listing: &Value) -> Vec<&str> {
     let models = match listing {
-        Value::Array(models) => models,
+        Value::Array(models) => Some(models),
         Value::Object(fields) => fields
             .get("data")
-            .or_else(|| fields.get("models"))?
-            .as_array()?,
-        _ => return None,
+            .or_else(|| fields.get("models"))
+            .and_then(Value::as_array),
+        _ => None,
     };
-    let first = models.first()?;
-    ["id", "model", "name"]
+    let key_of = |model: &Value| {
+        let keys = ["id", "model", "name"];
+        keys.into_iter().find(|key| model[key].is_string())
+    };
+    models
         .into_iter()
-        .find_map(|key| first.get(key)?.as_str())
-        .or_else(|| first.as_str())
+        .flatten()
+        .filter_map(|model| match key_of(model) {
+            Some(key) => model[key].as_str(),
+            None => model.as_str(),
+        })
         .filter(|name| !name.is_empty())
+        .collect()
 }
 
 /// What a server says went wrong, in any of the shapes in use.
@@ -40,16 +47,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_model_is_found_in_every_shape() {
-        for (listing, name) in [
-            (json!({"data": [{"id": "a"}, {"id": "b"}]}), Some("a")),
-            (json!({"models": [{"name": "c"}]}), Some("c")),
-            (json!([{"id": "d"}]), Some("d")),
-            (json!({"data": []}), None),
-            (json!({"data": null}), None),
-            (json!("x"), None),
+    fn models_are_found_in_every_shape() {
+        for (listing, names) in [
+            (json!({"data": [{"id": "a"}, {"id": "b"}]}), &["a", "b"][..]),
+            (json!({"models": [{"name": "c"}]}), &["c"]),
+            (json!([{"id": "d"}, "e", 7, {"id": ""}]), &["d", "e"]),
+            (json!({"data": []}), &[]),
+            (json!({"data": null}), &[]),
+            (json!("x"), &[]),
         ] {
-            assert_eq!(first_model(&listing), name, "{listing}");
+            assert_eq!(models(&listing), names, "{listing}");
         }
     }
 

@@ -359,7 +359,7 @@ fn keep_to_the_owner(home: &Path) -> Result<(), KbError> {
 }
 
 /// One folder a set of roots, in whatever order they were given.
-fn folder_of(roots: &Roots) -> String {
+pub(super) fn folder_of(roots: &Roots) -> String {
     let mut paths: Vec<&Path> = roots.paths().collect();
     paths.sort();
     let mut hasher = blake3::Hasher::new();

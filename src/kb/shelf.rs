@@ -82,6 +82,17 @@ impl Shelf {
         made
     }
 
+    /// Whether nothing is to be found in this file; `None` where finding out would take long.
+    /// Keeps nothing.
+    pub fn is_left_out(&self, path: &Path, source: &str, stop: &AtomicBool) -> Option<bool> {
+        if extract::is_lines(path) {
+            return Some(extract::extract(path, source, stop).is_err());
+        }
+        let kept = self.dir.join(name(path, stamp(path)?));
+        let known = fs::read(kept).ok().and_then(|bytes| unpack(&bytes))?;
+        Some(known.is_err())
+    }
+
     /// Removes the texts that belong to none of these files any more. What cannot be removed now
     /// is removed next time.
     pub fn tidy(&self, files: &[Found]) {

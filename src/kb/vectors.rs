@@ -105,6 +105,11 @@ impl Vectors {
         ))))
     }
 
+    /// How long each is; `None` while there is none.
+    pub fn dimensions(&self) -> Option<usize> {
+        (!self.keys.is_empty()).then_some(self.dims)
+    }
+
     /// How often the rows have changed under this handle.
     pub fn epoch(&self) -> u64 {
         self.epoch

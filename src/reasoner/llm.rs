@@ -5,11 +5,12 @@
 //! middle step waits or fails, in layers of its own: `client` makes one request, `stream` reads one
 //! reply, `failure` knows what went wrong. Prompting and reading are pure, so what models get
 //! wrong is tested by tables. What servers do differently, what prompts say and what tokens cost
-//! is data in `assets/`, and users can put their own before it.
+//! is data in `assets/`, and users can put their own before it. `checkup` tries it all out.
 //!
 //! Nothing is spawned: a dropped future takes its connection with it, which is how a run is
 //! cancelled.
 
+mod checkup;
 mod client;
 mod dialect;
 mod exchange;
@@ -43,6 +44,7 @@ use crate::agent::ports::{
 use crate::domain::Outcome;
 use crate::protocol::Mode;
 
+pub use checkup::{Answered, Judged};
 pub use job::{Job, JobSettings, Jobs};
 
 use client::Endpoint;
@@ -121,8 +123,9 @@ impl EndpointReasoner {
 
     async fn main_model(&self) -> Result<&str, ReasonerError> {
         let found = self.model.get_or_try_init(|| async {
-            let listed = self.exchange.first_model().await?;
-            Ok(listed.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
+            let listed = self.exchange.models().await?;
+            let first = listed.and_then(|models| models.into_iter().next());
+            Ok(first.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
         });
         found.await.map(String::as_str)
     }

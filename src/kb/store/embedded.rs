@@ -68,7 +68,9 @@ impl EmbeddedStore {
         lexical::remove(&dir_in(home))
     }
 
-    fn open_existing(home: &Path, model_id: &str) -> Result<Option<Self>, KbError> {
+    /// Opens the index in `home` as it is; `None` when there is none of this format. Makes and mends
+    /// nothing.
+    pub fn open_existing(home: &Path, model_id: &str) -> Result<Option<Self>, KbError> {
         let dir = dir_in(home);
         match LexicalIndex::open(&dir.join("lexical"))? {
             Some(lexical) => Self::over(home, dir, lexical, model_id).map(Some),
@@ -92,6 +94,35 @@ impl EmbeddedStore {
             view,
             loading: Mutex::new(()),
         })
+    }
+
+    /// What this version calls its format.
+    pub fn format() -> String {
+        format!("v{FORMAT}-{}", tokens::VERSION)
+    }
+
+    /// What other versions of the program have left in `home`.
+    pub fn other_formats(home: &Path) -> Vec<String> {
+        let own = Self::format();
+        let entries = fs::read_dir(home).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.path().is_dir());
+        let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names
+            .filter(|name| *name != own && name != shelf::FOLDER)
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Whether the last commit is whole; one that is not is made anew by the next update.
+    pub fn is_sound(&self) -> bool {
+        self.view().sound
+    }
+
+    /// How long the vectors of this model are; `None` while there are none.
+    pub fn dimensions(&self) -> Option<usize> {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        vectors.dimensions()
     }
 
     /// The commit that is searched now.
@@ -203,5 +234,5 @@ impl Store for EmbeddedStore {
 const STALE_ROWS: usize = 1000;
 
 fn dir_in(home: &Path) -> PathBuf {
-    home.join(format!("v{FORMAT}-{}", tokens::VERSION))
+    home.join(EmbeddedStore::format())
 }

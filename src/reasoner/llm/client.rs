@@ -12,7 +12,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::agent::ports::{CallOrigin, ReasonerError};
-use crate::http::first_model;
+use crate::http::models;
 
 use super::EndpointSettings;
 use super::dialect::{Dialect, Dialects};
@@ -144,9 +144,9 @@ impl Endpoint {
         ChatReply::open(response, self.site.clone(), bounds, thoughts).await
     }
 
-    /// The name of the first model that the endpoint lists; `None` where there is no listing,
-    /// which is what servers of a single model do.
-    pub async fn first_model(&self) -> Result<Option<String>, Failure> {
+    /// The names of the models that the endpoint lists, at least one; `None` where there is no
+    /// listing, which is what servers of a single model do.
+    pub async fn models(&self) -> Result<Option<Vec<String>>, Failure> {
         let response = self
             .reach(self.http.get(self.site.url(&["models"])))
             .await?;
@@ -164,8 +164,11 @@ impl Endpoint {
         let bytes = collect(response, &self.site, bounds).await?;
         let listing: Value = serde_json::from_slice(&bytes)
             .map_err(|_| self.site.not_a_reply("no list of models"))?;
-        let model = first_model(&listing).ok_or_else(|| self.site.no_model())?;
-        Ok(Some(model.to_owned()))
+        let listed: Vec<String> = models(&listing).into_iter().map(str::to_owned).collect();
+        if listed.is_empty() {
+            return Err(self.site.no_model());
+        }
+        Ok(Some(listed))
     }
 
     async fn reach(&self, request: RequestBuilder) -> Result<Response, Failure> {

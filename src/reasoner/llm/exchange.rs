@@ -184,11 +184,11 @@ impl Exchange {
         warnings
     }
 
-    /// The first model that the endpoint lists, asked for as patiently as for a reply.
-    pub async fn first_model(&self) -> Result<Option<String>, ReasonerError> {
+    /// The models that the endpoint lists, asked for as patiently as for a reply.
+    pub async fn models(&self) -> Result<Option<Vec<String>>, ReasonerError> {
         let mut retried = 0;
         loop {
-            let failure = match self.endpoint.first_model().await {
+            let failure = match self.endpoint.models().await {
                 Ok(listed) => return Ok(listed),
                 Err(failure) => failure,
             };

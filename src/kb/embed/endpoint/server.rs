@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::reply::{self, Unusable};
 use crate::agent::ports::EmbedError;
-use crate::http::{Site, Variables, backoff, error_message, first_model, retry_after};
+use crate::http::{Site, Variables, backoff, error_message, models, retry_after};
 
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_EMBEDDING_BASE_URL",
@@ -98,8 +98,10 @@ impl Server {
                     .not_a_reply("no list of models", "a list of models"),
             )
         })?;
-        let model = first_model(&listing).ok_or_else(|| EmbedError(self.site.no_model()))?;
-        Ok(Some(model.to_owned()))
+        match models(&listing).first() {
+            Some(model) => Ok(Some((*model).to_owned())),
+            None => Err(EmbedError(self.site.no_model())),
+        }
     }
 
     /// One vector for each text. What is too large is asked for in parts, and of a single text

@@ -1,0 +1,103 @@
+//! `doctor`: what is wrong, and what to do about it.
+//!
+//! The parts examine themselves, behind [`crate::engine::doctor`]; the terminal is this room's own
+//! and is looked at here. Checks are shown as they come, because a slow server is one of the things
+//! that people run this for.
+
+mod report;
+mod terminal;
+
+use std::io;
+use std::path::Path;
+
+use clap::Args;
+
+use super::interruption::interruptible;
+use super::output::{Failure, counted};
+use crate::config::{Environment, Origin, Overrides, Survey, survey};
+use crate::engine::doctor::{Check, News, Status, examine, settings};
+use report::{Report, as_json};
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the command line says beside the arguments of `doctor` itself.
+pub(super) struct Given<'a> {
+    /// `--env-file`.
+    pub env_file: Option<&'a Path>,
+    /// `--kb` and `--data-dir`.
+    pub overrides: Overrides,
+    /// How many `-v`.
+    pub verbose: u8,
+}
+
+/// Examines everything and says how it is.
+pub(super) fn run(doctor: &Doctor, given: &Given<'_>) -> Result<(), Failure> {
+    let (environment, unreadable) = Environment::read_what_can_be(given.env_file);
+    let mut survey = survey(&environment, &given.overrides);
+    survey.refused.splice(0..0, unreadable);
+    let diagnostics = survey.settings.as_ref();
+    let _diagnostics = diagnostics.and_then(|found| super::diagnostics(found, given.verbose));
+    let mut listed = settings(&survey);
+    if let Some(filter) = super::verbose_filter(given.verbose) {
+        for one in listed.iter_mut().filter(|one| one.name == "KB_AGENT_LOG") {
+            (one.value, one.origin) = (Some(filter.to_owned()), Origin::Flag("-v"));
+        }
+    }
+    let mut report = Report::new(!doctor.json);
+    report.settings(&listed);
+    let checks = interruptible(async |cancel| {
+        let mut checks = Vec::new();
+        let mut written = Ok(());
+        let mut tell = |news: News| {
+            if written.is_ok() {
+                written = report.tell(&news);
+            }
+            if let News::Found(check) = news {
+                checks.push(check);
+            }
+        };
+        tokio::select! {
+            () = examine(&survey, &mut tell) => {}
+            () = cancel.cancelled() => {
+                report.quiet();
+                return Err(Failure::interrupted());
+            }
+        }
+        for check in terminal::checks() {
+            tell(News::Found(check));
+        }
+        written?;
+        Ok(checks)
+    })?;
+    let result = if doctor.json {
+        super::output::say_json(&as_json(&listed, &checks))
+    } else {
+        report.summary(&checks)
+    };
+    end(&survey, &checks, result)
+}
+
+/// A setting that cannot be used ends every command in the same way; else what is broken does.
+fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(), Failure> {
+    written?;
+    if let Some(error) = survey.refused.first() {
+        return Err(Failure::usage(error));
+    }
+    let is_broken = |check: &&Check| check.status == Status::Broken;
+    let broken: Vec<&Check> = checks.iter().filter(is_broken).collect();
+    match broken.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::failed(format!(
+            "{} found broken, the first: {}, {}",
+            counted(broken.len(), "thing"),
+            first.area,
+            first.name
+        ))),
+    }
+}

@@ -1,0 +1,311 @@
+//! Every setting with its value and where that came from, for who asks why.
+//!
+//! A program that starts stops at the first setting that cannot be used. Who looks for what is
+//! wrong wants all of them, and the rest checked as if those had not been set. Secrets never leave
+//! here, also not those that addresses can hold.
+
+use std::path::Path;
+
+use super::endpoint::{self, DEFAULT_TIMEOUT};
+use super::settings::{
+    AUDIT_LOG, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
+    EMBEDDING_MODEL, LOG, MAX_ITERATIONS, SOURCE, STORE_URL, THEME, VECTOR_THRESHOLD, unknown,
+};
+use super::{Environment, Origin, Overrides, SettingError, Settings, variables};
+use crate::text::one_line;
+
+/// A value is shown up to this length.
+const VALUE_CHARS: usize = 300;
+
+/// What all settings come to.
+#[derive(Debug, Clone)]
+pub struct Survey {
+    /// The settings, without those that cannot be used; `None` where nothing can be without them.
+    pub settings: Option<Settings>,
+    /// Why some cannot be used.
+    pub refused: Vec<SettingError>,
+    /// What looks like a setting and is none, one line each.
+    pub unknown: Vec<String>,
+    /// Every setting.
+    pub listed: Vec<Listed>,
+    /// The `.env` file that was read, one line.
+    pub file: Option<String>,
+}
+
+/// One setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The variable.
+    pub name: &'static str,
+    /// Its value on one line, secrets masked; `None` where nobody set it and nothing is built in
+    /// here.
+    pub value: Option<String>,
+    /// Where that is from.
+    pub origin: Origin,
+    /// Why what was set has no effect, one line that follows "is set".
+    pub idle: Option<String>,
+}
+
+/// Looks every setting up as [`Settings::resolve`] does, and goes on where that stops.
+pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
+    let mut usable = environment.clone();
+    let mut refused = Vec::new();
+    let settings = loop {
+        match Settings::resolve(&usable, overrides.clone()) {
+            Ok(settings) => break Some(settings),
+            Err(error) => {
+                let forgotten = error.variable().is_some_and(|name| usable.forget(name));
+                refused.push(error);
+                if !forgotten {
+                    break None;
+                }
+            }
+        }
+    };
+    let listed = variables()
+        .map(|variable| {
+            let name = variable.name;
+            let is_refused = refused.iter().any(|error| error.variable() == Some(name));
+            let flag = flag(name, overrides);
+            Listed {
+                name,
+                value: shown(name, &usable, settings.as_ref()),
+                origin: flag.map_or_else(|| usable.origin(name), Origin::Flag),
+                idle: if is_refused {
+                    Some("its value cannot be used".to_owned())
+                } else if environment.get(name).is_none() {
+                    None
+                } else if let Some(flag) = flag {
+                    Some(format!("{flag} wins over it"))
+                } else {
+                    idle(name, &usable)
+                },
+            }
+        })
+        .collect();
+    Survey {
+        settings,
+        refused,
+        unknown: unknown(environment).collect(),
+        listed,
+        file: environment.file().map(path),
+    }
+}
+
+fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
+    if name == SOURCE.name && !overrides.sources.is_empty() {
+        return Some("--kb");
+    }
+    (name == DATA_DIR.name && overrides.data_dir.is_some()).then_some("--data-dir")
+}
+
+/// The value in effect.
+fn shown(name: &str, environment: &Environment, settings: Option<&Settings>) -> Option<String> {
+    let set = environment.get(name);
+    if [endpoint::API_KEY.name, EMBEDDING_API_KEY.name].contains(&name) {
+        return set.map(|key| format!("[masked, {} characters]", key.chars().count()));
+    }
+    if [
+        endpoint::BASE_URL.name,
+        EMBEDDING_BASE_URL.name,
+        STORE_URL.name,
+    ]
+    .contains(&name)
+    {
+        return set.map(address);
+    }
+    let resolved = settings.and_then(|settings| of_settings(name, settings));
+    let written = || set.map(|value| one_line(value, VALUE_CHARS));
+    let built_in = || (name == endpoint::TIMEOUT.name).then(|| DEFAULT_TIMEOUT.to_string());
+    resolved.or_else(written).or_else(built_in)
+}
+
+/// What the settings made of it, where it has a default that belongs to them.
+fn of_settings(name: &str, settings: &Settings) -> Option<String> {
+    let limits = &settings.limits;
+    let value = match name {
+        name if name == SOURCE.name => {
+            let paths: Vec<String> = settings.sources.iter().map(|at| path(at)).collect();
+            if paths.is_empty() {
+                return None;
+            }
+            paths.join(if cfg!(windows) { ";" } else { ":" })
+        }
+        name if name == DATA_DIR.name => path(&settings.data_dir),
+        name if name == CONFIG_DIR.name => path(settings.config_dir.as_deref()?),
+        name if name == AUDIT_LOG.name => path(&settings.audit_log),
+        name if name == LOG.name => one_line(&settings.log_filter, VALUE_CHARS),
+        name if name == THEME.name => settings.theme.clone(),
+        name if name == MAX_ITERATIONS.name => limits.max_iterations.to_string(),
+        name if name == VECTOR_THRESHOLD.name => limits.vector_score_threshold.to_string(),
+        name if name == AUTO_APPROVE.name => limits.auto_approve_max_items.to_string(),
+        _ => return None,
+    };
+    Some(value)
+}
+
+/// Why a setting that somebody made does nothing as things are.
+fn idle(name: &str, environment: &Environment) -> Option<String> {
+    let is_set = |name: &str| environment.get(name).is_some();
+    let without = |needed: &str| Some(format!("it does nothing without {needed}"));
+    let of_chat = name.starts_with("KB_AGENT_LLM_") && name != endpoint::BASE_URL.name;
+    if (of_chat || name == CONFIG_DIR.name) && !is_set(endpoint::BASE_URL.name) {
+        return without(endpoint::BASE_URL.name);
+    }
+    let of_embedding = [EMBEDDING_MODEL.name, EMBEDDING_API_KEY.name].contains(&name);
+    if of_embedding && !is_set(EMBEDDING_BASE_URL.name) {
+        return without(EMBEDDING_BASE_URL.name);
+    }
+    if name == endpoint::MODEL.name && endpoint::job_models().all(is_set) {
+        return Some("every job has a model of its own".to_owned());
+    }
+    if name == STORE_URL.name {
+        return Some("this version keeps its index in the data folder only".to_owned());
+    }
+    if name == THEME.name && is_set("NO_COLOR") && environment.get(name) != Some("mono") {
+        return Some("NO_COLOR takes the colours away".to_owned());
+    }
+    environment.is_outvoted(name).then(|| {
+        let file = environment.file().map_or_else(|| ".env".to_owned(), path);
+        format!("the environment wins over {file}")
+    })
+}
+
+fn path(path: &Path) -> String {
+    one_line(&path.to_string_lossy(), VALUE_CHARS)
+}
+
+/// An address without what may be secret in it: who asks, and what a query says.
+fn address(text: &str) -> String {
+    const MASKED: &str = "[masked]";
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), text),
+    };
+    // A password may hold any character, so that only the host behind the last '@' is sure.
+    if let Some((_, behind)) = rest.rsplit_once('@') {
+        let end = behind
+            .find(|c: char| !c.is_ascii_alphanumeric() && !".-:[]".contains(c))
+            .unwrap_or(behind.len());
+        return one_line(&format!("{scheme}{MASKED}@{}", &behind[..end]), VALUE_CHARS);
+    }
+    match rest.find(['?', '#']) {
+        Some(end) => one_line(&format!("{scheme}{}{MASKED}", &rest[..=end]), VALUE_CHARS),
+        None => one_line(text, VALUE_CHARS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surveyed<const N: usize>(pairs: [(&str, &str); N]) -> Survey {
+        survey(&Environment::from_pairs(pairs), &Overrides::default())
+    }
+
+    fn of<'a>(survey: &'a Survey, name: &str) -> &'a Listed {
+        survey.listed.iter().find(|one| one.name == name).unwrap()
+    }
+
+    #[test]
+    fn every_setting_is_listed_with_its_value_and_origin() {
+        let survey = surveyed([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_MAX_ITERATIONS", "5"),
+        ]);
+        let names: Vec<&str> = survey.listed.iter().map(|one| one.name).collect();
+        let known: Vec<&str> = variables().map(|variable| variable.name).collect();
+        assert_eq!(names, known);
+        for (name, value, origin) in [
+            ("KB_AGENT_MAX_ITERATIONS", Some("5"), Origin::Environment),
+            (
+                "KB_AGENT_VECTOR_SCORE_THRESHOLD",
+                Some("0.8"),
+                Origin::Default,
+            ),
+            ("KB_AGENT_LLM_TIMEOUT_SECS", Some("60"), Origin::Default),
+            (
+                "KB_AGENT_AUDIT_LOG",
+                Some("data/audit.jsonl"),
+                Origin::Default,
+            ),
+            ("KB_AGENT_LLM_BASE_URL", None, Origin::Default),
+        ] {
+            let one = of(&survey, name);
+            assert_eq!(
+                (one.value.as_deref(), &one.origin),
+                (value, &origin),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_that_cannot_be_used_is_told_and_the_rest_goes_on() {
+        let survey = surveyed([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_MAX_ITERATIONS", "many"),
+            ("KB_AGENT_THEME", "pink"),
+            ("KB_AGENT_LLM_BASE_URL", "http://u:pa55@h/v1"),
+            ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "7"),
+        ]);
+        assert_eq!(survey.refused.len(), 3);
+        let settings = survey.settings.as_ref().unwrap();
+        assert_eq!(settings.limits.auto_approve_max_items, 7);
+        assert_eq!(of(&survey, "KB_AGENT_THEME").value.as_deref(), Some("auto"));
+        assert!(of(&survey, "KB_AGENT_MAX_ITERATIONS").idle.is_some());
+        assert!(!format!("{survey:?}").contains("pa55"));
+    }
+
+    #[test]
+    fn no_secret_is_listed() {
+        let survey = surveyed([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_LLM_BASE_URL", "https://h/v1?key=s3cret"),
+            ("KB_AGENT_LLM_API_KEY", "sk-s3cret"),
+            (
+                "KB_AGENT_STORE_URL",
+                "postgres://me:s3cret?/#s3cret@db:5432/x?a@b&k=s3cret",
+            ),
+            ("KB_AGENT_LLM_APIKEY", "sk-s3cret"),
+        ]);
+        let listed = format!("{:?} {:?}", survey.listed, survey.unknown);
+        assert!(!listed.contains("s3cret"), "{listed}");
+        let value = |name| of(&survey, name).value.clone().unwrap();
+        assert_eq!(value("KB_AGENT_LLM_BASE_URL"), "https://h/v1?[masked]");
+        assert_eq!(value("KB_AGENT_LLM_API_KEY"), "[masked, 9 characters]");
+        assert!(survey.unknown[0].ends_with("did you mean KB_AGENT_LLM_API_KEY?"));
+    }
+
+    #[test]
+    fn what_is_set_in_vain_says_why() {
+        let overrides = Overrides {
+            sources: vec!["notes".into()],
+            data_dir: None,
+        };
+        let environment = Environment::from_pairs([
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_SOURCE", "other"),
+            ("KB_AGENT_LLM_MODEL", "m"),
+            ("KB_AGENT_EMBEDDING_MODEL", "e"),
+        ]);
+        let survey = survey(&environment, &overrides);
+        for (name, why) in [
+            ("KB_AGENT_SOURCE", "--kb wins over it"),
+            (
+                "KB_AGENT_LLM_MODEL",
+                "it does nothing without KB_AGENT_LLM_BASE_URL",
+            ),
+            (
+                "KB_AGENT_EMBEDDING_MODEL",
+                "it does nothing without KB_AGENT_EMBEDDING_BASE_URL",
+            ),
+        ] {
+            assert_eq!(of(&survey, name).idle.as_deref(), Some(why));
+        }
+        let source = of(&survey, "KB_AGENT_SOURCE");
+        assert_eq!(source.value.as_deref(), Some("notes"));
+        assert_eq!(source.origin, Origin::Flag("--kb"));
+        assert_eq!(of(&survey, "KB_AGENT_DATA_DIR").idle, None);
+    }
+}

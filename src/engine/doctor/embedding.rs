@@ -1,0 +1,67 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{Check, Examination};
+use crate::config::Settings;
+use crate::engine::knowledge;
+use crate::kb::embed::SentenceEmbedding;
+
+const AREA: &str = "embedding";
+const TEXT: &str = "The east gate opens at seven in the morning.";
+
+/// What embeds, as far as it was found out.
+pub(super) struct Embedding {
+    /// The model, as vectors are kept under it.
+    pub model: String,
+    /// How long its vectors are; `None` where none came.
+    pub dimensions: Option<usize>,
+}
+
+/// One text is embedded, by the endpoint or by the built-in model; `None` where that broke off.
+pub(super) async fn check(
+    settings: &Settings,
+    examination: &mut Examination<'_>,
+) -> Option<Embedding> {
+    let embedder = match knowledge::embedder(settings, Arc::new(SentenceEmbedding::new())) {
+        Ok(embedder) => embedder,
+        Err(error) => {
+            examination.found(Check::failed(AREA, "set-up", &error));
+            return None;
+        }
+    };
+    examination.trying("the embedding");
+    let begun = Instant::now();
+    let asked = tokio::task::spawn_blocking(move || {
+        let model = embedder.model_id().to_owned();
+        (model, embedder.embed(&[TEXT]))
+    });
+    let (model, embedded) = asked.await.ok()?;
+    let took = begun.elapsed();
+    let dimensions = match &embedded {
+        Ok(vectors) => vectors.first().map(Vec::len),
+        Err(_) => None,
+    };
+    let name = model.strip_prefix("endpoint:").unwrap_or(&model);
+    let who = match &settings.embedding {
+        Some(endpoint) => format!("{name} at {}", host(&endpoint.base_url)),
+        None => format!("{name}, built in"),
+    };
+    examination.found(match (&embedded, dimensions) {
+        (Ok(_), Some(length)) => {
+            let line = format!("{who}: a vector of {length} numbers came back");
+            Check::ok(AREA, "vector", line).after(took)
+        }
+        (Ok(_), None) => {
+            let next = "choose another KB_AGENT_EMBEDDING_MODEL";
+            Check::broken(AREA, "vector", format!("{who} gave no vector"), next)
+        }
+        (Err(error), _) => Check::failed(AREA, "vector", error).after(took),
+    });
+    Some(Embedding { model, dimensions })
+}
+
+/// Host and port of an address that has been checked.
+fn host(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}

@@ -1,0 +1,190 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::embedding::Embedding;
+use super::{Check, Examination, counted};
+use crate::config::Settings;
+use crate::kb::{IndexState, Indexed, Inspection, KbError, inspect};
+
+const AREA: &str = "index";
+const MADE_BY_ITSELF: &str = "nothing: the next question makes it, or 'kb-agent index' now";
+
+/// The index of the knowledge base that the settings name.
+pub(super) async fn check(
+    settings: &Settings,
+    embedding: Option<Embedding>,
+    examination: &mut Examination<'_>,
+) {
+    let demo = settings.demo_dir();
+    let is_demo = settings.sources.is_empty();
+    if is_demo && !demo.is_dir() {
+        examination.found(Check::note(
+            AREA,
+            "contents",
+            "no index yet; no folder is named, so the bundled demo will be searched",
+            MADE_BY_ITSELF,
+        ));
+        return;
+    }
+    let roots = if is_demo {
+        vec![demo]
+    } else {
+        settings.sources.clone()
+    };
+    examination.trying("the index");
+    let begun = Instant::now();
+    let model = embedding.as_ref().map(|of| of.model.clone());
+    let inspected = look(roots, settings.index_dir(), model.unwrap_or_default()).await;
+    let took = begun.elapsed();
+    let seen = match inspected {
+        Some(Ok(seen)) => seen,
+        Some(Err(error)) => {
+            examination.found(Check::failed(AREA, "contents", &error));
+            return;
+        }
+        None => return,
+    };
+    let place = format!("{} of '{}'", seen.home.display(), seen.name);
+    examination.found(Check::ok(AREA, "place", place));
+    examination.found(contents(&seen).after(took));
+    if let IndexState::Ready(indexed) = &seen.state {
+        examination.found(files(&seen, indexed));
+        if let Some(embedding) = &embedding {
+            examination.found(meaning(indexed, embedding));
+        }
+    }
+    if seen.is_written || seen.is_embedded {
+        let doing = if seen.is_written {
+            "updates"
+        } else {
+            "embeds for"
+        };
+        let line = format!("another kb-agent {doing} it right now, which is fine");
+        examination.found(Check::ok(AREA, "in use", line));
+    }
+}
+
+/// Beside everything else, and given up with it.
+async fn look(
+    roots: Vec<PathBuf>,
+    home: PathBuf,
+    model: String,
+) -> Option<Result<Inspection, KbError>> {
+    struct Stopping(Arc<AtomicBool>);
+    impl Drop for Stopping {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let stop = Stopping(Arc::default());
+    let stopped = Arc::clone(&stop.0);
+    let looking = tokio::task::spawn_blocking(move || inspect(&roots, &home, &model, &stopped));
+    looking.await.ok()
+}
+
+fn contents(seen: &Inspection) -> Check {
+    const NAME: &str = "contents";
+    let format = &seen.format;
+    match &seen.state {
+        IndexState::Missing => Check::note(
+            AREA,
+            NAME,
+            format!("no index yet, of {}", counted(seen.files, "file")),
+            MADE_BY_ITSELF,
+        ),
+        IndexState::OtherFormat(others) => Check::note(
+            AREA,
+            NAME,
+            format!(
+                "of another version of kb-agent (format {}; this one uses {format})",
+                others.join(", ")
+            ),
+            MADE_BY_ITSELF,
+        ),
+        IndexState::Damaged(_) if seen.is_written => Check::note(
+            AREA,
+            NAME,
+            "it is being made anew by another kb-agent",
+            "wait until that is done",
+        ),
+        IndexState::Damaged(why) => Check::broken(
+            AREA,
+            NAME,
+            format!("it is damaged: {why}"),
+            "kb-agent index --rebuild makes it anew",
+        ),
+        IndexState::Ready(Indexed {
+            documents, chunks, ..
+        }) => Check::ok(
+            AREA,
+            NAME,
+            format!(
+                "{} in {}; format {format}, which is current",
+                counted(*documents, "document"),
+                counted(*chunks, "passage")
+            ),
+        ),
+    }
+}
+
+fn files(seen: &Inspection, indexed: &Indexed) -> Check {
+    const NAME: &str = "files";
+    let left_out = match seen.left_out {
+        0 => String::new(),
+        count => format!("; {} left out", counted(count, "file")),
+    };
+    let differing = [
+        (indexed.new, "new"),
+        (indexed.changed, "changed"),
+        (indexed.vanished, "gone"),
+    ];
+    let differing: Vec<String> = differing
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, how)| format!("{count} {how}"))
+        .collect();
+    if !differing.is_empty() {
+        return Check::note(
+            AREA,
+            NAME,
+            format!("not up to date: {}{left_out}", differing.join(", ")),
+            "nothing: the next question takes them up, or 'kb-agent index' now",
+        );
+    }
+    let line = format!("up to date with the folders{left_out}");
+    match seen.left_out {
+        0 => Check::ok(AREA, NAME, line),
+        _ => Check::ok(AREA, NAME, line).hint("kb-agent index lists what was left out, and why"),
+    }
+}
+
+fn meaning(indexed: &Indexed, embedding: &Embedding) -> Check {
+    const NAME: &str = "meaning";
+    let model = embedding.model.trim_start_matches("endpoint:");
+    if let (Some(here), Some(there)) = (embedding.dimensions, indexed.dimensions)
+        && here != there
+    {
+        return Check::broken(
+            AREA,
+            NAME,
+            format!("{model} gives vectors of {here} numbers where the index holds {there}"),
+            "kb-agent index --rebuild embeds everything again",
+        );
+    }
+    let (all, pending) = (indexed.chunks, indexed.pending);
+    if pending == 0 {
+        let line = format!("all of {} embedded by {model}", counted(all, "passage"));
+        return Check::ok(AREA, NAME, line);
+    }
+    Check::note(
+        AREA,
+        NAME,
+        format!(
+            "{} of {all} passages embedded by {model}",
+            all.saturating_sub(pending)
+        ),
+        "kb-agent index embeds the rest; until then they are found by their words",
+    )
+}

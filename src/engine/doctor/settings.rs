@@ -1,0 +1,123 @@
+use super::{Check, Examination, counted};
+use crate::config::{Listed, Origin, SettingError, Survey};
+use crate::engine::thinking;
+
+const AREA: &str = "settings";
+
+/// A setting as it is in effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The variable.
+    pub name: &'static str,
+    /// Its value, secrets masked; `None` where there is none.
+    pub value: Option<String>,
+    /// Where that is from.
+    pub origin: Origin,
+    /// What it means that there is no value.
+    pub unset: Option<&'static str>,
+}
+
+/// Every setting, with what is built in where nobody set it.
+pub fn settings(survey: &Survey) -> Vec<Setting> {
+    let listed = survey.listed.iter();
+    listed
+        .map(
+            |Listed {
+                 name,
+                 value,
+                 origin,
+                 ..
+             }| Setting {
+                name,
+                value: value.clone().or_else(|| thinking::built_in(name)),
+                origin: origin.clone(),
+                unset: unset(name),
+            },
+        )
+        .collect()
+}
+
+/// What no value means.
+fn unset(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "KB_AGENT_LLM_BASE_URL" => "offline",
+        "KB_AGENT_LLM_MODEL" | "KB_AGENT_EMBEDDING_MODEL" => "the first listed",
+        "KB_AGENT_LLM_SERVER" => "by its address",
+        "KB_AGENT_LLM_CONTEXT_TOKENS" => "not known",
+        "KB_AGENT_EMBEDDING_BASE_URL" => "the built-in model",
+        "KB_AGENT_SOURCE" => "the bundled demo",
+        "KB_AGENT_STORE_URL" => "the data folder",
+        name if name.starts_with("KB_AGENT_LLM_MODEL_") => "as for all",
+        _ => return None,
+    })
+}
+
+/// What was set in vain, wrongly or under a name that does not exist.
+pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
+    let is_set = |one: &&Listed| one.origin != Origin::Default;
+    let set = survey.listed.iter().filter(is_set).count();
+    let file = match &survey.file {
+        Some(path) => format!("{path} was read"),
+        None => "there is no .env here".to_owned(),
+    };
+    examination.found(Check::ok(
+        AREA,
+        "sources",
+        format!(
+            "{set} of {} set; {file}",
+            counted(survey.listed.len(), "setting")
+        ),
+    ));
+    for error in &survey.refused {
+        examination.found(refusal(error));
+    }
+    for line in &survey.unknown {
+        let (name, _) = line.split_once(' ').unwrap_or((line, ""));
+        examination.found(Check::note(
+            AREA,
+            name,
+            line,
+            format!("rename {name}, or remove it"),
+        ));
+    }
+    for Listed { name, idle, .. } in &survey.listed {
+        // What cannot be used has been told.
+        let refused = |error: &SettingError| error.variable() == Some(name);
+        if let Some(why) = idle
+            .as_ref()
+            .filter(|_| !survey.refused.iter().any(refused))
+        {
+            examination.found(Check::note(
+                AREA,
+                *name,
+                format!("{name} is set without effect: {why}"),
+                match why.rsplit_once("without ") {
+                    Some((_, needed)) => format!("set {needed}, or remove {name}"),
+                    None => format!("remove {name} where it does nothing"),
+                },
+            ));
+        }
+    }
+}
+
+fn refusal(error: &SettingError) -> Check {
+    let name = error.variable().unwrap_or(".env");
+    let (what, next) = match error {
+        SettingError::Value { allowed, .. } | SettingError::Secret { allowed, .. } => {
+            (error.to_string(), format!("set {name} to {allowed}"))
+        }
+        SettingError::NotText { .. } => (
+            format!("{name} is not UTF-8 text"),
+            format!("give {name} in UTF-8"),
+        ),
+        SettingError::File { .. } => (
+            error.to_string(),
+            "correct that file, or name another with --env-file".to_owned(),
+        ),
+        SettingError::NoHome => (
+            "no home folder is known".to_owned(),
+            "set KB_AGENT_DATA_DIR to a folder that may be written".to_owned(),
+        ),
+    };
+    Check::broken(AREA, name, what, next)
+}

@@ -1,0 +1,230 @@
+//! The data folder, the audit log, and the room on the disk.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Check, Examination};
+use crate::audit::AuditError;
+use crate::config::Settings;
+use crate::engine::EngineError;
+
+const AREA: &str = "storage";
+const MEGABYTE: u64 = 1 << 20;
+/// With less than this an index cannot be expected to be written.
+const TOO_LITTLE: u64 = 50 * MEGABYTE;
+/// With less than this it is worth a word.
+const LITTLE: u64 = 500 * MEGABYTE;
+/// How long `df` may take: it hangs on a network disk that is away.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Where things are kept.
+pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>) {
+    let (data, log) = (settings.data_dir.clone(), settings.audit_log.clone());
+    let looking = tokio::task::spawn_blocking(move || {
+        let folder = folder(&data);
+        let disk = (folder.next.is_none()).then(|| disk(&data)).flatten();
+        let log = audit_log(&log);
+        [Some(folder), Some(log), disk]
+    });
+    let checks = looking.await.unwrap_or_default();
+    for check in checks.into_iter().flatten() {
+        examination.found(check);
+    }
+}
+
+fn folder(path: &Path) -> Check {
+    const NAME: &str = "data folder";
+    if let Err(source) = fs::create_dir_all(path).and_then(|()| try_writing(path)) {
+        let path = path.to_owned();
+        return Check::failed(AREA, NAME, &EngineError::DataDir { path, source });
+    }
+    let shown = path.display();
+    match mode(path) {
+        Some(mode) if mode & 0o002 != 0 => Check::note(
+            AREA,
+            NAME,
+            format!("{shown} can be written by everybody (mode {mode:o})"),
+            format!("chmod o-w '{shown}'"),
+        ),
+        _ => Check::ok(AREA, NAME, format!("{shown} can be written")),
+    }
+}
+
+/// As a question would find it; the file itself is left as it is.
+fn audit_log(path: &Path) -> Check {
+    const NAME: &str = "audit log";
+    let shown = path.display();
+    let failed = |source| {
+        let path = path.to_owned();
+        Check::failed(AREA, NAME, &AuditError { path, source })
+    };
+    let meta = match fs::metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return match try_writing(&existing(path)) {
+                Ok(()) => {
+                    let line = format!("{shown} is made by the first question");
+                    Check::ok(AREA, NAME, line)
+                }
+                Err(error) => failed(error),
+            };
+        }
+        Err(error) => return failed(error),
+    };
+    if !meta.is_file() {
+        return failed(io::Error::other("it is not a regular file"));
+    }
+    if let Err(error) = OpenOptions::new().append(true).open(path) {
+        return failed(error);
+    }
+    let size = megabytes(meta.len());
+    match mode(path) {
+        Some(mode) if mode & 0o077 != 0 => Check::note(
+            AREA,
+            NAME,
+            format!("{shown} can be read by others (mode {:o})", mode & 0o777),
+            format!("chmod 600 '{shown}'; the next question does it too"),
+        ),
+        _ => Check::ok(
+            AREA,
+            NAME,
+            format!("{shown} can be written ({size} so far)"),
+        ),
+    }
+}
+
+/// The room that is left; nothing where the system does not tell.
+fn disk(path: &Path) -> Option<Check> {
+    const NAME: &str = "disk";
+    let free = free(path)?;
+    let line = format!("{} free", megabytes(free));
+    let next = "make room on that disk, or set KB_AGENT_DATA_DIR to a folder on another";
+    Some(match free {
+        free if free < TOO_LITTLE => Check::broken(AREA, NAME, line, next),
+        free if free < LITTLE => Check::note(AREA, NAME, line, next),
+        _ => Check::ok(AREA, NAME, line),
+    })
+}
+
+/// Writes a file that vanishes with its handle.
+fn try_writing(folder: &Path) -> io::Result<()> {
+    tempfile::tempfile_in(folder)?.write_all(b"kb-agent")
+}
+
+/// The nearest folder above that is there.
+fn existing(path: &Path) -> PathBuf {
+    let above = path.ancestors().skip(1);
+    let found = above
+        .map(|folder| match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        })
+        .find(|folder| folder.exists());
+    found.unwrap_or(Path::new(".")).to_owned()
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(fs::metadata(path).ok()?.permissions().mode() & 0o7777)
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Path) -> Option<u32> {
+    None
+}
+
+/// Bytes, as POSIX `df` tells them: the standard library does not ask the system.
+fn free(path: &Path) -> Option<u64> {
+    if !cfg!(unix) {
+        return None;
+    }
+    let mut asked = Command::new("df")
+        .arg("-Pk")
+        .arg(path)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let begun = Instant::now();
+    while asked.try_wait().ok()?.is_none() {
+        if begun.elapsed() > PATIENCE {
+            let _ = asked.kill();
+            let _ = asked.wait();
+            return None;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+    let told = asked.wait_with_output().ok()?;
+    free_in(&String::from_utf8_lossy(&told.stdout))
+}
+
+/// What stands before the share in use: names before and behind it may hold spaces.
+fn free_in(table: &str) -> Option<u64> {
+    let words: Vec<&str> = table.lines().nth(1)?.split_whitespace().collect();
+    let is_share = |word: &&str| {
+        let number = word.strip_suffix('%');
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    let share = words.iter().position(is_share)?;
+    let kilobytes: u64 = words.get(share.checked_sub(1)?)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+fn megabytes(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes < MEGABYTE => format!("{} kB", bytes.div_ceil(1024)),
+        bytes if bytes < 10 * 1024 * MEGABYTE => format!("{} MB", bytes / MEGABYTE),
+        bytes => format!("{} GB", bytes / (1024 * MEGABYTE)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_is_read_from_the_table_of_df() {
+        let table = |row: &str| {
+            format!("Filesystem 1024-blocks Used Available Capacity Mounted on\n{row}\n")
+        };
+        for (row, free) in [
+            ("/dev/sda1 1000 400 600 40% /", Some(600 * 1024)),
+            ("map auto home 0 0 0 100% /System/My 5% Disk", Some(0)),
+            ("server:/a b 10 1 9 10% /mnt/x y", Some(9 * 1024)),
+            ("overlay - - - - /", None),
+        ] {
+            assert_eq!(free_in(&table(row)), free, "{row}");
+        }
+        assert_eq!(free_in(""), None);
+    }
+
+    #[test]
+    fn a_log_that_is_not_there_is_not_made_by_being_looked_for() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("logs/audit.jsonl");
+        let check = audit_log(&path);
+        assert_eq!(check.status, super::super::Status::Ok);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_log_for_all_eyes_is_told() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("audit.jsonl");
+        fs::write(&path, "{}\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let check = audit_log(&path);
+        assert_eq!(check.status, super::super::Status::Note);
+        assert!(check.detail.contains("mode 644"), "{}", check.detail);
+    }
+}

@@ -1,0 +1,286 @@
+//! What an index is like, without opening it for use.
+//!
+//! Opening makes what is missing and mends what is damaged; who looks for what is wrong must find
+//! it as it is. So nothing is written here but the empty lock files that every look at an index
+//! leaves, and no right is held for longer than it takes to see whether it is free.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use super::base::folder_of;
+use super::error::KbError;
+use super::lock::{Right, try_lock};
+use super::manifest::Document;
+use super::roots::Roots;
+use super::shelf::Shelf;
+use super::store::{EmbeddedStore, Store};
+use super::walk::{Found, Walked, walk};
+
+/// So many new files are looked into; more are an index that is not up to date in any case.
+const MOST_LOOKED_INTO: usize = 500;
+
+/// An index, and the files it is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspection {
+    /// The folders' names.
+    pub name: String,
+    /// The folder of the index.
+    pub home: PathBuf,
+    /// What this version calls its format.
+    pub format: String,
+    /// What is there.
+    pub state: IndexState,
+    /// Whether another process changes documents at this moment.
+    pub is_written: bool,
+    /// Whether another process embeds at this moment.
+    pub is_embedded: bool,
+    /// Files that belong to the base.
+    pub files: usize,
+    /// Files that are not part of the index, and will not be.
+    pub left_out: usize,
+}
+
+/// What is in the folder of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IndexState {
+    /// Nothing yet.
+    Missing,
+    /// Only what other versions of the program made, by the names of their formats.
+    OtherFormat(Vec<String>),
+    /// What cannot be read and is made anew; says why.
+    Damaged(String),
+    /// An index.
+    Ready(Indexed),
+}
+
+/// What an index holds, and how the files differ from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Indexed {
+    /// Documents.
+    pub documents: usize,
+    /// Chunks.
+    pub chunks: usize,
+    /// Chunks without a vector of the model.
+    pub pending: usize,
+    /// How long the model's vectors are; `None` while there are none.
+    pub dimensions: Option<usize>,
+    /// Files that are not in the index yet.
+    pub new: usize,
+    /// Documents whose file looks different now.
+    pub changed: usize,
+    /// Documents whose file is gone.
+    pub vanished: usize,
+}
+
+/// Looks at the index of these folders, and at the folders. Blocks, for as long as a walk over
+/// all files takes.
+pub fn inspect(
+    roots: &[PathBuf],
+    index_home: &Path,
+    model_id: &str,
+    stop: &AtomicBool,
+) -> Result<Inspection, KbError> {
+    let roots = Roots::open(roots)?;
+    let home = index_home.join(folder_of(&roots));
+    let (store, mut state) = open(&home, model_id)?;
+    let is_held = |right| match home.is_dir() {
+        true => try_lock(&home, right).map(|held| held.is_none()),
+        false => Ok(false),
+    };
+    let (is_written, is_embedded) = (is_held(Right::Documents)?, is_held(Right::Vectors)?);
+    let walked = walk(&roots);
+    let mut left_out = walked.skipped.len();
+    if let (Some(store), IndexState::Ready(indexed)) = (&store, &mut state) {
+        let documents = store.snapshot().documents();
+        let unknown = compare(indexed, &documents, &walked);
+        let shelf = Shelf::open(&home);
+        let silent = unknown
+            .iter()
+            .take(MOST_LOOKED_INTO)
+            .filter(|file| shelf.is_left_out(&file.path, &file.source, stop) == Some(true))
+            .count();
+        indexed.new -= silent;
+        left_out += silent;
+    }
+    Ok(Inspection {
+        name: roots.name(),
+        home,
+        format: EmbeddedStore::format(),
+        state,
+        is_written,
+        is_embedded,
+        files: walked.found.len(),
+        left_out,
+    })
+}
+
+fn open(home: &Path, model_id: &str) -> Result<(Option<EmbeddedStore>, IndexState), KbError> {
+    if !home.is_dir() {
+        return Ok((None, IndexState::Missing));
+    }
+    let state = match EmbeddedStore::open_existing(home, model_id) {
+        Ok(Some(store)) if store.is_sound() => {
+            let snapshot = store.snapshot();
+            if snapshot.commit() == 0 {
+                return Ok((None, IndexState::Missing));
+            }
+            let indexed = Indexed {
+                documents: snapshot.documents().len(),
+                chunks: snapshot.chunks(),
+                pending: snapshot.pending()?.len(),
+                dimensions: store.dimensions(),
+                ..Indexed::default()
+            };
+            return Ok((Some(store), IndexState::Ready(indexed)));
+        }
+        Ok(Some(_)) => IndexState::Damaged("its list of documents is missing or broken".to_owned()),
+        Ok(None) => match EmbeddedStore::other_formats(home) {
+            others if others.is_empty() => IndexState::Missing,
+            others => IndexState::OtherFormat(others),
+        },
+        Err(KbError::Damaged(why)) => IndexState::Damaged(why),
+        Err(error) => return Err(error),
+    };
+    Ok((None, state))
+}
+
+/// Counts the differences; returns the files that no document is of.
+fn compare<'a>(
+    indexed: &mut Indexed,
+    documents: &[Document],
+    walked: &'a Walked,
+) -> Vec<&'a Found> {
+    let mut known: HashMap<&str, &Document> = documents
+        .iter()
+        .map(|document| (document.source.as_str(), document))
+        .collect();
+    let mut unknown = Vec::new();
+    for file in &walked.found {
+        match known.remove(file.source.as_str()) {
+            Some(document) if document.stamp == file.stamp => {}
+            Some(_) => indexed.changed += 1,
+            None => unknown.push(file),
+        }
+    }
+    indexed.new = unknown.len();
+    // What could not be looked for is not known to be gone.
+    let gone = known.keys().filter(|source| !walked.may_hold(source));
+    indexed.vanished = gone.count();
+    unknown
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::agent::ports::{EmbedError, Embedder};
+    use crate::kb::KnowledgeBase;
+
+    struct Constant;
+
+    impl Embedder for Constant {
+        fn model_id(&self) -> &'static str {
+            "constant"
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            Ok(texts.iter().map(|_| vec![1.0, 0.0]).collect())
+        }
+    }
+
+    fn look(docs: &Path, home: &Path, model: &str) -> Inspection {
+        inspect(&[docs.to_owned()], home, model, &AtomicBool::new(false)).unwrap()
+    }
+
+    fn indexed(docs: &Path, home: &Path) -> KnowledgeBase {
+        let base = KnowledgeBase::open(&[docs.to_owned()], home, Arc::new(Constant)).unwrap();
+        base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
+        base
+    }
+
+    #[test]
+    fn a_base_without_an_index_gets_none_by_being_looked_at() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(docs.path().join("a.md"), "one\n").unwrap();
+        let seen = look(docs.path(), home.path(), "constant");
+        assert_eq!((seen.state, seen.files), (IndexState::Missing, 1));
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_differs_from_the_files_is_counted() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let file = |name: &str| docs.path().join(name);
+        for name in ["a.md", "b.md", "c.md"] {
+            fs::write(file(name), format!("the text of {name}\n")).unwrap();
+        }
+        fs::write(file("picture.bin"), [0, 1, 2, 0xff]).unwrap();
+        drop(indexed(docs.path(), home.path()));
+        let all = Indexed {
+            documents: 3,
+            chunks: 3,
+            dimensions: Some(2),
+            ..Indexed::default()
+        };
+        let seen = look(docs.path(), home.path(), "constant");
+        assert_eq!((seen.state, seen.left_out), (IndexState::Ready(all), 1));
+
+        fs::write(file("a.md"), "another and longer text\n").unwrap();
+        fs::remove_file(file("b.md")).unwrap();
+        fs::write(file("d.md"), "new\n").unwrap();
+        let seen = look(docs.path(), home.path(), "constant");
+        let differs = Indexed {
+            new: 1,
+            changed: 1,
+            vanished: 1,
+            ..all
+        };
+        assert_eq!(seen.state, IndexState::Ready(differs));
+        // Another model has no vectors yet.
+        let other = look(docs.path(), home.path(), "other");
+        let unembedded = Indexed {
+            pending: 3,
+            dimensions: None,
+            ..differs
+        };
+        assert_eq!(other.state, IndexState::Ready(unembedded));
+    }
+
+    #[test]
+    fn damage_and_other_formats_are_told_and_left_alone() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(docs.path().join("a.md"), "one\n").unwrap();
+        drop(indexed(docs.path(), home.path()));
+        let place = look(docs.path(), home.path(), "constant").home;
+        let format = place.join(EmbeddedStore::format());
+        let meta = format.join("lexical/meta.json");
+        let whole = fs::read(&meta).unwrap();
+        fs::write(&meta, "no JSON").unwrap();
+        let seen = look(docs.path(), home.path(), "constant");
+        assert!(matches!(seen.state, IndexState::Damaged(_)), "{seen:?}");
+        assert_eq!(fs::read(&meta).unwrap(), b"no JSON");
+
+        fs::write(&meta, whole).unwrap();
+        fs::rename(&format, place.join("v1-1")).unwrap();
+        let seen = look(docs.path(), home.path(), "constant");
+        assert_eq!(seen.state, IndexState::OtherFormat(vec!["v1-1".to_owned()]));
+        assert!(!format.exists());
+    }
+
+    #[test]
+    fn a_writer_at_work_is_seen_and_not_disturbed() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(docs.path().join("a.md"), "one\n").unwrap();
+        drop(indexed(docs.path(), home.path()));
+        let place = look(docs.path(), home.path(), "constant").home;
+        let held = try_lock(&place, Right::Documents).unwrap().unwrap();
+        let seen = look(docs.path(), home.path(), "constant");
+        assert!(seen.is_written && !seen.is_embedded);
+        assert!(matches!(seen.state, IndexState::Ready(_)));
+        drop(held);
+        assert!(!look(docs.path(), home.path(), "constant").is_written);
+    }
+}

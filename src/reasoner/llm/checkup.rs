@@ -1,0 +1,174 @@
+//! The endpoint tried out, with the prompts, the client and the readers of a run.
+//!
+//! What works here works in a run, because there is no second way to ask: one small judgement goes
+//! down the ladder of structured replies, one small answer is streamed, and what went wrong is the
+//! line that a question would have given. Who asks decides what to make of it.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use super::job::Job;
+use super::room::Room;
+use super::wire::Message;
+use super::{EndpointReasoner, read, shape};
+use crate::agent::ports::{
+    AnswerSink, CallOrigin, Caveat, GradeJob, ReasonerError, SynthesizeJob, Unreadable,
+};
+use crate::domain::{
+    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, Usage,
+};
+use crate::protocol::RunId;
+
+const QUESTION: &str = "When does the east gate open?";
+const EVIDENCE: &str = "The east gate opens at seven in the morning.";
+/// Pieces that may wait to be counted.
+const IN_FLIGHT: usize = 64;
+
+/// A structured reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// How it was held to its form in the end: `json_schema`, `json_object` or `prompt`.
+    pub form: &'static str,
+    /// What was read in it: one number, or why there is none.
+    pub scores: Result<Vec<f64>, Unreadable>,
+    /// What went on meanwhile, such as what the server refused.
+    pub warnings: Vec<Caveat>,
+}
+
+/// A streamed reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// Until the first piece that a person sees.
+    pub first: Duration,
+    /// Until the end.
+    pub total: Duration,
+    /// In how many pieces it came.
+    pub pieces: usize,
+    /// What it cost; tokens that nobody counted are estimated.
+    pub usage: Usage,
+    /// What went on meanwhile, such as a reply that was cut short.
+    pub warnings: Vec<Caveat>,
+}
+
+impl EndpointReasoner {
+    /// Host and port.
+    pub fn host(&self) -> &str {
+        self.exchange.endpoint.site.host()
+    }
+
+    /// What kind of server it is taken for, by its row of the table.
+    pub fn server(&self) -> &str {
+        &self.exchange.endpoint.server.name
+    }
+
+    /// The models that the endpoint lists; `None` where it lists none at all.
+    pub async fn models(&self) -> Result<Option<Vec<String>>, ReasonerError> {
+        self.exchange.models().await
+    }
+
+    /// The model of a job. Where nobody named one the endpoint is asked.
+    pub async fn model_of(&self, job: Job) -> Result<&str, ReasonerError> {
+        match &self.jobs.of(job).model {
+            Some(model) => Ok(model),
+            None => self.main_model().await,
+        }
+    }
+
+    /// A small judgement by the model of that job, within the job's limits.
+    pub async fn try_judging(&self, job: Job) -> Result<Judged, ReasonerError> {
+        let (run, context) = (RunId::generate(), [evidence()]);
+        let grading = GradeJob {
+            origin: CallOrigin {
+                run: &run,
+                node: node_of(job),
+            },
+            query: QUESTION,
+            history: &[],
+            sub_questions: &[],
+            context: &context,
+        };
+        let messages = |room: &Room| -> Vec<Message> { self.prompts.grade(&grading, room) };
+        let shape = Some(shape::grades());
+        let reply = self
+            .ask(job, grading.origin, shape, &messages, None)
+            .await?;
+        let model = self.model_of(job).await?;
+        Ok(Judged {
+            form: self
+                .exchange
+                .endpoint
+                .dialects
+                .of_model(model)
+                .structured
+                .as_str(),
+            scores: read::grades(&reply.text, context.len()),
+            warnings: reply.warnings,
+        })
+    }
+
+    /// A small answer, streamed.
+    pub async fn try_answering(&self) -> Result<Answered, ReasonerError> {
+        let (run, context) = (RunId::generate(), [evidence()]);
+        let answering = SynthesizeJob {
+            origin: CallOrigin {
+                run: &run,
+                node: node_of(Job::Synthesize),
+            },
+            query: QUESTION,
+            history: &[],
+            complexity: Complexity::Simple,
+            sub_questions: &[],
+            context: &context,
+        };
+        let messages = |room: &Room| self.prompts.synthesize(&answering, room);
+        let (said, mut heard) = mpsc::channel(IN_FLIGHT);
+        let begun = Instant::now();
+        let asking = async {
+            let out = AnswerSink(said);
+            let origin = answering.origin;
+            self.ask(Job::Synthesize, origin, None, &messages, Some(&out))
+                .await
+        };
+        let hearing = async {
+            let (mut first, mut pieces) = (None, 0);
+            while heard.recv().await.is_some() {
+                first.get_or_insert_with(|| begun.elapsed());
+                pieces += 1;
+            }
+            (first, pieces)
+        };
+        let (reply, (first, pieces)) = tokio::join!(asking, hearing);
+        let (reply, total) = (reply?, begun.elapsed());
+        Ok(Answered {
+            first: first.unwrap_or(total),
+            total,
+            pieces,
+            usage: reply.usage,
+            warnings: reply.warnings,
+        })
+    }
+}
+
+fn node_of(job: Job) -> NodeName {
+    match job {
+        Job::Analyze => NodeName::AnalyzeAndRoute,
+        Job::Plan => NodeName::Plan,
+        Job::Grade => NodeName::GradeEvidence,
+        Job::Synthesize => NodeName::Synthesize,
+    }
+}
+
+fn evidence() -> Evidence {
+    Evidence {
+        id: EvidenceId("e1".to_owned()),
+        source: "gates.md".to_owned(),
+        lines: LineRange { start: 1, end: 1 },
+        tool: ToolName::GrepSearch,
+        score: Score::clamped(1.0),
+        text: EVIDENCE.to_owned(),
+        low: false,
+        place: None,
+        measured: Measured::default(),
+    }
+}
