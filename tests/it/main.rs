@@ -7,6 +7,7 @@ mod catch_up;
 mod cli;
 mod conformance;
 mod demo;
+mod doctor;
 mod embed;
 mod embedding_endpoint;
 mod engine;

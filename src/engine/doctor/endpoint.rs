@@ -48,7 +48,7 @@ pub(super) async fn check(
         return;
     }
     let reached = format!(
-        "{} answers; spoken to as '{}'",
+        "{} answers; its kind of server: {}",
         reasoner.host(),
         reasoner.server()
     );
@@ -208,22 +208,11 @@ fn structured(model: &str, judged: &Judged) -> Check {
 fn stream(answered: &Answered) -> Check {
     const NAME: &str = "stream";
     let tokens = answered.usage.completion_tokens.unwrap_or_default();
-    let seconds = answered.total.as_secs_f64();
-    let rate = if tokens > 0 && seconds > 0.0 {
-        format!(", {:.0} tokens/s", tokens as f64 / seconds)
-    } else {
-        String::new()
-    };
-    let counted_by = if answered.usage.estimated {
-        format!(
-            "about {}, estimated: the server counts none",
-            counted(tokens as usize, "token")
-        )
-    } else {
-        format!(
-            "{}, counted by the server",
-            counted(tokens as usize, "token")
-        )
+    let count = counted(tokens as usize, "token");
+    let rate = tokens as f64 / answered.total.as_secs_f64().max(f64::EPSILON);
+    let rate = match answered.usage.estimated {
+        true => format!("about {count} at {rate:.0}/s, estimated: the server counts none"),
+        false => format!("{count} at {rate:.0}/s, counted by the server"),
     };
     let whole = if answered.pieces == 1 && tokens > ONE_PIECE {
         "; it came in one piece: the server does not stream"
@@ -231,7 +220,7 @@ fn stream(answered: &Answered) -> Check {
         ""
     };
     let line = format!(
-        "first token after {}{rate} ({counted_by}){whole}{}",
+        "first token after {}; {rate}{whole}{}",
         shown(answered.first),
         told(&answered.warnings)
     );

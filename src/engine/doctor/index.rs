@@ -9,7 +9,7 @@ use crate::config::Settings;
 use crate::kb::{IndexState, Indexed, Inspection, KbError, inspect};
 
 const AREA: &str = "index";
-const MADE_BY_ITSELF: &str = "nothing: the next question makes it, or 'kb-agent index' now";
+const MADE_BY_ITSELF: &str = "ask a question, or run kb-agent index: either makes it";
 
 /// The index of the knowledge base that the settings name.
 pub(super) async fn check(
@@ -150,7 +150,7 @@ fn files(seen: &Inspection, indexed: &Indexed) -> Check {
             AREA,
             NAME,
             format!("not up to date: {}{left_out}", differing.join(", ")),
-            "nothing: the next question takes them up, or 'kb-agent index' now",
+            "ask a question, or run kb-agent index: either takes them up",
         );
     }
     let line = format!("up to date with the folders{left_out}");

@@ -75,7 +75,7 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
         let (name, _) = line.split_once(' ').unwrap_or((line, ""));
         examination.found(Check::note(
             AREA,
-            name,
+            "unknown",
             line,
             format!("rename {name}, or remove it"),
         ));
@@ -89,7 +89,7 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
         {
             examination.found(Check::note(
                 AREA,
-                *name,
+                "idle",
                 format!("{name} is set without effect: {why}"),
                 match why.rsplit_once("without ") {
                     Some((_, needed)) => format!("set {needed}, or remove {name}"),
@@ -101,23 +101,28 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
 }
 
 fn refusal(error: &SettingError) -> Check {
-    let name = error.variable().unwrap_or(".env");
-    let (what, next) = match error {
+    let name = error.variable().unwrap_or_default();
+    let (kind, what, next) = match error {
         SettingError::Value { allowed, .. } | SettingError::Secret { allowed, .. } => {
-            (error.to_string(), format!("set {name} to {allowed}"))
+            let next = format!("set {name} to {allowed}");
+            ("value", error.to_string(), next)
         }
-        SettingError::NotText { .. } => (
-            format!("{name} is not UTF-8 text"),
-            format!("give {name} in UTF-8"),
-        ),
-        SettingError::File { .. } => (
-            error.to_string(),
-            "correct that file, or name another with --env-file".to_owned(),
-        ),
-        SettingError::NoHome => (
-            "no home folder is known".to_owned(),
-            "set KB_AGENT_DATA_DIR to a folder that may be written".to_owned(),
-        ),
+        SettingError::NotText { .. } => {
+            let what = format!("{name} is not UTF-8 text");
+            ("value", what, format!("give {name} in UTF-8"))
+        }
+        SettingError::File { .. } => {
+            let next = "correct that file, or name another with --env-file";
+            ("file", error.to_string(), next.to_owned())
+        }
+        SettingError::NoHome => {
+            let next = "set KB_AGENT_DATA_DIR to a folder that may be written";
+            (
+                "home",
+                "no home folder is known".to_owned(),
+                next.to_owned(),
+            )
+        }
     };
-    Check::broken(AREA, name, what, next)
+    Check::broken(AREA, kind, what, next)
 }

@@ -5,6 +5,8 @@
 //! an unknown model, so their words are what there is to go by; a sign that is missing here costs
 //! a second attempt or a clearer line, and nothing else. Every line ends in `; ` and what to do.
 
+mod signs;
+
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, LOCATION};
@@ -14,6 +16,7 @@ use serde_json::Value;
 use super::EndpointSettings;
 use crate::agent::ports::ReasonerError;
 use crate::http::{self, Variables, retry_after};
+use signs::{FILTERED, NO_CREDIT, NO_MODEL, OVERFLOW, names_a_missing_model, words_of};
 
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_LLM_BASE_URL",
@@ -22,45 +25,6 @@ const SETTINGS: Variables = Variables {
 };
 /// Longer than a person waits before a screen.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-
-/// Signs, in lower case, that more was sent than the model can read.
-const OVERFLOW: &[&str] = &[
-    "context length",
-    "context size",
-    "context_length",
-    "context window",
-    "exceed_context",
-    "context the overflows",
-    "maximum context",
-    "prompt is too long",
-    "too many tokens",
-    "input is too long",
-    "too large for model with",
-];
-const FILTERED: &[&str] = &[
-    "content_filter",
-    "content filter",
-    "content management policy",
-    "responsibleai",
-    "moderation",
-];
-const NO_CREDIT: &[&str] = &[
-    "insufficient_quota",
-    "insufficient balance",
-    "insufficient credits",
-    "exceeded your current quota",
-];
-const NO_MODEL: &[&str] = &[
-    "model_not_found",
-    "model not found",
-    "model not exist",
-    "model does not exist",
-    "invalid model",
-    "unknown model",
-    "no such model",
-    "not a valid model",
-    "deploymentnotfound",
-];
 
 /// What went wrong, and whether another request may go better.
 #[derive(Debug, Clone, PartialEq)]
@@ -349,55 +313,10 @@ impl Site {
     }
 }
 
-/// Everything an error says, in lower case: its message, and the codes and types beside it.
-fn words_of(error: &Value, body: &[u8]) -> String {
-    let text = match error {
-        Value::Null => String::from_utf8_lossy(body).into_owned(),
-        error => error.to_string(),
-    };
-    text.to_lowercase()
-}
-
-/// `model 'x' not found`, `The model "x" does not exist`: with the name in between.
-fn names_a_missing_model(words: &str) -> bool {
-    words.match_indices("model").any(|(at, _)| {
-        let end = (at + 160).min(words.len());
-        let after = &words[at..words.floor_char_boundary(end)];
-        [
-            "not found",
-            "does not exist",
-            "doesn't exist",
-            "is not available",
-        ]
-        .iter()
-        .any(|sign| after.contains(sign))
-    })
-}
-
 fn seconds(duration: Duration) -> String {
     if duration.subsec_millis() == 0 {
         format!("{} s", duration.as_secs())
     } else {
         format!("{} ms", duration.as_millis())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_missing_model_is_told_from_another_missing_thing() {
-        for (said, missing) in [
-            ("model 'qwen9' not found", true),
-            (
-                "the model `gpt-9` does not exist or you do not have access to it",
-                true,
-            ),
-            ("file not found", false),
-            ("the model is loading", false),
-        ] {
-            assert_eq!(names_a_missing_model(said), missing, "{said}");
-        }
     }
 }

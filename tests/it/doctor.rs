@@ -1,0 +1,848 @@
+//! `doctor`: each thing that can be wrong is found by the real binary, with what to do about it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use crate::fault_server::{Act, FaultServer, ending, error, piece, reply, says, stream};
+use crate::terminal::Terminal;
+use crate::workplace::{Workplace, one_line, text};
+
+const KEY: &str = "sk-a-key-that-nobody-may-see";
+const SCORES: &str = r#"{"scores": [0.9]}"#;
+const ANSWER: &str = "At seven [1].";
+
+/// What `doctor --json` said.
+struct Told {
+    output: Output,
+    all: Value,
+}
+
+impl Told {
+    fn by(output: Output) -> Self {
+        let all = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)));
+        Self { output, all }
+    }
+
+    fn checks(&self) -> &Vec<Value> {
+        self.all["checks"].as_array().unwrap()
+    }
+
+    /// The checks of that name, in order.
+    fn of(&self, area: &str, name: &str) -> Vec<&Value> {
+        let checks = self.checks().iter();
+        checks
+            .filter(|check| check["area"] == area && check["name"] == name)
+            .collect()
+    }
+
+    /// The only check of that name must be so and say so; `next` is none where it is empty.
+    #[track_caller]
+    fn has(&self, area: &str, name: &str, status: &str, detail: &str, next: &str) {
+        let found = self.of(area, name);
+        assert_eq!(found.len(), 1, "{area}, {name}: {:#}", self.all["checks"]);
+        assert_eq!(found[0]["status"], status, "{:#}", found[0]);
+        let said = |field: &str| found[0][field].as_str().unwrap_or_default();
+        assert!(said("detail").contains(detail), "{:#}", found[0]);
+        if next.is_empty() {
+            assert_eq!(found[0]["next"], Value::Null, "{:#}", found[0]);
+        }
+        assert!(said("next").contains(next), "{:#}", found[0]);
+    }
+
+    fn broken(&self) -> Vec<String> {
+        let checks = self.checks().iter();
+        checks
+            .filter(|check| check["status"] == "broken")
+            .map(|check| check["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    fn setting(&self, name: &str) -> (Value, String) {
+        let settings = self.all["settings"].as_array().unwrap();
+        let one = settings.iter().find(|one| one["name"] == name).unwrap();
+        (
+            one["value"].clone(),
+            one["origin"].as_str().unwrap().to_owned(),
+        )
+    }
+
+    fn code(&self) -> Option<i32> {
+        self.output.status.code()
+    }
+}
+
+fn place() -> Workplace {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe east gate opens at seven.\n");
+    place
+}
+
+fn indexed() -> Workplace {
+    let place = place();
+    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    place
+}
+
+fn doctor(place: &Workplace, settings: &[(&str, &str)]) -> Told {
+    let mut command = place.command(&["doctor", "--json", "--kb", "kb"]);
+    command
+        .env("LANG", "C.UTF-8")
+        .envs(settings.iter().copied());
+    Told::by(command.output().unwrap())
+}
+
+fn at(address: &str) -> String {
+    format!("http://{address}/v1")
+}
+
+fn listing(models: &[&str]) -> Act {
+    let models: Vec<_> = models.iter().map(|model| json!({"id": model})).collect();
+    let body = json!({"object": "list", "data": models}).to_string();
+    Act::Keep(reply("200 OK", "Content-Type: application/json\r\n", body))
+}
+
+fn well() -> FaultServer {
+    serving(vec![says(SCORES)], vec![says(ANSWER)])
+}
+
+fn serving(judging: Vec<Act>, answering: Vec<Act>) -> FaultServer {
+    FaultServer::start(&[
+        ("", vec![listing(&["large", "small"])]),
+        ("grade_evidence", judging),
+        ("synthesize", answering),
+    ])
+}
+
+fn examined(server: &FaultServer, settings: &[(&str, &str)]) -> Told {
+    let url = at(server.address());
+    let own = [
+        ("KB_AGENT_LLM_BASE_URL", url.as_str()),
+        ("KB_AGENT_LLM_MODEL", "large"),
+        ("KB_AGENT_LLM_RETRIES", "0"),
+    ];
+    doctor(&place(), &[&own, settings].concat())
+}
+
+fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    at(&listener.local_addr().unwrap().to_string())
+}
+
+#[test]
+fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
+    let (place, server) = (indexed(), well());
+    let url = at(server.address());
+    let set = [
+        ("KB_AGENT_LLM_BASE_URL", url.as_str()),
+        ("KB_AGENT_LLM_MODEL", "large"),
+    ];
+    let told = doctor(&place, &set);
+    assert_eq!((told.code(), &told.all["ok"]), (Some(0), &json!(true)));
+    assert!(told.output.stderr.is_empty());
+    for (area, name, detail) in [
+        (
+            "settings",
+            "sources",
+            "4 of 32 settings set; there is no .env here",
+        ),
+        ("endpoint", "reach", "answers; its kind of server: other"),
+        ("endpoint", "models", "2 models listed, large among them"),
+        (
+            "endpoint",
+            "structured",
+            "large: held to a JSON schema (json_schema)",
+        ),
+        ("endpoint", "stream", "10 tokens at "),
+        ("embedding", "vector", "built in: a vector of 384 numbers"),
+        ("index", "contents", "1 document in 1 passage; format v"),
+        ("index", "files", "up to date with the folders"),
+        (
+            "index",
+            "meaning",
+            "all of 1 passage embedded by all-MiniLM",
+        ),
+        ("storage", "data folder", "can be written"),
+        ("storage", "audit log", "is made by the first question"),
+        ("terminal", "characters", "UTF-8, by LANG"),
+    ] {
+        told.has(area, name, "ok", detail, "");
+    }
+    for (area, name) in [
+        ("endpoint", "reach"),
+        ("endpoint", "structured"),
+        ("endpoint", "stream"),
+        ("embedding", "vector"),
+    ] {
+        assert!(told.of(area, name)[0]["ms"].as_f64().unwrap() >= 0.0);
+    }
+    told.has(
+        "terminal",
+        "screen",
+        "note",
+        "not a terminal",
+        "run kb-agent doctor in the terminal that you use",
+    );
+    // The very requests of a run, in the name of one.
+    let seen = server.seen();
+    let nodes: Vec<&str> = seen.iter().map(|seen| seen.node()).collect();
+    assert_eq!(nodes, ["", "grade_evidence", "synthesize"]);
+    assert!(seen[1].headers.contains_key("x-kb-agent-run"));
+    let body: Value = serde_json::from_str(&seen[1].body).unwrap();
+    assert_eq!(body["response_format"]["json_schema"]["name"], "grades");
+    // Nothing was asked, so nothing is in the log.
+    assert!(!place.audit_log().exists());
+}
+
+#[test]
+fn without_an_endpoint_it_is_offline_and_that_is_fine() {
+    let told = doctor(&place(), &[("KB_AGENT_LLM_MODEL", "large")]);
+    assert_eq!(told.code(), Some(0));
+    told.has(
+        "endpoint",
+        "mode",
+        "ok",
+        "offline, because KB_AGENT_LLM_BASE_URL is not set; that is fine",
+        "set KB_AGENT_LLM_BASE_URL",
+    );
+    told.has(
+        "settings",
+        "idle",
+        "note",
+        "KB_AGENT_LLM_MODEL is set without effect",
+        "set KB_AGENT_LLM_BASE_URL, or remove KB_AGENT_LLM_MODEL",
+    );
+    assert!(told.of("endpoint", "reach").is_empty());
+}
+
+#[test]
+fn a_wrong_key_is_told_as_a_question_would_tell_it() {
+    let refuses = || error("401 Unauthorized", "", "Incorrect API key provided");
+    let server = FaultServer::start(&[
+        ("", vec![refuses()]),
+        ("grade_evidence", vec![refuses()]),
+        ("synthesize", vec![refuses()]),
+    ]);
+    let told = examined(&server, &[("KB_AGENT_LLM_API_KEY", KEY)]);
+    assert_eq!(told.code(), Some(1));
+    let line = format!(
+        "{} does not accept the key (401): Incorrect API key provided",
+        server.address()
+    );
+    told.has("endpoint", "reach", "ok", "answers", "");
+    told.has(
+        "endpoint",
+        "models",
+        "note",
+        &line,
+        "check KB_AGENT_LLM_API_KEY",
+    );
+    told.has(
+        "endpoint",
+        "structured",
+        "broken",
+        &line,
+        "check KB_AGENT_LLM_API_KEY",
+    );
+    assert_eq!(
+        one_line(&told.output),
+        "kb-agent: 2 things found broken, the first: endpoint, structured"
+    );
+    // Without a model of its own nothing can be asked at all.
+    let url = at(server.address());
+    let unnamed = doctor(&place(), &[("KB_AGENT_LLM_BASE_URL", &url)]);
+    let line = "asks for a key (401): Incorrect API key provided";
+    unnamed.has(
+        "endpoint",
+        "models",
+        "broken",
+        line,
+        "set KB_AGENT_LLM_API_KEY",
+    );
+    assert_eq!(unnamed.broken(), ["models"]);
+}
+
+#[test]
+fn a_model_that_is_not_listed_is_told_with_those_that_are_near() {
+    let unknown = || error("404 Not Found", "", "model 'larger' not found");
+    let server = serving(vec![unknown()], vec![says(ANSWER)]);
+    let told = examined(&server, &[("KB_AGENT_LLM_MODEL_GRADE", "larger")]);
+    told.has(
+        "endpoint",
+        "models",
+        "note",
+        "'larger' is not among the 2 models listed",
+        "set KB_AGENT_LLM_MODEL_GRADE to one that is, such as large",
+    );
+    // Whether it is there all the same, only asking it can tell.
+    let structured = told.of("endpoint", "structured");
+    assert_eq!(structured[0]["status"], "broken");
+    let detail = structured[0]["detail"].as_str().unwrap();
+    assert!(detail.contains("does not know the model (404)"), "{detail}");
+    assert_eq!(told.code(), Some(1));
+
+    let latest = FaultServer::start(&[
+        ("", vec![listing(&["large:latest"])]),
+        ("grade_evidence", vec![says(SCORES)]),
+        ("synthesize", vec![says(ANSWER)]),
+    ]);
+    examined(&latest, &[]).has("endpoint", "models", "ok", "large among them", "");
+}
+
+#[test]
+fn every_model_that_judges_is_asked_once() {
+    let server = FaultServer::start(&[
+        ("", vec![listing(&["large", "small"])]),
+        ("grade_evidence", vec![says(SCORES)]),
+        ("analyze_and_route", vec![says("I would rather not.")]),
+        ("synthesize", vec![says(ANSWER)]),
+    ]);
+    let told = examined(&server, &[("KB_AGENT_LLM_MODEL_GRADE", "small")]);
+    let structured = told.of("endpoint", "structured");
+    assert_eq!(structured.len(), 2);
+    let detail = |at: usize| structured[at]["detail"].as_str().unwrap();
+    assert!(detail(0).starts_with("small: held to a JSON schema"));
+    assert!(detail(1).starts_with("large replied"), "{}", detail(1));
+    assert!(detail(1).contains("the reply holds no list of numbers"));
+    assert_eq!(structured[1]["status"], "note");
+    assert_eq!(told.code(), Some(0));
+}
+
+#[test]
+fn a_server_that_knows_json_objects_only_is_told_with_what_it_refuses() {
+    let no = error("400 Bad Request", "", "json_schema is not supported");
+    let server = serving(vec![no, says(SCORES)], vec![says(ANSWER)]);
+    let told = examined(&server, &[]);
+    let line = format!(
+        "held to a JSON object (json_object); {} refuses json_schema: done without",
+        server.address()
+    );
+    told.has("endpoint", "structured", "ok", &line, "");
+    assert_eq!(told.code(), Some(0));
+}
+
+#[test]
+fn a_server_without_a_list_of_models_is_no_failure() {
+    let server = FaultServer::start(&[
+        ("", vec![error("404 Not Found", "", "no such path")]),
+        ("grade_evidence", vec![says(SCORES)]),
+        ("synthesize", vec![says(ANSWER)]),
+    ]);
+    let told = examined(&server, &[]);
+    told.has(
+        "endpoint",
+        "models",
+        "ok",
+        "lists no models, which is fine",
+        "",
+    );
+    assert_eq!((told.code(), told.broken().len()), (Some(0), 0));
+}
+
+#[test]
+fn a_server_that_is_down_or_silent_is_told_and_the_rest_is_examined() {
+    let down = nobody();
+    let set = [("KB_AGENT_LLM_BASE_URL", down.as_str())];
+    let told = doctor(&place(), &set);
+    told.has(
+        "endpoint",
+        "reach",
+        "broken",
+        "connection refused",
+        "check that the server runs and KB_AGENT_LLM_BASE_URL",
+    );
+    assert_eq!(
+        (told.code(), told.broken()),
+        (Some(1), vec!["reach".to_owned()])
+    );
+    assert!(told.of("endpoint", "structured").is_empty());
+    told.has(
+        "index",
+        "contents",
+        "note",
+        "no index yet",
+        "kb-agent index",
+    );
+    assert!(!told.of("terminal", "screen").is_empty());
+
+    let silent = FaultServer::start(&[("", vec![Act::Hang(Vec::new())])]);
+    let told = examined(&silent, &[("KB_AGENT_LLM_TIMEOUT_SECS", "1")]);
+    let line = "sent nothing for 1 s";
+    told.has(
+        "endpoint",
+        "reach",
+        "broken",
+        line,
+        "raise KB_AGENT_LLM_TIMEOUT_SECS",
+    );
+}
+
+#[test]
+fn a_stream_that_breaks_is_told_as_a_question_would_tell_it() {
+    let half = stream(piece("At sev") + "data: {\"choices\":[{\"del");
+    let told = examined(&serving(vec![says(SCORES)], vec![half]), &[]);
+    told.has("endpoint", "structured", "ok", "json_schema", "");
+    let line = "ended a reply in the middle";
+    told.has("endpoint", "stream", "broken", line, "ask again");
+    assert_eq!(told.code(), Some(1));
+    // An end that nobody announced is less than a break.
+    let told = examined(
+        &serving(vec![says(SCORES)], vec![stream(piece("At seven"))]),
+        &[],
+    );
+    let line = "without saying that it was complete";
+    told.has("endpoint", "stream", "note", line, "see the server's log");
+    assert_eq!(told.code(), Some(0));
+}
+
+#[test]
+fn tokens_that_nobody_counts_are_said_to_be_estimated() {
+    let end = ending();
+    let uncounted: Vec<&str> = end.lines().filter(|line| !line.contains("usage")).collect();
+    let body = format!("{}{}\n\n", piece(ANSWER), uncounted.join("\n"));
+    let told = examined(&serving(vec![says(SCORES)], vec![stream(body)]), &[]);
+    told.has(
+        "endpoint",
+        "stream",
+        "ok",
+        "estimated: the server counts none",
+        "",
+    );
+}
+
+#[test]
+fn no_key_and_no_password_is_ever_printed() {
+    let echo = || {
+        error(
+            "401 Unauthorized",
+            "",
+            &format!("no such key: {KEY}\u{1b}[2J"),
+        )
+    };
+    let server = FaultServer::start(&[
+        ("", vec![listing(&[KEY])]),
+        ("grade_evidence", vec![echo()]),
+        ("synthesize", vec![echo()]),
+    ]);
+    let place = place();
+    place.file(".env", format!("KB_AGENT_LLM_API_KEY={KEY}\n"));
+    let url = format!("{}?token={KEY}", at(server.address()));
+    for args in [
+        &["doctor", "--kb", "kb"][..],
+        &["doctor", "--kb", "kb", "--json"],
+    ] {
+        let output = place
+            .command(args)
+            .env("KB_AGENT_LLM_BASE_URL", &url)
+            .env("KB_AGENT_LLM_MODEL", "large")
+            .env("KB_AGENT_LLM_APIKEY", KEY)
+            .env("KB_AGENT_STORE_URL", format!("postgres://me:{KEY}@db/x"))
+            .env(
+                "KB_AGENT_EMBEDDING_BASE_URL",
+                format!("http://me:{KEY}@host/v1"),
+            )
+            .output()
+            .unwrap();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(!said.contains(KEY), "{said}");
+        assert!(!said.contains("a-key-that"), "{said}");
+        assert!(!said.contains('\u{1b}'), "{said}");
+        assert!(said.contains("[masked, 28 characters]"), "{said}");
+        assert!(
+            said.contains("did you mean KB_AGENT_LLM_API_KEY?"),
+            "{said}"
+        );
+        assert_eq!(output.status.code(), Some(2), "an address with a password");
+    }
+}
+
+#[test]
+fn a_misspelt_setting_is_told_with_what_was_meant() {
+    let told = doctor(&place(), &[("KB_AGENT_MAX_ITERATION", "5")]);
+    told.has(
+        "settings",
+        "unknown",
+        "note",
+        "KB_AGENT_MAX_ITERATION is no setting of kb-agent: did you mean KB_AGENT_MAX_ITERATIONS?",
+        "rename KB_AGENT_MAX_ITERATION, or remove it",
+    );
+    assert_eq!(told.code(), Some(0));
+}
+
+#[test]
+fn r26_all_settings_that_cannot_be_used_are_told_and_end_it_as_any_command() {
+    let place = place();
+    place.file(".env", "KB_AGENT_THEME=pink\nno equals sign\n");
+    let down = nobody();
+    let set = [
+        ("KB_AGENT_MAX_ITERATIONS", "many"),
+        ("KB_AGENT_LLM_API_KEY", "with a space"),
+        ("KB_AGENT_LLM_BASE_URL", down.as_str()),
+    ];
+    let told = doctor(&place, &set);
+    assert_eq!(told.code(), Some(2));
+    assert!(one_line(&told.output).contains(".env cannot be read"));
+    let values = told.of("settings", "value");
+    let details: Vec<&str> = values
+        .iter()
+        .map(|check| check["detail"].as_str().unwrap())
+        .collect();
+    for part in [
+        "KB_AGENT_THEME is 'pink'",
+        "KB_AGENT_MAX_ITERATIONS is 'many'",
+        "API_KEY",
+    ] {
+        assert!(
+            details.iter().any(|line| line.contains(part)),
+            "{details:?}"
+        );
+    }
+    // What needs them is not tried, and the rest is.
+    let line = "not tried: KB_AGENT_LLM_API_KEY cannot be used";
+    told.has(
+        "endpoint",
+        "reach",
+        "note",
+        line,
+        "correct KB_AGENT_LLM_API_KEY",
+    );
+    told.has("storage", "data folder", "ok", "can be written", "");
+    assert_eq!(
+        told.setting("KB_AGENT_THEME"),
+        (json!("auto"), "default".to_owned())
+    );
+}
+
+#[test]
+fn every_setting_says_where_it_is_from() {
+    let place = place();
+    let env = place.file("my.env", "KB_AGENT_THEME=mono\nKB_AGENT_LOG=debug\n");
+    let output = place
+        .command(&[
+            "doctor",
+            "--json",
+            "--env-file",
+            "my.env",
+            "--kb",
+            "kb",
+            "-v",
+        ])
+        .env("KB_AGENT_MAX_ITERATIONS", "7")
+        .env("KB_AGENT_SOURCE", "elsewhere")
+        .output()
+        .unwrap();
+    let told = Told::by(output);
+    let file = env.canonicalize().unwrap().display().to_string();
+    for (name, value, origin) in [
+        ("KB_AGENT_SOURCE", json!("kb"), "--kb"),
+        ("KB_AGENT_MAX_ITERATIONS", json!("7"), "environment"),
+        ("KB_AGENT_THEME", json!("mono"), file.as_str()),
+        ("KB_AGENT_LOG", json!("info,kb_agent=debug"), "-v"),
+        ("KB_AGENT_LLM_RETRIES", json!("3"), "default"),
+        (
+            "KB_AGENT_LLM_TEMPERATURE_SYNTHESIZE",
+            json!("0.2"),
+            "default",
+        ),
+        ("KB_AGENT_LLM_BASE_URL", Value::Null, "default"),
+    ] {
+        assert_eq!(told.setting(name), (value, origin.to_owned()), "{name}");
+    }
+    let idle = told.of("settings", "idle");
+    assert_eq!(idle.len(), 1, "{idle:?}");
+    assert!(
+        idle[0]["detail"]
+            .as_str()
+            .unwrap()
+            .contains("--kb wins over it")
+    );
+}
+
+#[test]
+fn a_base_without_an_index_is_not_broken_and_gets_none() {
+    let place = place();
+    let told = doctor(&place, &[]);
+    told.has(
+        "index",
+        "contents",
+        "note",
+        "no index yet, of 1 file",
+        "run kb-agent index",
+    );
+    assert_eq!(told.code(), Some(0));
+    assert!(!place.data().join("index").exists());
+    // Nor does the demo appear by being looked for.
+    let output = place.run(&["doctor", "--json"]);
+    let line = "the bundled demo will be searched";
+    Told::by(output).has("index", "contents", "note", line, "run kb-agent index");
+    assert!(!place.data().join("demo-kb").exists());
+}
+
+/// The folder of the only index.
+fn home(place: &Workplace) -> PathBuf {
+    let mut homes = fs::read_dir(place.data().join("index")).unwrap();
+    homes.next().unwrap().unwrap().path()
+}
+
+#[test]
+fn an_index_of_another_version_and_a_damaged_one_are_told() {
+    let place = indexed();
+    let home = home(&place);
+    let formats = fs::read_dir(&home).unwrap().flatten();
+    let format = formats
+        .map(|entry| entry.path())
+        .find(|path| path.is_dir())
+        .unwrap();
+    fs::rename(&format, home.join("v1-1")).unwrap();
+    let told = doctor(&place, &[]);
+    let line = "of another version of kb-agent (format v1-1; this one uses v";
+    told.has("index", "contents", "note", line, "run kb-agent index");
+    assert_eq!(told.code(), Some(0));
+
+    fs::rename(home.join("v1-1"), &format).unwrap();
+    fs::write(format.join("lexical/meta.json"), "{").unwrap();
+    let told = doctor(&place, &[]);
+    told.has("index", "contents", "broken", "it is damaged", "--rebuild");
+    assert_eq!(told.code(), Some(1));
+}
+
+#[test]
+fn files_that_changed_since_and_files_left_out_are_counted() {
+    let place = indexed();
+    place.file("kb/new.md", "# New\n\nA new one.\n");
+    place.file(
+        "kb/gate.md",
+        "# Gate\n\nThe east gate opens at eight, and not at seven.\n",
+    );
+    let told = doctor(&place, &[]);
+    told.has(
+        "index",
+        "files",
+        "note",
+        "not up to date: 1 new, 1 changed",
+        "kb-agent index",
+    );
+
+    place.file("kb/picture.bin", [0, 1, 2, 0xff]);
+    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    let told = doctor(&place, &[]);
+    let line = "up to date with the folders; 1 file left out";
+    told.has(
+        "index",
+        "files",
+        "ok",
+        line,
+        "kb-agent index lists what was left out",
+    );
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_told() {
+    let place = Workplace::empty();
+    let told = doctor(&place, &[]);
+    told.has(
+        "index",
+        "contents",
+        "broken",
+        "cannot open the knowledge base kb",
+        "existing folder",
+    );
+    assert_eq!(told.code(), Some(1));
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_written_is_told() {
+    let place = place();
+    place.file("occupied", "a file");
+    let told = doctor(&place, &[("KB_AGENT_DATA_DIR", "occupied/data")]);
+    let line = "the data folder occupied/data cannot be written";
+    told.has(
+        "storage",
+        "data folder",
+        "broken",
+        line,
+        "set KB_AGENT_DATA_DIR",
+    );
+    told.has(
+        "storage",
+        "audit log",
+        "broken",
+        "cannot be opened",
+        "set KB_AGENT_AUDIT_LOG",
+    );
+    assert_eq!(told.code(), Some(1));
+}
+
+fn vectors(dims: usize) -> Act {
+    let body = json!({"data": [{"index": 0, "embedding": vec![1.0; dims]}]}).to_string();
+    Act::Keep(reply("200 OK", "Content-Type: application/json\r\n", body))
+}
+
+#[test]
+fn an_embedding_endpoint_is_asked_for_a_vector_that_must_fit_the_index() {
+    let place = place();
+    // One vector for the index, one for each examination.
+    let server = FaultServer::start(&[("", vec![vectors(8), vectors(8), vectors(4)])]);
+    let url = at(server.address());
+    let set = [
+        ("KB_AGENT_EMBEDDING_BASE_URL", url.as_str()),
+        ("KB_AGENT_EMBEDDING_MODEL", "m"),
+        ("KB_AGENT_EMBEDDING_API_KEY", KEY),
+    ];
+    let mut index = place.command(&["index", "--kb", "kb"]);
+    assert!(index.envs(set).output().unwrap().status.success());
+    let told = doctor(&place, &set);
+    let line = format!("m at {}: a vector of 8 numbers came back", server.address());
+    told.has("embedding", "vector", "ok", &line, "");
+    told.has(
+        "index",
+        "meaning",
+        "ok",
+        "all of 1 passage embedded by m",
+        "",
+    );
+    let told = doctor(&place, &set);
+    let line = "m gives vectors of 4 numbers where the index holds 8";
+    told.has(
+        "index",
+        "meaning",
+        "broken",
+        line,
+        "kb-agent index --rebuild",
+    );
+
+    let down = nobody();
+    let set = [("KB_AGENT_EMBEDDING_BASE_URL", down.as_str()), set[1]];
+    let told = doctor(&place, &set);
+    let next = "check that the server runs and KB_AGENT_EMBEDDING_BASE_URL";
+    told.has("embedding", "vector", "broken", "connection refused", next);
+    assert_eq!(told.code(), Some(1));
+}
+
+#[test]
+fn the_object_has_the_fields_that_the_readme_names() {
+    let told = doctor(&place(), &[]);
+    let keys = |value: &Value| -> BTreeSet<String> {
+        value.as_object().unwrap().keys().cloned().collect()
+    };
+    let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let top: BTreeSet<String> = set(&["checks", "ok", "settings", "summary", "version"]);
+    assert_eq!(keys(&told.all), top);
+    let (must, may) = (
+        set(&["area", "detail", "name", "status"]),
+        set(&["area", "detail", "ms", "name", "next", "status"]),
+    );
+    for check in told.checks() {
+        let keys: BTreeSet<String> = keys(check);
+        assert!(keys.is_superset(&must) && keys.is_subset(&may), "{check}");
+        let needs_next = check["status"] != "ok";
+        assert!(!needs_next || check["next"].is_string(), "{check}");
+    }
+    for one in told.all["settings"].as_array().unwrap() {
+        assert_eq!(keys(one), set(&["name", "origin", "value"]));
+    }
+    assert_eq!(text(&told.output.stdout).lines().count(), 1);
+}
+
+#[test]
+fn in_a_pipe_every_check_is_a_plain_line_and_the_last_says_what_to_do() {
+    let down = nobody();
+    let output = place()
+        .command(&["doctor", "--kb", "kb"])
+        .env("KB_AGENT_LLM_BASE_URL", &down)
+        .output()
+        .unwrap();
+    let said = text(&output.stdout);
+    assert!(!said.contains('\u{1b}'), "{said}");
+    let broken: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("broken "))
+        .collect();
+    assert!(
+        broken[0].starts_with("  broken reach: cannot reach 127.0.0.1"),
+        "{said}"
+    );
+    assert!(
+        said.contains("         → check that the server runs"),
+        "{said}"
+    );
+    let last = said.lines().last().unwrap();
+    assert!(last.starts_with("1 broken, "), "{last}");
+    assert!(
+        last.contains("Next, for reach (endpoint): check that the server runs"),
+        "{last}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        one_line(&output),
+        "kb-agent: 1 thing found broken, the first: endpoint, reach"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_narrow_terminal_it_fits_and_has_colours() {
+    const COLUMNS: u16 = 60;
+    let place = place();
+    let mut command = place.command(&["doctor", "--kb", "kb", "--data-dir", "d"]);
+    command.env("LANG", "C.UTF-8").env("HOME", "/h");
+    let terminal = Terminal::start(&command, COLUMNS, 120);
+    let said = terminal.wait_for_text("Nothing is broken");
+    assert!(
+        said.contains("60×120 cells, TERM is 'xterm-256color'"),
+        "{said}"
+    );
+    // What the terminal would have to cut would go on at its edge.
+    let (checks, _) = said.split_once("Nothing is broken").unwrap();
+    let headings = [
+        "settings",
+        "endpoint",
+        "embedding",
+        "index",
+        "storage",
+        "terminal",
+    ];
+    for line in checks.lines().filter(|line| !line.is_empty()) {
+        assert!(
+            line.starts_with("  ") || headings.contains(&line),
+            "{line:?} in {said}"
+        );
+    }
+    let offline = "KB_AGENT_LLM_BASE_URL is not\n         set; that is fine";
+    assert!(said.contains(offline), "{said}");
+    terminal.wait_for("colours", |screen| {
+        (0..120).any(|row| {
+            let cell = screen.cell(row, 2);
+            cell.is_some_and(|cell| cell.fgcolor() == vt100::Color::Idx(2))
+        })
+    });
+    assert_eq!(terminal.end(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interruption_ends_it_at_once() {
+    let server = FaultServer::start(&[("", vec![Act::Hang(Vec::new())])]);
+    let place = place();
+    let mut command = place.command(&["doctor", "--kb", "kb"]);
+    command.env("KB_AGENT_LLM_BASE_URL", at(server.address()));
+    let mut terminal = Terminal::start(&command, 100, 60);
+    terminal.wait_for_text("trying the endpoint");
+    terminal.keys("\u{3}");
+    assert_eq!(terminal.end(), 130);
+}
+
+#[test]
+fn help_and_completions_know_it() {
+    let place = Workplace::empty();
+    assert!(text(&place.run(&["--help"]).stdout).contains("doctor"));
+    for shell in ["bash", "zsh", "fish"] {
+        let script = text(&place.run(&["completions", shell]).stdout);
+        assert!(script.contains("doctor"), "{shell}");
+    }
+}
