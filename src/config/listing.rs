@@ -78,7 +78,7 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
                 } else if let Some(flag) = flag {
                     Some(format!("{flag} wins over it"))
                 } else {
-                    idle(name, &usable)
+                    idle(name, environment)
                 },
             }
         })

@@ -122,7 +122,7 @@ impl Check {
             Some((what, next)) => (what, next.to_owned()),
             None => (
                 line.as_str(),
-                "see the diagnostics in the log folder".to_owned(),
+                "see the diagnostics in the data folder's logs".to_owned(),
             ),
         };
         Self::broken(area, name, what, next)
@@ -187,7 +187,7 @@ impl Examination<'_> {
     }
 
     /// Whatever somebody else may have written into it is one line without a key.
-    fn found(&mut self, check: Check) {
+    fn found(&mut self, mut check: Check) {
         let clean = |text: &str| {
             let mut text = text.to_owned();
             for key in &self.keys {
@@ -195,12 +195,9 @@ impl Examination<'_> {
             }
             one_line(&text, DETAIL_CHARS)
         };
-        let check = Check {
-            name: clean(&check.name),
-            detail: clean(&check.detail),
-            next: check.next.as_deref().map(clean),
-            ..check
-        };
+        check.name = clean(&check.name);
+        check.detail = clean(&check.detail);
+        check.next = check.next.as_deref().map(clean);
         (self.tell)(News::Found(check));
     }
 }
@@ -221,6 +218,12 @@ fn not_tried(area: &'static str, variable: &str) -> Check {
         format!("not tried: {variable} cannot be used"),
         format!("correct {variable} and run kb-agent doctor again"),
     )
+}
+
+/// The code that looks has itself failed.
+fn broke_off(area: &'static str) -> Check {
+    let next = "run kb-agent doctor -vv, and see the diagnostics in the data folder's logs";
+    Check::broken(area, "examination", "it broke off", next)
 }
 
 /// `1 file`, `2 files`.

@@ -84,9 +84,10 @@ pub fn inspect(
     let roots = Roots::open(roots)?;
     let home = index_home.join(folder_of(&roots));
     let (store, mut state) = open(&home, model_id)?;
-    let is_held = |right| match home.is_dir() {
-        true => try_lock(&home, right).map(|held| held.is_none()),
-        false => Ok(false),
+    let is_held = |right| {
+        // Looking for the right makes its file, and nothing else is to be made.
+        let held = home.is_dir().then(|| try_lock(&home, right)).transpose()?;
+        Ok::<bool, KbError>(held.is_some_and(|held| held.is_none()))
     };
     let (is_written, is_embedded) = (is_held(Right::Documents)?, is_held(Right::Vectors)?);
     let walked = walk(&roots);
@@ -217,7 +218,7 @@ mod tests {
         for name in ["a.md", "b.md", "c.md"] {
             fs::write(file(name), format!("the text of {name}\n")).unwrap();
         }
-        fs::write(file("picture.bin"), [0, 1, 2, 0xff]).unwrap();
+        fs::write(file("picture.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
         drop(indexed(docs.path(), home.path()));
         let all = Indexed {
             documents: 3,

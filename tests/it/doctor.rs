@@ -8,7 +8,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::fault_server::{Act, FaultServer, ending, error, piece, reply, says, stream};
+use crate::fault_server::{Act, FaultServer, Seen, ending, error, piece, reply, says, stream};
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, one_line, text};
 
@@ -190,7 +190,7 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
     );
     // The very requests of a run, in the name of one.
     let seen = server.seen();
-    let nodes: Vec<&str> = seen.iter().map(|seen| seen.node()).collect();
+    let nodes: Vec<&str> = seen.iter().map(Seen::node).collect();
     assert_eq!(nodes, ["", "grade_evidence", "synthesize"]);
     assert!(seen[1].headers.contains_key("x-kb-agent-run"));
     let body: Value = serde_json::from_str(&seen[1].body).unwrap();
@@ -628,7 +628,7 @@ fn files_that_changed_since_and_files_left_out_are_counted() {
         "kb-agent index",
     );
 
-    place.file("kb/picture.bin", [0, 1, 2, 0xff]);
+    place.file("kb/picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     assert!(place.run(&["index", "--kb", "kb"]).status.success());
     let told = doctor(&place, &[]);
     let line = "up to date with the folders; 1 file left out";

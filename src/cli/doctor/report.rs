@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::cli::output::{counted, say};
 use crate::config::Origin;
 use crate::engine::doctor::{Check, News, Setting, Status};
+use crate::text::one_line;
 
 /// Longer lines are hard to read, however wide the terminal is.
 const WIDEST: usize = 100;
@@ -63,9 +64,9 @@ impl Report {
         let mut text = self.heading("settings");
         for one in settings {
             let (value, from) = match (&one.value, one.unset) {
-                (Some(value), _) => (value.as_str(), one.origin.to_string()),
+                (Some(value), _) => (value.as_str(), origin(one)),
                 (None, Some(means)) => ("not set", means.to_owned()),
-                (None, None) => ("not set", one.origin.to_string()),
+                (None, None) => ("not set", origin(one)),
             };
             let line = format!("{}: {value} ({from})", one.name);
             let line = self.wrapped(&format!("  {line}"), 4);
@@ -206,6 +207,11 @@ pub(super) fn as_json(settings: &[Setting], checks: &[Check]) -> Value {
         "checks": checks_json.collect::<Vec<_>>(),
         "settings": settings.collect::<Vec<_>>(),
     })
+}
+
+/// A file may be called anything.
+fn origin(setting: &Setting) -> String {
+    one_line(&setting.origin.to_string(), 300)
 }
 
 fn summary(checks: &[Check]) -> String {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Check, Examination};
+use super::{Check, Examination, broke_off};
 use crate::config::Settings;
 use crate::engine::knowledge;
 use crate::kb::embed::SentenceEmbedding;
@@ -31,14 +31,17 @@ pub(super) async fn check(
     };
     examination.trying("the embedding");
     let begun = Instant::now();
-    let asked = tokio::task::spawn_blocking(move || {
+    let work = tokio::task::spawn_blocking(move || {
         let model = embedder.model_id().to_owned();
         (model, embedder.embed(&[TEXT]))
     });
-    let (model, embedded) = asked.await.ok()?;
+    let Ok((model, vectors)) = work.await else {
+        examination.found(broke_off(AREA));
+        return None;
+    };
     let took = begun.elapsed();
-    let dimensions = match &embedded {
-        Ok(vectors) => vectors.first().map(Vec::len),
+    let dimensions = match &vectors {
+        Ok(made) => made.first().map(Vec::len),
         Err(_) => None,
     };
     let name = model.strip_prefix("endpoint:").unwrap_or(&model);
@@ -46,7 +49,7 @@ pub(super) async fn check(
         Some(endpoint) => format!("{name} at {}", host(&endpoint.base_url)),
         None => format!("{name}, built in"),
     };
-    examination.found(match (&embedded, dimensions) {
+    examination.found(match (&vectors, dimensions) {
         (Ok(_), Some(length)) => {
             let line = format!("{who}: a vector of {length} numbers came back");
             Check::ok(AREA, "vector", line).after(took)

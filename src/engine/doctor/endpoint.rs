@@ -64,8 +64,9 @@ pub(super) async fn check(
         let begun = Instant::now();
         let answered = reasoner.try_answering().await;
         let took = begun.elapsed();
+        let model = reasoner.model_of(Job::Synthesize).await.unwrap_or_default();
         examination.found(match answered {
-            Ok(answered) => stream(&answered).after(took),
+            Ok(answered) => stream(model, &answered).after(took),
             Err(error) => Check::failed(AREA, "stream", &error).after(took),
         });
     }
@@ -205,14 +206,15 @@ fn structured(model: &str, judged: &Judged) -> Check {
     }
 }
 
-fn stream(answered: &Answered) -> Check {
+fn stream(model: &str, answered: &Answered) -> Check {
     const NAME: &str = "stream";
     let tokens = answered.usage.completion_tokens.unwrap_or_default();
     let count = counted(tokens as usize, "token");
     let rate = tokens as f64 / answered.total.as_secs_f64().max(f64::EPSILON);
-    let rate = match answered.usage.estimated {
-        true => format!("about {count} at {rate:.0}/s, estimated: the server counts none"),
-        false => format!("{count} at {rate:.0}/s, counted by the server"),
+    let rate = if answered.usage.estimated {
+        format!("about {count} at {rate:.0}/s, estimated: the server counts none")
+    } else {
+        format!("{count} at {rate:.0}/s, counted by the server")
     };
     let whole = if answered.pieces == 1 && tokens > ONE_PIECE {
         "; it came in one piece: the server does not stream"
@@ -220,28 +222,26 @@ fn stream(answered: &Answered) -> Check {
         ""
     };
     let line = format!(
-        "first token after {}; {rate}{whole}{}",
+        "{model}: first token after {}; {rate}{whole}{}",
         shown(answered.first),
         told(&answered.warnings)
     );
     let cut = |caveat: &&Caveat| caveat.code == "answer_cut_short";
-    match answered.warnings.iter().find(cut) {
-        Some(_) => Check::note(
-            AREA,
-            NAME,
-            line,
-            "ask again; if it stays so, see the server's log",
-        ),
-        None => Check::ok(AREA, NAME, line),
-    }
+    let next = match answered.warnings.iter().find(cut) {
+        None => return Check::ok(AREA, NAME, line),
+        Some(cut) if cut.message.contains("limit") => {
+            "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE, or choose another model"
+        }
+        Some(_) => "ask again; if it stays so, see the server's log",
+    };
+    Check::note(AREA, NAME, line, next)
 }
 
 /// What went on meanwhile, behind a line.
 fn told(warnings: &[Caveat]) -> String {
     warnings
         .iter()
-        .map(|caveat| format!("; {}", caveat.message))
-        .collect()
+        .fold(String::new(), |line, caveat| line + "; " + &caveat.message)
 }
 
 fn shown(time: Duration) -> String {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::embedding::Embedding;
-use super::{Check, Examination, counted};
+use super::{Check, Examination, broke_off, counted};
 use crate::config::Settings;
 use crate::kb::{IndexState, Indexed, Inspection, KbError, inspect};
 
@@ -44,7 +44,10 @@ pub(super) async fn check(
             examination.found(Check::failed(AREA, "contents", &error));
             return;
         }
-        None => return,
+        None => {
+            examination.found(broke_off(AREA));
+            return;
+        }
     };
     let place = format!("{} of '{}'", seen.home.display(), seen.name);
     examination.found(Check::ok(AREA, "place", place));

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Check, Examination};
+use super::{Check, Examination, broke_off};
 use crate::audit::AuditError;
 use crate::config::Settings;
 use crate::engine::EngineError;
@@ -31,9 +31,12 @@ pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>
         let log = audit_log(&log);
         [Some(folder), Some(log), disk]
     });
-    let checks = looking.await.unwrap_or_default();
-    for check in checks.into_iter().flatten() {
-        examination.found(check);
+    match looking.await {
+        Ok(checks) => checks
+            .into_iter()
+            .flatten()
+            .for_each(|check| examination.found(check)),
+        Err(_) => examination.found(broke_off(AREA)),
     }
 }
 
@@ -120,10 +123,8 @@ fn try_writing(folder: &Path) -> io::Result<()> {
 fn existing(path: &Path) -> PathBuf {
     let above = path.ancestors().skip(1);
     let found = above
-        .map(|folder| match folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => folder,
-        })
+        .map(|folder| Some(folder).filter(|named| !named.as_os_str().is_empty()))
+        .map(|folder| folder.unwrap_or(Path::new(".")))
         .find(|folder| folder.exists());
     found.unwrap_or(Path::new(".")).to_owned()
 }
