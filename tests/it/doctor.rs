@@ -276,7 +276,7 @@ fn a_model_that_is_not_listed_is_told_with_those_that_are_near() {
         "endpoint",
         "models",
         "note",
-        "'larger' is not among the 2 models listed",
+        "'larger' is none of the models listed (2)",
         "set KB_AGENT_LLM_MODEL_GRADE to one that is, such as large",
     );
     // Whether it is there all the same, only asking it can tell.

@@ -262,7 +262,7 @@ mod tests {
         let check = Check::note(
             "endpoint",
             "models",
-            "'qwen3' is not among the 12 models listed, and that is a long line",
+            "'qwen3' is none of the models listed (12), and that is a long line",
             "set KB_AGENT_LLM_MODEL to one that is, such as qwen3:8b, qwen3:14b",
         );
         assert_eq!(narrow(None).line(&check).lines().count(), 2);

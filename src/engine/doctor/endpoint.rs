@@ -124,7 +124,7 @@ fn models(
         return Ok(Check::note(
             AREA,
             NAME,
-            format!("'{model}' is not among the {count} listed"),
+            format!("'{model}' is none of the models listed ({})", models.len()),
             format!(
                 "set {variable} to one that is, such as {}",
                 offered.join(", ")
