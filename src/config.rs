@@ -11,7 +11,7 @@ mod settings;
 
 pub use endpoint::{EndpointSettings, JobSettings};
 pub use environment::{Environment, Origin};
-pub use listing::{Listed, Survey, survey};
+pub use listing::{Idle, Listed, Survey, survey};
 pub use settings::{
     DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, SettingError, Settings, Variable, variables,
 };

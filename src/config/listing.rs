@@ -42,8 +42,17 @@ pub struct Listed {
     pub value: Option<String>,
     /// Where that is from.
     pub origin: Origin,
-    /// Why what was set has no effect, one line that follows "is set".
-    pub idle: Option<String>,
+    /// Whether something was set to no effect.
+    pub idle: Option<Idle>,
+}
+
+/// Something that was set to no effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idle {
+    /// What, and why; one line.
+    pub line: String,
+    /// What to do; one line.
+    pub next: String,
 }
 
 /// Looks every setting up as [`Settings::resolve`] does, and goes on where that stops.
@@ -71,15 +80,17 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
                 name,
                 value: shown(name, &usable, settings.as_ref()),
                 origin: flag.map_or_else(|| usable.origin(name), Origin::Flag),
-                idle: if is_refused {
-                    Some("its value cannot be used".to_owned())
-                } else if environment.get(name).is_none() {
-                    None
-                } else if let Some(flag) = flag {
-                    Some(format!("{flag} wins over it"))
-                } else {
-                    idle(name, environment)
-                },
+                // What cannot be used has its own line.
+                idle: environment
+                    .get(name)
+                    .filter(|_| !is_refused)
+                    .and_then(|_| match flag {
+                        Some(flag) => Some(Idle {
+                            line: format!("{name} is set without effect: {flag} wins over it"),
+                            next: format!("nothing, if {flag} is what you want"),
+                        }),
+                        None => idle(name, environment),
+                    }),
             }
         })
         .collect();
@@ -145,29 +156,45 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
 }
 
 /// Why a setting that somebody made does nothing as things are.
-fn idle(name: &str, environment: &Environment) -> Option<String> {
+fn idle(name: &str, environment: &Environment) -> Option<Idle> {
     let is_set = |name: &str| environment.get(name).is_some();
-    let without = |needed: &str| Some(format!("it does nothing without {needed}"));
     let of_chat = name.starts_with("KB_AGENT_LLM_") && name != endpoint::BASE_URL.name;
-    if (of_chat || name == CONFIG_DIR.name) && !is_set(endpoint::BASE_URL.name) {
-        return without(endpoint::BASE_URL.name);
-    }
     let of_embedding = [EMBEDDING_MODEL.name, EMBEDDING_API_KEY.name].contains(&name);
-    if of_embedding && !is_set(EMBEDDING_BASE_URL.name) {
-        return without(EMBEDDING_BASE_URL.name);
+    let needed = if of_chat || name == CONFIG_DIR.name {
+        Some(endpoint::BASE_URL.name)
+    } else if of_embedding {
+        Some(EMBEDDING_BASE_URL.name)
+    } else {
+        None
+    };
+    if let Some(needed) = needed.filter(|needed| !is_set(needed)) {
+        return Some(Idle {
+            line: format!("{name} is set without effect: {needed} is not set"),
+            next: format!("set {needed}, or remove {name}"),
+        });
     }
-    if name == endpoint::MODEL.name && endpoint::job_models().all(is_set) {
-        return Some("every job has a model of its own".to_owned());
+    let why = if name == endpoint::MODEL.name && endpoint::job_models().all(is_set) {
+        Some("every job has a model of its own")
+    } else if name == STORE_URL.name {
+        Some("this version keeps its index in the data folder only")
+    } else if name == THEME.name && is_set("NO_COLOR") && environment.get(name) != Some("mono") {
+        Some("NO_COLOR takes the colours away")
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        return Some(Idle {
+            line: format!("{name} is set without effect: {why}"),
+            next: format!("remove {name}"),
+        });
     }
-    if name == STORE_URL.name {
-        return Some("this version keeps its index in the data folder only".to_owned());
-    }
-    if name == THEME.name && is_set("NO_COLOR") && environment.get(name) != Some("mono") {
-        return Some("NO_COLOR takes the colours away".to_owned());
-    }
-    environment.is_outvoted(name).then(|| {
-        let file = environment.file().map_or_else(|| ".env".to_owned(), path);
-        format!("the environment wins over {file}")
+    let file = environment.file().filter(|_| environment.is_outvoted(name));
+    file.map(|file| Idle {
+        line: format!(
+            "{name} is set without effect in {}: the environment wins over it",
+            path(file)
+        ),
+        next: "nothing, if the environment's value is what you want".to_owned(),
     })
 }
 
@@ -253,7 +280,10 @@ mod tests {
         let settings = survey.settings.as_ref().unwrap();
         assert_eq!(settings.limits.auto_approve_max_items, 7);
         assert_eq!(of(&survey, "KB_AGENT_THEME").value.as_deref(), Some("auto"));
-        assert!(of(&survey, "KB_AGENT_MAX_ITERATIONS").idle.is_some());
+        assert_eq!(
+            of(&survey, "KB_AGENT_MAX_ITERATIONS").value.as_deref(),
+            Some("3")
+        );
         assert!(!format!("{survey:?}").contains("pa55"));
     }
 
@@ -292,16 +322,14 @@ mod tests {
         let survey = survey(&environment, &overrides);
         for (name, why) in [
             ("KB_AGENT_SOURCE", "--kb wins over it"),
-            (
-                "KB_AGENT_LLM_MODEL",
-                "it does nothing without KB_AGENT_LLM_BASE_URL",
-            ),
+            ("KB_AGENT_LLM_MODEL", "KB_AGENT_LLM_BASE_URL is not set"),
             (
                 "KB_AGENT_EMBEDDING_MODEL",
-                "it does nothing without KB_AGENT_EMBEDDING_BASE_URL",
+                "KB_AGENT_EMBEDDING_BASE_URL is not set",
             ),
         ] {
-            assert_eq!(of(&survey, name).idle.as_deref(), Some(why));
+            let idle = of(&survey, name).idle.as_ref().unwrap();
+            assert_eq!(idle.line, format!("{name} is set without effect: {why}"));
         }
         let source = of(&survey, "KB_AGENT_SOURCE");
         assert_eq!(source.value.as_deref(), Some("notes"));

@@ -521,7 +521,10 @@ fn r26_all_settings_that_cannot_be_used_are_told_and_end_it_as_any_command() {
 #[test]
 fn every_setting_says_where_it_is_from() {
     let place = place();
-    let env = place.file("my.env", "KB_AGENT_THEME=mono\nKB_AGENT_LOG=debug\n");
+    let env = place.file(
+        "my.env",
+        "KB_AGENT_THEME=mono\nKB_AGENT_LOG=debug\nKB_AGENT_MAX_ITERATIONS=4\n",
+    );
     let output = place
         .command(&[
             "doctor",
@@ -554,12 +557,19 @@ fn every_setting_says_where_it_is_from() {
         assert_eq!(told.setting(name), (value, origin.to_owned()), "{name}");
     }
     let idle = told.of("settings", "idle");
-    assert_eq!(idle.len(), 1, "{idle:?}");
-    assert!(
-        idle[0]["detail"]
-            .as_str()
-            .unwrap()
-            .contains("--kb wins over it")
+    let lines: Vec<&str> = idle
+        .iter()
+        .map(|check| check["detail"].as_str().unwrap())
+        .collect();
+    let outvoted = format!(
+        "KB_AGENT_MAX_ITERATIONS is set without effect in {file}: the environment wins over it"
+    );
+    assert_eq!(
+        lines,
+        [
+            "KB_AGENT_SOURCE is set without effect: --kb wins over it",
+            &outvoted
+        ]
     );
 }
 

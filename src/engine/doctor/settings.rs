@@ -80,23 +80,8 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
             format!("rename {name}, or remove it"),
         ));
     }
-    for Listed { name, idle, .. } in &survey.listed {
-        // What cannot be used has been told.
-        let refused = |error: &SettingError| error.variable() == Some(name);
-        if let Some(why) = idle
-            .as_ref()
-            .filter(|_| !survey.refused.iter().any(refused))
-        {
-            examination.found(Check::note(
-                AREA,
-                "idle",
-                format!("{name} is set without effect: {why}"),
-                match why.rsplit_once("without ") {
-                    Some((_, needed)) => format!("set {needed}, or remove {name}"),
-                    None => format!("remove {name} where it does nothing"),
-                },
-            ));
-        }
+    for idle in survey.listed.iter().filter_map(|one| one.idle.as_ref()) {
+        examination.found(Check::note(AREA, "idle", &idle.line, &idle.next));
     }
 }
 
