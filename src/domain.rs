@@ -17,7 +17,9 @@ mod usage;
 
 pub use answer::{Answer, Citation, Outcome, Turn};
 pub use evidence::{Evidence, EvidenceId, LineRange, Measured, Score, add_evidence};
-pub use grade::{GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, action_for, average};
+pub use grade::{
+    GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, action_for, average, scores_of,
+};
 pub use place::{Place, PlaceUnit, location};
 pub use plan::{Complexity, QueryType, RoutingPlan};
 pub use route::{

@@ -6,6 +6,7 @@
 mod conversation;
 mod demo;
 pub mod doctor;
+mod grading;
 mod knowledge;
 mod routing;
 mod thinking;
@@ -34,6 +35,7 @@ use crate::tools::KbToolbox;
 pub use crate::agent::Question;
 pub use conversation::Conversation;
 pub use demo::SAMPLES;
+pub use grading::{FEATURES, Graded, Grader};
 pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };

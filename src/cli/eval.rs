@@ -3,6 +3,10 @@
 mod beir;
 mod collection;
 mod confusion;
+mod graded_passages;
+mod grades;
+mod grading;
+mod judged;
 mod metrics;
 mod routing;
 mod small_talk;
@@ -25,6 +29,8 @@ enum What {
     Beir(beir::Beir),
     /// Routing, on questions with the labels they should get
     Routing(routing::Routing),
+    /// Grading, on questions with passages that do or do not answer them
+    Grading(grading::Grading),
 }
 
 /// Measures what the arguments name and prints the figures.
@@ -32,5 +38,6 @@ pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), Failure> {
     match &eval.what {
         What::Beir(beir) => beir::run(beir, settings),
         What::Routing(routing) => routing::run(routing, settings),
+        What::Grading(grading) => grading::run(grading, settings),
     }
 }

@@ -80,6 +80,18 @@ impl<'de> Deserialize<'de> for GradedBy {
     }
 }
 
+/// The grades of `wanted` items, or why these numbers are none (R18). What lies outside 0–1 is
+/// clamped.
+pub fn scores_of(numbers: &[f64], wanted: usize) -> Result<Vec<Score>, String> {
+    if numbers.len() != wanted {
+        return Err(format!("{} numbers for {wanted} items", numbers.len()));
+    }
+    if !numbers.iter().all(|number| number.is_finite()) {
+        return Err("not every number is finite".to_owned());
+    }
+    Ok(numbers.iter().copied().map(Score::clamped).collect())
+}
+
 /// The mean, or `None` when there is nothing to average.
 pub fn average(scores: impl IntoIterator<Item = Score>) -> Option<f64> {
     let (sum, count) = scores

@@ -37,13 +37,29 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, Embedder, GradeJob, Grades, Identity, PlanJob, Planned,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob,
+    Analysis, AnalyzeJob, AnswerSink, EmbedError, Embedder, GradeJob, Grades, Identity, PlanJob,
+    Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
 };
+use crate::domain::Evidence;
 use crate::protocol::Mode;
+
+pub use relevance::FEATURES;
 
 /// What the offline engine calls itself: it extracts, it does not write.
 pub const MODEL: &str = "extractive";
+
+/// What speaks for each item as an answer to the question, one row an item, each of the length of
+/// [`FEATURES`]: what the weights of the grades are fitted on. Blocks while it embeds.
+pub fn grading_features(
+    question: &str,
+    items: &[Evidence],
+    embedder: &dyn Embedder,
+) -> Result<Vec<Vec<f64>>, EmbedError> {
+    let passages: Vec<relevance::Passage> = items.iter().map(relevance::Passage::read).collect();
+    let rows = relevance::features(&[question.to_owned()], &passages, embedder)?;
+    let rows = rows.into_iter().flatten();
+    Ok(rows.map(|features| features.values().to_vec()).collect())
+}
 
 /// The embedded thinking engine.
 pub struct OfflineReasoner {

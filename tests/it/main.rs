@@ -12,6 +12,7 @@ mod embed;
 mod embedding_endpoint;
 mod engine;
 mod eval;
+mod eval_grading;
 mod eval_routing;
 mod fault_server;
 mod formats;

@@ -2,7 +2,7 @@ use crate::agent::ports::GradeJob;
 use crate::agent::run::{Run, Stop};
 use crate::domain::{
     AutoApproveRule, Evidence, GradedBy, GraderAction, KEEP_FROM, NodeName, PathType, RouteReason,
-    Score, action_for, approving_rule, average, route_after_grade,
+    Score, action_for, approving_rule, average, route_after_grade, scores_of,
 };
 use crate::protocol::{EventBody, EvidenceItem, ItemScore};
 
@@ -71,21 +71,15 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
     run.events.caveats(grades.warnings).await;
 
     let wanted = run.state.context.len();
-    let problem = match grades.scores {
-        Err(unreadable) => unreadable.to_string(),
-        Ok(numbers) if numbers.len() != wanted => {
-            format!("{} numbers for {wanted} items", numbers.len())
-        }
-        Ok(numbers) if !numbers.iter().all(|number| number.is_finite()) => {
-            "not every number is finite".to_owned()
-        }
-        Ok(numbers) => {
+    let read = grades.scores.map_err(|unreadable| unreadable.to_string());
+    let problem = match read.and_then(|numbers| Ok((scores_of(&numbers, wanted)?, numbers))) {
+        Err(problem) => problem,
+        Ok((scores, numbers)) => {
             let outside = numbers.iter().filter(|n| !(0.0..=1.0).contains(*n)).count();
             if outside > 0 {
                 let message = format!("{outside} of {wanted} grades lay outside 0–1");
                 run.events.warn("grade_clamped", message).await;
             }
-            let scores = numbers.into_iter().map(Score::clamped).collect();
             return Ok((scores, GradedBy::Grader));
         }
     };

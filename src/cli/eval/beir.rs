@@ -6,17 +6,17 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::collection::Collection;
+use super::judged::bar;
 use super::metrics;
 use crate::cli::catch_up::{Part, update};
 use crate::cli::interruption::interruptible;
@@ -243,15 +243,6 @@ fn write_ranking(out: &mut impl Write, query: &str, ranked: &[(String, Hit)]) ->
         writeln!(out, "{}", columns.join("\t"))?;
     }
     Ok(())
-}
-
-fn bar(queries: usize) -> ProgressBar {
-    let bar = ProgressBar::hidden();
-    if io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-        bar.set_length(queries as u64);
-    }
-    bar
 }
 
 fn as_text(figures: &Figures) -> String {

@@ -1,16 +1,15 @@
 //! Quality of routing as people get it: each question goes to the engine that the settings name,
 //! as the first of a conversation.
 
-use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::collection::{bad, decoded, plain};
+use super::collection::plain;
 use super::confusion::{Confusion, Figures};
+use super::judged::{bar, read};
 use super::small_talk::SmallTalk;
 use crate::cli::interruption::interruptible;
 use crate::cli::output::{Failure, say, say_json};
@@ -56,7 +55,7 @@ struct Report {
 
 /// Measures and prints the figures.
 pub(super) fn run(routing: &Routing, settings: &Settings) -> Result<(), Failure> {
-    let questions = read(&routing.file)?;
+    let questions = read(&routing.file, labelled)?;
     let report = interruptible(async |cancel| {
         tokio::select! {
             report = measure(&questions, settings) => report,
@@ -130,25 +129,6 @@ async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, 
     })
 }
 
-fn read(path: &Path) -> Result<Vec<Labelled>, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => bad(path, "not found"),
-        _ => bad(path, error),
-    })?;
-    let text = decoded(path, bytes)?;
-    let mut questions = Vec::new();
-    for (at, line) in text.lines().enumerate() {
-        if !line.trim().is_empty() {
-            let question = labelled(line);
-            questions.push(question.map_err(|what| bad(path, format!("line {}: {what}", at + 1)))?);
-        }
-    }
-    if questions.is_empty() {
-        return Err(bad(path, "there is no question in it"));
-    }
-    Ok(questions)
-}
-
 #[derive(Deserialize)]
 struct Line {
     query: String,
@@ -196,15 +176,6 @@ fn name_of(query_type: QueryType) -> String {
         .ok()
         .and_then(|name| name.as_str().map(str::to_owned))
         .unwrap_or_default()
-}
-
-fn bar(questions: usize) -> ProgressBar {
-    let bar = ProgressBar::hidden();
-    if io::stderr().is_terminal() {
-        bar.set_draw_target(ProgressDrawTarget::stderr());
-        bar.set_length(questions as u64);
-    }
-    bar
 }
 
 impl Report {

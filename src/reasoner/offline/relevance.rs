@@ -38,6 +38,30 @@ pub(super) struct Features {
     pub(super) heading: f64,
 }
 
+/// The names of what is looked at, in the order of [`Features::values`].
+pub const FEATURES: [&str; 6] = [
+    "coverage",
+    "sentence_coverage",
+    "pairs",
+    "meaning",
+    "sentence_meaning",
+    "heading",
+];
+
+impl Features {
+    /// The numbers alone, in the order of [`FEATURES`].
+    pub(super) fn values(&self) -> [f64; FEATURES.len()] {
+        [
+            self.coverage,
+            self.sentence_coverage,
+            self.pairs,
+            self.meaning,
+            self.sentence_meaning,
+            self.heading,
+        ]
+    }
+}
+
 /// A passage, read once for all questions.
 pub(super) struct Passage {
     /// What can be quoted from it.

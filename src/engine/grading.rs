@@ -1,0 +1,130 @@
+//! Passages graded question by question, without a knowledge base: what `eval grading` measures.
+
+use std::sync::Arc;
+
+use crate::agent::ports::{AnalyzeJob, CallOrigin, Embedder, GradeJob, Identity, Reasoner};
+use crate::config::Settings;
+use crate::domain::{
+    Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, scores_of,
+};
+use crate::kb::embed::{Remembering, SentenceEmbedding};
+use crate::protocol::{Mode, RunId};
+use crate::reasoner::offline;
+
+use super::{EngineError, thinking};
+
+/// What the offline engine looks at, in the order of [`Grader::features`].
+pub use crate::reasoner::offline::FEATURES;
+
+/// The thinking engine of the settings, asked for grades only.
+pub struct Grader {
+    reasoner: Arc<dyn Reasoner>,
+    embedder: Arc<dyn Embedder>,
+    run: RunId,
+}
+
+/// The grades of one question's passages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Graded {
+    /// One for each passage, or why there is none; a run then counts each as 0.5 (R18).
+    pub scores: Result<Vec<Score>, String>,
+}
+
+impl Grader {
+    /// Of the endpoint, if one is set, which is first asked when a question comes.
+    pub fn open(settings: &Settings) -> Result<Self, EngineError> {
+        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
+        let embedder: Arc<dyn Embedder> = Arc::new(Remembering::new(built_in));
+        Ok(Self {
+            reasoner: thinking::reasoner(settings, Arc::clone(&embedder))?,
+            embedder,
+            run: RunId::generate(),
+        })
+    }
+
+    /// Which engine grades, with which model.
+    pub fn identity(&self) -> Identity {
+        self.reasoner.identity()
+    }
+
+    /// Grades the passages in one call, as the first grading of a conversation.
+    pub async fn grade(
+        &self,
+        query: &str,
+        sub_questions: &[String],
+        passages: &[&str],
+    ) -> Result<Graded, EngineError> {
+        let context = items(passages);
+        let job = GradeJob {
+            origin: self.origin(NodeName::GradeEvidence),
+            query,
+            history: &[],
+            sub_questions,
+            context: &context,
+        };
+        let graded = self.reasoner.grade(job).await;
+        let graded = graded.map_err(|error| EngineError::Run(error.to_string()))?;
+        let numbers = graded.scores.map_err(|unreadable| unreadable.to_string());
+        Ok(Graded {
+            scores: numbers.and_then(|numbers| scores_of(&numbers, passages.len())),
+        })
+    }
+
+    /// The parts of a question, as a run would find them.
+    pub async fn sub_questions(&self, query: &str) -> Result<Vec<String>, EngineError> {
+        let job = AnalyzeJob {
+            origin: self.origin(NodeName::AnalyzeAndRoute),
+            query,
+            history: &[],
+            forced: None,
+            failed: &[],
+        };
+        let analyzed = self.reasoner.analyze(job).await;
+        let mut plan = analyzed
+            .map_err(|error| EngineError::Run(error.to_string()))?
+            .plan;
+        plan.reconcile();
+        Ok(plan.sub_questions)
+    }
+
+    /// What the offline engine looks at before it grades, one row a passage, each of the length of
+    /// [`FEATURES`]; nothing for an endpoint, which does not tell. Blocks while it embeds.
+    pub fn features(
+        &self,
+        query: &str,
+        passages: &[&str],
+    ) -> Result<Option<Vec<Vec<f64>>>, EngineError> {
+        if self.identity().mode != Mode::Offline {
+            return Ok(None);
+        }
+        offline::grading_features(query, &items(passages), self.embedder.as_ref())
+            .map(Some)
+            .map_err(|error| EngineError::Run(error.to_string()))
+    }
+
+    fn origin(&self, node: NodeName) -> CallOrigin<'_> {
+        CallOrigin {
+            run: &self.run,
+            node,
+        }
+    }
+}
+
+/// Passages without a file: a name would be one more thing to be graded.
+fn items(passages: &[&str]) -> Vec<Evidence> {
+    let item = |(at, text): (usize, &&str)| Evidence {
+        id: EvidenceId(format!("e{}", at + 1)),
+        source: String::new(),
+        lines: LineRange {
+            start: 1,
+            end: text.lines().count().max(1),
+        },
+        place: None,
+        tool: ToolName::HybridSearch,
+        score: Score::ZERO,
+        measured: Measured::default(),
+        text: (*text).to_owned(),
+        low: false,
+    };
+    passages.iter().enumerate().map(item).collect()
+}
