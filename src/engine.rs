@@ -35,7 +35,7 @@ use crate::tools::KbToolbox;
 pub use crate::agent::Question;
 pub use conversation::Conversation;
 pub use demo::SAMPLES;
-pub use grading::{FEATURES, Graded, Grader};
+pub use grading::{FEATURES, Graded, Grader, LookedAt};
 pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };

@@ -13,8 +13,7 @@ use crate::reasoner::offline;
 
 use super::{EngineError, thinking};
 
-/// What the offline engine looks at, in the order of [`Grader::features`].
-pub use crate::reasoner::offline::FEATURES;
+pub use crate::reasoner::offline::{FEATURES, LookedAt};
 
 /// The thinking engine of the settings, asked for grades only.
 pub struct Grader {
@@ -87,17 +86,17 @@ impl Grader {
         Ok(plan.sub_questions)
     }
 
-    /// What the offline engine looks at before it grades, one row a passage, each of the length of
-    /// [`FEATURES`]; nothing for an endpoint, which does not tell. Blocks while it embeds.
-    pub fn features(
+    /// What the offline engine looks at before it grades, of each passage; nothing for an endpoint,
+    /// which does not tell. Blocks while it embeds.
+    pub fn look_at(
         &self,
         query: &str,
         passages: &[&str],
-    ) -> Result<Option<Vec<Vec<f64>>>, EngineError> {
+    ) -> Result<Option<Vec<LookedAt>>, EngineError> {
         if self.identity().mode != Mode::Offline {
             return Ok(None);
         }
-        offline::grading_features(query, &items(passages), self.embedder.as_ref())
+        offline::look_at(query, &items(passages), self.embedder.as_ref())
             .map(Some)
             .map_err(|error| EngineError::Run(error.to_string()))
     }

@@ -29,6 +29,7 @@ mod sentences;
 mod social;
 mod social_phrases;
 mod synthesize;
+mod titles;
 mod topic_zh;
 mod words;
 
@@ -48,17 +49,34 @@ pub use relevance::FEATURES;
 /// What the offline engine calls itself: it extracts, it does not write.
 pub const MODEL: &str = "extractive";
 
-/// What speaks for each item as an answer to the question, one row an item, each of the length of
-/// [`FEATURES`]: what the weights of the grades are fitted on. Blocks while it embeds.
-pub fn grading_features(
+/// What speaks for one item as the answer to a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookedAt {
+    /// The numbers, in the order of [`FEATURES`].
+    pub values: Vec<f64>,
+    /// The places of the items that name this one's title, from 0.
+    pub named_by: Vec<usize>,
+}
+
+/// What speaks for each item, in their order: what the weights of the grades are fitted on. Blocks
+/// while it embeds.
+pub fn look_at(
     question: &str,
     items: &[Evidence],
     embedder: &dyn Embedder,
-) -> Result<Vec<Vec<f64>>, EmbedError> {
+) -> Result<Vec<LookedAt>, EmbedError> {
     let passages: Vec<relevance::Passage> = items.iter().map(relevance::Passage::read).collect();
     let rows = relevance::features(&[question.to_owned()], &passages, embedder)?;
-    let rows = rows.into_iter().flatten();
-    Ok(rows.map(|features| features.values().to_vec()).collect())
+    let looked_at = rows
+        .into_iter()
+        .flatten()
+        .zip(relevance::named_by(&passages));
+    Ok(looked_at
+        .map(|(features, named_by)| LookedAt {
+            values: features.values().to_vec(),
+            named_by,
+        })
+        .collect())
 }
 
 /// The embedded thinking engine.

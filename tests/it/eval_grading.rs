@@ -132,7 +132,7 @@ fn the_built_in_grader_keeps_far_off_passages_low_and_repeats_itself() {
         .collect();
     assert_eq!(rows.len(), 1 + 5 + 5);
     assert!(rows.iter().all(|row| row.len() == rows[0].len()));
-    let labelled = |label: &str| rows.iter().filter(|row| row[1] == label).count();
+    let labelled = |label: &str| rows.iter().filter(|row| row[2] == label).count();
     assert_eq!(
         (
             labelled("relevant"),

@@ -4,6 +4,7 @@
 //! A reply that cannot be read gives no grades. A run then counts each passage as 0.5 (R18); here
 //! such passages are counted beside the figures and not in them, because nobody measured them.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::cli::interruption::interruptible;
 use crate::cli::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
 use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
-use crate::engine::{FEATURES, Grader};
+use crate::engine::{FEATURES, Grader, LookedAt};
 use crate::text::{one_line, sanitize};
 
 /// Arguments of `eval grading`.
@@ -133,7 +134,8 @@ async fn measure(
         .transpose()?;
     let bar = bar(questions.len());
     let mut tally = Tally::default();
-    for (at, (question, drawn)) in questions.iter().zip(drawn).enumerate() {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for (question, drawn) in questions.iter().zip(drawn) {
         let query = &question.query;
         let parts = match &question.sub_questions {
             given if given.is_empty() && grading.split => grader.sub_questions(query).await?,
@@ -163,8 +165,10 @@ async fn measure(
                 tally.add(query, passage, score.value());
             }
             if let Some(record) = &mut record {
-                let rows = tokio::task::block_in_place(|| grader.features(query, &texts))?;
-                record.write(at, &batch, rows)?;
+                let rows = tokio::task::block_in_place(|| grader.look_at(query, &texts))?;
+                let number = numbers.len();
+                let number = *numbers.entry(query.as_str()).or_insert(number);
+                record.write(number, &batch, rows)?;
             }
         }
         bar.inc(1);
@@ -237,10 +241,12 @@ impl Tally {
     }
 }
 
-/// The file of features.
+/// The file of features. Questions that ask the same have one number, so that they can be kept
+/// together when a fit leaves some out.
 struct Record {
     path: PathBuf,
     out: BufWriter<File>,
+    batches: usize,
 }
 
 impl Record {
@@ -248,18 +254,26 @@ impl Record {
         let path = path.to_owned();
         let created = File::create(&path).and_then(|file| {
             let mut out = BufWriter::new(file);
-            writeln!(out, "question\tlabel\t{}", FEATURES.join("\t"))?;
+            writeln!(
+                out,
+                "question\tbatch\tlabel\tnamed_by\t{}",
+                FEATURES.join("\t")
+            )?;
             Ok(out)
         });
         let out = created.map_err(|error| cannot(&path, error))?;
-        Ok(Self { path, out })
+        Ok(Self {
+            path,
+            out,
+            batches: 0,
+        })
     }
 
     fn write(
         &mut self,
         question: usize,
         batch: &[&Passage],
-        rows: Option<Vec<Vec<f64>>>,
+        rows: Option<Vec<LookedAt>>,
     ) -> Result<(), Failure> {
         let rows = rows.ok_or_else(|| {
             Failure::usage("--features shows the built-in grader; unset KB_AGENT_LLM_BASE_URL")
@@ -270,10 +284,29 @@ impl Record {
                 (_, true) => "far_off",
                 _ => "irrelevant",
             };
-            let row: Vec<String> = row.iter().map(|value| format!("{value:.6}")).collect();
-            writeln!(self.out, "{question}\t{label}\t{}", row.join("\t"))
-                .map_err(|error| cannot(&self.path, error))?;
+            let list = |places: &[usize]| match places {
+                [] => "-".to_owned(),
+                places => places
+                    .iter()
+                    .map(usize::to_string)
+                    .collect::<Vec<_>>()
+                    .join(","),
+            };
+            let values: Vec<String> = row
+                .values
+                .iter()
+                .map(|value| format!("{value:.6}"))
+                .collect();
+            writeln!(
+                self.out,
+                "{question}\t{}\t{label}\t{}\t{}",
+                self.batches,
+                list(&row.named_by),
+                values.join("\t")
+            )
+            .map_err(|error| cannot(&self.path, error))?;
         }
+        self.batches += 1;
         Ok(())
     }
 

@@ -12,7 +12,8 @@ use crate::text::is_chinese;
 
 use super::literals::Literals;
 use super::sentences::{Unit, units};
-use super::words::{spelt_out, terms, weights};
+use super::titles::Title;
+use super::words::{characters, spelt_out, terms, weights};
 
 /// From this relevance on a passage may be quoted as an answer.
 pub(super) const ANSWERS_FROM: f64 = 0.4;
@@ -20,6 +21,9 @@ pub(super) const ANSWERS_FROM: f64 = 0.4;
 const SENTENCES: usize = 4;
 /// Longer passages are embedded up to here: the model reads no further.
 const EMBED_CHARS: usize = 1_600;
+
+/// What it is worth to hold the words of an identifier rather than the identifier itself.
+const SPELT: f64 = 0.9;
 
 /// What speaks for one passage as the answer to one question.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -36,17 +40,34 @@ pub(super) struct Features {
     pub(super) sentence_meaning: f64,
     /// Share of the question's words in path and headings, by weight.
     pub(super) heading: f64,
+    /// Share of a Chinese question's characters in the one sentence that holds most, by weight.
+    pub(super) characters: f64,
+    /// Whether the question names the passage's title, 0 or 1.
+    pub(super) titled: f64,
+    /// How relevant, by all of the above, the best of those passages is that name this one's title.
+    pub(super) linked: f64,
 }
 
 /// The names of what is looked at, in the order of [`Features::values`].
-pub const FEATURES: [&str; 6] = [
+pub const FEATURES: [&str; 9] = [
     "coverage",
     "sentence_coverage",
     "pairs",
     "meaning",
     "sentence_meaning",
     "heading",
+    "characters",
+    "titled",
+    "linked",
 ];
+
+/// What each counts, after what nothing counts.
+#[rustfmt::skip]
+const ENGLISH: (f64, [f64; FEATURES.len()]) =
+    (-3.92, [0.55, 1.22, 0.90, 3.71, 1.62, 0.00, 0.00, 1.26, 1.47]);
+#[rustfmt::skip]
+const CHINESE: (f64, [f64; FEATURES.len()]) =
+    (-2.71, [1.27, 0.29, 1.76, 0.00, 0.00, 0.00, 2.17, 1.28, 1.37]);
 
 impl Features {
     /// The numbers alone, in the order of [`FEATURES`].
@@ -58,6 +79,9 @@ impl Features {
             self.meaning,
             self.sentence_meaning,
             self.heading,
+            self.characters,
+            self.titled,
+            self.linked,
         ]
     }
 }
@@ -71,6 +95,9 @@ pub(super) struct Passage {
     held: HashSet<String>,
     heading: HashSet<String>,
     excerpt: String,
+    text: String,
+    title: Title,
+    source: String,
     /// The file's name without folder and ending.
     name: String,
 }
@@ -98,6 +125,9 @@ impl Passage {
                     .map_or(name, |(name, _)| name)
                     .to_owned()
             },
+            title: Title::of(title(&item.text, &units)),
+            text: item.text.clone(),
+            source: item.source.clone(),
             units,
             ordered,
             held,
@@ -120,6 +150,12 @@ impl Passage {
         let name = terms(&self.name);
         let found = question.iter().filter(|term| name.contains(term)).count();
         found as f64 / question.len().max(1) as f64
+    }
+
+    /// Whether another document speaks of this passage by its title.
+    fn is_named_by(&self, other: &Self) -> bool {
+        let apart = self.source != other.source || self.source.is_empty();
+        apart && self.title.is_named_in(&other.text)
     }
 
     /// The units that share most with any of the questions, best first.
@@ -163,61 +199,103 @@ pub(super) fn features(
     }
     let vectors = Vectors::of(&texts, embedder)?;
     let held: Vec<HashSet<String>> = passages.iter().map(|p| p.held.clone()).collect();
+    let named_by = named_by(passages);
     Ok(questions
         .iter()
         .zip(&spelt)
-        .zip(&asked)
-        .map(|((question, spelt), asked)| {
-            let weights = weights(asked, &held);
+        .map(|(question, spelt)| {
             let meaning = |text: &str| {
                 vectors
                     .cosine(question, text)
                     .max(vectors.cosine(spelt, text))
             };
-            passages
-                .iter()
-                .zip(&chosen)
-                .map(|(passage, chosen)| Features {
-                    coverage: share(&weights, |term| passage.held.contains(term)),
-                    sentence_coverage: passage
-                        .unit_terms
-                        .iter()
-                        .map(|unit| share(&weights, |term| unit.contains(term)))
-                        .fold(0.0, f64::max),
-                    pairs: near_pairs(asked, &passage.ordered),
+            let wordings = Wording::all(question, spelt, &held);
+            let best = |measure: &dyn Fn(&Wording) -> f64| {
+                let worths = wordings.iter().map(|w| w.worth * measure(w));
+                worths.fold(0.0, f64::max)
+            };
+            let characters = best_characters(question, passages);
+            let row = passages.iter().zip(&chosen).zip(characters).map(
+                |((passage, chosen), characters)| Features {
+                    coverage: best(&|w| share(&w.weights, |term| passage.held.contains(term))),
+                    sentence_coverage: best(&|w| {
+                        let units = passage.unit_terms.iter();
+                        units
+                            .map(|unit| share(&w.weights, |term| unit.contains(term)))
+                            .fold(0.0, f64::max)
+                    }),
+                    pairs: best(&|w| near_pairs(&w.terms, &passage.ordered)),
                     meaning: meaning(&passage.excerpt),
                     sentence_meaning: chosen
                         .iter()
                         .map(|at| meaning(&passage.units[*at].text))
                         .fold(0.0, f64::max),
-                    heading: share(&weights, |term| passage.heading.contains(term)),
-                })
-                .collect()
+                    heading: best(&|w| share(&w.weights, |term| passage.heading.contains(term))),
+                    characters,
+                    titled: best(&|w| f64::from(u8::from(passage.title.is_asked_for(&w.terms)))),
+                    linked: 0.0,
+                },
+            );
+            linked(question, row.collect(), &named_by)
         })
         .collect())
 }
 
-/// The logistic map.
-///
-/// Fitted by logistic regression (l2 = .002, no weight below 0) on 3604 pairs from HotpotQA (judged
-/// passages), Cranfield and Medline abstracts (judged, the wrong ones taken from the top of BM25)
-/// and passages drawn at random from elsewhere. Each collection weighs the same; right 1, wrong .6,
-/// far-off 3 in all. On these: far-off passages below .3: all; AUC .77, .75 and .79; with each
-/// collection left out of the fit in turn .75, .75 and .76.
-pub(super) fn relevance(question: &str, f: &Features) -> f64 {
-    let z = if is_chinese(question) {
-        // The embedding knows few Chinese characters, so words decide; set by hand.
-        -3.4 + 3.6 * f.coverage + 2.2 * f.sentence_coverage + 1.0 * f.pairs + 0.8 * f.heading
-    } else {
-        -3.57
-            + 0.50 * f.coverage
-            + 1.20 * f.sentence_coverage
-            + 0.32 * f.pairs
-            + 3.48 * f.meaning
-            + 3.05 * f.sentence_meaning
-            + 0.78 * f.heading
+/// The words of a question, as it stands or with its identifiers spelt out: `maxItems` is
+/// `KB_MAX_ITEMS` elsewhere.
+struct Wording {
+    terms: Vec<String>,
+    weights: HashMap<String, f64>,
+    worth: f64,
+}
+
+impl Wording {
+    fn all(question: &str, spelt: &str, held: &[HashSet<String>]) -> Vec<Self> {
+        let wording = |text: &str, worth| {
+            let terms = terms(text);
+            Self {
+                weights: weights(&terms, held),
+                terms,
+                worth,
+            }
+        };
+        let mut all = vec![wording(question, 1.0)];
+        if spelt != question {
+            all.push(wording(spelt, SPELT));
+        }
+        all
+    }
+}
+
+/// For each passage the places of the others that name its title.
+pub(super) fn named_by(passages: &[Passage]) -> Vec<Vec<usize>> {
+    let names = |at: usize, passage: &Passage| {
+        let others = passages.iter().enumerate();
+        let others = others.filter(|(other, by)| *other != at && passage.is_named_by(by));
+        others.map(|(other, _)| other).collect()
     };
-    1.0 / (1.0 + (-z).exp())
+    let passages = passages.iter().enumerate();
+    passages.map(|(at, passage)| names(at, passage)).collect()
+}
+
+/// The row with its links: each counts as much as the passage it comes from is relevant by itself.
+fn linked(question: &str, mut row: Vec<Features>, named_by: &[Vec<usize>]) -> Vec<Features> {
+    let alone: Vec<f64> = row.iter().map(|f| relevance(question, f)).collect();
+    for (features, by) in row.iter_mut().zip(named_by) {
+        features.linked = by.iter().map(|at| alone[*at]).fold(0.0, f64::max);
+    }
+    row
+}
+
+/// The logistic map.
+pub(super) fn relevance(question: &str, f: &Features) -> f64 {
+    let (bias, weights) = if is_chinese(question) {
+        &CHINESE
+    } else {
+        &ENGLISH
+    };
+    let z = weights.iter().zip(f.values()).map(|(w, x)| w * x);
+    1.0 / (1.0 + (-(bias + z.sum::<f64>())).exp())
 }
 
 /// The text with its identifiers spelt out: "What is maxItems?" is "What is max items?".
@@ -255,6 +333,17 @@ impl<'a> Vectors<'a> {
     }
 }
 
+/// The heading of a document's beginning; those of its parts, such as "Usage", name nothing.
+fn title<'a>(text: &str, units: &'a [Unit]) -> &'a str {
+    let heading = units.first().map_or("", |unit| &unit.heading);
+    let first = text.trim_start().lines().next().unwrap_or_default().trim();
+    if first.strip_prefix("# ").unwrap_or(first).trim() == heading {
+        heading
+    } else {
+        ""
+    }
+}
+
 fn share(weights: &HashMap<String, f64>, held: impl Fn(&String) -> bool) -> f64 {
     // Summed in the order of the words, because the order of a map would move the last digits.
     let mut terms: Vec<(&String, &f64)> = weights.iter().collect();
@@ -266,6 +355,23 @@ fn share(weights: &HashMap<String, f64>, held: impl Fn(&String) -> bool) -> f64 
         .map(|(_, weight)| **weight)
         .sum();
     if all > 0.0 { found / all } else { 0.0 }
+}
+
+/// [`Features::characters`] of each passage.
+fn best_characters(question: &str, passages: &[Passage]) -> Vec<f64> {
+    if !is_chinese(question) {
+        return vec![0.0; passages.len()];
+    }
+    let set = |text: &str| characters(text).into_iter().collect::<HashSet<String>>();
+    let held: Vec<HashSet<String>> = passages.iter().map(|passage| set(&passage.text)).collect();
+    let weights = weights(&characters(question), &held);
+    let best = |passage: &Passage| {
+        let units = passage.units.iter().map(|unit| set(&unit.text));
+        units
+            .map(|held| share(&weights, |character| held.contains(character)))
+            .fold(0.0, f64::max)
+    };
+    passages.iter().map(best).collect()
 }
 
 /// How many of the question's neighbours stand at most two apart in the passage.

@@ -23,6 +23,23 @@ pub(super) fn terms(text: &str) -> Vec<String> {
     terms
 }
 
+/// Chinese characters one by one, and the words between them: what is left in common where two
+/// texts say the same in other words. Stop words are left out.
+pub(super) fn characters(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for token in tokens(text) {
+        match token {
+            Token::Word(word) => found.push(word.to_lowercase()),
+            Token::Cjk(run) => {
+                let rest = without_stops(&run);
+                let single = rest.chars().filter(|c| !c.is_whitespace());
+                found.extend(single.map(String::from));
+            }
+        }
+    }
+    found
+}
+
 /// The words of a text in lower case as they stand, punctuation gone, contractions written out.
 pub(super) fn plain_words(text: &str) -> Vec<String> {
     let text: String = text.chars().take(MAX_CHARS).collect();
@@ -126,12 +143,16 @@ fn parts_of(word: &str) -> Vec<String> {
     parts
 }
 
-fn push_cjk(run: &str, terms: &mut Vec<String>) {
+fn without_stops(run: &str) -> String {
     let mut rest = run.to_owned();
     for stop in CJK_STOP {
         rest = rest.replace(stop, " ");
     }
-    for piece in rest.split_whitespace() {
+    rest
+}
+
+fn push_cjk(run: &str, terms: &mut Vec<String>) {
+    for piece in without_stops(run).split_whitespace() {
         let chars: Vec<char> = piece.chars().collect();
         match chars.as_slice() {
             [single] => terms.push(single.to_string()),
@@ -320,6 +341,11 @@ mod tests {
     fn chinese_becomes_pairs() {
         assert_eq!(terms("什么是快速路径？"), ["快速", "速路", "路径"]);
         assert_eq!(terms("它的默认值是多少"), ["默认", "认值"]);
+    }
+
+    #[test]
+    fn chinese_becomes_characters_too() {
+        assert_eq!(characters("什么是 SSH 端口？"), ["ssh", "端", "口"]);
     }
 
     #[test]
