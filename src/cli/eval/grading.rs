@@ -146,13 +146,13 @@ async fn measure(
         let batches = [(own, false), (foreign.iter().collect(), true)];
         for (batch, drawn) in batches.into_iter().filter(|(batch, _)| !batch.is_empty()) {
             let texts: Vec<&str> = batch.iter().map(|passage| passage.text.as_str()).collect();
-            let graded = grader.grade(query, &parts, &texts).await?;
-            tally.unmeasured += if graded.scores.is_err() {
+            let answer = grader.grade(query, &parts, &texts).await?;
+            tally.unmeasured += if answer.scores.is_err() {
                 batch.len()
             } else {
                 0
             };
-            let scores = graded.scores.unwrap_or_default();
+            let scores = answer.scores.unwrap_or_default();
             if !scores.is_empty() {
                 let actions = if drawn {
                     &mut tally.elsewhere
@@ -261,7 +261,7 @@ impl Record {
             )?;
             Ok(out)
         });
-        let out = created.map_err(|error| cannot(&path, error))?;
+        let out = created.map_err(|error| cannot(&path, &error))?;
         Ok(Self {
             path,
             out,
@@ -304,18 +304,18 @@ impl Record {
                 list(&row.named_by),
                 values.join("\t")
             )
-            .map_err(|error| cannot(&self.path, error))?;
+            .map_err(|error| cannot(&self.path, &error))?;
         }
         self.batches += 1;
         Ok(())
     }
 
     fn finish(mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(|error| cannot(&self.path, error))
+        self.out.flush().map_err(|error| cannot(&self.path, &error))
     }
 }
 
-fn cannot(path: &Path, error: std::io::Error) -> Failure {
+fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::failed(format!("{}: {error}", path.display()))
 }
 
