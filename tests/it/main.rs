@@ -1,6 +1,7 @@
 //! One integration binary: linking is most of the cost of a test build.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod answers;
 mod architecture;
 mod audit;
 mod catch_up;
