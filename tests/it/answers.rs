@@ -13,8 +13,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use kb_agent::agent::{Question, without_marks};
 use kb_agent::agent::ports::Toolbox;
+use kb_agent::agent::{Question, without_marks};
 use kb_agent::domain::{Outcome, RoutingLimits, Turn};
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::kb::embed::SentenceEmbedding;
@@ -24,8 +24,12 @@ use serde::Deserialize;
 
 use crate::support::{Finished, run};
 
+/// Measured: .940 over all, 1.00 over those looked at, .783 over those held out.
+///
 /// At least this share of the answerable questions is answered with the right source.
 const RIGHT: f64 = 0.9;
+/// Measured: 0 over all.
+///
 /// At most this share of the unanswerable ones is answered at all.
 const INVENTED: f64 = 0.05;
 
@@ -156,7 +160,11 @@ impl Tally {
             let set = if *held { "held out" } else { "tuned" };
             writeln!(table, "{set:9} {kind:20} {right:2} of {all:2}").unwrap();
         }
-        for (set, held) in [("tuned", Some(false)), ("held out", Some(true)), ("all", None)] {
+        for (set, held) in [
+            ("tuned", Some(false)),
+            ("held out", Some(true)),
+            ("all", None),
+        ] {
             let within = |h: bool| held.is_none_or(|held| held == h);
             writeln!(
                 table,
@@ -194,13 +202,20 @@ async fn the_golden_questions_are_answered_with_their_sources() {
         let right = asked.is_right(&finished);
         tally.count(&asked, right);
         if show == "all" || !show.is_empty() && !right {
-            println!("{} {}", if right { "+" } else { "-" }, asked.told(&finished));
+            println!(
+                "{} {}",
+                if right { "+" } else { "-" },
+                asked.told(&finished)
+            );
         }
     }
     let table = tally.table();
     println!("{table}");
     assert!(show.is_empty(), "shown, not judged");
-    assert!(tally.share(|_, kind| !kind.starts_with(NONE)) >= RIGHT, "{table}");
+    assert!(
+        tally.share(|_, kind| !kind.starts_with(NONE)) >= RIGHT,
+        "{table}"
+    );
     assert!(
         1.0 - tally.share(|_, kind| kind.starts_with(NONE)) <= INVENTED,
         "{table}"

@@ -88,8 +88,8 @@ const EXPECTED: &[(&str, Expected)] = &[
             6,
             None,
             &[
-                "`KB_AGENT_MAX_ITERATIONS`: 3",
-                "`KB_AGENT_VECTOR_SCORE_THRESHOLD`: 0.8",
+                "`KB_AGENT_MAX_ITERATIONS`; default: 3",
+                "`KB_AGENT_VECTOR_SCORE_THRESHOLD`; default: 0.8",
             ],
         ),
     ),

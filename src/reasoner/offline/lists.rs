@@ -21,51 +21,139 @@ pub(super) fn whole_list(
         return Vec::new();
     }
     let wanted = number_in(question);
-    let asked: Vec<String> = terms(&without_counts(question))
-        .into_iter()
-        .filter(|term| number_in(term).is_none())
-        .collect();
+    let asked = things_asked_for(question);
     if asked.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<(f64, f64, Vec<Choice>)> = Vec::new();
+    let complete = |found: &[Vec<Choice>]| {
+        wanted.map_or(found.len() >= 3, |wanted| wanted == found.len()) && found.len() > 1
+    };
+    let numbered = numbered_sections(&asked, passages, fit);
+    if complete(&numbered) {
+        return numbered.concat();
+    }
+    let mut found: Vec<Announced> = Vec::new();
     for (at, relevance) in fit {
         for list in lists_of(*at, &passages[*at]) {
-            let announced = share(&asked, &announcement(&passages[*at], &list));
             let counted = wanted.is_some_and(|wanted| wanted == list.len());
-            let score = announced + 0.3 * relevance + if counted { 0.5 } else { 0.0 };
-            let fits = announced >= ANNOUNCED_FROM && (wanted.is_none() || counted);
-            if fits {
-                found.push((score, announced, list));
+            if let Some(mut announced) = Announced::of(question, list, &asked, &passages[*at])
+                && (wanted.is_none() || counted)
+            {
+                announced.score += 0.3 * relevance + if counted { 0.5 } else { 0.0 };
+                found.push(announced);
             }
         }
     }
-    let numbered = numbered_sections(&asked, passages, fit);
-    let complete = wanted.map_or(numbered.len() >= 3, |wanted| wanted == numbered.len());
-    if complete && numbered.len() > 1 {
-        return numbered;
+    found.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| a.list.cmp(&b.list))
+    });
+    let kinds = kinds(&asked, passages, fit);
+    let settled = found
+        .first()
+        .is_some_and(|best| best.in_column || wanted.is_some());
+    if complete(&kinds) && !settled {
+        return kinds.concat();
     }
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
-    let Some((_, announced, best)) = found.first().cloned() else {
+    let Some(best) = found.first() else {
         return Vec::new();
     };
-    let mut list = best.clone();
+    let mut list = best.list.clone();
     if wanted.is_none() {
         // A file may part one list into several, each under a heading of its own.
-        let name = |list: &[Choice]| passages[list[0].item].name().to_owned();
-        for (_, as_much, other) in &found[1..] {
-            if *as_much >= announced && name(other) == name(&best) {
-                list.extend(other);
-            }
-        }
-        list.sort();
+        let parted = found[1..]
+            .iter()
+            .filter(|other| other.continues(best, passages));
+        list.extend(parted.flat_map(|other| other.list.iter().copied()));
+        in_file_order(&mut list, passages);
     }
     list.truncate(LONGEST_LIST);
     list
 }
 
-fn asks_for_several(question: &str) -> bool {
-    let line = format!(" {} ", plain_words(question).join(" "));
+/// A list and how well it is announced as what is asked for.
+struct Announced {
+    list: Vec<Choice>,
+    /// The share of what is asked for in its heading, its file's name and the sentence before it.
+    share: f64,
+    score: f64,
+    /// Whether the first column is headed with what is asked for.
+    in_column: bool,
+}
+
+impl Announced {
+    fn of(question: &str, list: Vec<Choice>, asked: &[String], passage: &Passage) -> Option<Self> {
+        let first = &passage.units[list[0].unit];
+        let column = first.row.as_ref().and_then(|row| row.columns.first());
+        let column = terms(column.map_or("", String::as_str));
+        let in_column = !column.is_empty() && column.iter().all(|term| asked.contains(term));
+        let mut said = announcement(passage, &list);
+        said.extend(column.iter().cloned());
+        let heading = terms(&first.heading);
+        let noun = asked_noun(question);
+        let is_noun = |terms: &[String]| noun.as_deref().is_some_and(|noun| terms == [noun]);
+        // "Which ports are open?" asks for ports, whatever is said of them.
+        let named = is_noun(&heading) || is_noun(&column);
+        let share = if named { 1.0 } else { share(asked, &said) };
+        let told = heading.iter().filter(|term| asked.contains(term)).count();
+        let exact = told as f64 / heading.len().max(1) as f64;
+        let score = share + 0.3 * exact + if in_column { 0.5 } else { 0.0 };
+        (share >= ANNOUNCED_FROM).then_some(Self {
+            list,
+            share,
+            score,
+            in_column,
+        })
+    }
+
+    /// Whether it is another part of the same list: of one file, one kind and one head.
+    fn continues(&self, best: &Self, passages: &[Passage]) -> bool {
+        let file = |one: &Self| passages[one.list[0].item].name();
+        let unit = |one: &Self| &passages[one.list[0].item].units[one.list[0].unit];
+        let head = |one: &Self| {
+            let row = unit(one).row.as_ref();
+            row.and_then(|row| row.columns.first().cloned())
+        };
+        self.share >= best.share
+            && file(self) == file(best)
+            && unit(self).kind == unit(best).kind
+            && head(self) == head(best)
+    }
+}
+
+fn in_file_order(list: &mut [Choice], passages: &[Passage]) {
+    list.sort_by_key(|choice| (passages[choice.item].start, *choice));
+}
+
+/// The question's words without those that say how it should be answered.
+pub(super) fn things_asked_for(question: &str) -> Vec<String> {
+    let mut rest = without_counts(question);
+    for form in [
+        "列出", "所有", "全部", "一共", "总共", "步骤", "表格", "显示", "需要", "支持", "可用",
+        "可以",
+    ] {
+        rest = rest.replace(form, " ");
+    }
+    let form = |term: &String| FORM.contains(&term.as_str()) || number_in(term).is_some();
+    terms(&rest)
+        .into_iter()
+        .filter(|term| !form(term))
+        .collect()
+}
+
+/// Stems of words of the form.
+#[rustfmt::skip]
+const FORM: &[&str] = &[
+    "list", "nam", "name", "all", "every", "tabl", "table", "many", "exist", "availabl", "available", "support", "kind",
+    "typ", "type", "sort", "step", "possibl", "possible", "different", "display", "print", "enumerat", "need", "required",
+    "requir", "choos", "us", "use",
+];
+
+/// Whether more than one thing is asked for.
+pub(super) fn asks_for_several(question: &str) -> bool {
+    let words = plain_words(question);
+    let line = format!(" {} ", words.join(" "));
     let english = [
         "what are",
         "which are",
@@ -75,13 +163,46 @@ fn asks_for_several(question: &str) -> bool {
         "name the",
         "name all",
         "all the",
+        "show all",
+        "are there",
+        "all",
+        "table",
+        "every",
+        "what must",
+        "what needs to",
     ];
-    let chinese = ["哪些", "几", "列出", "步骤"];
+    let chinese = [
+        "哪些", "几", "列出", "步骤", "所有", "全部", "表格", "哪三", "哪两", "哪四",
+    ];
     english.iter().any(|cue| line.contains(&format!(" {cue} ")))
         || chinese.iter().any(|cue| question.contains(cue))
         || !counts_zh(question).is_empty()
-        || line.starts_with(" which ") && number_in(question).is_some()
-        || line.starts_with(" what ") && number_in(question).is_some()
+        || matches!(words.first().map(String::as_str), Some("which" | "what"))
+            && (number_in(question).is_some() || words.get(1).is_some_and(|word| is_plural(word)))
+}
+
+/// The noun of "which ports", as a term.
+fn asked_noun(question: &str) -> Option<String> {
+    let words = plain_words(question);
+    let [first, noun, ..] = words.as_slice() else {
+        return None;
+    };
+    let asked = matches!(first.as_str(), "which" | "what") && is_plural(noun);
+    terms(noun).into_iter().next().filter(|_| asked)
+}
+
+/// "tools", not "is", "class" or "happens".
+fn is_plural(word: &str) -> bool {
+    let verb = [
+        "happens", "means", "causes", "does", "makes", "runs", "makes", "follows", "comes",
+        "takes", "goes",
+    ];
+    word.len() > 3
+        && word.ends_with('s')
+        && !word.ends_with("ss")
+        && !word.ends_with("us")
+        && !word.ends_with("is")
+        && !verb.contains(&word)
 }
 
 /// "The four rules" are four, and so are 四条规则.
@@ -151,21 +272,22 @@ fn announcement(passage: &Passage, list: &[Choice]) -> HashSet<String> {
 }
 
 /// What each of "Rule 1: …", "Rule 2: …" says first, in the order of the numbers.
-fn numbered_sections(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Choice> {
+fn numbered_sections(
+    asked: &[String],
+    passages: &[Passage],
+    fit: &[(usize, f64)],
+) -> Vec<Vec<Choice>> {
     let mut sections: Vec<(String, usize, Choice)> = Vec::new();
     let at_hand = |passage: &Passage| {
         fit.iter()
             .any(|(at, _)| passages[*at].name() == passage.name())
     };
     for (item, passage) in passages.iter().enumerate().filter(|(_, p)| at_hand(p)) {
-        let units: &[Unit] = &passage.units;
-        for (unit, quoted) in units.iter().enumerate() {
-            let first = unit == 0 || units[unit - 1].heading != quoted.heading;
-            if let Some((name, number)) = numbered(&quoted.heading).filter(|_| first)
+        for unit in openings(&passage.units) {
+            if let Some((name, number)) = numbered(&passage.units[unit].heading)
                 && terms(&name).iter().any(|term| asked.contains(term))
             {
-                let choice = Choice { item, unit };
-                sections.push((name, number, choice));
+                sections.push((name, number, Choice { item, unit }));
             }
         }
     }
@@ -176,7 +298,52 @@ fn numbered_sections(asked: &[String], passages: &[Passage], fit: &[(usize, f64)
     if !(one_kind && gapless) {
         return Vec::new();
     }
-    sections.into_iter().map(|(_, _, choice)| choice).collect()
+    sections
+        .into_iter()
+        .map(|(_, _, choice)| vec![choice])
+        .collect()
+}
+
+/// Sections of one file that are each headed with a kind of what is asked for, "Search tools" and
+/// "File tools" where tools are: the list of each, or what it says first.
+fn kinds(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Vec<Choice>> {
+    let mut files: Vec<(&str, Vec<(usize, Choice)>)> = Vec::new();
+    for (item, _) in fit {
+        let passage = &passages[*item];
+        for unit in openings(&passage.units) {
+            let heading = &passage.units[unit].heading;
+            let heading = terms(heading.split([':', '：']).next().unwrap_or(heading));
+            if heading.len() > asked.len() && heading.ends_with(asked) {
+                let section = (passage.start, Choice { item: *item, unit });
+                match files.iter_mut().find(|(name, _)| *name == passage.name()) {
+                    Some((_, sections)) => sections.push(section),
+                    None => files.push((passage.name(), vec![section])),
+                }
+            }
+        }
+    }
+    files.sort_by_key(|(_, sections)| std::cmp::Reverse(sections.len()));
+    let Some((_, mut sections)) = files.into_iter().next() else {
+        return Vec::new();
+    };
+    sections.sort();
+    let listed = |first: Choice| {
+        let passage = &passages[first.item];
+        let heading = &passage.units[first.unit].heading;
+        let of_section = |list: &Vec<Choice>| passage.units[list[0].unit].heading == *heading;
+        let list = lists_of(first.item, passage).into_iter().find(of_section);
+        list.unwrap_or_else(|| vec![first])
+    };
+    sections
+        .into_iter()
+        .map(|(_, first)| listed(first))
+        .collect()
+}
+
+/// The first unit below each heading.
+fn openings(units: &[Unit]) -> Vec<usize> {
+    let first = |at: &usize| *at == 0 || units[at - 1].heading != units[*at].heading;
+    (0..units.len()).filter(first).collect()
 }
 
 /// "Rule 2: few items" is rule and 2.

@@ -40,6 +40,10 @@ pub(super) fn asks_for_content(question: &str) -> bool {
     let files = Literals::of(question).files;
     let mut rest = question.to_owned();
     for file in &files {
+        if let (Some(start), Some(end)) = (file.start, file.end) {
+            rest = rest.replace(&format!("{}:{start}-{end}", file.path), " ");
+            rest = rest.replace(&format!("{}:{start}", file.path), " ");
+        }
         rest = rest.replace(&file.path, " ");
     }
     !files.is_empty() && !asks_for_more_than_content(&rest)

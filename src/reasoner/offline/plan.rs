@@ -4,7 +4,9 @@ use crate::agent::ports::{PlanJob, Planned};
 use crate::domain::{QueryType, ToolCall, ToolName, Usage};
 use crate::text::is_chinese;
 
+use super::bridges::bridges;
 use super::literals::{Literals, is_ticket};
+use super::named_files::asks_for_content;
 use super::relevance::in_words;
 use super::resolve::{resolve, topic_of};
 use super::topic_zh::chinese_subject;
@@ -59,7 +61,13 @@ impl Calls<'_> {
         }
         for tool in tools {
             match tool {
-                ToolName::ReadFile => self.read_files(&literals),
+                ToolName::ReadFile => {
+                    self.read_files(&literals);
+                    if !literals.files.is_empty() && !asks_for_content(query) {
+                        // The name may be given without its folder, or be spoken of elsewhere.
+                        self.hybrid(query);
+                    }
+                }
                 ToolName::GraphRelated => self.related(query, &literals),
                 ToolName::GrepSearch => self.grep(&questions, &self.keywords(&literals)),
                 ToolName::LocalFileQa => self.add(ToolCall::LocalFileQa {
@@ -99,12 +107,16 @@ impl Calls<'_> {
             .filter(|question| !covered(question, &good))
             .cloned()
             .collect();
+        // When all is spoken of and still not good enough, the words were the wrong ones.
         let missing = if missing.is_empty() {
             questions
+                .iter()
+                .map(|question| reworded(question))
+                .collect()
         } else {
             missing
         };
-        let hints = hints(&good, &missing);
+        let hints = bridges(&good, &questions, &missing);
         for question in &missing {
             let topic = topic_of(question);
             let refined = match (hints.is_empty(), topic.is_empty()) {
@@ -285,22 +297,6 @@ fn covered(question: &str, good: &[&str]) -> bool {
         let found = wanted.iter().filter(|term| held.contains(term)).count();
         found as f64 >= COVERED_FROM * wanted.len() as f64
     })
-}
-
-/// Names that good evidence brings up: the bridge to what the question does not name itself.
-fn hints(good: &[&str], missing: &[String]) -> Vec<String> {
-    let known = missing.join(" ");
-    let mut hints = Vec::new();
-    for text in good.iter().take(3) {
-        let literals = Literals::of(text);
-        for word in literals.identifiers.iter().chain(&literals.tickets) {
-            if !known.contains(word.as_str()) && !hints.contains(word) {
-                hints.push(word.clone());
-            }
-        }
-    }
-    hints.truncate(3);
-    hints
 }
 
 fn has_special(word: &str) -> bool {

@@ -101,12 +101,14 @@ pub(super) struct Passage {
     source: String,
     /// The file's name without folder and ending.
     name: String,
+    /// The first line, for the order in its file.
+    pub(super) start: usize,
 }
 
 impl Passage {
     /// Reads an item.
     pub(super) fn read(item: &Evidence) -> Self {
-        let units = units(&item.text);
+        let units = units(&item.source, &item.text);
         let name = item.source.replace(['/', '.'], " ");
         let mut heading: HashSet<String> = terms(&name).into_iter().collect();
         for unit in &units {
@@ -133,6 +135,7 @@ impl Passage {
             ordered,
             held,
             heading,
+            start: item.lines.start,
         }
     }
 

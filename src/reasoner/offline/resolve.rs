@@ -6,7 +6,9 @@
 use crate::domain::Turn;
 use crate::text::is_chinese;
 
+use super::language;
 use super::literals::Literals;
+use super::ordinals::by_place;
 use super::social::social;
 use super::topic_zh::chinese_topic;
 use super::words::{is_stop, plain_words, terms};
@@ -19,6 +21,23 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
     let query = without_greeting(query.trim());
     if query.chars().count() > 120 {
         return query.to_owned();
+    }
+    if language::asked_for(query).is_some() {
+        let meant = history.iter().rposition(|turn| {
+            social(&turn.question).is_none() && language::asked_for(&turn.question).is_none()
+        });
+        return meant.map_or(query.to_owned(), |at| {
+            resolve(&history[at].question, &history[..at])
+        });
+    }
+    if let Some(last) = history.last()
+        && let Some(resolved) = by_place(
+            query,
+            &last.answer,
+            &topic_of(&resolve(&last.question, &history[..history.len() - 1])),
+        )
+    {
+        return resolved;
     }
     let previous = history
         .iter()
@@ -45,7 +64,22 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
         }
         Elliptic::Instead(other) => other,
         Elliptic::Fragment(rest) if is_chinese(&rest) || is_chinese(query) => {
-            format!("{topic}{}{rest}", if rest.is_empty() { "" } else { "的" })
+            let asks = [
+                "有",
+                "为什么",
+                "怎",
+                "如何",
+                "什么时候",
+                "是",
+                "在",
+                "能",
+                "可以",
+                "会",
+            ]
+            .iter()
+            .any(|word| rest.starts_with(word));
+            let joint = if rest.is_empty() || asks { "" } else { "的" };
+            format!("{topic}{joint}{rest}")
         }
         Elliptic::Fragment(rest) if rest.is_empty() => format!("{query} {topic}"),
         Elliptic::Fragment(rest) => format!("{rest} of {topic}?"),
@@ -73,13 +107,21 @@ pub(super) fn topic_of(question: &str) -> String {
     };
     let first = words.iter().position(&says);
     let last = words.iter().rposition(says);
-    match (first, last) {
-        (Some(first), Some(last)) => words[first..=last]
-            .join(" ")
-            .trim_matches([',', ';', ':'])
-            .to_owned(),
-        _ => String::new(),
+    let (Some(first), Some(mut last)) = (first, last) else {
+        return String::new();
+    };
+    let auxiliary = |at: usize| words.get(at).is_some_and(|word| is_auxiliary(&bare(word)));
+    // What the log holds is asked of the log; the verb is no part of it.
+    if bare(words[0]) == "what" && auxiliary(1) && last + 1 == words.len() && last > first {
+        last -= 1;
     }
+    let topic = (first..=last).filter(|at| !auxiliary(*at));
+    let topic: Vec<&str> = topic.map(|at| words[at]).collect();
+    topic.join(" ").trim_matches([',', ';', ':']).to_owned()
+}
+
+fn is_auxiliary(word: &str) -> bool {
+    matches!(word, "do" | "does" | "did")
 }
 
 /// The question behind "hi," and "你好，".
@@ -145,7 +187,11 @@ fn kind_of(query: &str) -> Option<Elliptic> {
             other.strip_prefix("the ").unwrap_or(other).to_owned(),
         ));
     }
-    let says = rest.iter().filter(|word| !is_stop(word)).count();
+    let says = |word: &&String| !is_stop(word) && !MORE.contains(&word.as_str());
+    let says = rest.iter().filter(says).count();
+    if says == 0 && rest.iter().any(|word| MORE.contains(&word.as_str())) {
+        return Some(Elliptic::Fragment(String::new()));
+    }
     let asks = rest.iter().any(|word| is_question_word(word));
     if says == 0 && asks && rest.len() <= 2 {
         return Some(Elliptic::Fragment(String::new()));
@@ -247,10 +293,27 @@ fn chinese_kind(query: &str) -> Option<Elliptic> {
         "有哪些",
         "什么时候",
         "怎么设置",
+        "举个例子",
+        "详细说说",
+        "还有吗",
     ];
-    asks.contains(&rest)
-        .then(|| Elliptic::Fragment(rest.to_owned()))
+    // A question form without a word of its own, such as 有几种.
+    let bare_form = short && terms(rest).is_empty() && !rest.is_empty();
+    (asks.contains(&rest) || bare_form).then(|| Elliptic::Fragment(rest.to_owned()))
 }
+
+/// Words that ask for more of the same.
+const MORE: &[&str] = &[
+    "more",
+    "else",
+    "elaborate",
+    "continue",
+    "further",
+    "example",
+    "examples",
+    "details",
+    "detail",
+];
 
 /// Verbs and nouns that ask about a topic but are none.
 const GENERIC: &[&str] = &[

@@ -12,19 +12,26 @@ use crate::domain::{Complexity, Evidence, Outcome, Usage};
 use crate::text::{is_chinese, is_cjk};
 
 use super::analyze::asks_for_files;
-use super::choose::{Choice, choose, opening};
+use super::both_sides::of_both;
+use super::choose::{Choice, Chosen, Wish, choose, opening};
+use super::fit_to_say::asks_what_it_is;
 use super::grade::blocking;
+use super::heard::is_heard;
+use super::language;
 use super::literals::Literals;
 use super::named_files::{asks_for_content, names};
+use super::named_things::{asks_for, named, speaks_of};
+use super::nearest::{NEAREST, nothing};
+use super::quoting::{quoted, written};
 use super::relevance::{ANSWERS_FROM, Passage, features, relevance};
 use super::reply::reply;
 use super::resolve::{resolve, topic_of};
-use super::sentences::{Kind, Unit};
+use super::sentences::Kind;
 use super::social::{Social, social};
 use super::words::terms;
 
-/// How many sources are named when nothing answers.
-const NEAREST: usize = 3;
+/// How relevant a passage is at least that says by its form that it is what was asked for.
+const PLAINLY: f64 = 0.5;
 /// Han characters a piece when streaming.
 const PIECE: usize = 4;
 
@@ -39,10 +46,15 @@ pub(super) async fn synthesize(
         (reply(kind, job.query), Outcome::Answered)
     } else {
         let question = resolve(job.query, job.history);
+        let chinese = language::asked_for(job.query).unwrap_or(is_chinese(&question));
         let parts = job.sub_questions.to_vec();
         let items = job.context.to_vec();
         let embedder = Arc::clone(embedder);
-        blocking(move || compose(&question, &parts, &items, embedder.as_ref())).await?
+        let compose = move || {
+            let answer = Answer::over(&items, chinese, embedder.as_ref());
+            answer.compose(&question, &parts)
+        };
+        blocking(compose).await?
     };
     for piece in pieces(&text) {
         out.push(piece).await;
@@ -54,146 +66,236 @@ pub(super) async fn synthesize(
     })
 }
 
-fn compose(
-    question: &str,
-    parts: &[String],
-    items: &[Evidence],
-    embedder: &dyn Embedder,
-) -> Result<(String, Outcome), EmbedError> {
-    let chinese = is_chinese(question);
-    let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
-    let mut questions = vec![question.to_owned()];
-    questions.extend(parts.iter().cloned());
-    let relevances: Vec<Vec<f64>> = features(&questions, &passages, embedder)?
-        .iter()
-        .zip(&questions)
-        .map(|(row, question)| {
-            row.iter()
-                .zip(items)
-                .map(|(f, item)| {
-                    if names(question, item) {
-                        1.0
-                    } else {
-                        relevance(question, f)
-                    }
-                })
-                .collect()
-        })
-        .collect();
-    let asked = usize::from(!parts.is_empty())..questions.len();
-    let mut blocks = Vec::new();
-    let mut unanswered = Vec::new();
-    let mut used: Vec<Choice> = Vec::new();
-    for at in asked {
-        let question = &questions[at];
-        let fit = fitting(question, &relevances[at], items);
-        let most = if parts.is_empty() { 3 } else { 2 };
-        let chosen = if fit.is_empty() {
-            Vec::new()
-        } else if asks_for_files(question) {
-            files(question, &fit, items, &passages, embedder)?
-        } else if asks_for_content(question) {
-            let first = fit
-                .iter()
-                .map(|(at, _)| *at)
-                .min_by_key(|at| items[*at].lines.start);
-            first.map_or(Vec::new(), |at| opening(at, &passages[at], 4))
-        } else {
-            choose(question, &passages, &fit, most, &used, embedder)?
-        };
-        if chosen.is_empty() {
-            if fit.is_empty() {
-                unanswered.push(question.clone());
+/// What an answer is made from.
+struct Answer<'a> {
+    items: &'a [Evidence],
+    passages: Vec<Passage>,
+    /// The language that is wanted.
+    chinese: bool,
+    embedder: &'a dyn Embedder,
+}
+
+impl<'a> Answer<'a> {
+    fn over(items: &'a [Evidence], chinese: bool, embedder: &'a dyn Embedder) -> Self {
+        Self {
+            items,
+            passages: items.iter().map(Passage::read).collect(),
+            chinese,
+            embedder,
+        }
+    }
+
+    fn compose(&self, question: &str, parts: &[String]) -> Result<(String, Outcome), EmbedError> {
+        let mut questions = vec![question.to_owned()];
+        questions.extend(parts.iter().cloned());
+        let relevances = self.relevances(&questions)?;
+        let asked = usize::from(!parts.is_empty())..questions.len();
+        let mut blocks = Vec::new();
+        let mut unanswered = Vec::new();
+        let mut used: Vec<Choice> = Vec::new();
+        for at in asked {
+            let question = &questions[at];
+            let fit = self.fitting(question, &relevances[at]);
+            let body = self.body(question, &fit, parts.is_empty(), &mut used)?;
+            if body.is_empty() {
+                if fit.is_empty() {
+                    unanswered.push(label(question));
+                }
+                continue;
             }
-            continue;
+            blocks.push(if parts.is_empty() {
+                body
+            } else {
+                led(&label(question), &body, self.chinese)
+            });
         }
-        let body = if asks_for_files(question) {
-            listed(&chosen, items, &passages)
-        } else {
-            written(&chosen, &passages)
+        if blocks.is_empty() {
+            let text = nothing(self.items, &self.passages, &relevances, self.chinese);
+            return Ok((text, Outcome::NotFound));
+        }
+        let passages = &self.passages;
+        if let Some((label, both)) = of_both(parts, passages, &relevances, &used)
+            .map(|(label, both)| (label, written(&both, passages, false)))
+        {
+            blocks.push(led(&label, &both, self.chinese));
+        }
+        for label in unanswered {
+            blocks.push(if self.chinese {
+                format!("**{label}**：知识库中没有找到相关内容。")
+            } else {
+                format!("**{label}**: nothing found in the knowledge base.")
+            });
+        }
+        let mut text = blocks.join("\n\n");
+        if self.chinese && !is_chinese(&text) {
+            text.push_str("\n\n（离线引擎只引用原文，不翻译。）");
+        } else if !self.chinese && is_chinese(question) {
+            text.push_str("\n\n(The offline engine quotes and does not translate.)");
+        }
+        Ok((text, Outcome::Answered))
+    }
+
+    /// Of each passage for each question.
+    fn relevances(&self, questions: &[String]) -> Result<Vec<Vec<f64>>, EmbedError> {
+        let features = features(questions, &self.passages, self.embedder)?;
+        let of = |question: &str, at: usize, f| {
+            let (item, passage) = (&self.items[at], &self.passages[at]);
+            let measured = relevance(question, f);
+            if names(question, item) {
+                1.0
+            } else if asks_for(question, passage) || self.is_translation(question, item) {
+                measured.max(PLAINLY)
+            } else {
+                measured
+            }
         };
-        used.extend(chosen);
-        blocks.push(if parts.is_empty() {
-            body
-        } else {
-            led(question, &body, chinese)
-        });
+        Ok(features
+            .iter()
+            .zip(questions)
+            .map(|(row, question)| {
+                let row = row.iter().enumerate();
+                row.map(|(at, f)| of(question, at, f)).collect()
+            })
+            .collect())
     }
-    if blocks.is_empty() {
-        return Ok((nothing(items, &relevances, chinese), Outcome::NotFound));
-    }
-    for question in unanswered {
-        let label = label(&question);
-        blocks.push(if chinese {
-            format!("**{label}**：知识库中没有找到相关内容。")
-        } else {
-            format!("**{label}**: nothing found in the knowledge base.")
-        });
-    }
-    Ok((blocks.join("\n\n"), Outcome::Answered))
-}
 
-/// The passages that may be quoted. When the question names a file that is there, only that file,
-/// and for what a file says no other can stand in.
-fn fitting(question: &str, relevances: &[f64], items: &[Evidence]) -> Vec<(usize, f64)> {
-    let named = asks_for_content(question) || items.iter().any(|item| names(question, item));
-    relevances
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(|(at, relevance)| {
-            *relevance >= ANSWERS_FROM && (!named || names(question, &items[*at]))
-        })
-        .collect()
-}
+    /// Whether the item is in the language that is wanted instead of the question's own, and names
+    /// what the question is about, as a page does that links to the other language's page.
+    fn is_translation(&self, question: &str, item: &Evidence) -> bool {
+        let topic = terms(&topic_of(question));
+        let held = || terms(&format!("{} {}", item.source, item.text));
+        self.chinese != is_chinese(question)
+            && self.chinese == is_chinese(&item.text)
+            && !topic.is_empty()
+            && topic.iter().all(|term| held().contains(term))
+    }
 
-/// The best unit of each of the best files.
-fn files(
-    question: &str,
-    fit: &[(usize, f64)],
-    items: &[Evidence],
-    passages: &[Passage],
-    embedder: &dyn Embedder,
-) -> Result<Vec<Choice>, EmbedError> {
-    let asked = terms(question);
-    let mut order: Vec<(usize, f64)> = fit
-        .iter()
-        .map(|(at, relevance)| (*at, relevance + passages[*at].named_share(&asked)))
-        .collect();
-    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut chosen: Vec<Choice> = Vec::new();
-    for (at, relevance) in order {
-        let known = |choice: &Choice| items[choice.item].source == items[at].source;
-        if chosen.len() < NEAREST && !chosen.iter().any(known) {
-            let best = choose(question, passages, &[(at, relevance)], 1, &chosen, embedder)?;
-            chosen.extend(best.into_iter().take(1));
+    /// The passages that may be quoted. When the question names a file that is there, only that
+    /// file, and for what a file says no other can stand in; when it names an identifier, only
+    /// what speaks of it.
+    fn fitting(&self, question: &str, relevances: &[f64]) -> Vec<(usize, f64)> {
+        let items = self.items;
+        let of_file = asks_for_content(question) || items.iter().any(|item| names(question, item));
+        let things = named(question);
+        let plainly = |at: usize| asks_for(question, &self.passages[at]);
+        let texts = items.iter();
+        let texts: Vec<String> = texts.map(|i| format!("{} {}", i.source, i.text)).collect();
+        if !of_file && !(0..items.len()).any(plainly) && !is_heard(question, &texts) {
+            return Vec::new();
         }
+        let translated = items.iter().any(|item| self.is_translation(question, item));
+        relevances
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(at, relevance)| {
+                *relevance >= ANSWERS_FROM
+                    && (!translated || self.is_translation(question, &items[*at]))
+                    && (!of_file || names(question, &items[*at]))
+                    && (of_file
+                        || things.is_empty()
+                        || speaks_of(&things, &items[*at], &self.passages[*at]))
+            })
+            .collect()
     }
-    Ok(chosen)
+
+    /// The answer to one question; empty where nothing fits.
+    fn body(
+        &self,
+        question: &str,
+        fit: &[(usize, f64)],
+        whole: bool,
+        used: &mut Vec<Choice>,
+    ) -> Result<String, EmbedError> {
+        if fit.is_empty() {
+            return Ok(String::new());
+        }
+        let wish = Wish {
+            question,
+            most: if whole { 3 } else { 2 },
+            chinese: self.chinese,
+            used,
+        };
+        if asks_for_files(question) {
+            let chosen = self.files(wish, fit)?;
+            let text = self.listed(&chosen);
+            used.extend(chosen);
+            return Ok(text);
+        }
+        let translated = fit
+            .iter()
+            .any(|(at, _)| self.is_translation(question, &self.items[*at]));
+        let chosen = if asks_for_content(question) || translated {
+            let first = fit.iter().map(|(at, _)| *at);
+            let first = first.min_by_key(|at| self.items[*at].lines.start);
+            let most = if translated { 2 } else { 4 };
+            let units = first.map_or(Vec::new(), |at| opening(at, &self.passages[at], most));
+            Chosen {
+                units,
+                is_list: false,
+            }
+        } else {
+            choose(wish, &self.passages, fit, self.embedder)?
+        };
+        let text = written(&chosen.units, &self.passages, chosen.is_list);
+        used.extend(chosen.units);
+        Ok(text)
+    }
+
+    /// The best unit of each of the best files.
+    fn files(&self, wish: Wish<'_>, fit: &[(usize, f64)]) -> Result<Vec<Choice>, EmbedError> {
+        let asked = terms(wish.question);
+        let mut order: Vec<(usize, f64)> = fit
+            .iter()
+            .map(|(at, relevance)| (*at, relevance + self.passages[*at].named_share(&asked)))
+            .collect();
+        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut chosen: Vec<Choice> = Vec::new();
+        for fit in order {
+            let source = |at: usize| &self.items[at].source;
+            let known = |choice: &Choice| source(choice.item) == source(fit.0);
+            if chosen.len() < NEAREST && !chosen.iter().any(known) {
+                let one = Wish { most: 1, ..wish };
+                let best = choose(one, &self.passages, &[fit], self.embedder)?;
+                chosen.extend(best.units.into_iter().take(1));
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn listed(&self, chosen: &[Choice]) -> String {
+        let lines: Vec<String> = chosen
+            .iter()
+            .map(|choice| {
+                let unit = &self.passages[choice.item].units[choice.unit];
+                let source = &self.items[choice.item].source;
+                match unit.kind {
+                    Kind::Code => format!("- `{source}`:\n{}\n[{}]", unit.text, choice.item + 1),
+                    _ => format!("- `{source}`: {}", quoted(&unit.text, choice.item + 1)),
+                }
+            })
+            .collect();
+        lines.join("\n")
+    }
 }
 
-fn listed(chosen: &[Choice], items: &[Evidence], passages: &[Passage]) -> String {
-    let lines: Vec<String> = chosen
-        .iter()
-        .map(|choice| {
-            let unit = &passages[choice.item].units[choice.unit];
-            let source = &items[choice.item].source;
-            format!("- `{source}`: {} [{}]", unit.text, choice.item + 1)
-        })
-        .collect();
-    lines.join("\n")
-}
-
-fn led(question: &str, body: &str, chinese: bool) -> String {
-    let joint = match (body.starts_with("- ") || body.starts_with("```"), chinese) {
+fn led(label: &str, body: &str, chinese: bool) -> String {
+    let stands_alone = body.starts_with("- ")
+        || body.starts_with("```")
+        || body.starts_with('|')
+        || body.starts_with(|c: char| c.is_ascii_digit()) && body.contains("\n2. ");
+    let joint = match (stands_alone, chinese) {
         (true, true) => "：\n",
         (true, false) => ":\n",
         (false, true) => "：",
         (false, false) => ": ",
     };
-    format!("**{}**{joint}{body}", label(question))
+    // A table needs an empty line before it.
+    let gap = if body.starts_with('|') { "\n" } else { "" };
+    format!("**{label}**{joint}{gap}{body}")
 }
 
+/// What stands over the answer to a part: what it asks about, or the part as it was asked.
 fn label(question: &str) -> String {
     if asks_for_content(question)
         && let [file] = Literals::of(question).files.as_slice()
@@ -201,67 +303,13 @@ fn label(question: &str) -> String {
         return file.path.clone();
     }
     let topic = topic_of(question);
-    let label = if topic.is_empty() || topic.chars().count() > 60 || terms(question).len() > 5 {
+    let long = topic.chars().count() > 60 || terms(question).len() > 5;
+    let label = if topic.is_empty() || long || !asks_what_it_is(question) {
         question
     } else {
         &topic
     };
     label.trim_end_matches(['?', '？', ' ']).to_owned()
-}
-
-/// Sentences run on; list items, rows and code stand on lines of their own.
-fn written(chosen: &[Choice], passages: &[Passage]) -> String {
-    let mut text = String::new();
-    for choice in chosen {
-        let unit: &Unit = &passages[choice.item].units[choice.unit];
-        let n = choice.item + 1;
-        let (before, quoted) = match unit.kind {
-            Kind::Sentence => (" ", format!("{} [{n}]", unit.text)),
-            Kind::Item | Kind::Row => ("\n", format!("- {} [{n}]", unit.text)),
-            Kind::Code => ("\n", format!("{}\n[{n}]", unit.text)),
-        };
-        if !text.is_empty() {
-            let after_list = unit.kind == Kind::Sentence
-                && text
-                    .lines()
-                    .last()
-                    .is_some_and(|line| line.starts_with("- "));
-            text.push_str(if after_list { "\n\n" } else { before });
-        }
-        text.push_str(&quoted);
-    }
-    text
-}
-
-fn nothing(items: &[Evidence], relevances: &[Vec<f64>], chinese: bool) -> String {
-    let best = |at: usize| relevances.iter().map(|row| row[at]).fold(0.0, f64::max);
-    let mut order: Vec<usize> = (0..items.len()).collect();
-    order.sort_by(|a, b| best(*b).total_cmp(&best(*a)).then(a.cmp(b)));
-    let mut nearest: Vec<String> = Vec::new();
-    for at in order {
-        let item = &items[at];
-        if !nearest
-            .iter()
-            .any(|known| known.starts_with(&format!("{}:", item.source)))
-        {
-            nearest.push(format!("{}:{}", item.source, item.location()));
-        }
-    }
-    nearest.truncate(NEAREST);
-    let (text, lead, joint) = if chinese {
-        ("知识库中没有能回答这个问题的内容。", "最接近的是：", "、")
-    } else {
-        (
-            "Nothing in the knowledge base answers this.",
-            "Nearest: ",
-            ", ",
-        )
-    };
-    if nearest.is_empty() {
-        text.to_owned()
-    } else {
-        format!("{text}\n\n{lead}{}", nearest.join(joint))
-    }
 }
 
 /// The text in word-sized pieces; a citation mark is never cut.

@@ -20,10 +20,19 @@ pub(super) fn chinese_subject(question: &str) -> String {
     bare.join(" ")
 }
 
+/// "存放在哪里" asks where as "在哪里" does: the verb is part of the form.
+pub(super) fn without_place(question: &str) -> String {
+    let mut plain = question.to_owned();
+    for verb in ["存放", "保存", "存储", "储存", "存", "放", "位于", "记录"] {
+        plain = plain.replace(&format!("{verb}在哪"), "在哪");
+    }
+    plain
+}
+
 const EDGES: [char; 7] = ['的', '，', '“', '”', '？', '?', '。'];
 
 fn pieces(question: &str) -> Vec<String> {
-    let mut rest = question.to_owned();
+    let mut rest = without_place(question);
     for form in CHINESE_FORMS {
         rest = rest.replace(form, " ");
     }
@@ -42,6 +51,8 @@ const CHINESE_FORMS: &[&str] = &[
     "怎么",
     "怎样",
     "如何",
+    "在哪里",
+    "在哪儿",
     "有哪些",
     "哪些",
     "有哪几种",

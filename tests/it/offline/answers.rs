@@ -92,6 +92,128 @@ async fn r23_nothing_found_is_said_and_not_guessed() {
 }
 
 #[tokio::test]
+async fn r23_what_is_asked_for_whole_is_quoted_whole() {
+    let context = [
+        item(
+            1,
+            "servers.md",
+            "# Ports\n\n| port | service |\n|---|---|\n| 22 | ssh |\n| 445 | smb |\n| 5001 | admin |",
+        ),
+        item(
+            2,
+            "backup.md",
+            "# Backup\n\nTo restore a file:\n\n    export REPO=sftp:nas\n    restore notes.md\n\nIt takes an hour.",
+        ),
+        item(
+            3,
+            "retry.py",
+            "LIMIT = 5\n\n\ndef backoff(attempt):\n    pause = 2 ** attempt\n\n    return pause\n\n\ndef other():\n    pass",
+        ),
+        item(
+            4,
+            "工具.md",
+            "# 工具\n\n## 手工工具\n\n- 锤子\n- 锯子\n\n## 电动工具\n\n冲击钻用来打孔。\n\n## 测量工具\n\n- 卷尺\n- 水平仪",
+        ),
+    ];
+    for (query, expected) in [
+        ("What runs on port 445?", "- port: 445; service: smb [1]"),
+        (
+            "List all the ports",
+            "| port | service |     |\n| ---- | ------- | --- |\n| 22   | ssh     | [1] |\n| 445  | smb     | [1] |\n| 5001 | admin   | [1] |",
+        ),
+        (
+            "How do I restore a file?",
+            "To restore a file: [2]\n```\nexport REPO=sftp:nas\nrestore notes.md\n```\n[2]",
+        ),
+        (
+            "Show the function backoff",
+            "```python\ndef backoff(attempt):\n    pause = 2 ** attempt\n\n    return pause\n```\n[3]",
+        ),
+        (
+            "有哪些工具？",
+            "- 锤子 [4]\n- 锯子 [4]\n- 冲击钻用来打孔。 [4]\n- 卷尺 [4]\n- 水平仪 [4]",
+        ),
+    ] {
+        let (text, outcome, _) = answer(query, &[], Complexity::Simple, &[], &context).await;
+        assert_eq!(outcome, Outcome::Answered, "{query}");
+        assert_eq!(text, expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn r23_another_setting_is_no_answer() {
+    let context = [item(
+        1,
+        "settings.md",
+        "# Settings\n\n| variable | default |\n|---|---|\n| `KB_MAX_ITERATIONS` | 3 |\n| `KB_THEME` | auto |",
+    )];
+    for (query, outcome) in [
+        (
+            "What is the default of KB_MAX_ITERATIONS?",
+            Outcome::Answered,
+        ),
+        ("What is the default of maxIterations?", Outcome::Answered),
+        ("What is the default of KB_CACHE_SIZE?", Outcome::NotFound),
+        ("KB_CACHE_SIZE 的默认值是多少？", Outcome::NotFound),
+        ("What is the default of PROJ-7?", Outcome::NotFound),
+    ] {
+        let (text, found, _) = answer(query, &[], Complexity::Simple, &[], &context).await;
+        assert_eq!(found, outcome, "{query}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn r05_another_language_is_quoted_where_there_is_one() {
+    let mut context = demo();
+    let history = [turn("What is the vector score threshold?")];
+    let (text, _, _) = answer(
+        "and in Chinese?",
+        &history,
+        Complexity::Simple,
+        &[],
+        &context,
+    )
+    .await;
+    assert!(text.ends_with("（离线引擎只引用原文，不翻译。）"), "{text}");
+    context.push(item(
+        4,
+        "zh/阈值.md",
+        "# 阈值\n\n达到阈值的结果不必评分，默认是 0.8。\n英文说明见 [vector score threshold](../thresholds.md)。",
+    ));
+    let (text, _, _) = answer(
+        "and in Chinese?",
+        &history,
+        Complexity::Simple,
+        &[],
+        &context,
+    )
+    .await;
+    assert!(
+        text.starts_with("达到阈值的结果不必评分，默认是 0.8。 [4]"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn r23_a_comparison_ends_with_what_is_said_of_both() {
+    let mut context = demo();
+    context.push(item(
+        4,
+        "paths.md",
+        "# Simple path and complex path\n\nThe first is quick, the second is careful.",
+    ));
+    let parts = ["What is the simple path?", "What is the complex path?"];
+    let query = "Compare the simple path with the complex path";
+    let (text, _, _) = answer(query, &[], Complexity::Complex, &parts, &context).await;
+    assert!(
+        text.ends_with(
+            "**simple path and complex path**: The first is quick, the second is careful. [4]"
+        ),
+        "{text}"
+    );
+}
+
+#[tokio::test]
 async fn r23_a_ticket_speaks_for_itself() {
     let context = [
         item(
