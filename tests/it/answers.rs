@@ -180,6 +180,7 @@ impl Tally {
 
 const NONE: &str = "unanswerable";
 
+#[expect(clippy::print_stderr, reason = "what was measured, for people")]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_golden_questions_are_answered_with_their_sources() {
     let home = tempfile::tempdir().unwrap();
@@ -202,7 +203,7 @@ async fn the_golden_questions_are_answered_with_their_sources() {
         let right = asked.is_right(&finished);
         tally.count(&asked, right);
         if show == "all" || !show.is_empty() && !right {
-            println!(
+            eprintln!(
                 "{} {}",
                 if right { "+" } else { "-" },
                 asked.told(&finished)
@@ -210,7 +211,7 @@ async fn the_golden_questions_are_answered_with_their_sources() {
         }
     }
     let table = tally.table();
-    println!("{table}");
+    eprintln!("{table}");
     assert!(show.is_empty(), "shown, not judged");
     assert!(
         tally.share(|_, kind| !kind.starts_with(NONE)) >= RIGHT,
