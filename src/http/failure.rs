@@ -18,7 +18,12 @@ const QUOTE_CHARS: usize = 300;
 impl Site {
     /// The connection could not be made, or broke.
     pub fn transport(&self, error: &reqwest::Error) -> String {
-        let cause = self.quote(&self.root_cause(error));
+        // Of several clocks that run, the one that strikes first gives the error its shape.
+        let cause = if error.is_connect() && error.is_timeout() {
+            self.no_answer()
+        } else {
+            self.quote(&self.root_cause(error))
+        };
         if error.is_connect() {
             let proxy = match self.proxy() {
                 Some(variable) => format!(" through the proxy in {variable}"),
@@ -167,11 +172,13 @@ impl Site {
                 | io::ErrorKind::ConnectionAborted
                 | io::ErrorKind::BrokenPipe,
             ) => "connection reset".to_owned(),
-            Some(io::ErrorKind::TimedOut) => {
-                format!("no answer within {} s", self.connect_timeout.as_secs_f64())
-            }
+            Some(io::ErrorKind::TimedOut) => self.no_answer(),
             _ => cause.to_string(),
         }
+    }
+
+    fn no_answer(&self) -> String {
+        format!("no answer within {} s", self.connect_timeout.as_secs_f64())
     }
 
     fn way_out(&self, said: &str) -> String {

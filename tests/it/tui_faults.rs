@@ -14,7 +14,7 @@ const CTRL_C: &str = "\u{3}";
 const CHITCHAT: &str = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
 
 /// Of 140.
-const CHAT_COLUMNS: u16 = 77;
+const CHAT_COLUMNS: u16 = 72;
 
 /// A screen before an endpoint whose small talk goes as told, and which then says "Better now."
 struct Fault {
@@ -64,7 +64,10 @@ impl Fault {
 
     fn shows(&self, words: &str) -> String {
         let words = words.replace("HOST", self.server.address());
-        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let flat = |text: &str| {
+            let words = text.split_whitespace().filter(|word| *word != "│");
+            words.collect::<Vec<_>>().join(" ")
+        };
         self.terminal.wait_for(&words, |screen| {
             // The chat is the left of two columns; what wraps there goes on in its next row.
             let lines = screen.rows(0, CHAT_COLUMNS);
