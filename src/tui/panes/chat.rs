@@ -288,7 +288,7 @@ fn footer(run: &RunView) -> Row {
         );
         if let Some(cost) = finish.spent.cost_usd {
             row.push(Ink::Dim, format!(" · {about}{}", dollars(cost)));
-        } else {
+        } else if run.mode == Mode::Llm {
             row.push(Ink::Dim, " · cost unknown");
         }
     }
