@@ -29,6 +29,7 @@ mod named_things;
 mod nearest;
 mod ordinals;
 mod parting_zh;
+mod passage;
 mod plan;
 mod quoting;
 mod relevance;
@@ -75,7 +76,7 @@ pub fn look_at(
     items: &[Evidence],
     embedder: &dyn Embedder,
 ) -> Result<Vec<LookedAt>, EmbedError> {
-    let passages: Vec<relevance::Passage> = items.iter().map(relevance::Passage::read).collect();
+    let passages: Vec<passage::Passage> = items.iter().map(passage::Passage::read).collect();
     let rows = relevance::features(&[question.to_owned()], &passages, embedder)?;
     let looked_at = rows
         .into_iter()

@@ -17,7 +17,7 @@ use kb_agent::agent::ports::Toolbox;
 use kb_agent::agent::{Question, without_marks};
 use kb_agent::domain::{Outcome, RoutingLimits, Turn};
 use kb_agent::kb::KnowledgeBase;
-use kb_agent::kb::embed::SentenceEmbedding;
+use kb_agent::kb::embed::{Remembering, SentenceEmbedding};
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
 use serde::Deserialize;
@@ -51,7 +51,7 @@ struct Asked {
 
 struct Bench {
     tools: Arc<dyn Toolbox>,
-    embedder: Arc<SentenceEmbedding>,
+    embedder: Arc<Remembering>,
 }
 
 impl Bench {
@@ -185,7 +185,7 @@ const NONE: &str = "unanswerable";
 async fn the_golden_questions_are_answered_with_their_sources() {
     let home = tempfile::tempdir().unwrap();
     let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo-kb");
-    let embedder = Arc::new(SentenceEmbedding::new());
+    let embedder = Arc::new(Remembering::new(Arc::new(SentenceEmbedding::new())));
     let base = KnowledgeBase::open(&[demo], home.path(), embedder.clone()).unwrap();
     base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
     let bench = Bench {

@@ -5,7 +5,8 @@
 
 use super::choose::Choice;
 use super::fit_to_say::{asks_what_it_is, points_elsewhere};
-use super::relevance::{ANSWERS_FROM, Passage};
+use super::passage::Passage;
+use super::relevance::ANSWERS_FROM;
 use super::resolve::topic_of;
 use super::sentences::Kind;
 use super::words::terms;

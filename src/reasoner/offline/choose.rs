@@ -13,7 +13,8 @@ use super::fit_to_say::{definition, opening_of, points_elsewhere, rest_of_openin
 use super::lists::{asks_for_several, whole_list};
 use super::literals::Literals;
 use super::named_things::wants_code;
-use super::relevance::{Passage, Vectors};
+use super::passage::Passage;
+use super::relevance::Vectors;
 use super::sentences::{Kind, Unit};
 use super::words::{terms, weights};
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::lists::asks_for_several;
 use super::literals::Literals;
-use super::relevance::Passage;
+use super::passage::Passage;
 use super::resolve::topic_of;
 use super::sentences::{Kind, Unit};
 use super::words::{plain_words, spelt_out, terms};

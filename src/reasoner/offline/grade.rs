@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::agent::ports::{EmbedError, Embedder, GradeJob, Grades, ReasonerError};
 use crate::domain::{Evidence, KEEP_FROM, Usage};
 
-use super::relevance::{ANSWERS_FROM, Passage, features, relevance};
+use super::passage::Passage;
+use super::relevance::{ANSWERS_FROM, features, relevance};
 use super::resolve::resolve;
 
 /// From and to which grade of the best passage it counts more and more as an answer.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::choose::{Choice, LONGEST_LIST};
-use super::relevance::Passage;
+use super::passage::Passage;
 use super::sentences::{Kind, Unit};
 use super::words::{plain_words, terms};
 

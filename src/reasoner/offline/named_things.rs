@@ -10,7 +10,7 @@ use crate::text::is_chinese;
 use super::analyze::asks_for_files;
 use super::lists::{asks_for_several, things_asked_for};
 use super::literals::Literals;
-use super::relevance::Passage;
+use super::passage::Passage;
 use super::resolve::topic_of;
 use super::sentences::Kind;
 use super::source_code::defines;

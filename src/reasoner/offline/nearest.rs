@@ -2,7 +2,7 @@
 
 use crate::domain::Evidence;
 
-use super::relevance::Passage;
+use super::passage::Passage;
 
 /// How many sources are named when nothing answers.
 pub(super) const NEAREST: usize = 3;

@@ -5,7 +5,7 @@
 //! because a table of one row says less and a narrow screen cuts it.
 
 use super::choose::Choice;
-use super::relevance::Passage;
+use super::passage::Passage;
 use super::sentences::{Kind, Row, Unit};
 
 /// Tables up to this width, in characters, are padded so that they line up as plain text.
@@ -193,7 +193,7 @@ fn reference(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::relevance::Passage;
+    use super::super::passage::Passage;
     use super::*;
     use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 

@@ -7,21 +7,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::Evidence;
 use crate::text::is_chinese;
 
 use super::literals::Literals;
-use super::sentences::{Unit, units};
-use super::titles::Title;
-use super::words::{characters, spelt_out, terms, weights};
+use super::passage::Passage;
+use super::words::{characters, is_weak, spelt_out, terms, weights};
 
 /// From this relevance on a passage may be quoted as an answer.
 pub(super) const ANSWERS_FROM: f64 = 0.4;
-/// How many sentences of a passage are compared by meaning; chosen by word overlap.
-const SENTENCES: usize = 4;
-/// Longer passages are embedded up to here: the model reads no further.
-const EMBED_CHARS: usize = 1_600;
-
 /// What it is worth to hold the words of an identifier rather than the identifier itself.
 const SPELT: f64 = 0.9;
 
@@ -32,7 +25,8 @@ pub(super) struct Features {
     pub(super) coverage: f64,
     /// The same for the one sentence that holds most.
     pub(super) sentence_coverage: f64,
-    /// Share of the question's neighbouring words that are near each other in the passage too.
+    /// Share of the question's neighbouring words that are near each other in the passage too; of a
+    /// lone word, whether the passage holds it.
     pub(super) pairs: f64,
     /// Cosine of question and passage.
     pub(super) meaning: f64,
@@ -84,102 +78,6 @@ impl Features {
             self.titled,
             self.linked,
         ]
-    }
-}
-
-/// A passage, read once for all questions.
-pub(super) struct Passage {
-    /// What can be quoted from it.
-    pub(super) units: Vec<Unit>,
-    unit_terms: Vec<HashSet<String>>,
-    ordered: Vec<String>,
-    held: HashSet<String>,
-    heading: HashSet<String>,
-    excerpt: String,
-    text: String,
-    title: Title,
-    source: String,
-    /// The file's name without folder and ending.
-    name: String,
-    /// The first line, for the order in its file.
-    pub(super) start: usize,
-}
-
-impl Passage {
-    /// Reads an item.
-    pub(super) fn read(item: &Evidence) -> Self {
-        let units = units(&item.source, &item.text);
-        let name = item.source.replace(['/', '.'], " ");
-        let mut heading: HashSet<String> = terms(&name).into_iter().collect();
-        for unit in &units {
-            heading.extend(terms(&unit.heading));
-        }
-        let ordered = terms(&item.text);
-        let held = ordered.iter().chain(&heading).cloned().collect();
-        Self {
-            unit_terms: units
-                .iter()
-                .map(|unit| terms(&unit.text).into_iter().collect())
-                .collect(),
-            excerpt: item.text.chars().take(EMBED_CHARS).collect(),
-            name: {
-                let name = item.source.rsplit('/').next().unwrap_or(&item.source);
-                name.split_once('.')
-                    .map_or(name, |(name, _)| name)
-                    .to_owned()
-            },
-            title: Title::of(title(&item.text, &units)),
-            text: item.text.clone(),
-            source: item.source.clone(),
-            units,
-            ordered,
-            held,
-            heading,
-            start: item.lines.start,
-        }
-    }
-
-    /// The file's name without folder and ending.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Whether the file is about one of these tickets: its fields then speak of that ticket.
-    pub(super) fn is_home_of(&self, tickets: &[String]) -> bool {
-        tickets.contains(&self.name)
-    }
-
-    /// How much of the question the file's name says, by count of words.
-    pub(super) fn named_share(&self, question: &[String]) -> f64 {
-        let name = terms(&self.name);
-        let found = question.iter().filter(|term| name.contains(term)).count();
-        found as f64 / question.len().max(1) as f64
-    }
-
-    /// Whether another document speaks of this passage by its title.
-    fn is_named_by(&self, other: &Self) -> bool {
-        let apart = self.source != other.source || self.source.is_empty();
-        apart && self.title.is_named_in(&other.text)
-    }
-
-    /// The units that share most with any of the questions, best first.
-    fn best_units(&self, questions: &[Vec<String>]) -> Vec<usize> {
-        let shared = |at: &usize| {
-            questions
-                .iter()
-                .map(|question| {
-                    question
-                        .iter()
-                        .filter(|term| self.unit_terms[*at].contains(*term))
-                        .count()
-                })
-                .max()
-                .unwrap_or(0)
-        };
-        let mut order: Vec<usize> = (0..self.units.len()).collect();
-        order.sort_by_key(|at| (std::cmp::Reverse(shared(at)), *at));
-        order.truncate(SENTENCES);
-        order
     }
 }
 
@@ -336,17 +234,6 @@ impl<'a> Vectors<'a> {
     }
 }
 
-/// The heading of a document's beginning; those of its parts, such as "Usage", name nothing.
-fn title<'a>(text: &str, units: &'a [Unit]) -> &'a str {
-    let heading = units.first().map_or("", |unit| &unit.heading);
-    let first = text.trim_start().lines().next().unwrap_or_default().trim();
-    if first.strip_prefix("# ").unwrap_or(first).trim() == heading {
-        heading
-    } else {
-        ""
-    }
-}
-
 fn share(weights: &HashMap<String, f64>, held: impl Fn(&String) -> bool) -> f64 {
     // Summed in the order of the words, because the order of a map would move the last digits.
     let mut terms: Vec<(&String, &f64)> = weights.iter().collect();
@@ -378,8 +265,16 @@ fn best_characters(question: &str, passages: &[Passage]) -> Vec<f64> {
 }
 
 /// How many of the question's neighbours stand at most two apart in the passage.
+///
+/// Words that say little are no neighbours: "what does GENERATE mean" asks for one word. Such a
+/// word cannot stand near another; holding it is then all that can be asked of a passage. At 0, a
+/// question of one word would be measured against a weight that it can never earn.
 fn near_pairs(asked: &[String], passage: &[String]) -> f64 {
-    if asked.len() < 2 {
+    let telling: Vec<&String> = asked.iter().filter(|term| !is_weak(term)).collect();
+    if let [only] = telling.as_slice() {
+        return f64::from(u8::from(passage.contains(only)));
+    }
+    if telling.is_empty() {
         return 0.0;
     }
     let near: HashSet<(&str, &str)> = passage
@@ -392,12 +287,12 @@ fn near_pairs(asked: &[String], passage: &[String]) -> f64 {
                 .map(move |b| (a.as_str(), b.as_str()))
         })
         .collect();
-    let found = asked
+    let found = telling
         .windows(2)
         .filter(|pair| {
             let (a, b) = (pair[0].as_str(), pair[1].as_str());
             near.contains(&(a, b)) || near.contains(&(b, a))
         })
         .count();
-    found as f64 / (asked.len() - 1) as f64
+    found as f64 / (telling.len() - 1) as f64
 }

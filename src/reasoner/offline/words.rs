@@ -61,11 +61,7 @@ pub(super) fn weights(question: &[String], passages: &[HashSet<String>]) -> Hash
         .map(|term| {
             let holding = passages.iter().filter(|held| held.contains(term)).count() as f64;
             let idf = (1.0 + (total - holding + 0.5) / (holding + 0.5)).ln();
-            let own = if WEAK.contains(&term.as_str()) {
-                0.3
-            } else {
-                1.0
-            };
+            let own = if is_weak(term) { 0.3 } else { 1.0 };
             (term.clone(), own * (1.0 + 0.5 * idf.min(3.0)))
         })
         .collect()
@@ -74,6 +70,11 @@ pub(super) fn weights(question: &[String], passages: &[HashSet<String>]) -> Hash
 /// Whether a word says nothing by itself.
 pub(super) fn is_stop(word: &str) -> bool {
     STOP.contains(&word)
+}
+
+/// Whether a term narrows little down.
+pub(super) fn is_weak(term: &str) -> bool {
+    WEAK.contains(&term)
 }
 
 enum Token {
