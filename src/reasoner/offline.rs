@@ -14,6 +14,7 @@ mod cutting;
 mod decompose;
 mod ends;
 mod fit_to_say;
+mod gate;
 mod grade;
 mod heard;
 mod hops;

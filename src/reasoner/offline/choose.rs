@@ -277,15 +277,17 @@ fn scored(
         of_passage.truncate(UNITS);
         candidates.append(&mut of_passage);
     }
-    let mut texts = vec![question];
-    texts.extend(candidates.iter().map(|(_, unit)| unit.text.as_str()));
-    let vectors = Vectors::of(&texts, embedder)?;
     // What the embedding knows of Chinese is little more than that it is Chinese.
-    let meaning = if is_chinese(question) { 0.02 } else { 1.0 };
+    let mut texts = Vec::new();
+    if !is_chinese(question) {
+        texts.push(question);
+        texts.extend(candidates.iter().map(|(_, unit)| unit.text.as_str()));
+    }
+    let vectors = Vectors::of(&texts, embedder)?;
     let mut scored: Vec<Scored> = candidates
         .into_iter()
         .map(|(mut scored, unit)| {
-            scored.score += meaning * vectors.cosine(question, &unit.text);
+            scored.score += vectors.cosine(question, &unit.text);
             scored
         })
         .collect();

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::agent::ports::{EmbedError, Embedder, GradeJob, Grades, ReasonerError};
 use crate::domain::{Evidence, KEEP_FROM, Usage};
 
+use super::gate::Gate;
 use super::passage::Passage;
-use super::relevance::{ANSWERS_FROM, features, relevance};
+use super::relevance::{features, relevance};
 use super::resolve::resolve;
 
 /// From and to which grade of the best passage it counts more and more as an answer.
@@ -49,15 +50,20 @@ pub(super) fn scores(
         .zip(&features)
         .map(|(question, row)| row.iter().map(|f| relevance(question, f)).collect())
         .collect();
-    Ok(contrasted(&measured, items.len()))
+    let parts = questions.iter().zip(&measured).skip(1);
+    let answered: Vec<bool> = parts
+        .map(|(part, row)| Gate::of(part, items, &passages).is_open(row))
+        .collect();
+    Ok(contrasted(&measured, &answered, items.len()))
 }
 
 /// The best grade of each item over the questions, the whole one first, then its parts.
 ///
 /// Where a passage answers a question, one that lies far behind it is not wanted for that question:
 /// kept, it would only hold the average down and keep the search going for what is there. Grades
-/// are never raised, so that what nothing answers stays unanswered.
-fn contrasted(measured: &[Vec<f64>], items: usize) -> Vec<f64> {
+/// are never raised, so that what nothing answers stays unanswered. `answered` says of each part
+/// whether the answer could quote anything for it.
+fn contrasted(measured: &[Vec<f64>], answered: &[bool], items: usize) -> Vec<f64> {
     let best = |row: &Vec<f64>| row.iter().copied().fold(0.0, f64::max);
     let sure = |best: f64| ((best - SURE.0) / (SURE.1 - SURE.0)).clamp(0.0, 1.0);
     let parts_sure = measured.get(1..).filter(|parts| !parts.is_empty());
@@ -79,10 +85,7 @@ fn contrasted(measured: &[Vec<f64>], items: usize) -> Vec<f64> {
             *grade = grade.max(relevance * share);
         }
     }
-    let open = measured.get(1..).is_some_and(|parts| {
-        let answered = parts.iter().filter(|row| best(row) >= ANSWERS_FROM).count();
-        answered > 0 && answered < parts.len()
-    });
+    let open = answered.contains(&true) && answered.contains(&false);
     if open {
         // What answers one part only is not enough for the whole; it stays, and the search goes on.
         for grade in &mut grades {

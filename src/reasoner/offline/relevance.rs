@@ -28,7 +28,7 @@ pub(super) struct Features {
     /// Share of the question's neighbouring words that are near each other in the passage too; of a
     /// lone word, whether the passage holds it.
     pub(super) pairs: f64,
-    /// Cosine of question and passage.
+    /// Cosine of question and passage; 0 where all questions are Chinese, which do not weigh it.
     pub(super) meaning: f64,
     /// Cosine of question and the best of a few sentences.
     pub(super) sentence_meaning: f64,
@@ -94,10 +94,13 @@ pub(super) fn features(
         .iter()
         .map(|question| in_words(question))
         .collect();
-    let mut texts: Vec<&str> = questions.iter().chain(&spelt).map(String::as_str).collect();
-    for (passage, chosen) in passages.iter().zip(&chosen) {
-        texts.push(&passage.excerpt);
-        texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
+    let mut texts: Vec<&str> = Vec::new();
+    if !questions.iter().all(|question| is_chinese(question)) {
+        texts.extend(questions.iter().chain(&spelt).map(String::as_str));
+        for (passage, chosen) in passages.iter().zip(&chosen) {
+            texts.push(&passage.excerpt);
+            texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
+        }
     }
     let vectors = Vectors::of(&texts, embedder)?;
     let held: Vec<HashSet<String>> = passages.iter().map(|p| p.held.clone()).collect();
@@ -220,6 +223,9 @@ impl<'a> Vectors<'a> {
             .copied()
             .filter(|text| seen.insert(*text))
             .collect();
+        if texts.is_empty() {
+            return Ok(Self(HashMap::new()));
+        }
         let vectors = embedder.embed(&texts)?;
         Ok(Self(texts.into_iter().zip(vectors).collect()))
     }

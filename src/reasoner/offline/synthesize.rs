@@ -15,24 +15,21 @@ use super::analyze::asks_for_files;
 use super::both_sides::of_both;
 use super::choose::{Choice, Chosen, Wish, choose, opening};
 use super::fit_to_say::asks_what_it_is;
+use super::gate::{Gate, PLAINLY};
 use super::grade::blocking;
-use super::heard::is_heard;
 use super::language;
 use super::literals::Literals;
-use super::named_files::{asks_for_content, names};
-use super::named_things::{asks_for, named, speaks_of};
+use super::named_files::asks_for_content;
 use super::nearest::{NEAREST, nothing};
 use super::passage::Passage;
 use super::quoting::{quoted, written};
-use super::relevance::{ANSWERS_FROM, features, relevance};
+use super::relevance::{features, relevance};
 use super::reply::reply;
 use super::resolve::{resolve, topic_of};
 use super::sentences::Kind;
 use super::social::{Social, social};
 use super::words::terms;
 
-/// How relevant a passage is at least that says by its form that it is what was asked for.
-const PLAINLY: f64 = 0.5;
 /// Han characters a piece when streaming.
 const PIECE: usize = 4;
 
@@ -139,23 +136,20 @@ impl<'a> Answer<'a> {
     /// Of each passage for each question.
     fn relevances(&self, questions: &[String]) -> Result<Vec<Vec<f64>>, EmbedError> {
         let features = features(questions, &self.passages, self.embedder)?;
-        let of = |question: &str, at: usize, f| {
-            let (item, passage) = (&self.items[at], &self.passages[at]);
-            let measured = relevance(question, f);
-            if names(question, item) {
-                1.0
-            } else if asks_for(question, passage) || self.is_translation(question, item) {
-                measured.max(PLAINLY)
-            } else {
-                measured
-            }
-        };
         Ok(features
             .iter()
             .zip(questions)
             .map(|(row, question)| {
-                let row = row.iter().enumerate();
-                row.map(|(at, f)| of(question, at, f)).collect()
+                let gate = Gate::of(question, self.items, &self.passages);
+                let of = |(at, f)| {
+                    let raised = gate.raised(at, relevance(question, f));
+                    if self.is_translation(question, &self.items[at]) {
+                        raised.max(PLAINLY)
+                    } else {
+                        raised
+                    }
+                };
+                row.iter().enumerate().map(of).collect()
             })
             .collect())
     }
@@ -171,31 +165,16 @@ impl<'a> Answer<'a> {
             && topic.iter().all(|term| held().contains(term))
     }
 
-    /// The passages that may be quoted. When the question names a file that is there, only that
-    /// file, and for what a file says no other can stand in; when it names an identifier, only
-    /// what speaks of it.
+    /// The passages that may be quoted; where some are translations, only those.
     fn fitting(&self, question: &str, relevances: &[f64]) -> Vec<(usize, f64)> {
         let items = self.items;
-        let of_file = asks_for_content(question) || items.iter().any(|item| names(question, item));
-        let things = named(question);
-        let plainly = |at: usize| asks_for(question, &self.passages[at]);
-        let texts = items.iter();
-        let texts: Vec<String> = texts.map(|i| format!("{} {}", i.source, i.text)).collect();
-        if !of_file && !(0..items.len()).any(plainly) && !is_heard(question, &texts) {
-            return Vec::new();
-        }
+        let gate = Gate::of(question, items, &self.passages);
         let translated = items.iter().any(|item| self.is_translation(question, item));
+        let relevances = relevances.iter().copied().enumerate();
         relevances
-            .iter()
-            .copied()
-            .enumerate()
             .filter(|(at, relevance)| {
-                *relevance >= ANSWERS_FROM
+                gate.lets_through(*at, *relevance)
                     && (!translated || self.is_translation(question, &items[*at]))
-                    && (!of_file || names(question, &items[*at]))
-                    && (of_file
-                        || things.is_empty()
-                        || speaks_of(&things, &items[*at], &self.passages[*at]))
             })
             .collect()
     }
