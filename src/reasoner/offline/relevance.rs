@@ -302,3 +302,25 @@ fn near_pairs(asked: &[String], passage: &[String]) -> f64 {
         .count();
     found as f64 / (telling.len() - 1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r17_a_lone_word_is_near_where_it_is_held() {
+        let passage = terms("Tools for grading: a hammer and a saw.");
+        for (question, near) in [
+            ("Which tools are there?", 1.0),
+            ("What does grading mean?", 1.0),
+            ("What does planning mean?", 0.0),
+            ("a grading tool", 1.0),
+            ("grading, planning, tools", 0.0),
+            ("the hammer is a saw", 1.0),
+            ("What is it?", 0.0),
+        ] {
+            let found = near_pairs(&terms(question), &passage);
+            assert!((found - near).abs() < 1e-9, "{question}: {found}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kb_agent::agent::ports::{CallOrigin, EmbedError, Embedder, GradeJob, Reasoner};
-use kb_agent::domain::{Complexity, NodeName, Outcome, Score};
+use kb_agent::domain::{Complexity, KEEP_FROM, NodeName, Outcome, SUFFICIENT_FROM, Score};
 use kb_agent::protocol::Mode;
 use kb_agent::reasoner::offline::OfflineReasoner;
 
@@ -72,6 +72,29 @@ async fn r23_answers_are_quoted_with_their_source() {
         assert!(pieces > 3, "{query}: {pieces} pieces");
         assert!(!text.contains("]("), "{text}");
     }
+}
+
+#[tokio::test]
+async fn r20_a_part_that_could_not_be_answered_keeps_the_search_going() {
+    let cache = item(
+        1,
+        "settings.md",
+        "# Settings\n\nKB_CACHE_SIZE sets how many pages the cache holds; its default is 64.",
+    );
+    let age = item(
+        2,
+        "settings.md",
+        "# Settings\n\nKB_CACHE_AGE sets how many days the cache keeps a page; its default is 7.",
+    );
+    let parts = [
+        "What is the default of KB_CACHE_SIZE?",
+        "What is the default of KB_CACHE_AGE?",
+    ];
+    let query = "What are the defaults of KB_CACHE_SIZE and KB_CACHE_AGE?";
+    let one = grade(query, &parts, std::slice::from_ref(&cache)).await;
+    assert!((KEEP_FROM..SUFFICIENT_FROM).contains(&one[0]), "{one:?}");
+    let both = grade(query, &parts, &[cache, age]).await;
+    assert!(both.iter().all(|g| *g >= SUFFICIENT_FROM), "{both:?}");
 }
 
 #[tokio::test]
