@@ -3,6 +3,7 @@
 use crate::domain::Complexity;
 use crate::protocol::{Command, NoticeLevel};
 
+use super::fold::Finish;
 use super::list::List;
 use super::model::{Model, Overlay, Question};
 use super::prompt::MAX_QUESTION;
@@ -77,7 +78,7 @@ pub fn choose_route(model: &mut Model) {
         model.say(NoticeLevel::Info, "Nothing to ask again yet.");
         return;
     };
-    let broke_off = run.finish.as_ref().is_some_and(|finish| finish.broke_off());
+    let broke_off = run.finish.as_ref().is_some_and(Finish::broke_off);
     let selected = match run.complexity() {
         // The same way once more: it was not the way that failed.
         _ if broke_off => 0,

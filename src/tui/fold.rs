@@ -10,5 +10,5 @@ mod trail;
 
 pub use evidence::{EvidenceFold, EvidenceRow, Grade, Standing};
 pub use run::RunView;
-pub use step::{NodeState, NodeView, TakenEdge};
+pub use step::{Finish, NodeState, NodeView, TakenEdge};
 pub use trail::{AuditRow, Level};

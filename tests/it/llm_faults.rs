@@ -779,15 +779,12 @@ async fn a_connection_that_nobody_takes_up_is_given_up() {
     while refused < 5 {
         let mut connecting = tokio::spawn(tokio::net::TcpStream::connect(address));
         let limit = std::time::Duration::from_millis(200);
-        match tokio::time::timeout(limit, &mut connecting).await {
-            Ok(stream) => {
-                refused = 0;
-                open.push(stream);
-            }
-            Err(_) => {
-                refused += 1;
-                waiting.push(connecting);
-            }
+        if let Ok(stream) = tokio::time::timeout(limit, &mut connecting).await {
+            refused = 0;
+            open.push(stream);
+        } else {
+            refused += 1;
+            waiting.push(connecting);
         }
     }
     let place = place();

@@ -116,7 +116,7 @@ fn counted(query: &[u64], rows: &[u64], out: &mut [u16]) {
     count(query, rows, out);
 }
 
-#[inline(always)]
+#[inline]
 fn count(query: &[u64], rows: &[u64], out: &mut [u16]) {
     for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
         let differ = query.iter().zip(row).map(|(q, r)| (q ^ r).count_ones());

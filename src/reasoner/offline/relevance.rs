@@ -42,7 +42,7 @@ pub(super) struct Features {
     pub(super) linked: f64,
 }
 
-/// The names of what is looked at, in the order of [`Features::values`].
+/// The names of what is looked at, in the order of their values.
 pub const FEATURES: [&str; 9] = [
     "coverage",
     "sentence_coverage",
