@@ -205,10 +205,14 @@ impl Examination<'_> {
 fn keys(settings: &Settings) -> Vec<String> {
     let llm = settings.llm.iter().filter_map(|at| at.api_key.as_ref());
     let embedding = settings.embedding.iter();
-    llm.chain(embedding.filter_map(|at| at.api_key.as_ref()))
+    let mut keys: Vec<String> = llm
+        .chain(embedding.filter_map(|at| at.api_key.as_ref()))
         .map(|key| key.expose_secret().to_owned())
         .filter(|key| key.len() >= SHORTEST_KEY)
-        .collect()
+        .collect();
+    // One may begin with the other, and its rest must not be left standing.
+    keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
+    keys
 }
 
 fn not_tried(area: &'static str, variable: &str) -> Check {

@@ -21,6 +21,7 @@ use crate::cli::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
 use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
 use crate::engine::{FEATURES, Grader, LookedAt};
+use crate::protocol::Mode;
 use crate::text::{one_line, sanitize};
 
 /// Arguments of `eval grading`.
@@ -120,6 +121,10 @@ pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure>
     Ok(())
 }
 
+fn of_the_built_in_grader() -> Failure {
+    Failure::usage("--features shows the built-in grader; unset KB_AGENT_LLM_BASE_URL")
+}
+
 async fn measure(
     grading: &Grading,
     questions: &[Question],
@@ -127,6 +132,9 @@ async fn measure(
     settings: &Settings,
 ) -> Result<Report, Failure> {
     let grader = Grader::open(settings)?;
+    if grading.features.is_some() && grader.identity().mode != Mode::Offline {
+        return Err(of_the_built_in_grader());
+    }
     let mut record = grading
         .features
         .as_deref()
@@ -275,9 +283,7 @@ impl Record {
         batch: &[&Passage],
         rows: Option<Vec<LookedAt>>,
     ) -> Result<(), Failure> {
-        let rows = rows.ok_or_else(|| {
-            Failure::usage("--features shows the built-in grader; unset KB_AGENT_LLM_BASE_URL")
-        })?;
+        let rows = rows.ok_or_else(of_the_built_in_grader)?;
         for (passage, row) in batch.iter().zip(rows) {
             let label = match (passage.relevant, passage.far_off) {
                 (true, _) => "relevant",

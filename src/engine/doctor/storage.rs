@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Check, Examination, broke_off};
+use super::{Check, Examination, Status, broke_off};
 use crate::audit::AuditError;
 use crate::config::Settings;
 use crate::engine::EngineError;
@@ -27,7 +27,9 @@ pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>
     let (data, log) = (settings.data_dir.clone(), settings.audit_log.clone());
     let looking = tokio::task::spawn_blocking(move || {
         let folder = folder(&data);
-        let disk = (folder.next.is_none()).then(|| disk(&data)).flatten();
+        let disk = (folder.status != Status::Broken)
+            .then(|| disk(&data))
+            .flatten();
         let log = audit_log(&log);
         [Some(folder), Some(log), disk]
     });
@@ -176,7 +178,7 @@ fn free_in(table: &str) -> Option<u64> {
     };
     let share = words.iter().position(is_share)?;
     let kilobytes: u64 = words.get(share.checked_sub(1)?)?.parse().ok()?;
-    Some(kilobytes * 1024)
+    Some(kilobytes.saturating_mul(1024))
 }
 
 fn megabytes(bytes: u64) -> String {
@@ -212,7 +214,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("logs/audit.jsonl");
         let check = audit_log(&path);
-        assert_eq!(check.status, super::super::Status::Ok);
+        assert_eq!(check.status, Status::Ok);
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
     }
 
@@ -225,7 +227,7 @@ mod tests {
         fs::write(&path, "{}\n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let check = audit_log(&path);
-        assert_eq!(check.status, super::super::Status::Note);
+        assert_eq!(check.status, Status::Note);
         assert!(check.detail.contains("mode 644"), "{}", check.detail);
     }
 }

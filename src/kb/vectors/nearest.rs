@@ -86,10 +86,12 @@ pub(super) fn nearest(
     wanted: &(dyn Fn(usize) -> bool + Sync),
 ) -> Vec<(usize, f64)> {
     let count = table.keys.len();
-    let near = signs.filter(|signs| signs.len() == count).map(|signs| {
-        let near = Near::of(query, table, signs);
-        in_parts(count, |part| near.scan(query, table, part, k, wanted))
-    });
+    // A part of the first look that panicked would put all others out of place.
+    let near = signs
+        .filter(|signs| signs.len() == count)
+        .map(|signs| Near::of(query, table, signs))
+        .filter(|near| near.differences.len() == count)
+        .map(|near| in_parts(count, |part| near.scan(query, table, part, k, wanted)));
     let mut best = near
         .filter(|near| near.len() >= k)
         .unwrap_or_else(|| in_parts(count, |part| scan(query, table, part, k, wanted)));

@@ -46,7 +46,7 @@ impl Signs {
         self.words = dims.div_ceil(BITS);
         let known = self.len();
         self.bits
-            .reserve(rows.len() / dims * self.words - self.bits.len());
+            .reserve((rows.len() / dims * self.words).saturating_sub(self.bits.len()));
         for row in rows.chunks_exact(dims).skip(known) {
             let words = row
                 .chunks(BITS)

@@ -109,7 +109,7 @@ impl Announced {
 
     /// Whether it is another part of the same list: of one file, one kind and one head.
     fn continues(&self, best: &Self, passages: &[Passage]) -> bool {
-        let file = |one: &Self| passages[one.list[0].item].name();
+        let file = |one: &Self| passages[one.list[0].item].source();
         let unit = |one: &Self| &passages[one.list[0].item].units[one.list[0].unit];
         let head = |one: &Self| {
             let row = unit(one).row.as_ref();
@@ -280,7 +280,7 @@ fn numbered_sections(
     let mut sections: Vec<(String, usize, Choice)> = Vec::new();
     let at_hand = |passage: &Passage| {
         fit.iter()
-            .any(|(at, _)| passages[*at].name() == passage.name())
+            .any(|(at, _)| passages[*at].source() == passage.source())
     };
     for (item, passage) in passages.iter().enumerate().filter(|(_, p)| at_hand(p)) {
         for unit in openings(&passage.units) {
@@ -315,9 +315,9 @@ fn kinds(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Ve
             let heading = terms(heading.split([':', '：']).next().unwrap_or(heading));
             if heading.len() > asked.len() && heading.ends_with(asked) {
                 let section = (passage.start, Choice { item: *item, unit });
-                match files.iter_mut().find(|(name, _)| *name == passage.name()) {
+                match files.iter_mut().find(|(file, _)| *file == passage.source()) {
                     Some((_, sections)) => sections.push(section),
-                    None => files.push((passage.name(), vec![section])),
+                    None => files.push((passage.source(), vec![section])),
                 }
             }
         }

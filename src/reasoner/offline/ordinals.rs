@@ -20,7 +20,11 @@ const LONGEST: usize = 160;
 const COUNTS: &[&str] = &["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 
 /// The question with the item's name in the place of its number; none where no item is meant.
-pub(super) fn by_place(query: &str, answer: &str, topic: &str) -> Option<String> {
+pub(super) fn by_place(
+    query: &str,
+    answer: &str,
+    topic: impl FnOnce() -> String,
+) -> Option<String> {
     let place = place_zh(query).or_else(|| place(query))?;
     let items = items(answer);
     let item = match place.index {
@@ -36,7 +40,7 @@ pub(super) fn by_place(query: &str, answer: &str, topic: &str) -> Option<String>
             .trim_start_matches(['那', '么', '，'])
             .trim_end_matches('呢');
         let asked = if rest.is_empty() { "是什么" } else { rest };
-        format!("{} {name} {asked}？", without_counts_zh(topic))
+        format!("{} {name} {asked}？", without_counts_zh(&topic()))
     } else if rest.split_whitespace().count() > 2 {
         query.replacen(&place.words, &name, 1)
     } else {
@@ -47,7 +51,7 @@ pub(super) fn by_place(query: &str, answer: &str, topic: &str) -> Option<String>
         if (name.chars().count() + 8..=LONGEST).contains(&length) {
             format!("What is {name}: {item}?")
         } else {
-            format!("What is {name} of {}?", without_counts(topic))
+            format!("What is {name} of {}?", without_counts(&topic()))
         }
     })
 }
@@ -218,7 +222,7 @@ mod tests {
             ("which comes first?", None),
         ] {
             assert_eq!(
-                by_place(query, list, "three tools").as_deref(),
+                by_place(query, list, || "three tools".to_owned()).as_deref(),
                 resolved,
                 "{query}"
             );
@@ -232,11 +236,11 @@ mod tests {
             ("第二条规则是什么？", None),
         ] {
             assert_eq!(
-                by_place(query, table, "四条规则").as_deref(),
+                by_place(query, table, || "四条规则".to_owned()).as_deref(),
                 resolved,
                 "{query}"
             );
         }
-        assert!(by_place("the second one", "", "x").is_none());
+        assert!(by_place("the second one", "", String::new).is_none());
     }
 }

@@ -72,6 +72,11 @@ impl Passage {
         }
     }
 
+    /// The file it is from.
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
     /// The file's name without folder and ending.
     pub(super) fn name(&self) -> &str {
         &self.name

@@ -61,7 +61,7 @@ fn groups(chosen: &[Choice], passages: &[Passage]) -> Vec<Vec<Choice>> {
     let table = |choice: &Choice| {
         let unit = &passages[choice.item].units[choice.unit];
         let row = unit.row.as_ref().filter(|row| !row.columns.is_empty());
-        row.map(|row| (passages[choice.item].name(), &row.columns))
+        row.map(|row| (passages[choice.item].source(), &row.columns))
     };
     let mut groups: Vec<Vec<Choice>> = Vec::new();
     for choice in chosen {

@@ -31,11 +31,9 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
         });
     }
     if let Some(last) = history.last()
-        && let Some(resolved) = by_place(
-            query,
-            &last.answer,
-            &topic_of(&resolve(&last.question, &history[..history.len() - 1])),
-        )
+        && let Some(resolved) = by_place(query, &last.answer, || {
+            topic_of(&resolve(&last.question, &history[..history.len() - 1]))
+        })
     {
         return resolved;
     }

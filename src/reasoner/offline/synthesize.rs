@@ -127,7 +127,7 @@ impl<'a> Answer<'a> {
         let mut text = blocks.join("\n\n");
         if self.chinese && !is_chinese(&text) {
             text.push_str("\n\n（离线引擎只引用原文，不翻译。）");
-        } else if !self.chinese && is_chinese(question) {
+        } else if !self.chinese && is_chinese(question) && is_chinese(&text) {
             text.push_str("\n\n(The offline engine quotes and does not translate.)");
         }
         Ok((text, Outcome::Answered))
