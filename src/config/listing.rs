@@ -76,10 +76,16 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
             let name = variable.name;
             let is_refused = refused.iter().any(|error| error.variable() == Some(name));
             let flag = flag(name, overrides);
+            // What cannot be used is listed as it was set, not as what stands in for it.
+            let (from, made) = if is_refused {
+                (environment, None)
+            } else {
+                (&usable, settings.as_ref())
+            };
             Listed {
                 name,
-                value: shown(name, &usable, settings.as_ref()),
-                origin: flag.map_or_else(|| usable.origin(name), Origin::Flag),
+                value: shown(name, from, made),
+                origin: flag.map_or_else(|| from.origin(name), Origin::Flag),
                 // What cannot be used has its own line.
                 idle: environment
                     .get(name)
@@ -279,11 +285,14 @@ mod tests {
         assert_eq!(survey.refused.len(), 3);
         let settings = survey.settings.as_ref().unwrap();
         assert_eq!(settings.limits.auto_approve_max_items, 7);
-        assert_eq!(of(&survey, "KB_AGENT_THEME").value.as_deref(), Some("auto"));
-        assert_eq!(
-            of(&survey, "KB_AGENT_MAX_ITERATIONS").value.as_deref(),
-            Some("3")
-        );
+        for (name, value) in [
+            ("KB_AGENT_THEME", "pink"),
+            ("KB_AGENT_MAX_ITERATIONS", "many"),
+        ] {
+            let one = of(&survey, name);
+            assert_eq!(one.value.as_deref(), Some(value));
+            assert_eq!(one.origin, Origin::Environment);
+        }
         assert!(!format!("{survey:?}").contains("pa55"));
     }
 

@@ -512,10 +512,9 @@ fn r26_all_settings_that_cannot_be_used_are_told_and_end_it_as_any_command() {
         "correct KB_AGENT_LLM_API_KEY",
     );
     told.has("storage", "data folder", "ok", "can be written", "");
-    assert_eq!(
-        told.setting("KB_AGENT_THEME"),
-        (json!("auto"), "default".to_owned())
-    );
+    let (value, origin) = told.setting("KB_AGENT_THEME");
+    assert_eq!(value, json!("pink"));
+    assert!(origin.contains("/.env"), "{origin}");
 }
 
 #[test]
