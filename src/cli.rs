@@ -61,7 +61,7 @@ enum Command {
     Index(index::Index),
     /// Search without answering
     Search(search::Search),
-    /// Measure the quality of retrieval on judged data
+    /// Measure retrieval, routing and grading on judged data
     Eval(eval::Eval),
     /// Show the graph, or the path of one run
     Graph(graph::Graph),
