@@ -28,7 +28,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, SkipReason> {
         return decode_as(encoding, &bytes);
     }
     let controls = bytes.iter().filter(|&&byte| is_control(byte)).count();
-    if controls > 1 + bytes.len() / BYTES_PER_CONTROL || bytes.contains(&0) {
+    if controls > 1 + bytes.len() / BYTES_PER_CONTROL || memchr::memchr(0, &bytes).is_some() {
         return Err(SkipReason::Binary);
     }
     let mut text = match String::from_utf8(bytes) {

@@ -142,11 +142,14 @@ impl Relations {
     }
 }
 
+/// The first byte of `：`.
+const FULL_WIDTH: u8 = 0xef;
+
 /// `Blocks: …` with what stands behind the colon.
 fn key_of(line: &str) -> Option<(String, &str)> {
     // A key is short: what has no colon soon is prose.
-    let start: usize = line.floor_char_boundary(80);
-    if !line[..start].contains([':', '：']) {
+    let start = line.floor_char_boundary(80);
+    if memchr::memchr2(b':', FULL_WIDTH, line[..start].as_bytes()).is_none() {
         return None;
     }
     let found = KEY.as_ref()?.captures(line)?;

@@ -259,6 +259,14 @@ impl Tokenizer for Remembering {
     }
 }
 
+/// Without the marks that close a sentence, a clause or a bracket: the chain makes nothing of them
+/// before a blank, and a word is then one piece, however its sentences go on.
+fn without_closing(piece: &str) -> &str {
+    let closes = |byte: &u8| matches!(byte, b'.' | b',' | b';' | b':' | b'!' | b'?' | b')' | b'"');
+    let last = piece.bytes().rposition(|byte| !closes(&byte));
+    &piece[..last.map_or(0, |last| last + 1)]
+}
+
 pub(super) struct Stream<'a> {
     of: &'a mut Remembering,
     rest: &'a str,
@@ -285,6 +293,10 @@ impl Stream<'_> {
             let end = self.rest.as_bytes().iter().position(blank);
             let (text, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
             self.rest = rest;
+            let text = without_closing(text);
+            if text.is_empty() {
+                continue;
+            }
             let mut hasher = FxHasher::default();
             hasher.write(text.as_bytes());
             let hash = hasher.finish();
@@ -379,6 +391,16 @@ mod tests {
                 assert_eq!(all(heir, text), all(&mut plain, text), "{text}");
             }
             assert_eq!(all(&mut heirs[1].clone(), text), all(&mut plain, text));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn so_they_are_of_any_text(text in "([a-cA-B01é快 .,;:!?)(\"'+#/@_-]|\\.net |C\\+\\+|1,234|'s){0,40}") {
+            let mut remembering = TextAnalyzer::builder(Remembering::new(chain())).build();
+            let expected = all(&mut chain(), &text);
+            proptest::prop_assert_eq!(all(&mut remembering, &text), expected.clone());
+            proptest::prop_assert_eq!(all(&mut remembering, &text), expected);
         }
     }
 }
