@@ -430,6 +430,10 @@ impl Embedder for Voices {
             _ => Ok(texts.iter().map(|text| made_up(text)).collect()),
         }
     }
+
+    fn takes_the_cores(&self) -> bool {
+        self.real.takes_the_cores()
+    }
 }
 
 fn made_up(text: &str) -> Vec<f32> {

@@ -295,6 +295,11 @@ pub trait Embedder: Send + Sync {
     /// One vector for each text, in its order. Blocks; call it from a blocking thread.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
+    /// Whether it computes on this machine's cores, so that what runs beside it slows it down.
+    fn takes_the_cores(&self) -> bool {
+        false
+    }
+
     /// How many texts are worth handing over at once, when there are many.
     fn batch(&self) -> usize {
         16

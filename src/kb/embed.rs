@@ -67,6 +67,10 @@ impl Embedder for SentenceEmbedding {
         }
         self.loaded()?.embed(texts)
     }
+
+    fn takes_the_cores(&self) -> bool {
+        true
+    }
 }
 
 struct Loaded {

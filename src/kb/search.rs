@@ -67,7 +67,7 @@ pub(super) fn vector(
 ) -> Result<Vec<Hit>, KbError> {
     let query = not_empty(query)?;
     // More than asked for, because pieces of one line become one hit.
-    let (_, found) = semantic_side(snapshot, embedder, query, pool(k), within)?;
+    let found = snapshot.semantic(&embed(embedder, query)?, pool(k), within)?;
     let cosines = Cosines::of(embedder.model_id(), query, &found);
     let candidates = join(snapshot, None, &LexicalMatches::default(), found)?;
     let found = ranked(candidates, By::Meaning, cosines, 0.0);
@@ -103,8 +103,15 @@ pub(super) fn hybrid(
         asked.query.trim()
     };
     let pool = pool(asked.k);
+    // The cores of an embedding wait for each other many times; one that is busy with the words
+    // stops them all.
+    let embedded = embedder.takes_the_cores().then(|| embed(embedder, meaning));
     let (lexical, semantic) = thread::scope(|scope| {
-        let side = scope.spawn(|| semantic_side(snapshot, embedder, meaning, pool, asked.within));
+        let side = scope.spawn(|| {
+            let vector = embedded.unwrap_or_else(|| embed(embedder, meaning))?;
+            let matches = snapshot.semantic(&vector, pool, asked.within)?;
+            Ok::<_, KbError>((vector, matches))
+        });
         let lexical = snapshot.lexical(words, pool, asked.within);
         let semantic = side
             .join()
@@ -156,18 +163,6 @@ struct Candidate {
     cosine: Option<f64>,
     lexical_rank: Option<usize>,
     vector_rank: Option<usize>,
-}
-
-fn semantic_side(
-    snapshot: &dyn Snapshot,
-    embedder: &dyn Embedder,
-    meaning: &str,
-    pool: usize,
-    within: Within<'_>,
-) -> Result<(Vec<f32>, Vec<Match>), KbError> {
-    let vector = embed(embedder, meaning)?;
-    let matches = snapshot.semantic(&vector, pool, within)?;
-    Ok((vector, matches))
 }
 
 /// Both lists as one, each passage once. A passage that only its words brought gets its true

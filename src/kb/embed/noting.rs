@@ -49,6 +49,10 @@ impl Embedder for Noting {
         self.note(self.inner.embed(texts))
     }
 
+    fn takes_the_cores(&self) -> bool {
+        self.inner.takes_the_cores()
+    }
+
     fn embed_unless(
         &self,
         texts: &[&str],

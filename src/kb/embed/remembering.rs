@@ -72,6 +72,10 @@ impl Embedder for Remembering {
         }
         Ok(found.into_iter().flatten().collect())
     }
+
+    fn takes_the_cores(&self) -> bool {
+        self.inner.takes_the_cores()
+    }
 }
 
 #[cfg(test)]
