@@ -10,6 +10,10 @@ use std::io;
 
 use memmap2::{Mmap, MmapOptions};
 
+/// Bytes that memory hands over at once.
+#[cfg(target_arch = "x86_64")]
+const CACHE_LINE: usize = 64;
+
 /// A file's first bytes, mapped.
 #[derive(Debug)]
 pub(super) struct Mapped(Mmap);
@@ -97,6 +101,18 @@ fn wide(query: &[i16], rows: &[u8], out: &mut [i32]) {
         let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b10_11_00_01>(sum));
         *out = _mm_cvtsi128_si32(sum) + product(&query[whole..], &row[whole..]);
     }
+}
+
+/// Asks for a row that will soon be needed, so that nobody waits for it then.
+pub(super) fn fetch(row: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in row.chunks(CACHE_LINE) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which reads nothing and cannot fail.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = row;
 }
 
 /// In how many bits each row differs from the query, which is as many words.

@@ -10,6 +10,8 @@ use crate::kb::store::ChunkKey;
 
 /// Rows multiplied between two looks at the sums.
 const BLOCK: usize = 256;
+/// Rows that stand apart are fetched that many before they are multiplied.
+const AHEAD: usize = 8;
 /// Below this many rows, starting a thread costs more than it saves.
 const ROWS_A_THREAD: usize = 8_000;
 
@@ -148,7 +150,12 @@ impl Near {
     ) -> Vec<(usize, f32)> {
         let mut best = Best::new(k);
         let seen = self.differences.get(range.clone()).unwrap_or_default();
-        for (at, _) in range.zip(seen).filter(|(_, differ)| **differ <= self.limit) {
+        let near = range.zip(seen).filter(|(_, differ)| **differ <= self.limit);
+        let near: Vec<usize> = near.map(|(at, _)| at).collect();
+        for (n, &at) in near.iter().enumerate() {
+            if let Some(&soon) = near.get(n + AHEAD) {
+                mapped::fetch(table.row(soon));
+            }
             best.offer(at, table.cosine(query, at), table.keys, wanted);
         }
         best.rows
