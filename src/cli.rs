@@ -15,13 +15,15 @@ mod interruption;
 mod output;
 mod search;
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use tracing_appender::non_blocking::WorkerGuard;
 
 use crate::config::{Environment, Overrides, Settings};
+use crate::text::nearest;
 use output::Failure;
 
 /// Chat with a knowledge base in the terminal, and see how each answer came about.
@@ -76,6 +78,11 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
+            // Options of a command mean nothing behind a word that is none.
+            let first = std::env::args_os().nth(1).filter(|_| error.use_stderr());
+            if let Some(failure) = first.as_deref().and_then(misspelt) {
+                return failure.report();
+            }
             let code = if error.use_stderr() { 2 } else { 0 };
             let _ = error.print();
             return ExitCode::from(code);
@@ -93,6 +100,10 @@ fn run(cli: Cli) -> Result<(), Failure> {
         paths,
         command,
     } = cli;
+    let first = paths.first().filter(|_| command.is_none());
+    if let Some(failure) = first.and_then(|first| misspelt(first.as_os_str())) {
+        return Err(failure);
+    }
     if let Some(Command::Completions(completions)) = command {
         return completions::run(&completions);
     }
@@ -124,6 +135,26 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Graph(graph)) => graph::run(&graph, &settings),
         Some(Command::Completions(_) | Command::Doctor(_)) => Ok(()),
     }
+}
+
+/// What to say of a first word that is neither a folder nor a command, and nearly a command.
+fn misspelt(first: &OsStr) -> Option<Failure> {
+    let word = first.to_str()?;
+    // Whoever writes a separator means a path.
+    let is_word = word.chars().all(|c| c.is_alphanumeric() || c == '-') && !word.starts_with('-');
+    if !is_word || Path::new(word).exists() {
+        return None;
+    }
+    let mut cli = Cli::command();
+    cli.build();
+    let commands: Vec<&str> = cli.get_subcommands().map(clap::Command::get_name).collect();
+    if commands.contains(&word) {
+        return None;
+    }
+    let meant = nearest(word, commands).into_iter().next()?;
+    Some(Failure::usage(format!(
+        "there is no folder or file '{word}'; did you mean the command 'kb-agent {meant}'?"
+    )))
 }
 
 /// Starts the diagnostics log. A folder that cannot be written costs the diagnostics and nothing

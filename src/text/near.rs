@@ -32,19 +32,25 @@ fn words(name: &str) -> HashSet<&str> {
         .collect()
 }
 
-/// Letters put in, left out or changed (Levenshtein 1966).
+/// Letters put in, left out, changed, or swapped with their neighbour (Damerau 1964; no letter is
+/// moved twice).
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, to) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let changed = above[j] + usize::from(a[i] != b[j]);
+            let mut least = changed.min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before = std::mem::replace(&mut above, row);
     }
-    row[b.len()]
+    above[b.len()]
 }
 
 #[cfg(test)]
@@ -71,7 +77,15 @@ mod tests {
 
     #[test]
     fn letters_are_counted() {
-        for (a, b, apart) in [("", "", 0), ("", "ab", 2), ("kitten", "sitting", 3)] {
+        for (a, b, apart) in [
+            ("", "", 0),
+            ("", "ab", 2),
+            ("kitten", "sitting", 3),
+            ("aks", "ask", 1),
+            ("graeding", "grading", 1),
+            ("indxe", "index", 1),
+            ("abc", "cab", 2),
+        ] {
             assert_eq!(distance(a, b), apart);
             assert_eq!(distance(b, a), apart);
         }
