@@ -7,6 +7,9 @@ use crate::domain::{EDGES, ENTRY, Edge, NodeName};
 use crate::protocol::{Event, EventBody};
 use crate::text::one_line;
 
+/// Cells of a column of nodes.
+const NAMES: usize = 17;
+
 /// Arguments of `graph`.
 #[derive(Debug, Args)]
 pub(super) struct Graph {
@@ -112,9 +115,16 @@ fn mermaid(steps: &[(NodeName, Option<NodeName>)]) -> String {
     text
 }
 
+/// The way as text: a line a node, and under it what it came to.
 fn path(events: &[Event]) -> String {
     let mut text = String::new();
+    // A node tells what it came to before it says that it is done.
+    let mut open = None;
+    let mut marks = String::new();
     for event in events {
+        if let Some(mark) = mark(&event.body) {
+            marks.push_str(&format!("    {mark}\n"));
+        }
         match &event.body {
             EventBody::RunStarted { query, model, .. } => {
                 text.push_str(&format!(
@@ -124,38 +134,21 @@ fn path(events: &[Event]) -> String {
                     one_line(query, 200)
                 ));
             }
+            EventBody::NodeEntered { node, .. } => open = Some(*node),
             EventBody::NodeFinished {
                 node,
                 ms,
                 reasoning_calls,
                 ..
-            } => text.push_str(&format!(
-                "  {node:<18} {ms:>9.1} ms  {}\n",
-                counted(*reasoning_calls as usize, "call")
-            )),
+            } => {
+                let calls = counted(*reasoning_calls as usize, "call");
+                text.push_str(&format!("  {node:<NAMES$}  {ms:>9.1} ms  {calls}\n"));
+                text.push_str(&std::mem::take(&mut marks));
+                open = None;
+            }
             EventBody::RouteDecided { to, reason, .. } => {
                 text.push_str(&format!("    {} ─► {to}\n", reason.as_str()));
             }
-            EventBody::FastPathHit {
-                path_type,
-                rule_name,
-                ..
-            } => text.push_str(&format!(
-                "    fast path: {} ({})\n",
-                path_type.as_str(),
-                one_line(rule_name, 40)
-            )),
-            EventBody::EvidenceGraded {
-                scores,
-                average,
-                action,
-                by,
-            } => text.push_str(&format!(
-                "    {} items, average {average:.2} by {}: {}\n",
-                scores.len(),
-                by.as_str(),
-                action.as_str()
-            )),
             EventBody::RunFinished {
                 outcome,
                 reasoning_calls,
@@ -164,17 +157,51 @@ fn path(events: &[Event]) -> String {
                 error,
                 ..
             } => {
+                let how = outcome.as_str();
+                if let Some(node) = open.take() {
+                    text.push_str(&format!("  {node:<NAMES$}  {how:>12}\n"));
+                    text.push_str(&std::mem::take(&mut marks));
+                }
                 let error = error
                     .as_ref()
                     .map_or(String::new(), |e| format!(": {}", one_line(e, 200)));
                 text.push_str(&format!(
-                    "{}{error}  {}, {calls_saved} saved, {ms:.0} ms\n",
-                    outcome.as_str(),
+                    "{how}{error}  {}, {calls_saved} saved, {ms:.0} ms\n",
                     counted(*reasoning_calls as usize, "call")
                 ));
             }
             _ => {}
         }
     }
+    if let Some(node) = open {
+        text.push_str(&format!("  {node:<NAMES$}  {:>12}\n{marks}", "at work"));
+    }
     text
+}
+
+/// What a node came to, where it says so.
+fn mark(body: &EventBody) -> Option<String> {
+    match body {
+        EventBody::FastPathHit {
+            path_type,
+            rule_name,
+            ..
+        } => Some(format!(
+            "fast path: {} ({})",
+            path_type.as_str(),
+            one_line(rule_name, 40)
+        )),
+        EventBody::EvidenceGraded {
+            scores,
+            average,
+            action,
+            by,
+        } => Some(format!(
+            "{}, average {average:.2} by {}: {}",
+            counted(scores.len(), "item"),
+            by.as_str(),
+            action.as_str()
+        )),
+        _ => None,
+    }
 }

@@ -218,6 +218,62 @@ fn graph_shows_the_topology_and_a_run() {
 }
 
 #[test]
+fn a_run_is_drawn_in_columns_and_what_a_node_came_to_stands_under_it() {
+    let demo = Workplace::with_demo();
+    demo.ask(&["What are the four rules?"]);
+    let drawn = text(&demo.run(&["graph", "last"]).stdout);
+    let lines: Vec<&str> = drawn.lines().skip(2).collect();
+    let starts = |line: &&str, with: &str| line.trim_start().starts_with(with);
+    let order = [
+        "analyze_and_route",
+        "simple ─► plan",
+        "plan",
+        "tool_exec",
+        "fast path: simple_skip_grading",
+        "simple ─► synthesize",
+        "synthesize",
+        "answered",
+    ];
+    assert_eq!(lines.len(), order.len(), "{drawn}");
+    for (line, start) in lines.iter().zip(order) {
+        assert!(starts(line, start), "{start}: {drawn}");
+    }
+    let columns = lines.iter().filter_map(|line| line.find(" ms  "));
+    let columns: Vec<usize> = columns.collect();
+    assert_eq!(columns.len(), 4, "{drawn}");
+    assert!(columns.iter().all(|at| *at == columns[0]), "{drawn}");
+}
+
+#[test]
+fn a_misspelt_command_is_told_from_a_folder() {
+    let place = Workplace::empty();
+    for (args, meant) in [
+        (&["aks", "hi"][..], "ask"),
+        (&["indxe"], "index"),
+        (&["serach", "--json", "rules"], "search"),
+        (&["doctr"], "doctor"),
+        (&["Ask", "hi"], "ask"),
+    ] {
+        let output = place.run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert_eq!(
+            one_line(&output),
+            format!(
+                "kb-agent: there is no folder or file '{}'; did you mean the command \
+                 'kb-agent {meant}'?",
+                args[0]
+            )
+        );
+    }
+    // What is there is opened, what is spelt as a path is one, and other words are no commands.
+    place.file("aks/a.md", "text\n");
+    for path in ["aks", "./aks", "./indxe", "notes"] {
+        let said = one_line(&place.run(&[path]));
+        assert!(!said.contains("did you mean"), "{path}: {said}");
+    }
+}
+
+#[test]
 fn completions_are_printed_for_each_shell() {
     let place = Workplace::empty();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
