@@ -9,7 +9,8 @@ mod patience;
 mod shapes;
 mod site;
 
-pub use patience::{backoff, retry_after};
+pub use failure::is_turned_away;
+pub use patience::{backoff, reconnecting, retry_after};
 pub use shapes::{error_message, models};
 pub use site::{Site, Variables};
 

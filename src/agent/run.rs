@@ -74,10 +74,14 @@ impl Agent {
                 settings: self.limits,
             })
             .await;
+        let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
         let stopped = match ready {
-            Ok(Ok(())) => run.walk().await.err(),
-            Ok(Err(error)) => Some(Stop::Failed(error.to_string())),
-            Err(stop) => Some(stop),
+            Ok(()) => run.walk().await.err(),
+            Err(stop) => {
+                // The first node is where the run came to nothing.
+                run.enter(ENTRY).await;
+                Some(stop)
+            }
         };
         run.finish(stopped, started).await
     }
@@ -110,15 +114,20 @@ impl Run<'_> {
         Ok(())
     }
 
+    async fn enter(&mut self, node: NodeName) {
+        let iteration = self.state.iteration;
+        self.state.path.push(node);
+        self.events
+            .emit(EventBody::NodeEntered { node, iteration })
+            .await;
+    }
+
     /// Runs one node and takes the edge that its decision names.
     async fn step(&mut self, node: NodeName) -> Result<Option<NodeName>, Stop> {
         let iteration = self.state.iteration;
         let entered = Instant::now();
         let usage_before = std::mem::take(&mut self.state.usage);
-        self.state.path.push(node);
-        self.events
-            .emit(EventBody::NodeEntered { node, iteration })
-            .await;
+        self.enter(node).await;
 
         let result = match node {
             NodeName::AnalyzeAndRoute => nodes::analyze_and_route(self).await,

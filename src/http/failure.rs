@@ -15,6 +15,30 @@ use crate::text::one_line;
 
 const QUOTE_CHARS: usize = 300;
 
+/// Whether a connection was refused or reset before it stood: who restarts is back in a moment.
+pub fn is_turned_away(error: &reqwest::Error) -> bool {
+    let kind = root(error).downcast_ref::<io::Error>().map(io::Error::kind);
+    error.is_connect()
+        && matches!(
+            kind,
+            Some(
+                io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::ConnectionAborted
+                    | io::ErrorKind::BrokenPipe
+            )
+        )
+}
+
+/// The innermost reason: the outer ones only say that a request failed, with its address.
+fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause
+}
+
 impl Site {
     /// The connection could not be made, or broke.
     pub fn transport(&self, error: &reqwest::Error) -> String {
@@ -159,12 +183,8 @@ impl Site {
         line.trim_end_matches(['.', ';']).to_owned()
     }
 
-    /// The innermost reason: the outer ones only say that a request failed, with its address.
     fn root_cause(&self, error: &(dyn Error + 'static)) -> String {
-        let mut cause = error;
-        while let Some(inner) = cause.source() {
-            cause = inner;
-        }
+        let cause = root(error);
         match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
             Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
             Some(

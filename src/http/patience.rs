@@ -30,7 +30,17 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 /// Half a second, doubled each time, and up to half as much again, so that clients which were
 /// turned away together do not come back together. `tried` counts from 1.
 pub fn backoff(tried: u32) -> Duration {
-    let base = Duration::from_millis(250) * 2_u32.saturating_pow(tried.min(6));
+    growing(Duration::from_millis(500), tried)
+}
+
+/// The same from a tenth of a second on, for a server that did not take the connection up: one that
+/// restarts is back soon, and who forgot to start it should not wait long to be told.
+pub fn reconnecting(tried: u32) -> Duration {
+    growing(Duration::from_millis(100), tried)
+}
+
+fn growing(first: Duration, tried: u32) -> Duration {
+    let base = first * 2_u32.saturating_pow(tried.clamp(1, 6) - 1);
     let share = RandomState::new().hash_one(tried) as u32;
     base + base.mul_f64(0.5 * f64::from(share) / f64::from(u32::MAX))
 }
@@ -91,15 +101,18 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_are_never_the_same_for_all() {
-        for tried in 1..=8 {
-            let base = Duration::from_millis(250) * 2_u32.pow(tried.min(6));
-            let pauses: Vec<_> = (0..20).map(|_| backoff(tried)).collect();
-            assert!(
-                pauses
-                    .iter()
-                    .all(|pause| (base..=base * 3 / 2).contains(pause))
-            );
-            assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{pauses:?}");
+        let all: [(fn(u32) -> Duration, u64); 2] = [(backoff, 250), (reconnecting, 50)];
+        for (pause, half) in all {
+            for tried in 1..=8 {
+                let base = Duration::from_millis(half) * 2_u32.pow(tried.min(6));
+                let pauses: Vec<_> = (0..20).map(|_| pause(tried)).collect();
+                assert!(
+                    pauses
+                        .iter()
+                        .all(|pause| (base..=base * 3 / 2).contains(pause))
+                );
+                assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{pauses:?}");
+            }
         }
     }
 }

@@ -94,7 +94,7 @@ pub struct EndpointReasoner {
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
 const UNNAMED_MODEL: &str = "default";
 /// What the main model is called as long as nobody could ask for its name.
-const UNKNOWN_MODEL: &str = "not known yet";
+const UNKNOWN_MODEL: &str = "model not known yet";
 
 impl EndpointReasoner {
     /// Checks the settings; nothing is sent before the first question.

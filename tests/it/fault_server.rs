@@ -64,7 +64,12 @@ impl Seen {
 impl FaultServer {
     /// With these queues.
     pub fn start(script: &[(&'static str, Vec<Act>)]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::start_at("127.0.0.1:0", script)
+    }
+
+    /// The same at this address.
+    pub fn start_at(address: &str, script: &[(&'static str, Vec<Act>)]) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let shared = Arc::new(Shared::default());
         for (node, acts) in script {

@@ -754,7 +754,11 @@ fn a_server_that_is_not_there_is_named() {
     let output = place.ask(&format!("http://{address}/v1"), &unnamed, "hello");
     place.compare(&refused, &address, &output);
     let log = place.0.audit();
-    assert_eq!(log[0]["model"], "not known yet");
+    assert_eq!(log[0]["model"], "model not known yet");
+    // It came to nothing in the first node, and not before.
+    let path = json!([ANALYZE]);
+    assert_eq!(events(&log, "run_finished")[0]["path"], path);
+    assert_eq!(events(&log, "node_entered").len(), 1);
     let proxy = [("HTTP_PROXY", format!("http://{address}"))];
     let output = place.ask("http://llm.example/v1", &proxy, "hello");
     let behind = case(
@@ -762,6 +766,68 @@ fn a_server_that_is_not_there_is_named() {
         "cannot reach llm.example through the proxy in HTTP_PROXY: connection refused; check that the server runs and KB_AGENT_LLM_BASE_URL",
     );
     place.compare(&behind, &address, &output);
+}
+
+/// Asks where nobody listens, and returns as soon as the first attempt was turned away.
+fn turned_away_once(place: &Place, address: &str) -> std::process::Child {
+    let mut command = place.0.command(&["ask", "--json", "--kb", "kb", "hello"]);
+    command
+        .env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"))
+        .env("KB_AGENT_LLM_MODEL", "m")
+        .env("KB_AGENT_LLM_RETRIES", "10")
+        .env("KB_AGENT_LOG", "kb_agent=debug")
+        .stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let logs = place.0.data().join("logs");
+    let is_told = || {
+        let files = std::fs::read_dir(&logs).into_iter().flatten().flatten();
+        let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
+        texts.any(|text| text.contains("cure=Reconnect"))
+    };
+    while !is_told() {
+        assert!(child.try_wait().unwrap().is_none(), "it gave up");
+        std::thread::yield_now();
+    }
+    child
+}
+
+fn free_address() -> String {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    gone.local_addr().unwrap().to_string()
+}
+
+#[test]
+fn a_server_that_comes_up_meanwhile_is_asked_again() {
+    let place = place();
+    let address = free_address();
+    let child = turned_away_once(&place, &address);
+    let script = [
+        (ANALYZE, vec![says(CHITCHAT)]),
+        (SYNTHESIZE, vec![says("Hello!")]),
+    ];
+    let server = FaultServer::start_at(&address, &script);
+    let output = child.wait_with_output().unwrap();
+    let told = json_lines(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told:#?}");
+    assert_eq!(events(&told, "answer_finished")[0]["text"], "Hello!");
+    assert_eq!(events(&told, "warning")[0]["code"], "endpoint_retried");
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_wait_for_a_server_that_is_not_there_ends_with_a_cancel() {
+    let place = place();
+    let child = turned_away_once(&place, &free_address());
+    let pid = child.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(sent.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let told = json_lines(&output.stdout);
+    assert_eq!(events(&told, "run_finished")[0]["outcome"], "cancelled");
 }
 
 /// A port that takes no more connections: nobody accepts, and the queue of one is full.

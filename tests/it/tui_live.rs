@@ -195,11 +195,12 @@ fn an_endpoint_that_is_not_there_is_told_at_the_first_question_and_not_before() 
     );
     let mut terminal = Terminal::start(&command, 140, 40);
     terminal.wait_for_text("38 docs");
-    terminal.wait_for_text("not known yet");
+    terminal.wait_for_text("model not known yet");
     terminal.keys("hello\r");
     terminal.wait_for_text(&format!(
         "failed: cannot reach 127.0.0.1:{port}: connection refused"
     ));
+    terminal.wait_for_text("× analyze_and_route");
     leave(terminal);
     let log = demo.place().audit();
     assert_eq!(events(&log, "run_finished")[0]["outcome"], "failed");

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use crate::agent::ports::{AnswerSink, CallOrigin, Caveat, ReasonerError};
 use crate::domain::Usage;
-use crate::http::backoff;
 
 use super::client::{Endpoint, Request};
 use super::dialect::Dialect;
@@ -137,12 +136,12 @@ impl Exchange {
         tried: &Request<'_>,
         next: &mut Attempt,
     ) -> Result<(), ReasonerError> {
+        if let Some(pause) = self.pause(&failure.cure, next.retried) {
+            tokio::time::sleep(pause).await;
+            next.retried += 1;
+            return Ok(());
+        }
         match &failure.cure {
-            Cure::Again(after) if next.retried < self.retries => {
-                next.retried += 1;
-                pause(*after, next.retried).await;
-                return Ok(());
-            }
             Cure::Shorter(said) if !next.shortened && next.shorten(said, wanted, tried) => {
                 return Ok(());
             }
@@ -192,14 +191,17 @@ impl Exchange {
                 Ok(listed) => return Ok(listed),
                 Err(failure) => failure,
             };
-            match &failure.cure {
-                Cure::Again(after) if retried < self.retries => {
-                    retried += 1;
-                    pause(*after, retried).await;
-                }
-                _ => return Err(failure.after(retried + 1)),
-            }
+            let Some(pause) = self.pause(&failure.cure, retried) else {
+                return Err(failure.after(retried + 1));
+            };
+            tokio::time::sleep(pause).await;
+            retried += 1;
         }
+    }
+
+    /// How long to wait before the same is asked again; `None` where it is not.
+    fn pause(&self, cure: &Cure, retried: u32) -> Option<Duration> {
+        cure.pause(retried + 1).filter(|_| retried < self.retries)
     }
 
     /// One request, heard to its end.
@@ -298,10 +300,6 @@ impl<'a> Hearing<'a> {
             out.push(text).await;
         }
     }
-}
-
-async fn pause(asked_for: Option<Duration>, retried: u32) {
-    tokio::time::sleep(asked_for.unwrap_or_else(|| backoff(retried))).await;
 }
 
 fn tokens_of(messages: &[Message]) -> usize {

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::EndpointSettings;
 use crate::agent::ports::ReasonerError;
-use crate::http::{self, Variables, retry_after};
+use crate::http::{self, Variables, backoff, reconnecting, retry_after};
 use signs::{FILTERED, NO_CREDIT, NO_MODEL, OVERFLOW, names_a_missing_model, words_of};
 
 const SETTINGS: Variables = Variables {
@@ -42,10 +42,24 @@ pub enum Cure {
     None,
     /// The same again, after so long if the server said so.
     Again(Option<Duration>),
+    /// The same again, soon: nobody took the connection up, so nobody can be overloaded by it.
+    Reconnect,
     /// Less of it; what the server said, in lower case.
     Shorter(String),
     /// The same in other words of the protocol; what the server said, in lower case.
     Otherwise(String),
+}
+
+impl Cure {
+    /// How long to wait before the same is asked again, `retried` times so far counting this one;
+    /// `None` where that helps nothing.
+    pub fn pause(&self, retried: u32) -> Option<Duration> {
+        match self {
+            Self::Again(asked_for) => Some(asked_for.unwrap_or_else(|| backoff(retried))),
+            Self::Reconnect => Some(reconnecting(retried)),
+            Self::None | Self::Shorter(_) | Self::Otherwise(_) => None,
+        }
+    }
 }
 
 impl Failure {
@@ -69,7 +83,8 @@ impl Failure {
 
     /// The same after `asked` requests.
     pub fn after(self, asked: u32) -> ReasonerError {
-        if asked < 2 {
+        // Where no connection was made, nobody was asked.
+        if asked < 2 || self.cure == Cure::Reconnect {
             return self.error;
         }
         self.error.map(|line| match line.rsplit_once("; ") {
@@ -149,7 +164,9 @@ impl Site {
 
     /// The connection could not be made, or broke.
     pub fn transport(&self, error: &reqwest::Error) -> Failure {
-        let cure = if error.is_connect() || error.is_builder() {
+        let cure = if http::is_turned_away(error) {
+            Cure::Reconnect
+        } else if error.is_connect() || error.is_builder() {
             Cure::None
         } else {
             Cure::Again(None)
