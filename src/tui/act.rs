@@ -75,9 +75,13 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
                 return ask::again(model, *route);
             }
         }
-        Action::Cancel | Action::Help => model.overlay = None,
+        // Help is help everywhere: above another window it shows the keys and gives that back.
+        Action::Help if !matches!(overlay, Overlay::Help(_)) => {
+            model.beneath = model.overlay.replace(Overlay::Help(List::default()));
+        }
+        Action::Cancel | Action::Help => model.overlay = model.beneath.take(),
         Action::Quit => {
-            model.overlay = None;
+            (model.overlay, model.beneath) = (None, None);
             return quit(model);
         }
         _ => {}

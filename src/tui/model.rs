@@ -56,6 +56,8 @@ pub struct Model {
     pub zoomed: bool,
     /// What lies above the panes.
     pub overlay: Option<Overlay>,
+    /// What help lies above, and gives back.
+    pub beneath: Option<Overlay>,
     /// One line for the person.
     pub notice: Option<Notice>,
     /// What is being typed.
@@ -175,6 +177,7 @@ impl Model {
             side: Pane::Path,
             zoomed: false,
             overlay: None,
+            beneath: None,
             notice: None,
             prompt: Prompt::default(),
             route: None,

@@ -75,7 +75,7 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
     ]
     .map(section)
     .concat();
-    let mut signs = vec![
+    let signs = vec![
         Row::of(Ink::Heading, "Signs"),
         Row::of(Ink::Waiting, "○ waiting  ")
             .with(Ink::Running, "◐ at work  ")
@@ -91,11 +91,13 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
             .with(Ink::Unmeasured, "╌╌╌ nobody measured"),
     ];
     let mut right = right;
-    right.append(&mut signs);
     if width < 104 {
         left.extend(right);
+        left.extend(signs);
         return left.into_iter().map(|row| row.fit(width)).collect();
     }
+    // The shorter column has room for them.
+    left.extend(signs);
     let half = width / 2;
     let count = left.len().max(right.len());
     left.resize(count, Row::default());

@@ -79,7 +79,7 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     match model.mode {
         Mode::Offline if width < 70 => right.push(Ink::Unmeasured, "offline"),
         Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
-        Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.engine, width / 4)),
+        Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.engine, width / 3)),
     }
     if let Some(run) = model.shown_run().filter(|_| width >= 90) {
         right.push(Ink::Border, " ── ");

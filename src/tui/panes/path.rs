@@ -38,14 +38,25 @@ pub fn status(model: &Model) -> Row {
             },
         );
     };
+    // What matters most comes first, because a narrow title is cut at its end.
     let mut row = Row::default();
-    match run.complexity() {
-        Some(complexity) => row.push(route_ink(complexity), complexity.as_str()),
-        None if run.finish.is_some() => row.push(Ink::Dim, "undecided"),
-        None => row.push(Ink::Dim, "deciding"),
+    let ended = run.finish.as_ref().map(|finish| finish.outcome);
+    match (run.complexity(), ended) {
+        (Some(complexity), _) => row.push(route_ink(complexity), complexity.as_str()),
+        (None, Some(Outcome::Answered)) => row.push(Ink::Dim, "undecided"),
+        (None, Some(_)) => {}
+        (None, None) => row.push(Ink::Dim, "deciding"),
     }
     if run.forced.is_some() {
         row.push(Ink::Dim, " (chosen)");
+    }
+    if let Some(outcome) = ended.filter(|outcome| *outcome != Outcome::Answered) {
+        let ink = match outcome {
+            Outcome::Failed => Ink::Failed,
+            _ => Ink::Warning,
+        };
+        row.push(Ink::Dim, if row.pieces.is_empty() { "" } else { " · " });
+        row.push(ink, super::chat::outcome_word(outcome));
     }
     let round = run
         .visits
@@ -56,16 +67,6 @@ pub fn status(model: &Model) -> Row {
         row.push(Ink::Dim, format!(" · {} round", ordinal(round)));
     }
     row.push(Ink::Dim, format!(" · {}", duration(run.elapsed(model.now))));
-    if let Some(finish) = &run.finish
-        && finish.outcome != Outcome::Answered
-    {
-        let ink = match finish.outcome {
-            Outcome::Failed => Ink::Failed,
-            _ => Ink::Warning,
-        };
-        row.push(Ink::Dim, " · ");
-        row.push(ink, super::chat::outcome_word(finish.outcome));
-    }
     row
 }
 

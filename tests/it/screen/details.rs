@@ -5,7 +5,7 @@ use kb_agent::protocol::{EventBody, ItemScore, KnowledgeStatus, Mode, NoticeLeve
 use kb_agent::tui::{Msg, Sample, Screen, Setup, ThemeName};
 
 use super::runs::{self, Tape, item};
-use super::{KeyCode, ask, ctrl, played, screen, tap, write};
+use super::{KeyCode, KeyModifiers, ask, ctrl, played, press, screen, tap, write};
 
 const SIZES: [(u16, u16); 3] = [(160, 45), (100, 30), (60, 20)];
 
@@ -247,6 +247,42 @@ fn help_is_not_cut_where_there_are_two_columns() {
     tap(&mut screen, KeyCode::Char('?'));
     let text = screen.text(160, 60);
     assert!(!text.contains('…'), "{text}");
+}
+
+#[test]
+fn help_above_another_window_gives_it_back() {
+    let mut screen = played(runs::complex());
+    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
+    tap(&mut screen, KeyCode::Enter);
+    let event = screen.text(100, 30);
+    assert!(event.contains("\"schema\": 1"), "{event}");
+    for help in [KeyCode::Char('?'), KeyCode::F(1)] {
+        for close in [help, KeyCode::Esc, KeyCode::Char('q')] {
+            tap(&mut screen, help);
+            assert!(screen.text(100, 30).contains("─ Help ─"));
+            tap(&mut screen, close);
+            assert_eq!(screen.text(100, 30), event, "{help:?}, {close:?}");
+        }
+    }
+    tap(&mut screen, KeyCode::Char('?'));
+    ctrl(&mut screen, 'c');
+    let closed = screen.text(100, 30);
+    assert!(!closed.contains("─ Help ─") && !closed.contains("\"schema\""));
+}
+
+#[test]
+fn how_a_run_ended_stands_in_a_narrow_title() {
+    for (events, word) in [
+        (runs::failed(), "failed"),
+        (runs::cancelled(), "cancelled"),
+        (runs::not_found(), "not found"),
+    ] {
+        let mut screen = played(events);
+        press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+        let text = screen.text(60, 20);
+        let title = text.lines().nth(1).unwrap();
+        assert!(title.contains(word), "{text}");
+    }
 }
 
 #[test]
