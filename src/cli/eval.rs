@@ -1,6 +1,7 @@
 //! Quality, measured on judged data: one collection format a file.
 
 mod beir;
+mod calibration;
 mod collection;
 mod confusion;
 mod graded_passages;

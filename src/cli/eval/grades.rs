@@ -6,13 +6,12 @@
 
 use serde::Serialize;
 
+use super::calibration::{Cut, Interval, Judged, THRESHOLDS, cut, intervals};
 use super::confusion::share;
 use crate::domain::{GraderAction, KEEP_FROM, SUFFICIENT_FROM, Score, action_for, average};
 
 /// Intervals of the calibration table, all of one width.
 const INTERVALS: usize = 10;
-/// Thresholds that are tried.
-const THRESHOLDS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// The figures of judged passages; the names are fixed.
 #[derive(Debug, Serialize)]
@@ -60,18 +59,6 @@ pub(super) struct Actions {
     pub re_retrieve: usize,
 }
 
-/// Passages whose grade lies from `from` to below `to` (1 included in the last).
-#[derive(Debug, Serialize)]
-pub(super) struct Interval {
-    pub from: f64,
-    pub to: f64,
-    pub n: usize,
-    /// Mean grade.
-    pub mean: f64,
-    /// Share that is relevant.
-    pub share: f64,
-}
-
 /// What taking everything from `threshold` on for relevant would come to.
 #[derive(Debug, Serialize)]
 pub(super) struct Threshold {
@@ -88,14 +75,17 @@ pub(super) struct Threshold {
 
 impl Figures {
     /// From each passage's grade and whether it is relevant; not empty.
-    pub fn of(judged: &[(f64, bool)]) -> Self {
+    pub fn of(judged: &[Judged]) -> Self {
         let relevant = judged.iter().filter(|(_, it)| *it).count();
         let irrelevant = judged.len() - relevant;
         let dropped = judged.iter().filter(|(p, it)| !it && *p < KEEP_FROM);
         let sure = Threshold::of(judged, SUFFICIENT_FROM);
         let square = |(p, it): &(f64, bool)| (p - f64::from(u8::from(*it))).powi(2);
         let n = judged.len().max(1) as f64;
-        let calibration = intervals(judged);
+        let edges: Vec<f64> = (0..=INTERVALS)
+            .map(|at| at as f64 / INTERVALS as f64)
+            .collect();
+        let calibration = intervals(judged, &edges);
         let off = |interval: &Interval| (interval.mean - interval.share).abs() * interval.n as f64;
         Self {
             n: judged.len(),
@@ -156,17 +146,19 @@ impl Figures {
 }
 
 impl Threshold {
-    fn of(judged: &[(f64, bool)], from: f64) -> Self {
-        let taken = judged.iter().filter(|(p, _)| *p >= from);
-        let hits = taken.clone().filter(|(_, it)| *it).count();
-        let taken = taken.count();
-        let relevant = judged.iter().filter(|(_, it)| *it).count();
+    fn of(judged: &[Judged], from: f64) -> Self {
+        let Cut {
+            taken,
+            hits,
+            right,
+            n,
+        } = cut(judged, from);
         Self {
             from,
             precision: part(hits, taken),
-            recall: part(hits, relevant),
-            f1: part(2 * hits, taken + relevant),
-            kept: share(taken, judged.len()),
+            recall: part(hits, right),
+            f1: part(2 * hits, taken + right),
+            kept: share(taken, n),
         }
     }
 }
@@ -218,8 +210,8 @@ pub(super) fn part(part: usize, whole: usize) -> Option<f64> {
 
 /// The area under the curve of Mann and Whitney's U: ranks from the lowest grade on, equal grades
 /// sharing the mean of theirs.
-fn auc(judged: &[(f64, bool)]) -> Option<f64> {
-    let mut order: Vec<&(f64, bool)> = judged.iter().collect();
+fn auc(judged: &[Judged]) -> Option<f64> {
+    let mut order: Vec<&Judged> = judged.iter().collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut before, mut ranks) = (0, 0.0);
     for equal in order.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
@@ -230,25 +222,6 @@ fn auc(judged: &[(f64, bool)]) -> Option<f64> {
     let relevant = judged.iter().filter(|(_, it)| *it).count() as f64;
     let pairs = relevant * (judged.len() as f64 - relevant);
     (pairs > 0.0).then(|| (ranks - relevant * (relevant + 1.0) / 2.0) / pairs)
-}
-
-fn intervals(judged: &[(f64, bool)]) -> Vec<Interval> {
-    let edge = |at: usize| at as f64 / INTERVALS as f64;
-    let filled = (0..INTERVALS).filter_map(|at| {
-        let (from, to) = (edge(at), edge(at + 1));
-        let last = at + 1 == INTERVALS;
-        let inside = |p: f64| p >= from && (p < to || last);
-        let inside: Vec<&(f64, bool)> = judged.iter().filter(|(p, _)| inside(*p)).collect();
-        let n = inside.len();
-        (n > 0).then(|| Interval {
-            from,
-            to,
-            n,
-            mean: inside.iter().map(|(p, _)| p).sum::<f64>() / n as f64,
-            share: share(inside.iter().filter(|(_, it)| *it).count(), n),
-        })
-    });
-    filled.collect()
 }
 
 #[cfg(test)]

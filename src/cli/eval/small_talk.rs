@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
+use super::calibration::{Cut, Interval, Judged, THRESHOLDS, cut, intervals};
 use super::confusion::share;
 
 /// Edges of the calibration table.
 const EDGES: [f64; 9] = [0.0, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0];
-/// Thresholds that are tried.
-const THRESHOLDS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// The two tables.
 #[derive(Debug, Serialize)]
@@ -16,18 +15,6 @@ pub(super) struct SmallTalk {
     pub calibration: Vec<Interval>,
     /// By threshold.
     pub sweep: Vec<Threshold>,
-}
-
-/// Messages whose probability lies from `from` to below `to` (1 included in the last).
-#[derive(Debug, Serialize)]
-pub(super) struct Interval {
-    pub from: f64,
-    pub to: f64,
-    pub n: usize,
-    /// Mean of the probability.
-    pub mean: f64,
-    /// Share that is small talk.
-    pub share: f64,
 }
 
 /// What taking everything from `threshold` on for small talk would come to.
@@ -43,36 +30,24 @@ pub(super) struct Threshold {
 
 impl SmallTalk {
     /// From each message's probability and whether it is small talk.
-    pub fn of(judged: &[(f64, bool)]) -> Self {
-        let calibration = EDGES.windows(2).filter_map(|edges| {
-            let (from, to) = (edges[0], edges[1]);
-            let last = to >= 1.0;
-            let inside = |p: f64| p >= from && (p < to || last);
-            let inside: Vec<&(f64, bool)> = judged.iter().filter(|(p, _)| inside(*p)).collect();
-            let n = inside.len();
-            (n > 0).then(|| Interval {
-                from,
-                to,
+    pub fn of(judged: &[Judged]) -> Self {
+        let at = |from: f64| {
+            let Cut {
+                taken,
+                hits,
+                right,
                 n,
-                mean: inside.iter().map(|(p, _)| p).sum::<f64>() / n as f64,
-                share: share(inside.iter().filter(|(_, it)| *it).count(), n),
-            })
-        });
-        let sweep = THRESHOLDS.iter().map(|threshold| {
-            let taken = judged.iter().filter(|(p, _)| p >= threshold);
-            let hits = taken.clone().filter(|(_, it)| *it).count();
-            let taken = taken.count();
-            let all = judged.iter().filter(|(_, it)| *it).count();
+            } = cut(judged, from);
             Threshold {
-                from: *threshold,
+                from,
                 precision: share(hits, taken),
-                recall: share(hits, all),
-                false_positives: share(taken - hits, judged.len() - all),
+                recall: share(hits, right),
+                false_positives: share(taken - hits, n - right),
             }
-        });
+        };
         Self {
-            calibration: calibration.collect(),
-            sweep: sweep.collect(),
+            calibration: intervals(judged, &EDGES),
+            sweep: THRESHOLDS.map(at).into(),
         }
     }
 
