@@ -237,7 +237,11 @@ fn bad_input_is_one_line_that_says_where() {
             r#"{"query": "a", "passages": [{"text": "b", "relevant": 1, "far_off": true}]}"#,
             "passage 1: it is both relevant and far_off",
         ),
-        (r#"{"query": "a", "passages": [{"#, "EOF"),
+        (
+            r#"{"query": "a", "passages": [{"#,
+            "the JSON object is cut off",
+        ),
+        ("passages: none", "this is no JSON (column 1); a line looks"),
     ] {
         for (text, line) in [
             (content.to_owned(), "line 1: "),

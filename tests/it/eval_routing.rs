@@ -57,13 +57,36 @@ fn the_figures_are_those_worked_out_by_hand() {
     let output = place.run(&["eval", "routing", "judged.jsonl", "--wrong"]);
     let shown = text(&output.stdout);
     for part in [
-        "simple\tchitchat\tthank you so much\n",
+        "judged by\texpected\tgot\tquestion\ncomplexity\tsimple\tchitchat\tthank you so much\n\n",
         "complexity, engine extractive",
         "accuracy 0.750 of 4",
         "query type",
         "threshold  precision",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn help_lists_every_label_that_is_accepted() {
+    let place = Workplace::empty();
+    let help = text(&place.run(&["eval", "routing", "--help"]).stdout);
+    // The parser's own list of what it knows, for each of the two fields.
+    for field in ["complexity", "query_type"] {
+        place.file(
+            "labels.jsonl",
+            format!(r#"{{"query": "x", "{field}": "?"}}"#),
+        );
+        let said = one_line(&place.run(&["eval", "routing", "labels.jsonl"]));
+        let (_, known) = said.split_once("expected one of ").unwrap();
+        let known: Vec<&str> = known
+            .split(['`', ',', ' '])
+            .filter(|w| !w.is_empty())
+            .collect();
+        assert!(known.len() >= 3, "{said}");
+        for label in known {
+            assert!(help.contains(label), "{label}: {help}");
+        }
     }
 }
 
@@ -143,7 +166,22 @@ fn bad_input_is_one_line_that_says_where() {
             "{\"query\": \"x\", \"query_type\": [\"exact\", 3]}",
             "line 1: query_type",
         ),
-        ("{\"query\": \"x\"", "line 1: EOF"),
+        (
+            "{\"query\": \"x\"",
+            "line 1: the JSON object is cut off (column 13); a line looks like {\"query\"",
+        ),
+        (
+            "hello there",
+            "line 1: this is no JSON (column 1); a line looks like {\"query\"",
+        ),
+        (
+            "nothing here",
+            "line 1: this is no JSON (column 2); a line looks like",
+        ),
+        (
+            "[1]",
+            "line 1: this is no JSON object; a line looks like {\"query\"",
+        ),
     ] {
         let both = format!("{good}\n\n{content}");
         for (text, line) in [(content.to_owned(), "line 1"), (both, "line 3")] {

@@ -9,8 +9,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
+use serde_json::error::Category;
 
 use super::metrics::Grades;
 use crate::cli::output::Failure;
@@ -212,19 +213,35 @@ fn records<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, Failu
     lines
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(at, line)| {
-            serde_json::from_str(line)
-                .map_err(|error| bad(path, format!("line {}: {}", at + 1, plain(&error))))
+            let form = r#"{"_id": "d1", "text": "…"}"#;
+            record(line, form).map_err(|what| bad(path, format!("line {}: {what}", at + 1)))
         })
         .collect()
 }
 
-/// Of a record on one line only the column is worth saying.
-pub(super) fn plain(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" at line ") {
-        Some((what, _)) => format!("{what} (column {})", error.column()),
-        None => text,
+/// The record that a line holds, or what is wrong with it in a few words. `form` is what such a
+/// line looks like.
+pub(super) fn record<T: DeserializeOwned>(line: &str, form: &str) -> Result<T, String> {
+    let wrong = |error: &serde_json::Error| {
+        let what = match error.classify() {
+            Category::Eof => "the JSON object is cut off".to_owned(),
+            Category::Syntax | Category::Io => "this is no JSON".to_owned(),
+            // Of a record on one line only the column is worth saying.
+            Category::Data => match error.to_string().split_once(" at line ") {
+                Some((what, _)) => what.to_owned(),
+                None => error.to_string(),
+            },
+        };
+        format!(
+            "{what} (column {}); a line looks like {form}",
+            error.column()
+        )
+    };
+    let is_object = line.trim_start().starts_with('{');
+    if !is_object && serde_json::from_str::<IgnoredAny>(line).is_ok() {
+        return Err(format!("this is no JSON object; a line looks like {form}"));
     }
+    serde_json::from_str(line).map_err(|error| wrong(&error))
 }
 
 fn unique<'a>(path: &Path, ids: impl Iterator<Item = &'a String>) -> Result<(), Failure> {

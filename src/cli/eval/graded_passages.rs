@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::collection::plain;
+use super::collection::record;
+
+/// What a line looks like, for who wrote another one.
+const FORM: &str = r#"{"query": "…", "passages": [{"text": "…", "relevant": true}]}"#;
 
 /// One line of the file.
 #[derive(Debug)]
@@ -55,7 +58,7 @@ struct Judged {
 
 /// Reads one line; what is wrong with it is said in a few words.
 pub(super) fn question(line: &str) -> Result<Question, String> {
-    let line: Line = serde_json::from_str(line).map_err(|error| plain(&error))?;
+    let line: Line = record(line, FORM)?;
     if line.query.trim().is_empty() {
         return Err("the query is empty".to_owned());
     }

@@ -113,8 +113,9 @@ pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure>
     if grading.json {
         say_json(&report)?;
     } else {
-        if grading.wrong {
-            say(report.wrong.concat())?;
+        if grading.wrong && !report.wrong.is_empty() {
+            let rows = report.wrong.concat();
+            say(format!("passage is\tgrade\tquestion\tpassage\n{rows}\n"))?;
         }
         say(report.as_text())?;
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::collection::plain;
+use super::collection::record;
 use super::confusion::{Confusion, Figures};
 use super::judged::{bar, read};
 use super::small_talk::SmallTalk;
@@ -18,11 +18,15 @@ use crate::domain::{Complexity, QueryType};
 use crate::engine::Router;
 use crate::text::sanitize;
 
+/// What a line looks like, for who wrote another one.
+const FORM: &str = r#"{"query": "…", "complexity": "simple"}"#;
+
 /// Arguments of `eval routing`.
 #[derive(Debug, Args)]
 pub(super) struct Routing {
-    /// One JSON object a line: {"query", "complexity"?, "query_type"?}; a label may be a list of
-    /// acceptable ones
+    /// One JSON object a line: {"query", "complexity"?, "query_type"?}, at least one of the two;
+    /// complexity is chitchat, simple or complex; query_type is exact, conceptual, relational,
+    /// file_discovery or chitchat; each may be a list of acceptable ones
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Print one JSON object
@@ -65,8 +69,9 @@ pub(super) fn run(routing: &Routing, settings: &Settings) -> Result<(), Failure>
     if routing.json {
         say_json(&report)?;
     } else {
-        if routing.wrong {
-            say(report.wrong.concat())?;
+        if routing.wrong && !report.wrong.is_empty() {
+            let rows = report.wrong.concat();
+            say(format!("judged by\texpected\tgot\tquestion\n{rows}\n"))?;
         }
         say(report.as_text())?;
     }
@@ -92,9 +97,19 @@ async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, 
         unreadable += usize::from(!answer.warnings.is_empty());
         let complexity = answer.plan.complexity.as_str();
         let query_type = name_of(answer.plan.query_type);
-        for (acceptable, got, confusion) in [
-            (&question.complexity, complexity, &mut complexities),
-            (&question.query_type, query_type.as_str(), &mut types),
+        for (field, acceptable, got, confusion) in [
+            (
+                "complexity",
+                &question.complexity,
+                complexity,
+                &mut complexities,
+            ),
+            (
+                "query_type",
+                &question.query_type,
+                query_type.as_str(),
+                &mut types,
+            ),
         ] {
             if acceptable.is_empty() {
                 continue;
@@ -102,7 +117,8 @@ async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, 
             confusion.add(acceptable, got);
             if !acceptable.iter().any(|label| label == got) {
                 let query = sanitize(&question.query).replace(['\n', '\t'], " ");
-                wrong.push(format!("{}\t{got}\t{query}\n", acceptable.join("|")));
+                let expected = acceptable.join("|");
+                wrong.push(format!("{field}\t{expected}\t{got}\t{query}\n"));
             }
         }
         if let (Some(probability), [only, ..]) = (answer.small_talk, &question.complexity[..]) {
@@ -139,7 +155,7 @@ struct Line {
 }
 
 fn labelled(line: &str) -> Result<Labelled, String> {
-    let line: Line = serde_json::from_str(line).map_err(|error| plain(&error))?;
+    let line: Line = record(line, FORM)?;
     if line.query.trim().is_empty() {
         return Err("the query is empty".to_owned());
     }
