@@ -1,8 +1,8 @@
 //! What an index is like, without opening it for use.
 //!
 //! Opening makes what is missing and mends what is damaged; who looks for what is wrong must find
-//! it as it is. So nothing is written here but the empty lock files that every look at an index
-//! leaves, and no right is held for longer than it takes to see whether it is free.
+//! it as it is. So nothing is made here but what every look at an index leaves, and whether
+//! somebody else is at work is seen without keeping anybody from it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::base::folder_of;
 use super::error::KbError;
-use super::lock::{Right, try_lock};
+use super::lock::{Right, is_held};
 use super::manifest::Document;
 use super::roots::Roots;
 use super::shelf::Shelf;
@@ -84,12 +84,8 @@ pub fn inspect(
     let roots = Roots::open(roots)?;
     let home = index_home.join(folder_of(&roots));
     let (store, mut state) = open(&home, model_id)?;
-    let is_held = |right| {
-        // Looking for the right makes its file, and nothing else is to be made.
-        let held = home.is_dir().then(|| try_lock(&home, right)).transpose()?;
-        Ok::<bool, KbError>(held.is_some_and(|held| held.is_none()))
-    };
-    let (is_written, is_embedded) = (is_held(Right::Documents)?, is_held(Right::Vectors)?);
+    let is_written = is_held(&home, Right::Documents)?;
+    let is_embedded = is_held(&home, Right::Vectors)?;
     let walked = walk(&roots);
     let mut left_out = walked.skipped.len();
     if let (Some(store), IndexState::Ready(indexed)) = (&store, &mut state) {
@@ -179,6 +175,7 @@ mod tests {
     use super::*;
     use crate::agent::ports::{EmbedError, Embedder};
     use crate::kb::KnowledgeBase;
+    use crate::kb::lock::try_lock;
 
     struct Constant;
 

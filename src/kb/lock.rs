@@ -5,11 +5,15 @@
 //! a right is given back in words and does not wait for the last copy to be closed.
 
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use super::error::KbError;
+
+/// Longer than it takes to see whether a right is held.
+const A_LOOK: Duration = Duration::from_millis(5);
 
 /// What a process may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +48,34 @@ impl Drop for Held {
     }
 }
 
-/// The right, unless another holds it.
+/// The right, unless another holds it. Who only looks, as [`is_held`] does, is gone in a moment.
 pub(super) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, KbError> {
-    held(home, right, File::try_lock)
+    match held(home, right, File::try_lock)? {
+        None => {
+            thread::sleep(A_LOOK);
+            held(home, right, File::try_lock)
+        }
+        taken => Ok(taken),
+    }
+}
+
+/// Whether somebody has the right alone. Makes nothing, and shares the right for an instant, so
+/// that those who look do not take each other for holders.
+pub(super) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
+    let path = path_of(home, right);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(KbError::io(&path)(error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => {
+            drop(Held { file });
+            Ok(false)
+        }
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(KbError::io(&path)(error)),
+    }
 }
 
 /// The right along with others who share it, waiting a moment for one who has it alone.
@@ -59,13 +88,7 @@ fn held(
     right: Right<'_>,
     take: impl FnOnce(&File) -> Result<(), TryLockError>,
 ) -> Result<Option<Held>, KbError> {
-    let name = match right {
-        Right::Documents => "writer.lock".to_owned(),
-        Right::Vectors => "vectors.lock".to_owned(),
-        Right::Upkeep(model_id) => format!("upkeep-{}.lock", model_key(model_id)),
-        Right::Model(key) => format!("model-{key}.lock"),
-    };
-    let path = home.join(name);
+    let path = path_of(home, right);
     let file = File::options()
         .create(true)
         .truncate(false)
@@ -77,6 +100,15 @@ fn held(
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(KbError::io(&path)(error)),
     }
+}
+
+fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
+    home.join(match right {
+        Right::Documents => "writer.lock".to_owned(),
+        Right::Vectors => "vectors.lock".to_owned(),
+        Right::Upkeep(model_id) => format!("upkeep-{}.lock", model_key(model_id)),
+        Right::Model(key) => format!("model-{key}.lock"),
+    })
 }
 
 /// The same, waiting a moment for somebody who is only opening.
@@ -99,6 +131,22 @@ pub(super) fn patiently<T>(take: impl Fn() -> Result<Option<T>, KbError>) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_looks_makes_nothing_and_is_no_holder() {
+        let home = tempfile::tempdir().unwrap();
+        let look = || is_held(home.path(), Right::Vectors).unwrap();
+        assert!(!look());
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+        let held = try_lock(home.path(), Right::Vectors).unwrap().unwrap();
+        assert!(look());
+        drop(held);
+        assert!(!look());
+        let another_looks = share(home.path(), Right::Vectors).unwrap();
+        assert!(!look());
+        drop(another_looks);
+        assert!(try_lock(home.path(), Right::Vectors).unwrap().is_some());
+    }
 
     #[test]
     fn a_right_that_was_given_back_is_free_while_a_copy_of_its_file_is_open() {

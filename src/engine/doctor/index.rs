@@ -9,6 +9,7 @@ use crate::config::Settings;
 use crate::kb::{IndexState, Indexed, Inspection, KbError, inspect};
 
 const AREA: &str = "index";
+const WAIT: &str = "wait: another kb-agent is at it right now";
 const MADE_BY_ITSELF: &str = "ask a question, or run kb-agent index: either makes it";
 
 /// The index of the knowledge base that the settings name.
@@ -55,7 +56,7 @@ pub(super) async fn check(
     if let IndexState::Ready(indexed) = &seen.state {
         examination.found(files(&seen, indexed));
         if let Some(embedding) = &embedding {
-            examination.found(meaning(indexed, embedding));
+            examination.found(meaning(&seen, indexed, embedding));
         }
     }
     if seen.is_written || seen.is_embedded {
@@ -95,7 +96,11 @@ fn contents(seen: &Inspection) -> Check {
             AREA,
             NAME,
             format!("no index yet, of {}", counted(seen.files, "file")),
-            MADE_BY_ITSELF,
+            if seen.is_written {
+                WAIT
+            } else {
+                MADE_BY_ITSELF
+            },
         ),
         IndexState::OtherFormat(others) => Check::note(
             AREA,
@@ -110,7 +115,7 @@ fn contents(seen: &Inspection) -> Check {
             AREA,
             NAME,
             "it is being made anew by another kb-agent",
-            "wait until that is done",
+            WAIT,
         ),
         IndexState::Damaged(why) => Check::broken(
             AREA,
@@ -153,7 +158,11 @@ fn files(seen: &Inspection, indexed: &Indexed) -> Check {
             AREA,
             NAME,
             format!("not up to date: {}{left_out}", differing.join(", ")),
-            "ask a question, or run kb-agent index: either takes them up",
+            if seen.is_written {
+                WAIT
+            } else {
+                "ask a question, or run kb-agent index: either takes them up"
+            },
         );
     }
     let line = format!("up to date with the folders{left_out}");
@@ -163,7 +172,7 @@ fn files(seen: &Inspection, indexed: &Indexed) -> Check {
     }
 }
 
-fn meaning(indexed: &Indexed, embedding: &Embedding) -> Check {
+fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check {
     const NAME: &str = "meaning";
     let model = embedding.model.trim_start_matches("endpoint:");
     if let (Some(here), Some(there)) = (embedding.dimensions, indexed.dimensions)
@@ -188,6 +197,57 @@ fn meaning(indexed: &Indexed, embedding: &Embedding) -> Check {
             "{} of {all} passages embedded by {model}",
             all.saturating_sub(pending)
         ),
-        "kb-agent index embeds the rest; until then they are found by their words",
+        if seen.is_embedded {
+            "wait: another kb-agent embeds the rest right now; until then they are found by their \
+             words"
+        } else {
+            "kb-agent index embeds the rest; until then they are found by their words"
+        },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_is_doing_is_not_asked_for() {
+        let seen = |is_busy| Inspection {
+            name: "docs".to_owned(),
+            home: PathBuf::from("/data"),
+            format: "v1".to_owned(),
+            state: IndexState::Missing,
+            is_written: is_busy,
+            is_embedded: is_busy,
+            files: 3,
+            left_out: 0,
+        };
+        let indexed = Indexed {
+            documents: 3,
+            chunks: 9,
+            pending: 4,
+            new: 1,
+            ..Indexed::default()
+        };
+        let embedding = Embedding {
+            model: "m".to_owned(),
+            dimensions: Some(2),
+        };
+        for is_busy in [false, true] {
+            let seen = seen(is_busy);
+            for check in [
+                contents(&seen),
+                files(&seen, &indexed),
+                meaning(&seen, &indexed, &embedding),
+            ] {
+                let next = check.next.unwrap();
+                assert_eq!(
+                    next.starts_with("wait: another kb-agent"),
+                    is_busy,
+                    "{next}"
+                );
+                assert_eq!(next.contains("kb-agent index"), !is_busy, "{next}");
+            }
+        }
+    }
 }

@@ -159,8 +159,8 @@ fn free(path: &Path) -> Option<u64> {
     let begun = Instant::now();
     while asked.try_wait().ok()?.is_none() {
         if begun.elapsed() > PATIENCE {
+            // Who hangs on a disk dies when that answers, and is not waited for.
             let _ = asked.kill();
-            let _ = asked.wait();
             return None;
         }
         thread::sleep(LOOK_AGAIN);
