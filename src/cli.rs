@@ -114,18 +114,18 @@ fn run(cli: Cli) -> Result<(), Failure> {
             [global.kb, paths].concat()
         },
         data_dir: global.data_dir,
+        log_filter: verbose_filter(global.verbose),
     };
     if let Some(Command::Doctor(doctor)) = command {
         let given = doctor::Given {
             env_file: global.env_file.as_deref(),
             overrides,
-            verbose: global.verbose,
         };
         return doctor::run(&doctor, &given);
     }
     let environment = Environment::read(global.env_file.as_deref())?;
     let settings = Settings::resolve(&environment, overrides)?;
-    let _diagnostics = diagnostics(&settings, global.verbose);
+    let _diagnostics = diagnostics(&settings);
     match command {
         None => chat::run(&settings),
         Some(Command::Ask(ask)) => ask::run(&ask, &settings),
@@ -159,7 +159,7 @@ fn misspelt(first: &OsStr) -> Option<Failure> {
 
 /// Starts the diagnostics log. A folder that cannot be written costs the diagnostics and nothing
 /// else: the command itself says what is wrong with the folder when it needs it.
-fn diagnostics(settings: &Settings, verbose: u8) -> Option<WorkerGuard> {
+fn diagnostics(settings: &Settings) -> Option<WorkerGuard> {
     let folder = settings.log_dir();
     std::fs::create_dir_all(&folder).ok()?;
     let appender = tracing_appender::rolling::Builder::new()
@@ -170,9 +170,8 @@ fn diagnostics(settings: &Settings, verbose: u8) -> Option<WorkerGuard> {
         .build(folder)
         .ok()?;
     let (writer, guard) = tracing_appender::non_blocking(appender);
-    let filter = verbose_filter(verbose).unwrap_or(&settings.log_filter);
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(&settings.log_filter)
         .with_ansi(false)
         .with_writer(writer)
         .try_init()

@@ -8,10 +8,12 @@ mod endpoint;
 mod environment;
 mod listing;
 mod settings;
+mod unknown;
 
 pub use endpoint::{EndpointSettings, JobSettings};
 pub use environment::{Environment, Origin};
-pub use listing::{Idle, Listed, Survey, survey};
+pub use listing::{Idle, Listed, Survey, survey, survey_of};
 pub use settings::{
     DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, SettingError, Settings, Variable, variables,
 };
+pub use unknown::Unknown;

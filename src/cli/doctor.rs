@@ -14,7 +14,7 @@ use clap::Args;
 
 use super::interruption::interruptible;
 use super::output::{Failure, counted};
-use crate::config::{Environment, Origin, Overrides, Survey, survey};
+use crate::config::{Overrides, Survey, survey_of};
 use crate::engine::doctor::{Check, News, Status, examine, settings};
 use report::{Report, as_json};
 
@@ -30,25 +30,15 @@ pub(super) struct Doctor {
 pub(super) struct Given<'a> {
     /// `--env-file`.
     pub env_file: Option<&'a Path>,
-    /// `--kb` and `--data-dir`.
+    /// `--kb`, `--data-dir` and `-v`.
     pub overrides: Overrides,
-    /// How many `-v`.
-    pub verbose: u8,
 }
 
 /// Examines everything and says how it is.
 pub(super) fn run(doctor: &Doctor, given: &Given<'_>) -> Result<(), Failure> {
-    let (environment, unreadable) = Environment::read_what_can_be(given.env_file);
-    let mut survey = survey(&environment, &given.overrides);
-    survey.refused.splice(0..0, unreadable);
-    let diagnostics = survey.settings.as_ref();
-    let _diagnostics = diagnostics.and_then(|found| super::diagnostics(found, given.verbose));
-    let mut listed = settings(&survey);
-    if let Some(filter) = super::verbose_filter(given.verbose) {
-        for one in listed.iter_mut().filter(|one| one.name == "KB_AGENT_LOG") {
-            (one.value, one.origin) = (Some(filter.to_owned()), Origin::Flag("-v"));
-        }
-    }
+    let survey = survey_of(given.env_file, &given.overrides);
+    let _diagnostics = survey.settings.as_ref().and_then(super::diagnostics);
+    let listed = settings(&survey);
     let mut report = Report::new(!doctor.json);
     report.settings(&listed);
     let checks = interruptible(async |cancel| {

@@ -55,7 +55,7 @@ impl Environment {
 
     /// [`Environment::read`] for who is going to tell of every mistake: what can be read, and why
     /// the rest cannot.
-    pub fn read_what_can_be(env_file: Option<&Path>) -> (Self, Vec<SettingError>) {
+    pub(super) fn read_what_can_be(env_file: Option<&Path>) -> (Self, Vec<SettingError>) {
         let mut process = HashMap::new();
         let mut unreadable = Vec::new();
         for (name, value) in std::env::vars_os() {

@@ -9,8 +9,9 @@ use std::path::Path;
 use super::endpoint::{self, DEFAULT_TIMEOUT};
 use super::settings::{
     AUDIT_LOG, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
-    EMBEDDING_MODEL, LOG, MAX_ITERATIONS, SOURCE, STORE_URL, THEME, VECTOR_THRESHOLD, unknown,
+    EMBEDDING_MODEL, LOG, MAX_ITERATIONS, SOURCE, STORE_URL, THEME, VECTOR_THRESHOLD,
 };
+use super::unknown::{Unknown, unknown};
 use super::{Environment, Origin, Overrides, SettingError, Settings, variables};
 use crate::text::one_line;
 
@@ -24,8 +25,8 @@ pub struct Survey {
     pub settings: Option<Settings>,
     /// Why some cannot be used.
     pub refused: Vec<SettingError>,
-    /// What looks like a setting and is none, one line each.
-    pub unknown: Vec<String>,
+    /// What looks like a setting and is none.
+    pub unknown: Vec<Unknown>,
     /// Every setting.
     pub listed: Vec<Listed>,
     /// The `.env` file that was read, one line.
@@ -55,6 +56,15 @@ pub struct Idle {
     pub next: String,
 }
 
+/// The survey of the process's environment and of `.env` in the current folder, or of the named
+/// file; what of them cannot be read is among what is refused, and comes first.
+pub fn survey_of(env_file: Option<&Path>, overrides: &Overrides) -> Survey {
+    let (environment, unreadable) = Environment::read_what_can_be(env_file);
+    let mut survey = survey(&environment, overrides);
+    survey.refused.splice(0..0, unreadable);
+    survey
+}
+
 /// Looks every setting up as [`Settings::resolve`] does, and goes on where that stops.
 pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
     let mut usable = environment.clone();
@@ -75,7 +85,7 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
         .map(|variable| {
             let name = variable.name;
             let is_refused = refused.iter().any(|error| error.variable() == Some(name));
-            let flag = flag(name, overrides);
+            let flag = flag(name, overrides).filter(|_| !is_refused);
             // What cannot be used is listed as it was set, not as what stands in for it.
             let (from, made) = if is_refused {
                 (environment, None)
@@ -112,6 +122,9 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
 fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
     if name == SOURCE.name && !overrides.sources.is_empty() {
         return Some("--kb");
+    }
+    if name == LOG.name && overrides.log_filter.is_some() {
+        return Some("-v");
     }
     (name == DATA_DIR.name && overrides.data_dir.is_some()).then_some("--data-dir")
 }
@@ -313,7 +326,10 @@ mod tests {
         let value = |name| of(&survey, name).value.clone().unwrap();
         assert_eq!(value("KB_AGENT_LLM_BASE_URL"), "https://h/v1?[masked]");
         assert_eq!(value("KB_AGENT_LLM_API_KEY"), "[masked, 9 characters]");
-        assert!(survey.unknown[0].ends_with("did you mean KB_AGENT_LLM_API_KEY?"));
+        assert_eq!(
+            survey.unknown[0].meant.as_deref(),
+            Some("KB_AGENT_LLM_API_KEY")
+        );
     }
 
     #[test]
@@ -321,16 +337,19 @@ mod tests {
         let overrides = Overrides {
             sources: vec!["notes".into()],
             data_dir: None,
+            log_filter: Some("debug"),
         };
         let environment = Environment::from_pairs([
             ("KB_AGENT_DATA_DIR", "data"),
             ("KB_AGENT_SOURCE", "other"),
+            ("KB_AGENT_LOG", "warn"),
             ("KB_AGENT_LLM_MODEL", "m"),
             ("KB_AGENT_EMBEDDING_MODEL", "e"),
         ]);
         let survey = survey(&environment, &overrides);
         for (name, why) in [
             ("KB_AGENT_SOURCE", "--kb wins over it"),
+            ("KB_AGENT_LOG", "-v wins over it"),
             ("KB_AGENT_LLM_MODEL", "KB_AGENT_LLM_BASE_URL is not set"),
             (
                 "KB_AGENT_EMBEDDING_MODEL",
@@ -343,6 +362,9 @@ mod tests {
         let source = of(&survey, "KB_AGENT_SOURCE");
         assert_eq!(source.value.as_deref(), Some("notes"));
         assert_eq!(source.origin, Origin::Flag("--kb"));
+        let log = of(&survey, "KB_AGENT_LOG");
+        assert_eq!(log.value.as_deref(), Some("debug"));
+        assert_eq!(log.origin, Origin::Flag("-v"));
         assert_eq!(of(&survey, "KB_AGENT_DATA_DIR").idle, None);
     }
 }

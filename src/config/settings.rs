@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::domain::RoutingLimits;
 
+use super::unknown::unknown;
 use super::{EndpointSettings, Environment, endpoint};
 
 /// A setting's name and what it may be, for messages and documentation.
@@ -123,6 +124,8 @@ pub struct Overrides {
     pub sources: Vec<PathBuf>,
     /// `--data-dir`.
     pub data_dir: Option<PathBuf>,
+    /// What `-v` makes of the diagnostics filter.
+    pub log_filter: Option<&'static str>,
 }
 
 /// A setting that cannot be used; one line that says what to do.
@@ -221,7 +224,7 @@ impl Settings {
                 .map(PathBuf::from)
                 .or_else(platform_config_dir),
             data_dir,
-            log_filter: log_filter.to_owned(),
+            log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),
             theme: theme.to_owned(),
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
@@ -273,30 +276,8 @@ fn without_effect(environment: &Environment) -> Vec<String> {
             STORE_URL.name
         )
     });
-    alone.chain(store).chain(unknown(environment)).collect()
-}
-
-/// What looks like a setting and is none, one line each; never with its value, which may be a key
-/// under a misspelt name.
-pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = String> {
-    const PREFIX: &str = "KB_AGENT_";
-    let bare = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
-    let names = environment.names();
-    names
-        .filter(|name| variables().all(|known| known.name != *name))
-        .map(move |name| {
-            let shown = crate::text::one_line(name, 80);
-            let known = variables().map(|known| bare(known.name));
-            let wanted = name.strip_prefix(PREFIX).unwrap_or(name);
-            match crate::text::nearest(wanted, known).first() {
-                Some(meant) => {
-                    format!("{shown} is no setting of kb-agent: did you mean {PREFIX}{meant}?")
-                }
-                None => {
-                    format!("{shown} is no setting of kb-agent: look for its name in .env.example")
-                }
-            }
-        })
+    let unknown = unknown(environment).map(|unknown| unknown.to_string());
+    alone.chain(store).chain(unknown).collect()
 }
 
 pub(super) fn number<T>(

@@ -46,6 +46,8 @@ use crate::protocol::Mode;
 
 pub use checkup::{Answered, Judged};
 pub use job::{Job, JobSettings, Jobs};
+pub use server::Structured;
+pub use stream::CutShort;
 
 use client::Endpoint;
 use exchange::{Exchange, Reply, Wanted};

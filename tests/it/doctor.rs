@@ -567,7 +567,8 @@ fn every_setting_says_where_it_is_from() {
         lines,
         [
             "KB_AGENT_SOURCE is set without effect: --kb wins over it",
-            &outvoted
+            &outvoted,
+            "KB_AGENT_LOG is set without effect: -v wins over it"
         ]
     );
 }

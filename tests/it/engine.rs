@@ -33,7 +33,7 @@ pub async fn engine_with(
     let environment = Environment::from_pairs(own.iter().chain(settings).copied());
     let overrides = Overrides {
         sources: vec![place.path().join("kb")],
-        data_dir: None,
+        ..Overrides::default()
     };
     Engine::open(&Settings::resolve(&environment, overrides).unwrap()).await
 }

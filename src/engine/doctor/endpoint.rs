@@ -4,7 +4,7 @@ use super::{Check, Examination, counted, not_tried};
 use crate::agent::ports::{Caveat, ReasonerError};
 use crate::config::{EndpointSettings, Settings};
 use crate::engine::thinking;
-use crate::reasoner::llm::{Answered, EndpointReasoner, Job, Judged};
+use crate::reasoner::llm::{Answered, CutShort, EndpointReasoner, Job, Judged, Structured};
 use crate::text::nearest;
 
 const AREA: &str = "endpoint";
@@ -180,16 +180,16 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
 fn structured(model: &str, judged: &Judged) -> Check {
     const NAME: &str = "structured";
     let form = match judged.form {
-        "prompt" => "asked for in words alone",
-        "json_object" => "held to a JSON object",
-        _ => "held to a JSON schema",
+        Structured::Prompt => "asked for in words alone",
+        Structured::JsonObject => "held to a JSON object",
+        Structured::JsonSchema => "held to a JSON schema",
     };
     let told = told(&judged.warnings);
     match &judged.scores {
         Ok(scores) if scores.len() == 1 => Check::ok(
             AREA,
             NAME,
-            format!("{model}: {form} ({}){told}", judged.form),
+            format!("{model}: {form} ({}){told}", judged.form.as_str()),
         ),
         unread => {
             let why = match unread {
@@ -199,7 +199,10 @@ fn structured(model: &str, judged: &Judged) -> Check {
             Check::note(
                 AREA,
                 NAME,
-                format!("{model} replied, {form} ({}), and {why}{told}", judged.form),
+                format!(
+                    "{model} replied, {form} ({}), and {why}{told}",
+                    judged.form.as_str()
+                ),
                 "choose another model; until then unread judgements fall back to a middle one",
             )
         }
@@ -226,13 +229,14 @@ fn stream(model: &str, answered: &Answered) -> Check {
         shown(answered.first),
         told(&answered.warnings)
     );
-    let cut = |caveat: &&Caveat| caveat.code == "answer_cut_short";
-    let next = match answered.warnings.iter().find(cut) {
+    let next = match answered.cut_short {
         None => return Check::ok(AREA, NAME, line),
-        Some(cut) if cut.message.contains("limit") => {
+        Some(CutShort::Limit) => {
             "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE, or choose another model"
         }
-        Some(_) => "ask again; if it stays so, see the server's log",
+        Some(CutShort::Withheld | CutShort::Unsaid) => {
+            "ask again; if it stays so, see the server's log"
+        }
     };
     Check::note(AREA, NAME, line, next)
 }

@@ -71,14 +71,9 @@ pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
     for error in &survey.refused {
         examination.found(refusal(error));
     }
-    for line in &survey.unknown {
-        let (name, _) = line.split_once(' ').unwrap_or((line, ""));
-        examination.found(Check::note(
-            AREA,
-            "unknown",
-            line,
-            format!("rename {name}, or remove it"),
-        ));
+    for unknown in &survey.unknown {
+        let next = format!("rename {}, or remove it", unknown.name);
+        examination.found(Check::note(AREA, "unknown", unknown.to_string(), next));
     }
     for idle in survey.listed.iter().filter_map(|one| one.idle.as_ref()) {
         examination.found(Check::note(AREA, "idle", &idle.line, &idle.next));

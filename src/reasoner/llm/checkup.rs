@@ -10,6 +10,8 @@ use tokio::sync::mpsc;
 
 use super::job::Job;
 use super::room::Room;
+use super::server::Structured;
+use super::stream::CutShort;
 use super::wire::Message;
 use super::{EndpointReasoner, read, shape};
 use crate::agent::ports::{
@@ -28,8 +30,8 @@ const IN_FLIGHT: usize = 64;
 /// A structured reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// How it was held to its form in the end: `json_schema`, `json_object` or `prompt`.
-    pub form: &'static str,
+    /// How it was held to its form in the end.
+    pub form: Structured,
     /// What was read in it: one number, or why there is none.
     pub scores: Result<Vec<f64>, Unreadable>,
     /// What went on meanwhile, such as what the server refused.
@@ -49,6 +51,8 @@ pub struct Answered {
     pub usage: Usage,
     /// What went on meanwhile, such as a reply that was cut short.
     pub warnings: Vec<Caveat>,
+    /// Why its end may be missing.
+    pub cut_short: Option<CutShort>,
 }
 
 impl EndpointReasoner {
@@ -95,13 +99,7 @@ impl EndpointReasoner {
             .await?;
         let model = self.model_of(job).await?;
         Ok(Judged {
-            form: self
-                .exchange
-                .endpoint
-                .dialects
-                .of_model(model)
-                .structured
-                .as_str(),
+            form: self.exchange.endpoint.dialects.of_model(model).structured,
             scores: read::grades(&reply.text, context.len()),
             warnings: reply.warnings,
         })
@@ -146,6 +144,7 @@ impl EndpointReasoner {
             pieces,
             usage: reply.usage,
             warnings: reply.warnings,
+            cut_short: reply.cut_short,
         })
     }
 }

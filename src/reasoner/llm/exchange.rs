@@ -18,7 +18,7 @@ use super::overflow::shorter;
 use super::price::Prices;
 use super::room::Room;
 use super::shape::Shape;
-use super::stream::ChatReply;
+use super::stream::{ChatReply, CutShort};
 use super::think::ThinkFilter;
 use super::tokens::estimate;
 use super::wire::{Message, TokenCount};
@@ -53,6 +53,8 @@ pub struct Reply {
     pub usage: Usage,
     /// What went on meanwhile, one warning each.
     pub warnings: Vec<Caveat>,
+    /// Why its end may be missing.
+    pub cut_short: Option<CutShort>,
 }
 
 /// Speaks with one endpoint.
@@ -116,6 +118,7 @@ impl Exchange {
                     return Ok(Reply {
                         usage: self.cost(model, &messages, &reply, &hearing.text),
                         text: hearing.text,
+                        cut_short: reply.cut_short().map(|(why, _)| why),
                         warnings: self.told(next, &reply, wanted.out.is_some()),
                     });
                 }
@@ -172,7 +175,7 @@ impl Exchange {
                 message: format!("{host} answered at attempt {}", attempt.retried + 1),
             });
         }
-        if let Some(message) = reply.cut_short() {
+        if let Some((_, message)) = reply.cut_short() {
             let code = if is_answer {
                 "answer_cut_short"
             } else {

@@ -81,6 +81,17 @@ enum Source {
     Ended,
 }
 
+/// Why a reply may lack its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutShort {
+    /// It reached the limit of tokens.
+    Limit,
+    /// The server's rules kept the rest back.
+    Withheld,
+    /// Nobody said that it was complete.
+    Unsaid,
+}
+
 /// How a reply came to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum End {
@@ -209,22 +220,30 @@ impl ChatReply {
     }
 
     /// One line when the reply stopped before the model had finished, or was stopped.
-    pub fn cut_short(&self) -> Option<String> {
+    pub fn cut_short(&self) -> Option<(CutShort, String)> {
         let host = self.site.host();
         match &self.end {
-            End::Said(reason) if reason == "length" => Some(format!(
-                "{host} stopped at its token limit; the answer may be incomplete"
+            End::Said(reason) if reason == "length" => Some((
+                CutShort::Limit,
+                format!("{host} stopped at its token limit; the answer may be incomplete"),
             )),
-            End::Said(reason) if reason == "content_filter" => Some(format!(
-                "{host} withheld part of the answer (content filter)"
+            End::Said(reason) if reason == "content_filter" => Some((
+                CutShort::Withheld,
+                format!("{host} withheld part of the answer (content filter)"),
             )),
-            End::Stopped => Some(format!(
-                "{host} did not stop at the limit of {} tokens; the answer was ended there",
-                self.bounds.tokens
+            End::Stopped => Some((
+                CutShort::Limit,
+                format!(
+                    "{host} did not stop at the limit of {} tokens; the answer was ended there",
+                    self.bounds.tokens
+                ),
             )),
-            End::Unsaid => Some(format!(
-                "{host} ended the reply without saying that it was complete; the answer may be \
-                 incomplete"
+            End::Unsaid => Some((
+                CutShort::Unsaid,
+                format!(
+                    "{host} ended the reply without saying that it was complete; the answer may \
+                     be incomplete"
+                ),
             )),
             End::Said(_) | End::Farewell => None,
         }

@@ -1,0 +1,42 @@
+use std::fmt;
+
+use super::{Environment, variables};
+use crate::text::{nearest, one_line};
+
+/// What looks like a setting and is none; never with its value, which may be a key under a misspelt
+/// name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// What was set, on one line.
+    pub name: String,
+    /// The setting that was probably meant.
+    pub meant: Option<String>,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is no setting of kb-agent: ", self.name)?;
+        match &self.meant {
+            Some(meant) => write!(f, "did you mean {meant}?"),
+            None => f.write_str("look for its name in .env.example"),
+        }
+    }
+}
+
+/// All of them, in order.
+pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = Unknown> {
+    const PREFIX: &str = "KB_AGENT_";
+    let bare = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
+    let names = environment.names();
+    names
+        .filter(|name| variables().all(|known| known.name != *name))
+        .map(move |name| {
+            let known = variables().map(|known| bare(known.name));
+            let wanted = name.strip_prefix(PREFIX).unwrap_or(name);
+            let meant = nearest(wanted, known).into_iter().next();
+            Unknown {
+                name: one_line(name, 80),
+                meant: meant.map(|meant| format!("{PREFIX}{meant}")),
+            }
+        })
+}
