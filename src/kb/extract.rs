@@ -28,6 +28,7 @@ mod compound;
 mod confined;
 mod decode;
 mod docx;
+mod dos;
 mod draft;
 mod epub;
 mod format;
