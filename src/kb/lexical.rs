@@ -30,7 +30,7 @@ use tantivy::{
 
 use super::error::KbError;
 use super::tokens;
-use super::typos::{self, Sought};
+use super::typos::{self, Correction, Sought};
 use crate::domain::Place;
 use statistics::Statistics;
 
@@ -187,6 +187,8 @@ pub(super) struct Found {
     pub rows: Vec<(Row, f64)>,
     /// The score of a full match.
     pub full: f64,
+    /// What of the query nobody wrote, and what it was taken for.
+    pub corrections: Vec<Correction>,
 }
 
 impl LexicalView {
@@ -235,6 +237,7 @@ impl LexicalView {
                 .filter_map(|(row, score)| Some((Row::unpack(row?), score)))
                 .collect(),
             full: statistics.full_match(&sought),
+            corrections: sought.iter().filter_map(Sought::correction).collect(),
         })
     }
 

@@ -9,11 +9,15 @@ use super::fusion::{Sides, share};
 use super::grep::GrepPassage;
 use super::pieces::{self, Found};
 use super::store::{ChunkId, LexicalMatches, Match, Snapshot, Within};
+use super::typos::rewritten;
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;
+
+/// In how many passages the spelling of what was meant is looked for.
+const SPELLING: usize = 5;
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -119,6 +123,14 @@ pub(super) fn hybrid(
         (lexical, semantic)
     });
     let lexical = lexical?;
+    let rewritten = meant(snapshot, meaning, &lexical)?;
+    let (meaning, semantic) = match &rewritten {
+        None => (meaning, semantic),
+        Some(meant) => {
+            let side = semantic_side(snapshot, embedder, meant, pool, asked.within);
+            (meant.as_str(), side)
+        }
+    };
     let (vector, semantic) = match semantic {
         Ok((vector, matches)) => (Some(vector), matches),
         Err(error) if !lexical.matches.is_empty() => {
@@ -155,6 +167,25 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
             rank: at + 1,
         })
         .collect()
+}
+
+/// The query without slips, where the words found something for it.
+fn meant(
+    snapshot: &dyn Snapshot,
+    query: &str,
+    lexical: &LexicalMatches,
+) -> Result<Option<String>, KbError> {
+    if lexical.corrections.is_empty() {
+        return Ok(None);
+    }
+    let best = lexical.matches.iter().take(SPELLING);
+    let best: Vec<ChunkId> = best.map(|found| found.chunk).collect();
+    let passages = snapshot.passages(&best)?;
+    let texts: Vec<&str> = passages
+        .iter()
+        .flat_map(|passage| [passage.heading.as_str(), passage.text.as_str()])
+        .collect();
+    Ok(rewritten(query, &lexical.corrections, &texts))
 }
 
 struct Candidate {

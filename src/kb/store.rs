@@ -17,6 +17,7 @@ use std::sync::Arc;
 use super::chunk::Chunk;
 use super::error::KbError;
 use super::manifest::Document;
+use super::typos::Correction;
 use super::walk::Stamp;
 use crate::domain::{LineRange, Place};
 
@@ -233,6 +234,8 @@ pub(super) struct LexicalMatches {
     /// The BM25 of a passage that holds all terms of the query well: what makes the scores of
     /// different queries comparable.
     pub full: f64,
+    /// What of the query nobody wrote, and what it was taken for.
+    pub corrections: Vec<Correction>,
 }
 
 /// Documents to stay within; `None` for all.

@@ -5,7 +5,8 @@
 //! on; a swap of neighbours is one) take its place, at less weight than an exact match would have.
 //! The index holds stems, and a slip in an ending keeps the stemmer from removing it: where nothing
 //! is near, a stem that the word begins with is tried. Ids, numbers and characters of scripts
-//! without spaces are exact or not there.
+//! without spaces are exact or not there. An embedding makes noise of a word that nobody wrote, so
+//! that it is given what was meant.
 //!
 //! Schulz and Mihov, Fast string correction with Levenshtein automata (2002): the automaton walks
 //! the term dictionary and visits only what can still match.
@@ -21,7 +22,7 @@ use tantivy_fst::Automaton;
 
 use super::error::KbError;
 use super::lexical::holding_chunks;
-use super::tokens::{QueryTerm, Role};
+use super::tokens::{self, QueryTerm, Role};
 
 /// Shorter words have too many neighbours.
 const SHORTEST: usize = 4;
@@ -41,12 +42,30 @@ pub(super) struct Sought {
     terms: Vec<(Term, f64)>,
     /// How many chunks hold the best of them; `None` when it need not be in a full match.
     pub holding: Option<u64>,
+    /// What was asked for, where nobody wrote it.
+    misspelt: Option<String>,
+}
+
+/// A term of a query that nobody wrote, and the nearest that somebody did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Correction {
+    asked: String,
+    meant: String,
 }
 
 impl Sought {
     /// Terms of the index with what a match counts, best first.
     pub fn terms(&self) -> impl Iterator<Item = (&Term, f64)> {
         self.terms.iter().map(|(term, weight)| (term, *weight))
+    }
+
+    /// What was taken for what, if nobody wrote what was asked for.
+    pub fn correction(&self) -> Option<Correction> {
+        let (best, _) = self.terms.first()?;
+        Some(Correction {
+            asked: self.misspelt.clone()?,
+            meant: best.value().as_str()?.to_owned(),
+        })
     }
 
     /// Scored as the best of its terms.
@@ -90,7 +109,11 @@ pub(super) fn sought(
                         .into_iter()
                         .map(|near| (Term::from_field_text(field, &near.text), near.weight))
                         .collect();
-                    return Ok(Sought { terms, holding });
+                    return Ok(Sought {
+                        terms,
+                        holding,
+                        misspelt: Some(asked.text),
+                    });
                 }
             }
             // `high-speed` may well be written apart; its words are asked for themselves.
@@ -98,9 +121,40 @@ pub(super) fn sought(
             Ok(Sought {
                 terms: vec![(term, 1.0)],
                 holding: is_required.then_some(holding),
+                misspelt: None,
             })
         })
         .collect()
+}
+
+/// The query with what was meant in place of what nobody wrote, as one of these texts spells it:
+/// the index knows stems only. `None` where none of them has it.
+pub(super) fn rewritten(query: &str, corrections: &[Correction], texts: &[&str]) -> Option<String> {
+    let is_border = |c: char| !c.is_alphabetic();
+    let is = |word: &str, term: &str| tokens::terms(word).iter().any(|own| own.text == term);
+    let spelt = |meant: &str| {
+        let start: String = meant.chars().take(STEM - 1).collect();
+        let words = texts.iter().flat_map(|text| text.split(is_border));
+        words
+            .map(str::to_lowercase)
+            .find(|word| word.starts_with(&start) && is(word, meant))
+    };
+    let spelt: Vec<(&str, String)> = corrections
+        .iter()
+        .filter_map(|one| Some((one.asked.as_str(), spelt(&one.meant)?)))
+        .collect();
+    if spelt.is_empty() {
+        return None;
+    }
+    let word = |piece: &str| {
+        let word = piece.trim_end_matches(is_border);
+        let corrected = spelt.iter().find(|(asked, _)| is(word, asked));
+        match corrected {
+            Some((_, meant)) => format!("{meant}{}", &piece[word.len()..]),
+            None => piece.to_owned(),
+        }
+    };
+    Some(query.split_inclusive(is_border).map(word).collect())
 }
 
 /// A term of the index near to a word.
@@ -207,5 +261,32 @@ impl Automaton for &Edits {
 
     fn accept(&self, state: &u32, byte: u8) -> u32 {
         self.0.transition(*state, byte)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_rewritten_as_the_texts_spell_it() {
+        let correction = |asked: &str, meant: &str| {
+            let [asked, meant] = [asked, meant].map(|word| tokens::terms(word).remove(0).text);
+            Correction { asked, meant }
+        };
+        let corrections = [
+            correction("graeding", "grading"),
+            correction("retreival", "retrieval"),
+        ];
+        let texts = ["Gradual work.", "Of Grading: how it is done", "none"];
+        let rewritten = |query| rewritten(query, &corrections, &texts);
+        assert_eq!(rewritten("graeding").as_deref(), Some("grading"));
+        assert_eq!(
+            rewritten("How does Graeding, work?").as_deref(),
+            Some("How does grading, work?")
+        );
+        // Nobody spells the other one here.
+        assert_eq!(rewritten("retreival").as_deref(), Some("retreival"));
+        assert_eq!(super::rewritten("graeding", &corrections, &[]), None);
     }
 }

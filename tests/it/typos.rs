@@ -60,6 +60,26 @@ fn a_corrected_word_is_less_than_certain() {
 }
 
 #[test]
+fn a_misspelt_question_means_what_the_right_one_means() {
+    let (_bench, base) = base();
+    let found = |query: &str| -> Vec<(String, Option<f64>)> {
+        let hits = base.search(SearchMode::Hybrid, query, 10).unwrap();
+        hits.into_iter()
+            .map(|hit| (hit.source, hit.measured.cosine))
+            .collect()
+    };
+    for (right, wrong) in [
+        ("threshold", "treshold"),
+        ("retrieval", "retreival"),
+        ("passage threshold", "pasasge threshold"),
+    ] {
+        let found = [right, wrong].map(found);
+        assert!(found[0][0].1 > Some(0.3), "{found:?}");
+        assert_eq!(found[0], found[1], "{wrong}");
+    }
+}
+
+#[test]
 fn what_is_exact_or_too_short_is_never_corrected() {
     let (_bench, base) = base();
     for query in ["PROJ123", "PROX-999", "hgh", "审记", "quaternion", "123456"] {

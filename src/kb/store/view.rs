@@ -174,6 +174,7 @@ impl Snapshot for View {
         Ok(LexicalMatches {
             matches,
             full: found.full,
+            corrections: found.corrections,
         })
     }
 
