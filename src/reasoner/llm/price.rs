@@ -154,9 +154,39 @@ mod tests {
             ("openai", "gpt-9"),
             ("ollama", "gpt-4.1"),
             ("openai", "gpt-4.1-long"),
+            // Variants with prices of their own.
+            ("openai", "gpt-4o-mini-realtime-preview"),
+            ("openai", "o4-mini-deep-research"),
+            ("openai", "gpt-5-pro"),
         ] {
             assert_eq!(cost(None, server, model, COUNT), None, "{server} {model}");
         }
+    }
+
+    #[test]
+    fn a_dated_version_costs_what_its_model_does_unless_it_is_listed_itself() {
+        let dollars = |model| cost(None, "openai", model, COUNT);
+        assert!(dollars("gpt-5-mini").is_some());
+        assert_eq!(dollars("gpt-5-mini-2025-08-07"), dollars("gpt-5-mini"));
+        assert_eq!(dollars("gpt-4o-2024-11-20"), dollars("gpt-4o"));
+        assert_eq!(dollars("gpt-4o-2024-05-13"), Some(5.0 + 0.1 * 15.0));
+    }
+
+    #[test]
+    fn every_built_in_price_says_where_it_was_listed_and_when() {
+        let entries: Vec<&str> = BUILT_IN.split("\n[[price]]").collect();
+        let (last, before) = entries.split_last().unwrap();
+        assert!(last.contains("output = "));
+        for above in before {
+            let line = above.lines().last().unwrap();
+            let dated = line.rsplit(' ').next().is_some_and(|date| is_month(date));
+            assert!(line.starts_with("# https://") && dated, "{line}");
+        }
+    }
+
+    fn is_month(date: &str) -> bool {
+        let date = date.trim_end_matches('.');
+        date.len() == 7 && date.bytes().all(|b| b.is_ascii_digit() || b == b'-')
     }
 
     #[test]
