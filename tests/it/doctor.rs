@@ -354,7 +354,8 @@ fn a_server_that_is_down_or_silent_is_told_and_the_rest_is_examined() {
         "reach",
         "broken",
         "connection refused",
-        "check that the server runs and KB_AGENT_LLM_BASE_URL",
+        "check that the server runs and KB_AGENT_LLM_BASE_URL; or unset KB_AGENT_LLM_BASE_URL, and \
+         answers are offline extracts",
     );
     assert_eq!(
         (told.code(), told.broken()),

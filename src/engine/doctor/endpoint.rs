@@ -44,7 +44,10 @@ pub(super) async fn check(
     let listed = reasoner.models().await;
     let took = begun.elapsed();
     if let Err(error @ ReasonerError::Unreachable(_)) = &listed {
-        examination.found(Check::failed(AREA, "reach", error).after(took));
+        let failed = Check::failed(AREA, "reach", error).after(took);
+        let next = failed.next.clone().unwrap_or_default();
+        let offline = "or unset KB_AGENT_LLM_BASE_URL, and answers are offline extracts";
+        examination.found(failed.hint(format!("{next}; {offline}")));
         return;
     }
     let reached = format!(
