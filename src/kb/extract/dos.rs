@@ -86,12 +86,13 @@ impl Reading {
         for (at, &c) in text.iter().enumerate().filter(|(_, c)| !c.is_ascii()) {
             let before = at.checked_sub(1).map(|before| text[before]);
             let after = text.get(at + 1).copied();
-            let (left, right) = (before.filter(is_letter), after.filter(is_letter));
+            let letter = |c: Option<char>| c.filter(|c| is_letter(*c));
+            let (left, right) = (letter(before), letter(after));
             let is_within = left.is_some() && right.is_some();
             let is_strange = if let Some(arms) = arms(c) {
                 let next = after.and_then(self::arms);
                 is_within || next.is_some_and(|next| next.left != arms.right)
-            } else if is_letter(&c) {
+            } else if is_letter(c) {
                 let is_drawn = [before, after]
                     .into_iter()
                     .flatten()
@@ -107,7 +108,7 @@ impl Reading {
                 is_within
             };
             reading.strange += usize::from(is_strange);
-            reading.fitting += usize::from(!is_strange && (is_letter(&c) || arms(c).is_some()));
+            reading.fitting += usize::from(!is_strange && (is_letter(c) || arms(c).is_some()));
         }
         reading
     }
@@ -118,8 +119,8 @@ impl Reading {
 }
 
 /// A Latin letter.
-fn is_letter(c: &char) -> bool {
-    c.is_ascii_alphabetic() || matches!(c, 'À'..='ö' | 'ø'..='ÿ') && *c != '×' || *c == 'ı'
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic() || matches!(c, 'À'..='ö' | 'ø'..='ÿ') && c != '×' || c == 'ı'
 }
 
 /// Whether small and capital letters stand as they do in words.

@@ -179,7 +179,7 @@ mod tests {
         assert!(last.contains("output = "));
         for above in before {
             let line = above.lines().last().unwrap();
-            let dated = line.rsplit(' ').next().is_some_and(|date| is_month(date));
+            let dated = line.rsplit(' ').next().is_some_and(is_month);
             assert!(line.starts_with("# https://") && dated, "{line}");
         }
     }
