@@ -130,9 +130,9 @@ fn is_cased(left: Option<char>, c: char, right: Option<char>) -> bool {
 }
 
 /// Whether every Windows encoding of European languages has a sign or nothing there; less the
-/// dashes, the dots and the apostrophe that stand within words.
+/// dashes, the dots and the apostrophes that stand within words.
 fn is_sign_in_windows(byte: u8) -> bool {
-    matches!(byte, 0x81..=0x84 | 0x86..=0x89 | 0x8b | 0x90 | 0x91 | 0x93..=0x95 | 0x98 | 0x99 | 0x9b | 0xa2 | 0xa4)
+    matches!(byte, 0x81..=0x84 | 0x86..=0x89 | 0x8b | 0x90 | 0x93..=0x95 | 0x98 | 0x99 | 0x9b | 0xa2 | 0xa4)
 }
 
 /// Where a stroke goes on.
@@ -157,7 +157,7 @@ fn arms(c: char) -> Option<Arms> {
     Some(Arms { left, right })
 }
 
-/// Level lines: some strokes that a corner begins or ends, or many.
+/// Level lines: some strokes that a corner begins or ends, or many; or many blocks.
 fn lines(text: &[char]) -> usize {
     let runs = text.chunk_by(|a, b| a == b);
     let runs: Vec<(char, usize)> = runs.map(|run| (run[0], run.len())).collect();
@@ -167,7 +167,9 @@ fn lines(text: &[char]) -> usize {
     };
     let is_line = |&(at, &(c, length)): &(usize, &(char, usize))| {
         let has_corner = is_corner(at.checked_sub(1)) || is_corner(Some(at + 1));
-        matches!(c, '─' | '═') && (length >= RULE || length >= STROKES && has_corner)
+        let is_level = matches!(c, '─' | '═');
+        let is_block = matches!(c, '\u{2580}'..='\u{259f}');
+        is_level && length >= STROKES && has_corner || (is_level || is_block) && length >= RULE
     };
     runs.iter().enumerate().filter(is_line).count()
 }
@@ -230,6 +232,7 @@ mod tests {
             "┌────────┬────┐\r\n│ Name   │ No │\r\n├────────┼────┤\r\n│ Pump   │ 17 │\r\n└────────┴────┘\r\n",
             "╔════════╗\r\n║ README ║\r\n╚════════╝\r\n",
             "Chapter 1\r\n──────────────────\r\nplain text follows\r\n",
+            "▄▄▄▄▄▄▄▄▄▄▄▄\r\n█  README  █\r\n▀▀▀▀▀▀▀▀▀▀▀▀\r\n░░▒▒▓▓\r\n",
         ] {
             assert_eq!(decode(&encoded(text, CODE_PAGE_437)).as_deref(), Some(text));
         }
@@ -247,6 +250,10 @@ mod tests {
                 "„Größe“ – so heißt’s; “quoted” words… O’Neill’s don’t, rock‘n‘roll",
             ),
             ("windows-1252", "ÄÖÜ äöüß · Übergrößenträger für Äpfel"),
+            (
+                "windows-1252",
+                "Hawai‘i, O‘ahu and Moloka‘i are islands; on Kaua‘i they say “aloha” and “mahalo”.",
+            ),
             (
                 "windows-1250",
                 "Zażółć gęślą jaźń, příliš žluťoučký kůň; „cytat” – šťastný",
