@@ -201,6 +201,7 @@ fn an_endpoint_that_is_not_there_is_told_at_the_first_question_and_not_before() 
         "failed: cannot reach 127.0.0.1:{port}: connection refused"
     ));
     terminal.wait_for_text("× analyze_and_route");
+    terminal.wait_for_text("Ctrl+R asks again · kb-agent doctor says why");
     leave(terminal);
     let log = demo.place().audit();
     assert_eq!(events(&log, "run_finished")[0]["outcome"], "failed");

@@ -318,7 +318,10 @@ fn tail(model: &Model, width: usize) -> Vec<Row> {
         .name_of(Action::Retry)
         .filter(|_| ended_with(model, Outcome::Failed))
     {
-        let row = Row::of(Ink::Dim, format!("       {key} asks again"));
+        let mut row = Row::of(Ink::Dim, format!("       {key} asks again"));
+        if model.turns.last().map(|turn| turn.run.mode) == Some(Mode::Llm) {
+            row.push(Ink::Dim, " · kb-agent doctor says why");
+        }
         rows.push(row.fit(width));
     }
     rows
