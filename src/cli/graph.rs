@@ -162,13 +162,13 @@ fn path(events: &[Event]) -> String {
                     text.push_str(&format!("  {node:<NAMES$}  {how:>12}\n"));
                     text.push_str(&std::mem::take(&mut marks));
                 }
-                let error = error
-                    .as_ref()
-                    .map_or(String::new(), |e| format!(": {}", one_line(e, 200)));
                 text.push_str(&format!(
-                    "{how}{error}  {}, {calls_saved} saved, {ms:.0} ms\n",
+                    "{how}  {}, {calls_saved} saved, {ms:.0} ms\n",
                     counted(*reasoning_calls as usize, "call")
                 ));
+                if let Some(error) = error {
+                    text.push_str(&format!("  {}\n", one_line(error, 400)));
+                }
             }
             _ => {}
         }

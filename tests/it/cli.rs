@@ -245,6 +245,27 @@ fn a_run_is_drawn_in_columns_and_what_a_node_came_to_stands_under_it() {
 }
 
 #[test]
+fn a_run_that_failed_is_drawn_to_where_it_failed() {
+    let demo = Workplace::with_demo();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = nobody.local_addr().unwrap();
+    drop(nobody);
+    let mut ask = demo.command(&["ask", "hello"]);
+    ask.env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"));
+    assert_eq!(ask.output().unwrap().status.code(), Some(1));
+    let drawn = text(&demo.run(&["graph", "last"]).stdout);
+    let lines: Vec<&str> = drawn.lines().skip(2).collect();
+    let [node, end, why] = lines[..] else {
+        panic!("{drawn}");
+    };
+    let words: Vec<&str> = node.split_whitespace().collect();
+    assert_eq!(words, ["analyze_and_route", "failed"]);
+    assert!(end.starts_with("failed  0 calls, "), "{drawn}");
+    let refused = format!("cannot reach {address}: connection refused; ");
+    assert!(why.trim_start().starts_with(&refused), "{drawn}");
+}
+
+#[test]
 fn a_misspelt_command_is_told_from_a_folder() {
     let place = Workplace::empty();
     for (args, meant) in [
