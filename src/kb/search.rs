@@ -107,15 +107,15 @@ pub(super) fn hybrid(
         asked.query.trim()
     };
     let pool = pool(asked.k);
+    let near = |vector: Vec<f32>| {
+        let matches = snapshot.semantic(&vector, pool, asked.within)?;
+        Ok::<_, KbError>((vector, matches))
+    };
     // The cores of an embedding wait for each other many times; one that is busy with the words
     // stops them all.
-    let embedded = embedder.takes_the_cores().then(|| embed(embedder, meaning));
+    let given = embedder.takes_the_cores().then(|| embed(embedder, meaning));
     let (lexical, semantic) = thread::scope(|scope| {
-        let side = scope.spawn(|| {
-            let vector = embedded.unwrap_or_else(|| embed(embedder, meaning))?;
-            let matches = snapshot.semantic(&vector, pool, asked.within)?;
-            Ok::<_, KbError>((vector, matches))
-        });
+        let side = scope.spawn(|| near(given.unwrap_or_else(|| embed(embedder, meaning))?));
         let lexical = snapshot.lexical(words, pool, asked.within);
         let semantic = side
             .join()
@@ -127,7 +127,7 @@ pub(super) fn hybrid(
     let (meaning, semantic) = match &rewritten {
         None => (meaning, semantic),
         Some(meant) => {
-            let side = semantic_side(snapshot, embedder, meant, pool, asked.within);
+            let side = embed(embedder, meant).and_then(near);
             (meant.as_str(), side)
         }
     };

@@ -148,10 +148,8 @@ const FULL_WIDTH: u8 = 0xef;
 /// `Blocks: …` with what stands behind the colon.
 fn key_of(line: &str) -> Option<(String, &str)> {
     // A key is short: what has no colon soon is prose.
-    let start = line.floor_char_boundary(80);
-    if memchr::memchr2(b':', FULL_WIDTH, line[..start].as_bytes()).is_none() {
-        return None;
-    }
+    let start = &line.as_bytes()[..line.len().min(80)];
+    memchr::memchr2(b':', FULL_WIDTH, start)?;
     let found = KEY.as_ref()?.captures(line)?;
     let name = relation_in(found.get(1)?.as_str())?;
     Some((name, found.get(2)?.as_str()))
