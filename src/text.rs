@@ -9,7 +9,7 @@ mod near;
 
 use std::borrow::Cow;
 
-pub use near::nearest;
+pub use near::{distance, nearest};
 
 /// The name of the threads that take documents apart. Documents break parsers: a panic on such a
 /// thread is an outcome, and no reason to give up the terminal.

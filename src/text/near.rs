@@ -34,7 +34,7 @@ fn words(name: &str) -> HashSet<&str> {
 
 /// Letters put in, left out, changed, or swapped with their neighbour (Damerau 1964; no letter is
 /// moved twice).
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();

@@ -48,6 +48,19 @@ pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
 /// Whether the answer is a file rather than what it says.
 pub(super) fn asks_for_files(query: &str) -> bool {
     let line = format!(" {} ", plain_words(query).join(" "));
+    // Papers that somebody has to bring are no files.
+    let papers = [
+        "do i",
+        "do we",
+        "should i",
+        "must i",
+        "have to",
+        "are needed",
+        "are required",
+    ];
+    if papers.iter().any(|cue| line.contains(&format!(" {cue} "))) && !line.contains("find") {
+        return false;
+    }
     DISCOVERY
         .iter()
         .any(|cue| line.contains(&format!(" {cue} ")))

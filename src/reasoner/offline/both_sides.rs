@@ -6,31 +6,74 @@
 use super::choose::Choice;
 use super::fit_to_say::{asks_what_it_is, points_elsewhere};
 use super::passage::Passage;
-use super::relevance::ANSWERS_FROM;
 use super::resolve::topic_of;
 use super::sentences::Kind;
-use super::words::terms;
+use super::words::{spelt_out, terms};
 use crate::text::is_chinese;
 
 /// At most this many sentences.
 const MOST: usize = 3;
+
+/// The rows of one table that stand for the sides, to be shown below each other under their head;
+/// none where `parts` are not the two sides of a comparison. `fits` says which passages may be
+/// quoted.
+pub(super) fn rows_of_both(
+    parts: &[String],
+    passages: &[Passage],
+    fits: impl Fn(usize) -> bool,
+) -> Option<Vec<Choice>> {
+    let [a, b] = sides(parts)?;
+    let row_of = |side: &str| {
+        let side = terms(&spelt_out(side));
+        let mut rows: Vec<(&str, &[String], Choice)> = Vec::new();
+        for (item, passage) in passages.iter().enumerate().filter(|(at, _)| fits(*at)) {
+            for (unit, quoted) in passage.units.iter().enumerate() {
+                let Some(row) = &quoted.row else { continue };
+                let key = row.cells.first().map_or("", String::as_str);
+                let column = row.columns.first().map_or("", String::as_str);
+                // "exit code 1" is the row "1" below "exit code", and the row "code: 1" as well.
+                let named = terms(&format!("{column} {} {key}", quoted.heading));
+                let key = terms(&spelt_out(key));
+                let is_side = !key.is_empty()
+                    && key.iter().all(|term| side.contains(term))
+                    && side
+                        .iter()
+                        .all(|term| key.contains(term) || named.contains(term));
+                if is_side {
+                    rows.push((passage.source(), &row.columns, Choice { item, unit }));
+                }
+            }
+        }
+        rows
+    };
+    let (first, second) = (row_of(&a), row_of(&b));
+    first.iter().find_map(|(source, columns, choice)| {
+        let other = second
+            .iter()
+            .find(|other| (other.0, other.1) == (*source, *columns) && other.2 != *choice)?;
+        Some(vec![*choice, other.2])
+    })
+}
+
+/// What the two parts of a comparison are about.
+fn sides(parts: &[String]) -> Option<[String; 2]> {
+    let [a, b] = parts else {
+        return None;
+    };
+    let both = asks_what_it_is(a) && asks_what_it_is(b);
+    both.then(|| [topic_of(a), topic_of(b)])
+}
 
 /// Sentences of a section that is headed with both sides, or that name both themselves, and the
 /// label to stand over them; none where `parts` are not the two sides of a comparison.
 pub(super) fn of_both(
     parts: &[String],
     passages: &[Passage],
-    relevances: &[Vec<f64>],
+    fits: impl Fn(usize) -> bool,
     used: &[Choice],
 ) -> Option<(String, Vec<Choice>)> {
-    let [a, b] = parts else {
-        return None;
-    };
-    if !asks_what_it_is(a) || !asks_what_it_is(b) {
-        return None;
-    }
-    let chinese = is_chinese(a);
-    let (a, b) = (topic_of(a), topic_of(b));
+    let [a, b] = sides(parts)?;
+    let chinese = parts.iter().any(|part| is_chinese(part));
     let sides = [terms(&a), terms(&b)];
     let apart = |one: &[String], other: &[String]| one.iter().any(|term| !other.contains(term));
     if !apart(&sides[0], &sides[1]) || !apart(&sides[1], &sides[0]) {
@@ -42,9 +85,8 @@ pub(super) fn of_both(
         sides.iter().all(whole)
     };
     let mut found: Vec<(bool, Choice)> = Vec::new();
-    for (item, passage) in passages.iter().enumerate() {
-        let fits = relevances.iter().any(|row| row[item] >= ANSWERS_FROM);
-        for (at, unit) in passage.units.iter().enumerate().filter(|_| fits) {
+    for (item, passage) in passages.iter().enumerate().filter(|(at, _)| fits(*at)) {
+        for (at, unit) in passage.units.iter().enumerate() {
             let choice = Choice { item, unit: at };
             let headed = holds(&unit.heading);
             if unit.kind == Kind::Sentence

@@ -60,7 +60,10 @@ pub(super) fn comparison(query: &str) -> Option<Vec<String>> {
     }
     if let Some(at) = find_words(&lower, "have in common").or_else(|| find_words(&lower, "differ"))
     {
-        return pair(strip_lead(&query[..at]), &[" and ", " or "]);
+        let found = pair(strip_lead(&query[..at]), &[" and ", " or "]);
+        if found.is_some() {
+            return found;
+        }
     }
     for cue in [
         " versus ",
@@ -190,6 +193,8 @@ fn subject(text: &str) -> &str {
         ", ",
         " and what ",
         " and how ",
+        " – ",
+        " — ",
         "? ",
         "; ",
     ]
@@ -230,6 +235,7 @@ fn strip_lead(text: &str) -> &str {
                     | "please"
                     | "and"
                     | "thanks"
+                    | "using"
                     | "a"
                     | "an"
             )

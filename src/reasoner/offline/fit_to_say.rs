@@ -2,27 +2,69 @@
 
 use std::collections::HashSet;
 
-use super::lists::asks_for_several;
 use super::literals::Literals;
 use super::passage::Passage;
 use super::resolve::topic_of;
 use super::sentences::{Kind, Unit};
+use super::several::asks_for_several;
+use super::sought::Sought;
 use super::words::{plain_words, spelt_out, terms};
 
 /// A file begins before this line.
 const BEGINNING: usize = 6;
 /// An opening of more sentences than one is at most this long, in characters.
 const LONGEST_OPENING: usize = 400;
+/// From here on a unit defines what is asked for.
+pub(super) const DEFINES: f64 = 0.35;
 
 /// Whether nothing is asked but what something is, means or does.
 pub(super) fn asks_what_it_is(question: &str) -> bool {
     let words = plain_words(question);
     let word = |at: usize| words.get(at).map_or("", String::as_str);
-    matches!(word(0), "what" | "who") && matches!(word(1), "is" | "are" | "does" | "do")
-        || matches!(word(0), "define" | "explain" | "describe")
-        || question.contains("什么")
-        || question.contains("解释")
-        || question.contains("介绍")
+    let english = matches!(word(0), "what" | "who")
+        && matches!(word(1), "is" | "are" | "does" | "do" | "counts")
+        || matches!(
+            word(0),
+            "define" | "explain" | "describe" | "erkläre" | "definiere"
+        );
+    let german = word(0) == "was"
+        && matches!(
+            word(1),
+            "ist" | "sind" | "bedeutet" | "heißt" | "bezeichnet" | "versteht"
+        );
+    let chinese = ["什么", "解释", "介绍"]
+        .iter()
+        .any(|cue| question.contains(cue));
+    english && (word(0) == "who" || Sought::of(question).is_none())
+        || german
+        || chinese && Sought::of(question).is_none()
+}
+
+/// Whether something is asked for as a whole: what a ticket, a page or a talk is about.
+pub(super) fn asks_what_it_is_about(question: &str) -> bool {
+    let line = format!(" {} ", plain_words(question).join(" "));
+    let ends = line.trim_end().ends_with(" about");
+    ends || [
+        " worum geht ",
+        " summary of ",
+        " summarize ",
+        " summarise ",
+        " gist of ",
+        " say ",
+    ]
+    .iter()
+    .any(|cue| line.contains(cue))
+        || [
+            "关于什么",
+            "说的是什么",
+            "讲什么",
+            "讲的是",
+            "讲了什么",
+            "什么问题",
+            "概括",
+        ]
+        .iter()
+        .any(|cue| question.contains(cue))
 }
 
 fn asks_how_it_works(question: &str) -> bool {
@@ -39,42 +81,47 @@ pub(super) fn definition(question: &str, unit: &Unit) -> f64 {
         return 0.0;
     }
     if names_a_setting(question, unit) {
-        return 0.35;
+        return DEFINES;
     }
     // An identifier is spoken of by its words: the path types are what `path_type` can be.
-    let topic: HashSet<String> = terms(&spelt_out(&topic_of(question))).into_iter().collect();
-    let Some(defined) = defined_by(&unit.text).filter(|_| !topic.is_empty()) else {
+    let words = |text: &str| -> HashSet<String> { terms(&spelt_out(text)).into_iter().collect() };
+    let topic = words(&topic_of(question));
+    if topic.is_empty() {
+        return 0.0;
+    }
+    if let Some(row) = &unit.row {
+        // A table of terms and codes tells in a row what its first cell is.
+        let key = row.cells.iter().find(|cell| !cell.is_empty());
+        return if key.is_some_and(|key| words(key) == topic) {
+            0.45
+        } else {
+            0.0
+        };
+    }
+    let Some(defined) = defined_by(&unit.text) else {
         return 0.0;
     };
-    let defined: HashSet<String> = terms(&spelt_out(&defined)).into_iter().collect();
-    let entry = unit.kind == Kind::Item && unit.text.starts_with(['*', '`', '_']);
-    match (defined == topic, entry) {
-        (true, true) => 0.45,
-        (true, false) => 0.35,
+    let entry = unit.text.starts_with(['*', '`', '_']);
+    match (words(&defined) == topic, entry) {
+        (true, true) => 0.75,
+        (true, false) => 0.5,
         (false, _) => 0.0,
     }
 }
 
-/// What stands before "is", "means" or a colon at the beginning of a sentence.
+/// What stands before "is", "means" or a colon at the beginning of a sentence; nothing where the
+/// sentence says what it is not, or what it is about.
 fn defined_by(text: &str) -> Option<String> {
     let text: String = text.chars().take(80).collect();
-    let end = [
-        " is ",
-        " are ",
-        " means",
-        " mean ",
-        " stands for",
-        " refers to",
-        ": ",
-        " — ",
-        " – ",
-        "是",
-        "指",
-        "：",
-    ]
-    .iter()
-    .filter_map(|verb| text.find(verb))
-    .min()?;
+    let (end, verb) = DEFINING
+        .iter()
+        .filter_map(|verb| Some((text.find(verb)?, verb)))
+        .min()?;
+    let after = &text[end + verb.len()..];
+    let not = ["not ", "about ", "nicht ", "kein", "不", "like ", "unlike "];
+    if not.iter().any(|word| after.starts_with(word)) {
+        return None;
+    }
     let head = &text[..end];
     // An abbreviation in brackets is another name, not a part of it.
     let head = head
@@ -82,6 +129,51 @@ fn defined_by(text: &str) -> Option<String> {
         .take_while(|word| !word.starts_with('('));
     Some(head.collect::<Vec<_>>().join(" "))
 }
+
+#[rustfmt::skip]
+const DEFINING: &[&str] = &[
+    " is ", " are ", " means", " mean ", " stands for", " refers to", " ist ", " sind ", " bedeutet", " heißt ",
+    ": ", " — ", " – ", "是", "指", "：",
+];
+
+/// Whether a sentence sets what is asked for against something else instead of telling it.
+pub(super) fn contrasts(question: &str, unit: &Unit) -> bool {
+    let opens = CONTRASTING.iter().any(|word| unit.text.starts_with(word));
+    let asked = plain_words(question)
+        .iter()
+        .any(|word| matches!(word.as_str(), "and" | "or" | "und" | "oder"))
+        || question.contains(['与', '和']);
+    unit.kind == Kind::Sentence
+        && asks_what_it_is(question)
+        && !asked
+        && (opens || is_of_two(&unit.heading))
+}
+
+/// "X compared with Y", "X and Y".
+fn is_of_two(heading: &str) -> bool {
+    let line = format!(" {} ", heading.to_lowercase());
+    [
+        " compared ",
+        " versus ",
+        " vs ",
+        " vs. ",
+        " and ",
+        " or ",
+        " und ",
+        " oder ",
+        "与",
+        "和",
+        "比较",
+    ]
+    .iter()
+    .any(|joint| line.contains(joint))
+}
+
+#[rustfmt::skip]
+const CONTRASTING: &[&str] = &[
+    "Unlike ", "In contrast", "Compared ", "While ", "Whereas ", "However", "But ", "Instead", "Otherwise", "Anders als",
+    "Im Gegensatz", "Dagegen", "但", "不同于", "相比",
+];
 
 /// Whether the row or item is about the identifier asked for, whole or by its words.
 fn names_a_setting(question: &str, unit: &Unit) -> bool {
@@ -99,27 +191,70 @@ fn names_a_setting(question: &str, unit: &Unit) -> bool {
         && wanted.iter().all(|term| held.contains(term))
 }
 
-/// What a section that is headed with the topic says first, when nothing else is asked.
+/// What a section that is headed with the topic says first, when nothing else is asked; of what is
+/// a document of its own, what its summary says.
 pub(super) fn opening_of(question: &str, passage: &Passage, at: usize) -> f64 {
     let unit = &passage.units[at];
-    let first = at == 0 || passage.units[at - 1].heading != unit.heading;
     let topic = terms(&topic_of(question));
     let asked = terms(question);
-    let nothing_else = asks_what_it_is(question) || asks_how_it_works(question) || asked == topic;
-    if !first || topic.is_empty() || !nothing_else || asked.len() > topic.len() + 2 {
+    let nothing_else = asks_what_it_is(question)
+        || asks_how_it_works(question)
+        || asks_what_it_is_about(question)
+        || asked == topic;
+    let first = at == 0 || !unit.opens.is_empty();
+    let about = asks_what_it_is_about(question);
+    let more = !about && asked.len() > topic.len() + 2;
+    if !first || topic.is_empty() || !nothing_else || more {
         return 0.0;
     }
-    let heading = terms(&unit.heading);
-    let begins_file = at == 0 && passage.start < BEGINNING;
-    if heading == topic || begins_file && terms(passage.name()) == topic {
+    let begins_file = at == 0 && passage.start < BEGINNING && passage.is_called(&topic);
+    let headings = unit.opens.iter().chain([&unit.heading]);
+    let best = headings
+        .map(|heading| headed_with(heading, &topic))
+        .fold(if begins_file { 0.5 } else { 0.0 }, f64::max);
+    let summary = passage.is_home_of(&Literals::of(question).tickets)
+        && unit.opens.iter().any(|heading| is_summary(heading));
+    match unit.kind {
+        Kind::Sentence if summary => 0.8,
+        Kind::Sentence | Kind::Code => best,
+        // The first of several things is no opening.
+        Kind::Item | Kind::Row => 0.3 * best,
+    }
+}
+
+fn headed_with(heading: &str, topic: &[String]) -> f64 {
+    let words = terms(heading);
+    if words == topic {
         0.5
-    } else if heading.starts_with(&topic)
-        || heading.len() <= topic.len() + 2 && topic.iter().all(|term| heading.contains(term))
+    } else if !is_of_two(heading)
+        && (words.starts_with(topic)
+            || words.len() <= topic.len() + 2 && topic.iter().all(|term| words.contains(term)))
     {
         0.35
     } else {
         0.0
     }
+}
+
+/// Whether a section tells what its document is about.
+fn is_summary(heading: &str) -> bool {
+    let words = plain_words(heading);
+    words.len() <= 2 && words.iter().any(|word| SUMMARIES.contains(&word.as_str()))
+        || ["描述", "概述", "摘要", "简介", "说明"].contains(&heading.trim())
+}
+
+#[rustfmt::skip]
+const SUMMARIES: &[&str] = &[
+    "description", "summary", "abstract", "overview", "about", "introduction", "purpose", "what", "problem",
+    "beschreibung", "zusammenfassung", "überblick", "worum",
+];
+
+/// Whether the unit is a field such as `Status: done`, which says little of what a thing is.
+pub(super) fn is_field(unit: &Unit) -> bool {
+    let key = unit.text.split_once(": ").map(|(key, _)| key);
+    unit.kind == Kind::Item
+        && unit.number.is_none()
+        && key.is_some_and(|key| key.split(' ').count() <= 3 && !key.contains(['*', '`']))
 }
 
 /// The first units of a section that opens with what is asked for, when a sentence alone does not
@@ -147,18 +282,6 @@ pub(super) fn rest_of_opening(question: &str, passage: &Passage, at: usize) -> u
 
 /// "See the rules." tells nothing where the rules are not, nor does a question given as example.
 pub(super) fn points_elsewhere(unit: &Unit) -> bool {
-    let told = [
-        " told in ",
-        " described in ",
-        " listed in ",
-        " explained in ",
-    ];
-    if unit.kind != Kind::Sentence {
-        return false;
-    }
-    unit.text.chars().count() < 60 && told.iter().any(|word| unit.text.contains(word))
-        || unit.text.contains("？”")
-        || ["See ", "详见", "英文说明见", "英文介绍见"]
-            .iter()
-            .any(|word| unit.text.starts_with(word))
+    unit.points
+        || unit.kind == Kind::Sentence && ["？”", "?\"", "?”"].iter().any(|q| unit.text.contains(q))
 }

@@ -2,6 +2,7 @@
 //!
 //! The answer quotes by this gate, and grading asks the same gate whether a part of the question
 //! has its answer: were they of two minds, a run would stop searching and then find nothing to say.
+//! What it takes to judge is looked at once for each passage.
 
 use crate::domain::Evidence;
 
@@ -10,46 +11,70 @@ use super::named_files::{asks_for_content, names};
 use super::named_things::{asks_for, named, speaks_of};
 use super::passage::Passage;
 use super::relevance::ANSWERS_FROM;
+use super::supported::{SUPPORTED_FROM, supported};
 
 /// How relevant a passage is at least that says by its form that it is what was asked for.
 pub(super) const PLAINLY: f64 = 0.5;
 
 /// What one question lets through of what was found.
-pub(super) struct Gate<'a> {
-    question: &'a str,
-    items: &'a [Evidence],
-    passages: &'a [Passage],
+pub(super) struct Gate {
+    /// Of each passage, in their order.
+    seen: Vec<Seen>,
     /// Whether a file that is there is named, or only what a file says is asked.
     of_file: bool,
-    things: Vec<String>,
     /// Whether anything that was found speaks of what is asked.
     heard: bool,
 }
 
-impl<'a> Gate<'a> {
+/// What was seen of a passage.
+struct Seen {
+    /// Its file is named.
+    is_named: bool,
+    /// From which measured relevance on it is raised: any, where it says by its form that it is
+    /// what is asked for; more, where it holds what is asked for by its kind.
+    raised_from: Option<f64>,
+    /// It speaks of the names that the answer has to be about.
+    speaks: bool,
+}
+
+impl Gate {
     /// Of the question, over the items and what was read from them.
-    pub(super) fn of(question: &'a str, items: &'a [Evidence], passages: &'a [Passage]) -> Self {
-        let of_file = asks_for_content(question) || items.iter().any(|item| names(question, item));
-        let plainly = || passages.iter().any(|passage| asks_for(question, passage));
+    pub(super) fn of(question: &str, items: &[Evidence], passages: &[Passage]) -> Self {
+        let things = named(question);
+        let plain: Vec<bool> = passages.iter().map(|p| asks_for(question, p)).collect();
+        let supported = supported(question, passages);
+        let seen: Vec<Seen> = items
+            .iter()
+            .zip(passages)
+            .zip(plain.iter().zip(supported))
+            .map(|((item, passage), (plain, supported))| Seen {
+                is_named: names(question, item),
+                raised_from: match (plain, supported) {
+                    (true, _) => Some(0.0),
+                    (false, true) => Some(SUPPORTED_FROM),
+                    (false, false) => None,
+                },
+                speaks: things.is_empty() || speaks_of(&things, item, passage),
+            })
+            .collect();
+        let of_file = asks_for_content(question) || seen.iter().any(|seen| seen.is_named);
         let texts = || -> Vec<String> {
             let texts = items.iter();
             texts.map(|i| format!("{} {}", i.source, i.text)).collect()
         };
         Self {
-            question,
-            items,
-            passages,
             of_file,
-            things: named(question),
-            heard: of_file || plainly() || is_heard(question, &texts()),
+            heard: of_file || plain.contains(&true) || is_heard(question, &texts()),
+            seen,
         }
     }
 
     /// The relevance of an item, raised where the question names its file or its form is asked for.
     pub(super) fn raised(&self, at: usize, measured: f64) -> f64 {
-        if names(self.question, &self.items[at]) {
+        let seen = &self.seen[at];
+        if seen.is_named {
             1.0
-        } else if asks_for(self.question, &self.passages[at]) {
+        } else if seen.raised_from.is_some_and(|from| measured >= from) {
             measured.max(PLAINLY)
         } else {
             measured
@@ -60,11 +85,11 @@ impl<'a> Gate<'a> {
     /// there, only that file, and for what a file says no other can stand in; when it names an
     /// identifier, only what speaks of it.
     pub(super) fn lets_through(&self, at: usize, relevance: f64) -> bool {
-        let item = &self.items[at];
+        let seen = &self.seen[at];
         let fits = if self.of_file {
-            names(self.question, item)
+            seen.is_named
         } else {
-            self.things.is_empty() || speaks_of(&self.things, item, &self.passages[at])
+            seen.speaks
         };
         self.heard && relevance >= ANSWERS_FROM && fits
     }

@@ -6,26 +6,31 @@
 
 use std::collections::HashSet;
 
-use super::words::{terms, weights};
+use super::kindred::{holds, in_known_words};
+use super::supported::without_parts;
+use super::words::{characters, terms, weights};
+use crate::text::{distance, is_chinese};
 
 /// From this share of a question's words on, by weight, the evidence may hold an answer; set by
 /// hand between the golden questions that had one and those that had none.
 const HEARD_FROM: f64 = 0.35;
 
+/// And from this share of a Chinese question's characters on, in one passage.
+const CHARACTERS_FROM: f64 = 0.5;
+
 /// Whether enough of the question's words occur in any of the texts.
 pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
-    let mut asked = terms(question);
-    // An identifier counts once, not once more for each of its parts.
-    let parts: HashSet<String> = asked
-        .iter()
-        .filter(|term| term.contains(['_', '-']))
-        .flat_map(|term| terms(&term.replace(['_', '-'], " ")))
-        .collect();
-    asked.retain(|term| !parts.contains(term));
+    let asked = without_parts(terms(question));
     let held: Vec<HashSet<String>> = texts
         .iter()
         .map(|text| terms(text).into_iter().collect())
         .collect();
+    let known = in_known_words(question, &held);
+    let asked = if known == question {
+        asked
+    } else {
+        terms(&known)
+    };
     let weights = weights(&asked, &held);
     let all: f64 = asked.iter().map(|term| weights[term]).sum();
     let heard: f64 = asked
@@ -33,41 +38,40 @@ pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
         .filter(|term| held.iter().any(|held| occurs(term, held)))
         .map(|term| weights[term.as_str()])
         .sum();
-    asked.is_empty() || heard >= HEARD_FROM * all
+    asked.is_empty() || heard >= HEARD_FROM * all || is_heard_by_character(question, texts)
+}
+
+/// Pairs of Chinese characters are broken by every particle between them; the characters are not.
+fn is_heard_by_character(question: &str, texts: &[String]) -> bool {
+    let asked: HashSet<String> = characters(question).into_iter().collect();
+    let heard = |text: &String| {
+        let held: HashSet<String> = characters(text).into_iter().collect();
+        asked
+            .iter()
+            .filter(|character| held.contains(*character))
+            .count()
+    };
+    let most = texts.iter().map(heard).max().unwrap_or(0);
+    is_chinese(question) && most as f64 >= CHARACTERS_FROM * asked.len() as f64
 }
 
 fn occurs(term: &str, held: &HashSet<String>) -> bool {
-    held.contains(term) || held.iter().any(|other| is_misspelt(term, other))
+    holds(held, term) || held.iter().any(|other| is_misspelt(term, other))
 }
 
 /// Whether two words are one but for a slip: they begin alike, and a letter or two differ.
 fn is_misspelt(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let most = match a.len().min(b.len()) {
+    let (letters, others) = (a.chars().count(), b.chars().count());
+    let most = match letters.min(others) {
         0..=4 => 0,
         5..=7 => 1,
         _ => 2,
     };
     most > 0
-        && a[0] == b[0]
-        && a[0].is_ascii_alphabetic()
-        && a.len().abs_diff(b.len()) <= most
-        && distance(&a, &b) <= most
-}
-
-/// The edit distance of Levenshtein 1966.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let kept = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = kept.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+        && a.chars().next() == b.chars().next()
+        && a.starts_with(|c: char| c.is_ascii_alphabetic())
+        && letters.abs_diff(others) <= most
+        && distance(a, b) <= most
 }
 
 #[cfg(test)]

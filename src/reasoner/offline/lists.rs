@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::choose::{Choice, LONGEST_LIST};
 use super::passage::Passage;
 use super::sentences::{Kind, Unit};
-use super::words::{plain_words, terms};
+use super::several::{asked_noun, asks_for_several, number_in, without_counts};
+use super::words::terms;
 
 /// A list must be announced with this share of the question's words.
 const ANNOUNCED_FROM: f64 = 0.6;
@@ -99,7 +100,9 @@ impl Announced {
         let told = heading.iter().filter(|term| asked.contains(term)).count();
         let exact = told as f64 / heading.len().max(1) as f64;
         let score = share + 0.3 * exact + if in_column { 0.5 } else { 0.0 };
-        (share >= ANNOUNCED_FROM).then_some(Self {
+        // A heading of several words, all of them asked for, announces it as well.
+        let headed = told > 1 && told == heading.len() && share >= 0.4;
+        (share >= ANNOUNCED_FROM || headed).then_some(Self {
             list,
             share,
             score,
@@ -139,7 +142,12 @@ pub(super) fn things_asked_for(question: &str) -> Vec<String> {
     terms(&rest)
         .into_iter()
         .filter(|term| !form(term))
-        .collect()
+        .fold(Vec::new(), |mut asked, term| {
+            if !asked.contains(&term) {
+                asked.push(term);
+            }
+            asked
+        })
 }
 
 /// Stems of words of the form.
@@ -149,98 +157,6 @@ const FORM: &[&str] = &[
     "typ", "type", "sort", "step", "possibl", "possible", "different", "display", "print", "enumerat", "need", "required",
     "requir", "choos", "us", "use",
 ];
-
-/// Whether more than one thing is asked for.
-pub(super) fn asks_for_several(question: &str) -> bool {
-    let words = plain_words(question);
-    let line = format!(" {} ", words.join(" "));
-    let english = [
-        "what are",
-        "which are",
-        "list",
-        "how many",
-        "steps",
-        "name the",
-        "name all",
-        "all the",
-        "show all",
-        "are there",
-        "all",
-        "table",
-        "every",
-        "what must",
-        "what needs to",
-    ];
-    let chinese = [
-        "哪些", "几", "列出", "步骤", "所有", "全部", "表格", "哪三", "哪两", "哪四",
-    ];
-    english.iter().any(|cue| line.contains(&format!(" {cue} ")))
-        || chinese.iter().any(|cue| question.contains(cue))
-        || !counts_zh(question).is_empty()
-        || matches!(words.first().map(String::as_str), Some("which" | "what"))
-            && (number_in(question).is_some() || words.get(1).is_some_and(|word| is_plural(word)))
-}
-
-/// The noun of "which ports", as a term.
-fn asked_noun(question: &str) -> Option<String> {
-    let words = plain_words(question);
-    let [first, noun, ..] = words.as_slice() else {
-        return None;
-    };
-    let asked = matches!(first.as_str(), "which" | "what") && is_plural(noun);
-    terms(noun).into_iter().next().filter(|_| asked)
-}
-
-/// "tools", not "is", "class" or "happens".
-fn is_plural(word: &str) -> bool {
-    let verb = [
-        "happens", "means", "causes", "does", "makes", "runs", "makes", "follows", "comes",
-        "takes", "goes",
-    ];
-    word.len() > 3
-        && word.ends_with('s')
-        && !word.ends_with("ss")
-        && !word.ends_with("us")
-        && !word.ends_with("is")
-        && !verb.contains(&word)
-}
-
-/// "The four rules" are four, and so are 四条规则.
-fn number_in(text: &str) -> Option<usize> {
-    if let [(_, count), ..] = counts_zh(text).as_slice() {
-        return Some(*count);
-    }
-    let words = plain_words(text);
-    let english = [
-        "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-    ];
-    english
-        .iter()
-        .position(|number| words.iter().any(|word| word == number))
-        .map(|at| at + 2)
-}
-
-/// Chinese numbers with their measure words, and what they count to.
-fn counts_zh(text: &str) -> Vec<(String, usize)> {
-    let chars: Vec<char> = text.chars().collect();
-    let numbers: Vec<char> = "两三四五六七八九十".chars().collect();
-    chars
-        .windows(2)
-        .filter(|pair| "条个种类步项".contains(pair[1]))
-        .filter_map(|pair| {
-            let at = numbers.iter().position(|number| *number == pair[0])?;
-            Some((pair.iter().collect(), at + 2))
-        })
-        .collect()
-}
-
-fn without_counts(question: &str) -> String {
-    let mut rest = question.to_owned();
-    for (words, _) in counts_zh(question) {
-        rest = rest.replace(&words, " ");
-    }
-    rest
-}
 
 /// Runs of items or rows of one block.
 fn lists_of(item: usize, passage: &Passage) -> Vec<Vec<Choice>> {
@@ -264,7 +180,7 @@ fn announcement(passage: &Passage, list: &[Choice]) -> HashSet<String> {
     let first = list[0].unit;
     let heading = &passage.units[first].heading;
     let mut words: HashSet<String> = terms(heading).into_iter().collect();
-    words.extend(terms(passage.name()));
+    words.extend(terms(&passage.source().replace(['/', '.'], " ")));
     if first > 0 && passage.units[first - 1].heading == *heading {
         words.extend(terms(&passage.units[first - 1].text));
     }

@@ -8,13 +8,15 @@ use crate::domain::Evidence;
 use crate::text::is_chinese;
 
 use super::analyze::asks_for_files;
-use super::lists::{asks_for_several, things_asked_for};
+use super::fit_to_say::{DEFINES, asks_what_it_is, definition};
+use super::lists::things_asked_for;
 use super::literals::Literals;
 use super::passage::Passage;
 use super::resolve::topic_of;
-use super::sentences::Kind;
+use super::sentences::{Kind, Unit};
+use super::several::asks_for_several;
 use super::source_code::defines;
-use super::words::{plain_words, spelt_out, terms};
+use super::words::{is_weak, plain_words, spelt_out, terms};
 
 /// The names that an answer has to be about; any of them is enough.
 pub(super) fn named(question: &str) -> Vec<String> {
@@ -42,10 +44,41 @@ pub(super) fn speaks_of(names: &[String], item: &Evidence, passage: &Passage) ->
     })
 }
 
-/// Whether nothing is asked but what a section is headed with, or code that the passage defines.
+/// Whether nothing is asked but what the passage has by its form: what a section is headed with,
+/// what a unit defines, code of that name, or what a name that it holds is about.
 pub(super) fn asks_for(question: &str, passage: &Passage) -> bool {
-    asks_for_code(question) && defines_asked(question, passage) || is_headed(question, passage)
+    asks_for_code(question) && defines_asked(question, passage)
+        || is_headed(question, passage)
+        || is_defined(question, passage)
+        || is_named(question, passage)
 }
+
+/// Whether a unit says "X is …" of exactly what is asked.
+fn is_defined(question: &str, passage: &Passage) -> bool {
+    asks_what_it_is(question)
+        && terms(question) == terms(&topic_of(question))
+        && passage
+            .units
+            .iter()
+            .any(|unit| definition(question, unit) >= DEFINES)
+}
+
+/// Whether nothing but a name is asked about, which the passage holds as it is written.
+fn is_named(question: &str, passage: &Passage) -> bool {
+    let names = named(question);
+    let [name] = names.as_slice() else {
+        return false;
+    };
+    let rest = terms(&question.replace(name.as_str(), " "));
+    let form = |term: &String| is_weak(term) || ABOUT.contains(&term.as_str());
+    rest.iter().all(form) && passage.text.contains(name.as_str())
+}
+
+/// Stems of what a thing with a name is called.
+const ABOUT: &[&str] = &[
+    "ticket", "issu", "setting", "variabl", "problem", "task", "item", "cod", "工单", "问题",
+    "设置",
+];
 
 fn asks_for_code(question: &str) -> bool {
     let words = plain_words(question);
@@ -53,12 +86,15 @@ fn asks_for_code(question: &str) -> bool {
     words.iter().any(cue) || CODE_ZH.iter().any(|cue| question.contains(cue))
 }
 
+/// The words of a question that may be names in code.
+fn names_in(question: &str) -> Vec<String> {
+    let words = question.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let words = words.filter(|word| word.len() > 2 && !CODE.contains(word));
+    words.map(str::to_owned).collect()
+}
+
 fn defines_asked(question: &str, passage: &Passage) -> bool {
-    let names: Vec<String> = question
-        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .filter(|word| word.len() > 2 && !CODE.contains(word))
-        .map(str::to_owned)
-        .collect();
+    let names = names_in(question);
     let code = passage.units.iter().filter(|unit| unit.kind == Kind::Code);
     code.into_iter().any(|unit| defines(&unit.text, &names))
 }
@@ -82,8 +118,15 @@ fn is_headed(question: &str, passage: &Passage) -> bool {
             all_in_topic && name_terms == topic || !things.is_empty() && name_terms == things;
         same && is_chinese(name) == is_chinese(question)
     };
+    // "Show me the costs table" asks for the rows of `costs.csv`.
+    let sheet = !things.is_empty()
+        && passage.is_called(&things)
+        && passage.units.iter().all(|unit| unit.row.is_some());
     !asks_for_files(question)
         && passage.units.iter().any(|unit| {
+            if sheet {
+                return true;
+            }
             let row = unit.row.as_ref();
             let column = row.and_then(|row| row.columns.first());
             is_it(&unit.heading) || column.is_some_and(|column| is_it(column))
@@ -96,29 +139,69 @@ fn without_form(question: &str) -> String {
         .fold(question.to_owned(), |rest, form| rest.replace(form, " "))
 }
 
-/// Whether code, a command or a picture made of signs is asked for.
-pub(super) fn wants_code(question: &str) -> bool {
+/// Whether the question wishes to be shown code, a command or a picture made of signs.
+///
+/// The word alone is not enough: "which class does the flat belong to" and "a query failed" speak
+/// of such things, "which command" and "show me an example" wish for them.
+pub(super) fn wishes_for_code(question: &str) -> bool {
     let words = plain_words(question);
-    asks_for_code(question)
-        || words
-            .iter()
-            .any(|word| SHOWN_AS_CODE.contains(&word.as_str()))
-        || ["命令", "示例", "例子", "样例", "配置", "图"]
-            .iter()
-            .any(|cue| question.contains(cue))
+    let shows = words
+        .iter()
+        .position(|word| SHOWING.contains(&word.as_str()));
+    let asks = words
+        .iter()
+        .position(|word| matches!(word.as_str(), "what" | "which"));
+    let wished = match (shows, asks) {
+        (Some(at), _) => words[at + 1..].iter().take(5),
+        (None, Some(at)) => words[at + 1..].iter().take(2),
+        (None, None) => words[..words.len().min(2)].iter().take(2),
+    };
+    wished
+        .into_iter()
+        .any(|word| SHOWN_AS_CODE.contains(&word.as_str()))
+        || SHOWN_AS_CODE_ZH.iter().any(|cue| question.contains(cue))
 }
 
+/// Whether the unit defines what the question asks the code of.
+pub(super) fn is_code_asked_for(question: &str, unit: &Unit) -> bool {
+    unit.kind == Kind::Code && asks_for_code(question) && defines(&unit.text, &names_in(question))
+}
+
+const SHOWING: &[&str] = &[
+    "show", "give", "print", "display", "paste", "see", "need", "example", "zeig", "zeige",
+];
+
 const SHOWN_AS_CODE: &[&str] = &[
+    "code",
     "command",
     "commands",
     "example",
+    "examples",
     "syntax",
     "diagram",
-    "configure",
     "config",
-    "query",
+    "configuration",
+    "snippet",
     "script",
     "usage",
+    "query",
+    "env",
+    "befehl",
+    "beispiel",
+];
+
+const SHOWN_AS_CODE_ZH: &[&str] = &[
+    "什么命令",
+    "哪个命令",
+    "命令是",
+    "示例",
+    "举例",
+    "例子",
+    "样例",
+    "代码",
+    "流程图",
+    "示意图",
+    "架构图",
 ];
 
 const CODE: &[&str] = &[

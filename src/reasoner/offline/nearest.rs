@@ -6,6 +6,26 @@ use super::passage::Passage;
 
 /// How many sources are named when nothing answers.
 pub(super) const NEAREST: usize = 3;
+/// What is less relevant than this was not nearly an answer, and neither was what is less than this
+/// share as relevant as the best.
+const NEAR_FROM: f64 = 0.12;
+const NEAR_TO_BEST: f64 = 0.5;
+
+const NOTHING: &str = "Nothing in the knowledge base answers this.";
+const NOTHING_ZH: &str = "知识库中没有能回答这个问题的内容。";
+
+/// Whether an answer says that there is none.
+pub(super) fn is_nothing(answer: &str) -> bool {
+    // The last two are said where no evidence was left to answer from.
+    let said = [
+        NOTHING,
+        NOTHING_ZH,
+        "Nothing was found in the knowledge base.",
+        "知识库中没有找到相关内容。",
+    ];
+    said.iter()
+        .any(|said| answer.trim_start().starts_with(said))
+}
 
 /// The answer to a question that nothing answers: the nearest place in each of the nearest files,
 /// with its heading, nearest first by the best of `relevances`, `[question][passage]`.
@@ -18,6 +38,8 @@ pub(super) fn nothing(
     let best = |at: usize| relevances.iter().map(|row| row[at]).fold(0.0, f64::max);
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by(|a, b| best(*b).total_cmp(&best(*a)).then(a.cmp(b)));
+    let enough = order.first().map_or(0.0, |at| NEAR_TO_BEST * best(*at));
+    order.retain(|at| best(*at) >= enough.max(NEAR_FROM));
     let mut nearest: Vec<usize> = Vec::new();
     for at in order {
         let source = |at: usize| &items[at].source;
@@ -27,9 +49,9 @@ pub(super) fn nothing(
     }
     nearest.truncate(NEAREST);
     let (text, lead) = if chinese {
-        ("知识库中没有能回答这个问题的内容。", "最接近的是：")
+        (NOTHING_ZH, "最接近的是：")
     } else {
-        ("Nothing in the knowledge base answers this.", "Nearest:")
+        (NOTHING, "Nearest:")
     };
     if nearest.is_empty() {
         return text.to_owned();

@@ -132,7 +132,14 @@ fn place_zh(query: &str) -> Option<Place> {
 fn items(answer: &str) -> Vec<String> {
     let mut listed = Vec::new();
     let mut rows = Vec::new();
+    let mut fenced = false;
     for line in answer.lines().map(str::trim) {
+        if line.starts_with("```") || line.starts_with("~~~") {
+            fenced = !fenced;
+        }
+        if fenced {
+            continue;
+        }
         let digits = line.chars().take_while(char::is_ascii_digit).count();
         if let Some(item) = line.strip_prefix("- ") {
             listed.push(item.to_owned());

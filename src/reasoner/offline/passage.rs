@@ -8,7 +8,7 @@ use crate::domain::Evidence;
 
 use super::sentences::{Unit, units};
 use super::titles::Title;
-use super::words::terms;
+use super::words::{spelt_out, terms};
 
 /// How many sentences of a passage are compared by meaning; chosen by word overlap.
 const SENTENCES: usize = 4;
@@ -52,7 +52,7 @@ impl Passage {
         Self {
             unit_terms: units
                 .iter()
-                .map(|unit| terms(&unit.text).into_iter().collect())
+                .map(|unit| terms(&unit.words()).into_iter().collect())
                 .collect(),
             excerpt: item.text.chars().take(EMBED_CHARS).collect(),
             name: {
@@ -80,6 +80,11 @@ impl Passage {
     /// The file's name without folder and ending.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the file is called so, by its words.
+    pub(super) fn is_called(&self, words: &[String]) -> bool {
+        terms(&spelt_out(&self.name)) == words || terms(&self.name) == words
     }
 
     /// Whether the file is about one of these tickets: its fields then speak of that ticket.

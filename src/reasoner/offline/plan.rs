@@ -195,7 +195,8 @@ impl Calls<'_> {
         } else {
             String::new()
         };
-        let semantic_query = if subject.is_empty() {
+        // A name alone, without a Chinese word, would find the documents of any language.
+        let semantic_query = if subject.is_empty() || !is_chinese(&subject) {
             question.to_owned()
         } else {
             subject

@@ -34,7 +34,16 @@ pub(super) fn written(chosen: &[Choice], passages: &[Passage], is_list: bool) ->
                     .collect();
                 (Shape::Table, table(&rows))
             }
-            [choice, ..] => single(unit(choice), choice.item + 1, is_list),
+            [choice, ..] => {
+                // A number alone says nothing: "1." needs its "2.".
+                let in_run = chosen.iter().any(|other| {
+                    other != choice
+                        && other.item == choice.item
+                        && unit(other).number.is_some()
+                        && unit(other).heading == unit(choice).heading
+                });
+                single(unit(choice), choice.item + 1, is_list, in_run)
+            }
             [] => continue,
         };
         text.push_str(match (last, shape) {
@@ -75,12 +84,13 @@ fn groups(chosen: &[Choice], passages: &[Passage]) -> Vec<Vec<Choice>> {
     groups
 }
 
-fn single(unit: &Unit, number: usize, is_list: bool) -> (Shape, String) {
+fn single(unit: &Unit, number: usize, is_list: bool, in_run: bool) -> (Shape, String) {
     match unit.kind {
         Kind::Sentence if !is_list => (Shape::Prose, quoted(&unit.text, number)),
         Kind::Code => (Shape::Code, format!("{}\n[{number}]", unit.text)),
         Kind::Sentence | Kind::Item | Kind::Row => {
-            let mark = unit.number.map_or("-".to_owned(), |n| format!("{n}."));
+            let mark = unit.number.filter(|_| in_run);
+            let mark = mark.map_or("-".to_owned(), |n| format!("{n}."));
             let row = unit.row.as_ref().map(Row::told);
             let text = row.as_deref().unwrap_or(&unit.text);
             (Shape::List, format!("{mark} {}", quoted(text, number)))

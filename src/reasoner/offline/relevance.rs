@@ -9,12 +9,14 @@ use std::collections::{HashMap, HashSet};
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::text::is_chinese;
 
+use super::kindred::{holds, in_known_words};
 use super::literals::Literals;
 use super::passage::Passage;
 use super::words::{characters, is_weak, spelt_out, terms, weights};
 
-/// From this relevance on a passage may be quoted as an answer.
-pub(super) const ANSWERS_FROM: f64 = 0.4;
+/// From this relevance on a passage may be quoted as an answer; set by hand between golden questions
+/// that have an answer and those that have none but are heard ([`super::heard`]).
+pub(super) const ANSWERS_FROM: f64 = 0.36;
 /// What it is worth to hold the words of an identifier rather than the identifier itself.
 const SPELT: f64 = 0.9;
 
@@ -122,12 +124,10 @@ pub(super) fn features(
             let characters = best_characters(question, passages);
             let row = passages.iter().zip(&chosen).zip(characters).map(
                 |((passage, chosen), characters)| Features {
-                    coverage: best(&|w| share(&w.weights, |term| passage.held.contains(term))),
+                    coverage: best(&|w| w.share(&passage.held)),
                     sentence_coverage: best(&|w| {
                         let units = passage.unit_terms.iter();
-                        units
-                            .map(|unit| share(&w.weights, |term| unit.contains(term)))
-                            .fold(0.0, f64::max)
+                        units.map(|unit| w.share(unit)).fold(0.0, f64::max)
                     }),
                     pairs: best(&|w| near_pairs(&w.terms, &passage.ordered)),
                     meaning: meaning(&passage.excerpt),
@@ -135,7 +135,7 @@ pub(super) fn features(
                         .iter()
                         .map(|at| meaning(&passage.units[*at].text))
                         .fold(0.0, f64::max),
-                    heading: best(&|w| share(&w.weights, |term| passage.heading.contains(term))),
+                    heading: best(&|w| w.share(&passage.heading)),
                     characters,
                     titled: best(&|w| f64::from(u8::from(passage.title.is_asked_for(&w.terms)))),
                     linked: 0.0,
@@ -151,23 +151,40 @@ struct Wording {
     terms: Vec<String>,
     weights: HashMap<String, f64>,
     worth: f64,
+    /// Whether a kindred word counts too.
+    loose: bool,
 }
 
 impl Wording {
     fn all(question: &str, spelt: &str, held: &[HashSet<String>]) -> Vec<Self> {
-        let wording = |text: &str, worth| {
+        let wording = |text: &str, worth, loose| {
             let terms = terms(text);
             Self {
                 weights: weights(&terms, held),
                 terms,
                 worth,
+                loose,
             }
         };
-        let mut all = vec![wording(question, 1.0)];
+        let mut all = vec![
+            wording(question, 1.0, false),
+            wording(question, SPELT, true),
+        ];
         if spelt != question {
-            all.push(wording(spelt, SPELT));
+            all.push(wording(spelt, SPELT, true));
+        }
+        let known = in_known_words(question, held);
+        if known != question {
+            all.push(wording(&known, SPELT, false));
         }
         all
+    }
+
+    /// The share of its words that are held, by weight.
+    fn share(&self, held: &HashSet<String>) -> f64 {
+        share(&self.weights, |term| {
+            held.contains(term) || self.loose && holds(held, term)
+        })
     }
 }
 

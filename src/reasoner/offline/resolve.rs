@@ -8,6 +8,7 @@ use crate::text::is_chinese;
 
 use super::language;
 use super::literals::Literals;
+use super::nearest::is_nothing;
 use super::ordinals::by_place;
 use super::social::social;
 use super::topic_zh::chinese_topic;
@@ -30,7 +31,8 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
             resolve(&history[at].question, &history[..at])
         });
     }
-    if let Some(last) = history.last()
+    // What found nothing has no items, and says nothing of what is meant.
+    if let Some(last) = history.last().filter(|turn| !is_nothing(&turn.answer))
         && let Some(resolved) = by_place(query, &last.answer, || {
             topic_of(&resolve(&last.question, &history[..history.len() - 1]))
         })
@@ -51,7 +53,11 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
     let (Some(kind), Some(previous)) = (kind_of(query), previous) else {
         return query.to_owned();
     };
-    let topic = topic_of(previous);
+    let topic = if asks_only_why(query) {
+        whole_topic_of(previous)
+    } else {
+        topic_of(previous)
+    };
     if topic.is_empty() {
         return query.to_owned();
     }
@@ -84,12 +90,33 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
     }
 }
 
+/// Whether nothing is asked but the reason of what was said.
+pub(super) fn asks_only_why(query: &str) -> bool {
+    let words = plain_words(query);
+    let rest = words
+        .iter()
+        .filter(|word| !matches!(word.as_str(), "and" | "but" | "so" | "not" | "is" | "that"));
+    let rest: Vec<&str> = rest.map(String::as_str).collect();
+    matches!(
+        rest.as_slice(),
+        ["why" | "warum" | "wieso" | "weshalb"] | ["how", "come"]
+    ) || matches!(
+        query.trim_matches(['?', '？', ' ', '那', '呢']),
+        "为什么" | "为何" | "原因"
+    )
+}
+
 /// What a question is about: its first words of the question form and its last verbs taken away.
 pub(super) fn topic_of(question: &str) -> String {
     let literals = Literals::of(question).keywords();
     if let [only] = literals.as_slice() {
         return only.clone();
     }
+    whole_topic_of(question)
+}
+
+/// The same, with all that is said beside a name: a reason is asked of what was said of it.
+fn whole_topic_of(question: &str) -> String {
     let question = question.trim_end_matches(['?', '？', '。', '.', '!', '！', ' ']);
     if is_chinese(question) {
         return chinese_topic(question);
@@ -191,7 +218,7 @@ fn kind_of(query: &str) -> Option<Elliptic> {
         return Some(Elliptic::Fragment(String::new()));
     }
     let asks = rest.iter().any(|word| is_question_word(word));
-    if says == 0 && asks && rest.len() <= 2 {
+    if says == 0 && asks && rest.len() <= 2 || asks_only_why(query) {
         return Some(Elliptic::Fragment(String::new()));
     }
     let clause = rest.iter().any(|word| {
@@ -330,6 +357,11 @@ const GENERIC: &[&str] = &[
     "examples",
     "purpose",
     "definition",
+    "meant",
+    "counts",
+    "bedeutet",
+    "bezeichnet",
+    "versteht",
     "get",
     "go",
     "look",

@@ -5,6 +5,11 @@
 //! whether it stands in a fence, is set in by four spaces, or is a source file.
 
 use super::ends::sentences;
+use super::markup::{
+    closes, is_bare_title, is_field, item_of, join, with_marked_links, without_links,
+};
+use super::pointers::{points, unmarked};
+use super::records::{Record, records};
 use super::sheet;
 use super::source_code::{language_of, looks_like_code, without_margin};
 
@@ -25,6 +30,10 @@ pub(super) struct Unit {
     pub(super) kind: Kind,
     /// The nearest heading above, without its mark; empty when there is none in the passage.
     pub(super) heading: String,
+    /// All headings that it is the first unit below, from the outermost on.
+    pub(super) opens: Vec<String>,
+    /// Whether it only says where something is told.
+    pub(super) points: bool,
     /// Units of one list, table or paragraph share a block; blocks count upwards.
     pub(super) block: usize,
     /// Of a row, its cells.
@@ -33,8 +42,15 @@ pub(super) struct Unit {
     pub(super) number: Option<usize>,
 }
 
+impl Unit {
+    /// All that it says, with the columns of a row.
+    pub(super) fn words(&self) -> String {
+        self.row.as_ref().map_or(self.text.clone(), Row::told)
+    }
+}
+
 /// A table row as it is written in its document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Row {
     /// The table's head; empty when the passage begins below it.
     pub(super) columns: Vec<String>,
@@ -48,7 +64,8 @@ impl Row {
         let others = self.cells.iter().enumerate().skip(1);
         for (at, cell) in others.filter(|(_, cell)| !cell.is_empty()) {
             text.push_str(if at == 1 { ": " } else { "; " });
-            if let Some(column) = self.columns.get(at).filter(|_| at > 1) {
+            let named = at > 1 || self.columns.first().is_some_and(String::is_empty);
+            if let Some(column) = self.columns.get(at).filter(|_| named) {
                 text.push_str(column);
                 text.push_str(": ");
             }
@@ -73,7 +90,10 @@ impl Row {
 
 /// The units of a passage of the file `source`, in order.
 pub(super) fn units(source: &str, text: &str) -> Vec<Unit> {
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        outline: source.to_ascii_lowercase().ends_with(".org"),
+        ..Reader::default()
+    };
     if let Some(language) = language_of(source) {
         reader.source_code(text, language);
         return reader.units;
@@ -81,6 +101,12 @@ pub(super) fn units(source: &str, text: &str) -> Vec<Unit> {
     if let Some(rows) = sheet::rows(source, text) {
         for row in rows {
             reader.told_row(row);
+        }
+        return reader.units;
+    }
+    if let Some(records) = records(source, text) {
+        for record in records {
+            reader.record(record);
         }
         return reader.units;
     }
@@ -93,39 +119,10 @@ pub(super) fn units(source: &str, text: &str) -> Vec<Unit> {
     reader.units
 }
 
-/// Links and images reduced to their text.
-pub(super) fn without_links(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('[') {
-        let (before, after) = rest.split_at(at);
-        let image = before.ends_with('!');
-        plain.push_str(before.strip_suffix('!').filter(|_| image).unwrap_or(before));
-        if let Some(inner) = after.strip_prefix("[[")
-            && let Some((name, tail)) = inner.split_once("]]")
-        {
-            plain.push_str(name.rsplit('|').next().unwrap_or(name));
-            rest = tail;
-        } else if let Some((label, tail)) = after[1..].split_once("](")
-            && !label.contains(['\n', '['])
-            && let Some(end) = tail.find(')')
-        {
-            if !image {
-                plain.push_str(label);
-            }
-            rest = &tail[end + 1..];
-        } else {
-            if image {
-                plain.push('!');
-            }
-            plain.push('[');
-            rest = &after[1..];
-        }
-    }
-    plain.push_str(rest);
-    plain
-}
-
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what a line means hangs on each of them"
+)]
 #[derive(Default)]
 struct Reader {
     units: Vec<Unit>,
@@ -139,6 +136,10 @@ struct Reader {
     /// Lines set in by four spaces, of which it is not yet known whether they are code.
     margin: Vec<String>,
     columns: Vec<String>,
+    /// Headings below which nothing has come yet.
+    opening: Vec<String>,
+    /// Whether lines of stars and a space are headings, as Org has them.
+    outline: bool,
     after_blank: bool,
     in_list: bool,
     started: bool,
@@ -185,10 +186,21 @@ impl Reader {
     }
 
     fn plain_line(&mut self, trimmed: &str, title: bool) {
-        let heading = trimmed.starts_with('#') && trimmed.trim_start_matches('#').starts_with(' ');
+        let mark = if self.outline { '*' } else { '#' };
+        let heading =
+            trimmed.starts_with(mark) && trimmed.trim_start_matches(mark).starts_with(' ');
         if heading || title {
             self.flush();
-            self.head(trimmed.trim_start_matches('#').trim());
+            let head = trimmed.trim_start_matches(mark).trim();
+            let mut states = ["TODO ", "DONE "].iter().filter(|_| self.outline);
+            let state = states.find_map(|state| head.strip_prefix(state));
+            self.head(state.unwrap_or(head));
+        } else if self.outline && trimmed.starts_with("#+") {
+            // What tools read, such as the title, which stands in front of the first heading.
+            self.flush();
+            if let Some(title) = trimmed.strip_prefix("#+TITLE:") {
+                self.head(title.trim());
+            }
         } else if trimmed.is_empty() {
             self.flush();
             self.block += 1;
@@ -206,6 +218,13 @@ impl Reader {
                 self.head(&head);
             }
             self.flush();
+        } else if let Some(told) = trimmed
+            .strip_prefix(": ")
+            .filter(|_| self.paragraph.len() == 1)
+        {
+            // An entry of a list of terms, in the form of Markdown Extra.
+            let term = self.paragraph.remove(0);
+            self.item = Some(format!("{term}: {told}"));
         } else if let Some((number, item)) = item_of(trimmed) {
             self.flush();
             self.item = Some(item.to_owned());
@@ -224,6 +243,7 @@ impl Reader {
         self.block += 1;
         self.in_list = false;
         self.heading = without_links(heading);
+        self.opening.push(self.heading.clone());
     }
 
     fn row(&mut self, line: &str) {
@@ -237,12 +257,14 @@ impl Reader {
             .collect();
         let rule = cells
             .iter()
-            .all(|cell| cell.chars().all(|c| matches!(c, '-' | ':' | ' ')));
+            .all(|cell| cell.chars().all(|c| matches!(c, '-' | ':' | ' ' | '+')));
         if rule {
             // What came before the rule was the head, not a row.
             if self.units.last().is_some_and(|unit| unit.kind == Kind::Row) {
-                let head = self.units.pop().and_then(|unit| unit.row);
-                self.columns = head.map_or(Vec::new(), |head| head.cells);
+                let head = self.units.pop();
+                self.opening = head.as_ref().map_or(Vec::new(), |head| head.opens.clone());
+                let cells = head.and_then(|head| head.row).map(|row| row.cells);
+                self.columns = cells.unwrap_or_default();
             }
             return;
         }
@@ -256,6 +278,27 @@ impl Reader {
         self.push(row.briefly(), Kind::Row);
         if let Some(unit) = self.units.last_mut().filter(|unit| unit.kind == Kind::Row) {
             unit.row = Some(row);
+        }
+    }
+
+    /// An object of a JSON file: a row, or at the top of the file a setting for each member.
+    fn record(&mut self, record: Record) {
+        let Record {
+            within,
+            listed,
+            row,
+        } = record;
+        if within != self.heading {
+            self.block += 1;
+            self.heading = within;
+        }
+        let named = row.columns.first().is_some_and(String::is_empty);
+        if named || listed {
+            self.told_row(row);
+            return;
+        }
+        for (column, cell) in row.columns.iter().zip(&row.cells) {
+            self.push(format!("{column}: {cell}"), Kind::Item);
         }
     }
 
@@ -278,8 +321,12 @@ impl Reader {
         for line in &lines {
             join(&mut paragraph, line);
         }
-        for sentence in sentences(&without_links(&paragraph)) {
-            self.push(sentence, Kind::Sentence);
+        for sentence in sentences(&with_marked_links(&paragraph)) {
+            let before = self.units.len();
+            self.push(unmarked(&sentence), Kind::Sentence);
+            if let Some(unit) = self.units.get_mut(before) {
+                unit.points = points(&sentence);
+            }
         }
     }
 
@@ -331,71 +378,14 @@ impl Reader {
                 text,
                 kind,
                 heading: self.heading.clone(),
+                opens: std::mem::take(&mut self.opening),
+                points: false,
                 block: self.block,
                 row: None,
                 number: None,
             });
         }
     }
-}
-
-/// The next line of a paragraph: Chinese goes on without a space.
-fn join(text: &mut String, line: &str) {
-    let wide = |c: Option<char>| {
-        c.is_some_and(|c| crate::text::is_cjk(c) || "，。：；！？、”“".contains(c))
-    };
-    let runs_on = wide(text.chars().next_back()) && wide(line.chars().next());
-    if !text.is_empty() && !runs_on {
-        text.push(' ');
-    }
-    text.push_str(line);
-}
-
-/// Whether a line closes a fence: a longer fence may hold a shorter one.
-fn closes(opened: &str, line: &str) -> bool {
-    let run = |text: &str, mark: char| text.chars().take_while(|c| *c == mark).count();
-    let mark = opened.chars().next().unwrap_or('`');
-    let marks = run(line, mark);
-    marks == line.chars().count() && marks >= run(opened, mark)
-}
-
-/// What stands behind the mark of a list item, and its number.
-fn item_of(line: &str) -> Option<(Option<usize>, &str)> {
-    for mark in ["- ", "* ", "+ ", "• "] {
-        if let Some(item) = line.strip_prefix(mark) {
-            return Some((None, item));
-        }
-    }
-    let digits = line.chars().take_while(char::is_ascii_digit).count();
-    let rest = (1..=3).contains(&digits).then(|| &line[digits..])?;
-    let item = rest
-        .strip_prefix(". ")
-        .or_else(|| rest.strip_prefix(") "))
-        .or_else(|| rest.strip_prefix('、'))?;
-    Some((line[..digits].parse().ok(), item))
-}
-
-/// `Status: done`, as at the head of a ticket.
-fn is_field(line: &str) -> bool {
-    line.split_once([':', '：']).is_some_and(|(key, _)| {
-        key.chars().count() <= 24
-            && key
-                .chars()
-                .next()
-                .is_some_and(|c| c.is_uppercase() || crate::text::is_cjk(c))
-            && key.split(' ').count() <= 3
-    })
-}
-
-/// A short first line without an end, such as the title in front of an abstract.
-fn is_bare_title(line: &str, next: Option<&&str>) -> bool {
-    let line = line.trim();
-    line.chars().count() <= 60
-        && line.starts_with(|c: char| c.is_alphanumeric())
-        && !line.ends_with(['.', '。', ':', '：', ',', '，', '!', '?', '？', ';'])
-        && !is_field(line)
-        && item_of(line).is_none()
-        && next.is_some_and(|next| next.chars().count() > 60)
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use crate::domain::{Complexity, Evidence, Outcome, Usage};
 use crate::text::{is_chinese, is_cjk};
 
 use super::analyze::asks_for_files;
-use super::both_sides::of_both;
+use super::both_sides::{of_both, rows_of_both};
 use super::choose::{Choice, Chosen, Wish, choose, opening};
-use super::fit_to_say::asks_what_it_is;
+use super::fit_to_say::{DEFINES, asks_what_it_is, asks_what_it_is_about, definition, opening_of};
 use super::gate::{Gate, PLAINLY};
 use super::grade::blocking;
 use super::language;
@@ -23,9 +23,9 @@ use super::named_files::asks_for_content;
 use super::nearest::{NEAREST, nothing};
 use super::passage::Passage;
 use super::quoting::{quoted, written};
-use super::relevance::{features, relevance};
+use super::relevance::{Features, features, relevance};
 use super::reply::reply;
-use super::resolve::{resolve, topic_of};
+use super::resolve::{asks_only_why, resolve, topic_of};
 use super::sentences::Kind;
 use super::social::{Social, social};
 use super::words::terms;
@@ -47,9 +47,16 @@ pub(super) async fn synthesize(
         let chinese = language::asked_for(job.query).unwrap_or(is_chinese(&question));
         let parts = job.sub_questions.to_vec();
         let items = job.context.to_vec();
+        let told = told_before(job);
         let embedder = Arc::clone(embedder);
         let compose = move || {
-            let answer = Answer::over(&items, chinese, embedder.as_ref());
+            let answer = Answer {
+                passages: items.iter().map(Passage::read).collect(),
+                items: &items,
+                chinese,
+                told: &told,
+                embedder: embedder.as_ref(),
+            };
             answer.compose(&question, &parts)
         };
         blocking(compose).await?
@@ -64,39 +71,62 @@ pub(super) async fn synthesize(
     })
 }
 
+/// The answer before, without its marks, where nothing but its reason is asked for.
+fn told_before(job: &SynthesizeJob<'_>) -> String {
+    let last = job.history.last().filter(|_| asks_only_why(job.query));
+    last.map_or(String::new(), |turn| turn.answer.clone())
+}
+
 /// What an answer is made from.
 struct Answer<'a> {
     items: &'a [Evidence],
     passages: Vec<Passage>,
     /// The language that is wanted.
     chinese: bool,
+    /// See [`Wish::told`].
+    told: &'a str,
     embedder: &'a dyn Embedder,
 }
 
-impl<'a> Answer<'a> {
-    fn over(items: &'a [Evidence], chinese: bool, embedder: &'a dyn Embedder) -> Self {
-        Self {
-            items,
-            passages: items.iter().map(Passage::read).collect(),
-            chinese,
-            embedder,
-        }
-    }
+/// What was judged of one question.
+struct Judged {
+    /// How relevant each passage is.
+    relevances: Vec<f64>,
+    /// The places of the passages that may be quoted, and how relevant they are.
+    fit: Vec<(usize, f64)>,
+}
 
+impl Answer<'_> {
     fn compose(&self, question: &str, parts: &[String]) -> Result<(String, Outcome), EmbedError> {
         let mut questions = vec![question.to_owned()];
         questions.extend(parts.iter().cloned());
-        let relevances = self.relevances(&questions)?;
+        let judged = self.judged(&questions)?;
         let asked = usize::from(!parts.is_empty())..questions.len();
+        let passages = &self.passages;
+        let fits = |at: usize| {
+            let mut parts = judged[asked.clone()].iter();
+            parts.any(|judged| judged.fit.iter().any(|(fit, _)| *fit == at))
+        };
         let mut blocks = Vec::new();
         let mut unanswered = Vec::new();
         let mut used: Vec<Choice> = Vec::new();
-        for at in asked {
+        let rows = rows_of_both(parts, passages, fits);
+        if let Some(rows) = &rows {
+            blocks.push(written(rows, passages, false));
+            used.extend(rows);
+        }
+        for at in asked.clone() {
             let question = &questions[at];
-            let fit = self.fitting(question, &relevances[at]);
-            let body = self.body(question, &fit, parts.is_empty(), &mut used)?;
-            if body.is_empty() {
-                if fit.is_empty() {
+            let fit = &judged[at].fit;
+            let before = used.len();
+            let body = self.body(question, fit, parts.is_empty(), &mut used)?;
+            let speaks = || {
+                used[before..]
+                    .iter()
+                    .any(|choice| self.tells(question, *choice))
+            };
+            if body.is_empty() || rows.is_some() && !speaks() {
+                if fit.is_empty() && rows.is_none() {
                     unanswered.push(label(question));
                 }
                 continue;
@@ -108,11 +138,11 @@ impl<'a> Answer<'a> {
             });
         }
         if blocks.is_empty() {
-            let text = nothing(self.items, &self.passages, &relevances, self.chinese);
+            let relevances: Vec<Vec<f64>> = judged.into_iter().map(|j| j.relevances).collect();
+            let text = nothing(self.items, passages, &relevances, self.chinese);
             return Ok((text, Outcome::NotFound));
         }
-        let passages = &self.passages;
-        if let Some((label, both)) = of_both(parts, passages, &relevances, &used)
+        if let Some((label, both)) = of_both(parts, passages, fits, &used)
             .map(|(label, both)| (label, written(&both, passages, false)))
         {
             blocks.push(led(&label, &both, self.chinese));
@@ -133,25 +163,63 @@ impl<'a> Answer<'a> {
         Ok((text, Outcome::Answered))
     }
 
-    /// Of each passage for each question.
-    fn relevances(&self, questions: &[String]) -> Result<Vec<Vec<f64>>, EmbedError> {
+    /// Of each question, over all passages.
+    fn judged(&self, questions: &[String]) -> Result<Vec<Judged>, EmbedError> {
         let features = features(questions, &self.passages, self.embedder)?;
-        Ok(features
-            .iter()
-            .zip(questions)
-            .map(|(row, question)| {
-                let gate = Gate::of(question, self.items, &self.passages);
-                let of = |(at, f)| {
+        let of_one = |(row, question): (&Vec<Features>, &String)| {
+            let gate = Gate::of(question, self.items, &self.passages);
+            let translates = self
+                .items
+                .iter()
+                .map(|item| self.is_translation(question, item));
+            let translates: Vec<bool> = translates.collect();
+            let relevances: Vec<f64> = row
+                .iter()
+                .enumerate()
+                .map(|(at, f)| {
                     let raised = gate.raised(at, relevance(question, f));
-                    if self.is_translation(question, &self.items[at]) {
+                    if translates[at] {
                         raised.max(PLAINLY)
                     } else {
                         raised
                     }
-                };
-                row.iter().enumerate().map(of).collect()
-            })
-            .collect())
+                })
+                .collect();
+            let only = translates.contains(&true);
+            let fit = relevances
+                .iter()
+                .copied()
+                .enumerate()
+                .filter(|(at, relevance)| {
+                    // Where some are translations, only those.
+                    gate.lets_through(*at, *relevance) && (!only || translates[*at])
+                })
+                .collect();
+            Judged { relevances, fit }
+        };
+        Ok(features.iter().zip(questions).map(of_one).collect())
+    }
+
+    /// Whether a unit tells what the question asks, beside a table that does.
+    fn tells(&self, question: &str, choice: Choice) -> bool {
+        let passage = &self.passages[choice.item];
+        let unit = &passage.units[choice.unit];
+        unit.row.is_none()
+            && (definition(question, unit) >= DEFINES
+                || opening_of(question, passage, choice.unit) >= DEFINES)
+    }
+
+    /// What the passage that answers is called, where the question asks what it is about.
+    fn title(&self, question: &str, chosen: &[Choice]) -> Option<String> {
+        let item = chosen
+            .first()
+            .filter(|_| asks_what_it_is_about(question))?
+            .item;
+        let topic = terms(&topic_of(question));
+        let title = self.passages[item].title.name();
+        let held = terms(title);
+        let named = !topic.is_empty() && topic.iter().all(|term| held.contains(term));
+        named.then(|| format!("**{}**\n\n", quoted(title, item + 1)))
     }
 
     /// Whether the item is in the language that is wanted instead of the question's own, and names
@@ -163,20 +231,6 @@ impl<'a> Answer<'a> {
             && self.chinese == is_chinese(&item.text)
             && !topic.is_empty()
             && topic.iter().all(|term| held().contains(term))
-    }
-
-    /// The passages that may be quoted; where some are translations, only those.
-    fn fitting(&self, question: &str, relevances: &[f64]) -> Vec<(usize, f64)> {
-        let items = self.items;
-        let gate = Gate::of(question, items, &self.passages);
-        let translated = items.iter().any(|item| self.is_translation(question, item));
-        let relevances = relevances.iter().copied().enumerate();
-        relevances
-            .filter(|(at, relevance)| {
-                gate.lets_through(*at, *relevance)
-                    && (!translated || self.is_translation(question, &items[*at]))
-            })
-            .collect()
     }
 
     /// The answer to one question; empty where nothing fits.
@@ -195,6 +249,7 @@ impl<'a> Answer<'a> {
             most: if whole { 3 } else { 2 },
             chinese: self.chinese,
             used,
+            told: self.told,
         };
         if asks_for_files(question) {
             let chosen = self.files(wish, fit)?;
@@ -217,7 +272,8 @@ impl<'a> Answer<'a> {
         } else {
             choose(wish, &self.passages, fit, self.embedder)?
         };
-        let text = written(&chosen.units, &self.passages, chosen.is_list);
+        let title = self.title(question, &chosen.units).unwrap_or_default();
+        let text = title + &written(&chosen.units, &self.passages, chosen.is_list);
         used.extend(chosen.units);
         Ok(text)
     }

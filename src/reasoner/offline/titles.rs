@@ -31,6 +31,11 @@ impl Title {
         }
     }
 
+    /// As it stands, without what stands in brackets.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether the question asks for what is called so, by its words in this order.
     pub(super) fn is_asked_for(&self, question: &[String]) -> bool {
         let length = self.terms.len();

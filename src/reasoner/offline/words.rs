@@ -237,6 +237,12 @@ const STOP: &[&str] = &[
     "explain", "describe", "give", "show", "also", "any", "some", "such", "s", "t", "compare",
     "difference", "differ", "versus", "vs", "both", "each", "out", "up", "let", "hi", "hello", "hey",
     "thanks", "question", "want", "know",
+    // German, but for those that are words of English too.
+    "der", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer", "eines", "und", "oder", "aber", "ist",
+    "sind", "wird", "werden", "wurde", "haben", "habe", "kann", "können", "muss", "müssen", "soll", "darf", "dürfen",
+    "wie", "wo", "wann", "wer", "wem", "wen", "wessen", "warum", "wieso", "weshalb", "welche", "welcher", "welches",
+    "welchen", "ich", "wir", "sie", "ihr", "mein", "unser", "man", "sich", "mit", "auf", "für", "von", "zum", "zur",
+    "im", "bei", "nach", "über", "nicht", "auch", "es", "gibt", "viel", "viele", "bitte", "heißt",
 ];
 
 /// Stems that narrow little down.
@@ -308,6 +314,9 @@ const CJK_STOP: &[&str] = &[
     "就",
     "都",
     "也",
+    "要做",
+    "应该",
+    "一般",
 ];
 
 #[cfg(test)]

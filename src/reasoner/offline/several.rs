@@ -1,0 +1,139 @@
+//! Whether a question asks for several things, and for how many of what.
+
+use super::words::{plain_words, terms};
+
+/// Whether more than one thing is asked for.
+///
+/// Told by how the question begins: "all" and "table" further on may be part of what is told about
+/// something else, as in "why are all scores equal".
+pub(super) fn asks_for_several(question: &str) -> bool {
+    // What follows a colon is said, not asked.
+    let head = question.split(": ").next().unwrap_or(question);
+    let words = plain_words(head);
+    let mut lead = words
+        .iter()
+        .map(String::as_str)
+        .skip_while(|word| POLITE.contains(word));
+    let first = lead.next().unwrap_or_default();
+    let rest: Vec<&str> = lead.collect();
+    let at = |at: usize| rest.get(at).copied().unwrap_or_default();
+    let line = format!(" {} {} ", first, rest.join(" "));
+    let says = |cues: &[&str]| cues.iter().any(|cue| line.contains(&format!(" {cue} ")));
+    let english = match first {
+        "list" | "enumerate" | "liste" | "nenne" | "zähle" => true,
+        "name" => matches!(at(0), "the" | "all" | "every" | "some") || number_in(head).is_some(),
+        "show" | "give" | "print" | "display" | "get" | "all" | "every" => {
+            first == "all" || first == "every" || says(&["all", "every", "list", "table", "each"])
+        }
+        "what" | "which" | "welche" | "welcher" | "welchen" => {
+            at(0) == "are" && !matches!(at(1), "a" | "an")
+                || matches!(at(0), "all" | "must" | "needs")
+                || number_in(head).is_some()
+                || is_plural(at(0))
+                || is_plural(at(1)) && !is_verb(at(0))
+                || first.starts_with("welche")
+        }
+        "how" => at(0) == "many",
+        "wie" => at(0) == "viele",
+        _ => says(&["list of", "list all", "list the", "table of"]),
+    };
+    let asks = english || says(&["what steps", "which steps", "the steps"]);
+    let chinese = [
+        "哪些", "列出", "步骤", "表格", "哪三", "哪两", "哪四", "哪几",
+    ];
+    asks || chinese.iter().any(|cue| question.contains(cue))
+        || ["所有", "全部"].iter().any(|cue| question.starts_with(cue))
+            && !question.contains("为什么")
+        || ["几个", "几种", "几条", "几类", "几项", "几步"]
+            .iter()
+            .any(|cue| question.contains(cue))
+        || !counts_zh(question).is_empty()
+}
+
+/// Words in front of what is asked.
+const POLITE: &[&str] = &[
+    "please", "can", "could", "would", "you", "me", "and", "so", "tell", "i", "want", "need", "to",
+    "see", "like", "bitte",
+];
+
+/// Verbs that may stand where a noun would be: "what does it list".
+fn is_verb(word: &str) -> bool {
+    matches!(
+        word,
+        "is" | "are"
+            | "was"
+            | "were"
+            | "do"
+            | "does"
+            | "did"
+            | "can"
+            | "should"
+            | "has"
+            | "have"
+            | "happens"
+            | "means"
+            | "makes"
+            | "causes"
+    )
+}
+
+/// The noun of "which ports", as a term.
+pub(super) fn asked_noun(question: &str) -> Option<String> {
+    let words = plain_words(question);
+    let [first, noun, ..] = words.as_slice() else {
+        return None;
+    };
+    let asked = matches!(first.as_str(), "which" | "what") && is_plural(noun);
+    terms(noun).into_iter().next().filter(|_| asked)
+}
+
+/// "tools", not "is", "class" or "happens".
+fn is_plural(word: &str) -> bool {
+    let verb = [
+        "happens", "means", "causes", "does", "makes", "runs", "makes", "follows", "comes",
+        "takes", "goes",
+    ];
+    word.len() > 3
+        && word.ends_with('s')
+        && !word.ends_with("ss")
+        && !word.ends_with("us")
+        && !word.ends_with("is")
+        && !verb.contains(&word)
+}
+
+/// "The four rules" are four, and so are 四条规则.
+pub(super) fn number_in(text: &str) -> Option<usize> {
+    if let [(_, count), ..] = counts_zh(text).as_slice() {
+        return Some(*count);
+    }
+    let words = plain_words(text);
+    let english = [
+        "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    ];
+    english
+        .iter()
+        .position(|number| words.iter().any(|word| word == number))
+        .map(|at| at + 2)
+}
+
+/// Chinese numbers with their measure words, and what they count to.
+fn counts_zh(text: &str) -> Vec<(String, usize)> {
+    let chars: Vec<char> = text.chars().collect();
+    let numbers: Vec<char> = "两三四五六七八九十".chars().collect();
+    chars
+        .windows(2)
+        .filter(|pair| "条个种类步项".contains(pair[1]))
+        .filter_map(|pair| {
+            let at = numbers.iter().position(|number| *number == pair[0])?;
+            Some((pair.iter().collect(), at + 2))
+        })
+        .collect()
+}
+
+pub(super) fn without_counts(question: &str) -> String {
+    let mut rest = question.to_owned();
+    for (words, _) in counts_zh(question) {
+        rest = rest.replace(&words, " ");
+    }
+    rest
+}
