@@ -120,7 +120,7 @@ mod tests {
             ),
             ("Bring pens, paper etc. The rest is there.", 2),
             ("3. Mai 2024", 1),
-            ("他说：“好。”然后走了。第二句。", 2),
+            ("他说：“好。”然后走了。第二句。", 3),
         ] {
             assert_eq!(sentences(text).len(), parts, "{:?}", sentences(text));
         }
