@@ -300,6 +300,13 @@ pub trait Embedder: Send + Sync {
         false
     }
 
+    /// Whether it is sure to know this word as it is written, in lower case. What it does not know
+    /// may be a slip.
+    fn knows(&self, word: &str) -> bool {
+        let _ = word;
+        false
+    }
+
     /// How many texts are worth handing over at once, when there are many.
     fn batch(&self) -> usize {
         16

@@ -71,6 +71,14 @@ impl Embedder for SentenceEmbedding {
     fn takes_the_cores(&self) -> bool {
         true
     }
+
+    /// A word that its vocabulary has whole.
+    fn knows(&self, word: &str) -> bool {
+        const MARKS: usize = 2;
+        let encoded = |loaded: &Loaded| loaded.tokens.encode(word, MAX_TOKENS);
+        self.loaded()
+            .is_ok_and(|loaded| encoded(loaded).len() == MARKS + 1)
+    }
 }
 
 struct Loaded {

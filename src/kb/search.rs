@@ -123,7 +123,7 @@ pub(super) fn hybrid(
         (lexical, semantic)
     });
     let lexical = lexical?;
-    let rewritten = meant(snapshot, meaning, &lexical)?;
+    let rewritten = meant(snapshot, embedder, meaning, &lexical)?;
     let (meaning, semantic) = match &rewritten {
         None => (meaning, semantic),
         Some(meant) => {
@@ -172,6 +172,7 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
 /// The query without slips, where the words found something for it.
 fn meant(
     snapshot: &dyn Snapshot,
+    embedder: &dyn Embedder,
     query: &str,
     lexical: &LexicalMatches,
 ) -> Result<Option<String>, KbError> {
@@ -185,7 +186,9 @@ fn meant(
         .iter()
         .flat_map(|passage| [passage.heading.as_str(), passage.text.as_str()])
         .collect();
-    Ok(rewritten(query, &lexical.corrections, &texts))
+    Ok(rewritten(query, &lexical.corrections, &texts, |word| {
+        embedder.knows(word)
+    }))
 }
 
 struct Candidate {

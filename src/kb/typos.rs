@@ -128,8 +128,14 @@ pub(super) fn sought(
 }
 
 /// The query with what was meant in place of what nobody wrote, as one of these texts spells it:
-/// the index knows stems only. `None` where none of them has it.
-pub(super) fn rewritten(query: &str, corrections: &[Correction], texts: &[&str]) -> Option<String> {
+/// the index knows stems only. What `is_known` stays: no passage has the word, but it means
+/// something. `None` where nothing changes.
+pub(super) fn rewritten(
+    query: &str,
+    corrections: &[Correction],
+    texts: &[&str],
+    is_known: impl Fn(&str) -> bool,
+) -> Option<String> {
     let is_border = |c: char| !c.is_alphabetic();
     let is = |word: &str, term: &str| tokens::terms(word).iter().any(|own| own.text == term);
     let spelt = |meant: &str| {
@@ -148,13 +154,16 @@ pub(super) fn rewritten(query: &str, corrections: &[Correction], texts: &[&str])
     }
     let word = |piece: &str| {
         let word = piece.trim_end_matches(is_border);
-        let corrected = spelt.iter().find(|(asked, _)| is(word, asked));
+        let corrected = spelt
+            .iter()
+            .find(|(asked, _)| is(word, asked) && !is_known(&word.to_lowercase()));
         match corrected {
             Some((_, meant)) => format!("{meant}{}", &piece[word.len()..]),
             None => piece.to_owned(),
         }
     };
-    Some(query.split_inclusive(is_border).map(word).collect())
+    let changed: String = query.split_inclusive(is_border).map(word).collect();
+    (changed != query).then_some(changed)
 }
 
 /// A term of the index near to a word.
@@ -279,14 +288,22 @@ mod tests {
             correction("retreival", "retrieval"),
         ];
         let texts = ["Gradual work.", "Of Grading: how it is done", "none"];
-        let rewritten = |query| rewritten(query, &corrections, &texts);
+        let rewritten = |query| rewritten(query, &corrections, &texts, |_| false);
         assert_eq!(rewritten("graeding").as_deref(), Some("grading"));
         assert_eq!(
             rewritten("How does Graeding, work?").as_deref(),
             Some("How does grading, work?")
         );
         // Nobody spells the other one here.
-        assert_eq!(rewritten("retreival").as_deref(), Some("retreival"));
-        assert_eq!(super::rewritten("graeding", &corrections, &[]), None);
+        assert_eq!(rewritten("retreival"), None);
+        assert_eq!(
+            super::rewritten("graeding", &corrections, &[], |_| false),
+            None
+        );
+        // A word that is one is no slip.
+        assert_eq!(
+            super::rewritten("Graeding", &corrections, &texts, |word| word == "graeding"),
+            None
+        );
     }
 }

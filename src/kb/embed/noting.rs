@@ -53,6 +53,10 @@ impl Embedder for Noting {
         self.inner.takes_the_cores()
     }
 
+    fn knows(&self, word: &str) -> bool {
+        self.inner.knows(word)
+    }
+
     fn embed_unless(
         &self,
         texts: &[&str],

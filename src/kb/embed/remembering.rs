@@ -76,6 +76,10 @@ impl Embedder for Remembering {
     fn takes_the_cores(&self) -> bool {
         self.inner.takes_the_cores()
     }
+
+    fn knows(&self, word: &str) -> bool {
+        self.inner.knows(word)
+    }
 }
 
 #[cfg(test)]
