@@ -16,6 +16,11 @@ use crate::domain::{
 };
 use crate::protocol::{Mode, RunId};
 
+/// How an answer begins that has no evidence to go by.
+pub const NOTHING_FOUND: &str = "Nothing was found in the knowledge base.";
+/// The same in Chinese.
+pub const NOTHING_FOUND_ZH: &str = "知识库中没有找到相关内容。";
+
 /// A thinking engine: the four jobs that need judgement.
 #[async_trait]
 pub trait Reasoner: Send + Sync {
@@ -300,11 +305,11 @@ pub trait Embedder: Send + Sync {
         false
     }
 
-    /// Whether it is sure to know this word as it is written, in lower case. What it does not know
-    /// may be a slip.
+    /// Whether it knows this word as it is written, in lower case, or cannot tell. What it does not
+    /// know may be a slip.
     fn knows(&self, word: &str) -> bool {
         let _ = word;
-        false
+        true
     }
 
     /// How many texts are worth handing over at once, when there are many.

@@ -1,3 +1,5 @@
+//! Settings that nobody reads: a misspelt name must not be silently without effect.
+
 use std::fmt;
 
 use super::{Environment, variables};

@@ -111,24 +111,32 @@ pub(super) fn hybrid(
         let matches = snapshot.semantic(&vector, pool, asked.within)?;
         Ok::<_, KbError>((vector, matches))
     };
-    // The cores of an embedding wait for each other many times; one that is busy with the words
-    // stops them all.
-    let given = embedder.takes_the_cores().then(|| embed(embedder, meaning));
     let (lexical, semantic) = thread::scope(|scope| {
-        let side = scope.spawn(|| near(given.unwrap_or_else(|| embed(embedder, meaning))?));
+        let embedding = scope.spawn(|| embed(embedder, meaning));
+        // The cores of an embedding wait for each other many times; one that is busy with the
+        // words stops them all. An endpoint's embedding goes on beside the words.
+        let given = if embedder.takes_the_cores() {
+            Ok(joined(embedding))
+        } else {
+            Err(embedding)
+        };
+        let side = scope.spawn(|| near(given.unwrap_or_else(joined)?));
         let lexical = snapshot.lexical(words, pool, asked.within);
-        let semantic = side
-            .join()
-            .unwrap_or_else(|_| Err(EmbedError("the embedding panicked".to_owned()).into()));
-        (lexical, semantic)
+        (lexical, joined(side))
     });
     let lexical = lexical?;
     let rewritten = meant(snapshot, embedder, meaning, &lexical)?;
     let (meaning, semantic) = match &rewritten {
         None => (meaning, semantic),
         Some(meant) => {
-            let side = embed(embedder, meant).and_then(near);
-            (meant.as_str(), side)
+            let side = thread::scope(|scope| joined(scope.spawn(|| embed(embedder, meant))));
+            match side.and_then(near) {
+                Ok(found) => (meant.as_str(), Ok(found)),
+                Err(error) => {
+                    tracing::warn!(%error, "the corrected query is searched by its words alone");
+                    (meaning, semantic)
+                }
+            }
         }
     };
     let (vector, semantic) = match semantic {
@@ -167,6 +175,12 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
             rank: at + 1,
         })
         .collect()
+}
+
+/// What a thread came to; when the model panicked, that it did.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, KbError>>) -> Result<T, KbError> {
+    let panicked = |_| Err(EmbedError("the embedding panicked".to_owned()).into());
+    thread.join().unwrap_or_else(panicked)
 }
 
 /// The query without slips, where the words found something for it.

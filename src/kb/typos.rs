@@ -154,9 +154,10 @@ pub(super) fn rewritten(
     }
     let word = |piece: &str| {
         let word = piece.trim_end_matches(is_border);
-        let corrected = spelt
-            .iter()
-            .find(|(asked, _)| is(word, asked) && !is_known(&word.to_lowercase()));
+        let own = tokens::terms(word);
+        let corrected = spelt.iter().find(|(asked, _)| {
+            own.iter().any(|term| term.text == *asked) && !is_known(&word.to_lowercase())
+        });
         match corrected {
             Some((_, meant)) => format!("{meant}{}", &piece[word.len()..]),
             None => piece.to_owned(),

@@ -46,7 +46,6 @@ mod several;
 mod sheet;
 mod social;
 mod social_phrases;
-
 mod sought;
 mod sought_words;
 mod source_code;

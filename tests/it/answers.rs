@@ -1,14 +1,12 @@
-//! Whole answers: what the offline engine says, and what it cites.
+//! Whole answers over three knowledge bases: what the offline engine says, and what it cites.
 //!
-//! `fixtures/answers.jsonl` holds the questions, written before the engine was worked on. Four
-//! fifths of them were looked at while it was; the rest, `held_out`, occur nowhere else in the
-//! project and were only counted while it was. `fixtures/answers-home.jsonl` asks of documents about
-//! other subjects, `fixtures/home`. Right means: a document that answers is cited, and the answer holds every phrase (one of each group).
-//! An unanswerable question is right only when it ends as not found. One test a base, so that it is
-//! embedded once. `ANSWERS_SHOW=1` prints what was said wrong, `ANSWERS_SHOW=all` everything.
-//!
-//! Other questions over another base are counted by the ignored test:
-//! `ANSWERS_BASE=… ANSWERS_FILE=… cargo nextest run any_questions --run-ignored only --no-capture`.
+//! `fixtures/answers.jsonl` asks of the demo base, `answers-home.jsonl` and `answers-office.jsonl` of
+//! documents of quite other subjects. The questions were written by people who knew the documents
+//! and not the engine. Those `held_out` were counted before anything was changed for them; the
+//! others were worked with. Right means: a document that answers is cited, and the answer holds
+//! every phrase (one of each group). An unanswerable question is right only when it ends as not
+//! found. One test a base, so that it is embedded once. `ANSWERS_SHOW=1` prints what was said wrong,
+//! `ANSWERS_SHOW=all` everything.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,15 +26,19 @@ use serde::Deserialize;
 
 use crate::support::{Finished, run};
 
-/// Measured: .940 over all, .941 over those looked at, .933 over those held out.
+/// Measured: .907 over all, .960 over those worked with, .849 over those held out.
 ///
 /// At least this share of the answerable questions is answered with the right source.
 const RIGHT: f64 = 0.9;
-/// Measured: .853 over those looked at.
+/// Measured: .731 over all, .853 over those worked with, .606 over those held out.
 ///
-/// The same of those about other subjects.
-const HOME_RIGHT: f64 = 0.8;
-/// Measured: 0 over all.
+/// The same of those about a house, a shop and a garden.
+const HOME_RIGHT: f64 = 0.7;
+/// Measured: .765, all held out.
+///
+/// The same of those about a team and a club.
+const OFFICE_RIGHT: f64 = 0.72;
+/// Measured: .023 over the demo base (one of 43, in Chinese), 0 over the others.
 ///
 /// At most this share of the unanswerable ones is answered at all.
 const INVENTED: f64 = 0.05;
@@ -161,10 +163,6 @@ impl Tally {
     fn share(&self, of: impl Fn(bool, &str) -> bool) -> f64 {
         let found = self.0.iter().filter(|((held, kind), _)| of(*held, kind));
         let (right, all) = found.fold((0, 0), |sum, (_, n)| (sum.0 + n.0, sum.1 + n.1));
-        // Of nothing, nothing is wrong.
-        if all == 0 {
-            return 1.0;
-        }
         right as f64 / all as f64
     }
 
@@ -229,6 +227,15 @@ impl Set {
         }
     }
 
+    /// Documents of a team and a sports club.
+    fn office() -> Self {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures");
+        Self {
+            base: fixtures.join("office"),
+            questions: fixtures.join("answers-office.jsonl"),
+        }
+    }
+
     /// What `ANSWERS_BASE` and `ANSWERS_FILE` name, and for what they leave out the demo's.
     fn named() -> Self {
         let demo = Self::demo();
@@ -288,11 +295,16 @@ async fn the_golden_questions_are_answered_with_their_sources() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn questions_about_other_subjects_are_answered_with_their_sources() {
-    let tally = Set::home().tally().await;
-    assert!(shown().is_empty(), "shown, not judged");
-    let table = tally.table();
-    assert!(tally.right() >= HOME_RIGHT, "{table}");
-    assert!(tally.invented() <= INVENTED, "{table}");
+    for (set, right, invented) in [
+        (Set::home(), HOME_RIGHT, INVENTED),
+        (Set::office(), OFFICE_RIGHT, INVENTED),
+    ] {
+        let tally = set.tally().await;
+        assert!(shown().is_empty(), "shown, not judged");
+        let table = tally.table();
+        assert!(tally.right() >= right, "{table}");
+        assert!(tally.invented() <= invented, "{table}");
+    }
 }
 
 /// For measuring by hand: any questions over any base, counted and not judged.

@@ -36,6 +36,10 @@ impl Embedder for WordEmbedder {
         self.count.fetch_add(texts.len(), Ordering::Relaxed);
         Ok(texts.iter().map(|text| vector_of(text)).collect())
     }
+
+    fn knows(&self, _word: &str) -> bool {
+        false
+    }
 }
 
 fn vector_of(text: &str) -> Vec<f32> {

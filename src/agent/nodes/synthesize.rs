@@ -1,7 +1,7 @@
 use tokio::sync::mpsc;
 
 use crate::agent::citations::CitationFilter;
-use crate::agent::ports::{AnswerSink, Synthesis, SynthesizeJob};
+use crate::agent::ports::{AnswerSink, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob};
 use crate::agent::run::{Run, Stop, guard};
 use crate::domain::{
     Answer, Citation, Complexity, Evidence, NodeName, Outcome, RouteReason, Score,
@@ -159,9 +159,9 @@ fn cite(numbers: &[usize], context: &[Evidence]) -> Vec<Citation> {
 fn nothing_found(query: &str, discarded: &[(Evidence, Score)]) -> String {
     let chinese = is_chinese(query);
     let mut text = if chinese {
-        "知识库中没有找到相关内容。".to_owned()
+        NOTHING_FOUND_ZH.to_owned()
     } else {
-        "Nothing was found in the knowledge base.".to_owned()
+        NOTHING_FOUND.to_owned()
     };
     let mut nearest: Vec<_> = discarded.iter().collect();
     nearest.sort_by(|(_, a), (_, b)| b.value().total_cmp(&a.value()));

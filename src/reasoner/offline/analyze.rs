@@ -48,17 +48,28 @@ pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
 /// Whether the answer is a file rather than what it says.
 pub(super) fn asks_for_files(query: &str) -> bool {
     let line = format!(" {} ", plain_words(query).join(" "));
-    // Papers that somebody has to bring are no files.
+    // Papers that somebody has to bring are no files, and neither is what is said of all files.
     let papers = [
-        "do i",
-        "do we",
-        "should i",
-        "must i",
-        "have to",
-        "are needed",
-        "are required",
+        "documents do i need",
+        "documents do we need",
+        "documents are needed",
+        "documents are required",
+        "documents must i bring",
+        "documents must we bring",
     ];
-    if papers.iter().any(|cue| line.contains(&format!(" {cue} "))) && !line.contains("find") {
+    let kinds = [
+        "file formats",
+        "file format",
+        "file types",
+        "file type",
+        "file extensions",
+        "file names",
+        "file name",
+        "file sizes",
+        "file size",
+    ];
+    let says = |cue: &&str| line.contains(&format!(" {cue} "));
+    if papers.iter().any(says) || kinds.iter().any(says) && !line.contains(" files ") {
         return false;
     }
     DISCOVERY

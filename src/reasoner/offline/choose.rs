@@ -151,8 +151,10 @@ fn steps(question: &str, chosen: Choice, passages: &[Passage]) -> Vec<Choice> {
         .iter()
         .take_while(|unit| belongs(unit))
         .count();
-    let first = chosen.unit - before;
-    (first..first + run.min(STEPS))
+    // Of very many, those up to the one that was chosen.
+    let first = (chosen.unit - before).max((chosen.unit + 1).saturating_sub(STEPS));
+    let end = chosen.unit - before + run;
+    (first..end.min(first + STEPS))
         .map(|unit| Choice {
             item: chosen.item,
             unit,

@@ -116,6 +116,7 @@ fn defined_by(text: &str) -> Option<String> {
     let (end, verb) = DEFINING
         .iter()
         .filter_map(|verb| Some((text.find(verb)?, verb)))
+        .filter(|(at, _)| *at > 0)
         .min()?;
     let after = &text[end + verb.len()..];
     let not = ["not ", "about ", "nicht ", "kein", "不", "like ", "unlike "];
@@ -124,10 +125,9 @@ fn defined_by(text: &str) -> Option<String> {
     }
     let head = &text[..end];
     // An abbreviation in brackets is another name, not a part of it.
-    let head = head
-        .split([' ', '（'])
-        .take_while(|word| !word.starts_with('('));
-    Some(head.collect::<Vec<_>>().join(" "))
+    let head = head.split(['(', '（']).next().unwrap_or(head);
+    let words: Vec<&str> = head.split_whitespace().collect();
+    Some(words.join(" "))
 }
 
 #[rustfmt::skip]

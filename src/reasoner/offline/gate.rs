@@ -5,13 +5,16 @@
 //! What it takes to judge is looked at once for each passage.
 
 use crate::domain::Evidence;
+use crate::text::is_chinese;
 
 use super::heard::is_heard;
 use super::named_files::{asks_for_content, names};
 use super::named_things::{asks_for, named, speaks_of};
 use super::passage::Passage;
-use super::relevance::ANSWERS_FROM;
+use super::relevance::{ANSWERS_FROM, MAY_ANSWER_FROM};
+use super::sought::Sought;
 use super::supported::{SUPPORTED_FROM, supported};
+use super::words::terms;
 
 /// How relevant a passage is at least that says by its form that it is what was asked for.
 pub(super) const PLAINLY: f64 = 0.5;
@@ -33,6 +36,8 @@ struct Seen {
     /// From which measured relevance on it is raised: any, where it says by its form that it is
     /// what is asked for; more, where it holds what is asked for by its kind.
     raised_from: Option<f64>,
+    /// From this relevance on it may be quoted.
+    quoted_from: f64,
     /// It speaks of the names that the answer has to be about.
     speaks: bool,
 }
@@ -43,6 +48,8 @@ impl Gate {
         let things = named(question);
         let plain: Vec<bool> = passages.iter().map(|p| asks_for(question, p)).collect();
         let supported = supported(question, passages);
+        let (asked, sought) = (terms(question), Sought::of(question));
+        let chinese = is_chinese(question);
         let seen: Vec<Seen> = items
             .iter()
             .zip(passages)
@@ -53,6 +60,14 @@ impl Gate {
                     (true, _) => Some(0.0),
                     (false, true) => Some(SUPPORTED_FROM),
                     (false, false) => None,
+                },
+                quoted_from: if chinese
+                    && is_chinese(&passage.text)
+                    && !lacks(passage, sought, &asked)
+                {
+                    MAY_ANSWER_FROM
+                } else {
+                    ANSWERS_FROM
                 },
                 speaks: things.is_empty() || speaks_of(&things, item, passage),
             })
@@ -91,7 +106,7 @@ impl Gate {
         } else {
             seen.speaks
         };
-        self.heard && relevance >= ANSWERS_FROM && fits
+        self.heard && relevance >= seen.quoted_from && fits
     }
 
     /// Whether any item may be quoted, given how relevant each was measured to be.
@@ -100,4 +115,13 @@ impl Gate {
         let mut raised = measured.map(|(at, measured)| (at, self.raised(at, measured)));
         raised.any(|(at, relevance)| self.lets_through(at, relevance))
     }
+}
+
+/// Whether nothing in the passage that shares a word with the question is of the kind it asks for:
+/// where the question is when, no time.
+fn lacks(passage: &Passage, sought: Option<Sought>, asked: &[String]) -> bool {
+    let mut units = passage.units.iter().zip(&passage.unit_terms);
+    sought.is_some_and(|kind| {
+        !units.any(|(unit, own)| kind.is_in(unit) && asked.iter().any(|term| own.contains(term)))
+    })
 }

@@ -29,7 +29,7 @@ pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
     let asked = if known == question {
         asked
     } else {
-        terms(&known)
+        without_parts(terms(&known))
     };
     let weights = weights(&asked, &held);
     let all: f64 = asked.iter().map(|term| weights[term]).sum();
@@ -38,7 +38,15 @@ pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
         .filter(|term| held.iter().any(|held| occurs(term, held)))
         .map(|term| weights[term.as_str()])
         .sum();
-    asked.is_empty() || heard >= HEARD_FROM * all || is_heard_by_character(question, texts)
+    let by_words = heard >= HEARD_FROM * all && !only_names_are_heard(question, &asked, &held);
+    asked.is_empty() || by_words || is_heard_by_character(question, texts)
+}
+
+/// Whether a Chinese question names something that occurs, and nothing of what it says of it does.
+fn only_names_are_heard(question: &str, asked: &[String], held: &[HashSet<String>]) -> bool {
+    let is_held = |term: &&String| held.iter().any(|held| occurs(term, held));
+    let mut said = asked.iter().filter(|term| is_chinese(term)).peekable();
+    is_chinese(question) && said.peek().is_some() && !said.any(|term| is_held(&term))
 }
 
 /// Pairs of Chinese characters are broken by every particle between them; the characters are not.
@@ -90,6 +98,7 @@ mod tests {
             ("What are the treshholds?", true),
             ("What is the price of bread?", false),
             ("", true),
+            ("怎样卸载 kb-agent？", false),
         ] {
             assert_eq!(is_heard(question, &texts), heard, "{question}");
         }

@@ -1,5 +1,6 @@
 //! What is said when nothing answers: that nothing does, and what came nearest.
 
+use crate::agent::ports::{NOTHING_FOUND, NOTHING_FOUND_ZH};
 use crate::domain::Evidence;
 
 use super::passage::Passage;
@@ -17,12 +18,7 @@ const NOTHING_ZH: &str = "知识库中没有能回答这个问题的内容。";
 /// Whether an answer says that there is none.
 pub(super) fn is_nothing(answer: &str) -> bool {
     // The last two are said where no evidence was left to answer from.
-    let said = [
-        NOTHING,
-        NOTHING_ZH,
-        "Nothing was found in the knowledge base.",
-        "知识库中没有找到相关内容。",
-    ];
+    let said = [NOTHING, NOTHING_ZH, NOTHING_FOUND, NOTHING_FOUND_ZH];
     said.iter()
         .any(|said| answer.trim_start().starts_with(said))
 }

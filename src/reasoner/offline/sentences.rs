@@ -225,6 +225,7 @@ impl Reader {
             // An entry of a list of terms, in the form of Markdown Extra.
             let term = self.paragraph.remove(0);
             self.item = Some(format!("{term}: {told}"));
+            self.number = None;
         } else if let Some((number, item)) = item_of(trimmed) {
             self.flush();
             self.item = Some(item.to_owned());

@@ -74,15 +74,16 @@ impl Sought {
             Self::Money => {
                 digit && (has(&["€", "$", "£", "¥", "元", "块"]) || any(MONEY_UNITS))
                     || in_column(MONEY_COLUMNS)
-                    || has(&["元", "角"])
+                    || counts_in_chinese(text, "元角块")
             }
             Self::Amount => digit || any(NUMBERS) || has_chinese_number(text),
             Self::Time => {
-                digit && (has_clock(text) || any(TIME_UNITS) || has(&["点", "年", "月", "天"]))
+                digit && (has_clock(text) || any(TIME_UNITS) || has(&["年", "月", "天"]))
+                    || counts_in_chinese(text, "点天周月年日时分")
                     || any(DATES)
                     || in_column(TIME_COLUMNS)
                     || has(&[
-                        "每天", "每周", "每月", "每年", "星期", "月底", "小时", "分钟", "点",
+                        "每天", "每周", "每月", "每年", "星期", "月底", "小时", "分钟",
                     ])
             }
             Self::Place => {
@@ -152,13 +153,25 @@ fn column_words(column: &str) -> Vec<String> {
         .collect()
 }
 
-/// "17:52", "2024-05-01", "3.5.2024", "9 am".
+/// "17:52", "2024-05-01", "3.5.2024"; no "3.50".
 fn has_clock(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
-    chars.windows(3).any(|three| {
-        three[0].is_ascii_digit()
-            && matches!(three[1], ':' | '-' | '.' | '/')
-            && three[2].is_ascii_digit()
+    let joined = |marks: &'static [char]| {
+        let joins = |three: &&[char]| {
+            three[0].is_ascii_digit() && marks.contains(&three[1]) && three[2].is_ascii_digit()
+        };
+        chars.windows(3).filter(joins).count()
+    };
+    joined(&[':', '-', '/']) > 0 || joined(&['.']) > 1
+}
+
+/// Whether a Chinese or other number stands before one of these characters.
+fn counts_in_chinese(text: &str, units: &str) -> bool {
+    let chars: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
+    chars.windows(2).any(|pair| {
+        let number =
+            pair[0].is_ascii_digit() || "一二两三四五六七八九十百千万半几".contains(pair[0]);
+        number && units.contains(pair[1])
     })
 }
 

@@ -143,6 +143,7 @@ pub(super) const CHINESE: &[(Sought, &[&str])] = &[
             "何时",
             "几点",
             "哪天",
+            "哪一天",
             "哪年",
             "多久",
             "几月",
@@ -166,7 +167,7 @@ pub(super) const CHINESE: &[(Sought, &[&str])] = &[
 #[rustfmt::skip]
 pub(super) const MONEY_WORDS: &[&str] = &[
     "cost", "costs", "price", "prices", "pay", "paid", "charge", "charged", "fee", "fees", "spend", "spent", "earn",
-    "budget", "fine", "deposit", "refund", "salary", "expensive", "ask for", "worth", "kostet", "kosten", "preis",
+    "budget", "fine", "deposit", "refund", "salary", "expensive", "worth", "kostet", "kosten", "preis",
     "bezahlen", "zahle", "miete", "gebühr",
 ];
 
@@ -213,9 +214,8 @@ pub(super) const TIME_COLUMNS: &[&str] = &[
 #[rustfmt::skip]
 pub(super) const PLACES: &[&str] = &[
     "stored", "kept", "located", "lies", "stands", "hangs", "lives", "folder", "directory", "shelf", "drawer", "room",
-    "cellar", "office", "street", "road", "building", "floor", "cupboard", "box", "shed", "tin", "beside", "behind",
-    "under", "inside", "next", "near", "liegt", "steht", "hängt", "keller", "büro", "neben", "hinter", "unter", "in",
-    "at", "im", "on",
+    "cellar", "office", "street", "road", "building", "floor", "cupboard", "box", "shed", "beside", "behind",
+    "under", "inside", "next", "near", "liegt", "steht", "hängt", "keller", "büro", "neben", "hinter", "unter",
 ];
 
 pub(super) const PLACE_COLUMNS: &[&str] = &[
@@ -227,13 +227,13 @@ pub(super) const PLACE_COLUMNS: &[&str] = &[
 pub(super) const PEOPLE: &[&str] = &[
     "chair", "treasurer", "secretary", "caretaker", "manager", "owner", "author", "editor", "director", "board",
     "committee", "team", "doctor", "dr", "mr", "mrs", "ms", "developer", "engineer", "person", "member", "members",
-    "hauswart", "vorstand", "frau", "herr", "by",
+    "hauswart", "vorstand", "frau", "herr",
 ];
 
 #[rustfmt::skip]
 pub(super) const WAY_COLUMNS: &[&str] = &[
     "key", "keys", "command", "step", "remedy", "reaction", "solution", "fix", "action", "how", "befehl", "taste",
-    "abhilfe", "办法", "处理办法", "命令", "规定",
+    "abhilfe", "办法", "处理办法", "命令",
 ];
 
 pub(super) const PERSON_COLUMNS: &[&str] = &[

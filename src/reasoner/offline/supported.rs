@@ -54,7 +54,9 @@ pub(super) fn supported(question: &str, passages: &[Passage]) -> Vec<bool> {
         .enumerate()
         .map(|(at, passage)| {
             sought.is_some_and(|sought| holds_one(passage, sought))
-                || !whole_list(question, passages, &[(at, 1.0)]).is_empty()
+                || whole_list(question, passages, &[(at, 1.0)])
+                    .iter()
+                    .any(|choice| choice.item == at)
         })
         .collect()
 }

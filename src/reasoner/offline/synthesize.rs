@@ -23,7 +23,7 @@ use super::named_files::asks_for_content;
 use super::nearest::{NEAREST, nothing};
 use super::passage::Passage;
 use super::quoting::{quoted, written};
-use super::relevance::{Features, features, relevance};
+use super::relevance::{ANSWERS_FROM, Features, features, relevance};
 use super::reply::reply;
 use super::resolve::{asks_only_why, resolve, topic_of};
 use super::sentences::Kind;
@@ -96,6 +96,12 @@ struct Judged {
     fit: Vec<(usize, f64)>,
 }
 
+/// Whether the passage is relevant enough to be called an answer.
+fn is_likely(judged: &[Judged], item: usize) -> bool {
+    let mut relevances = judged.iter().map(|judged| judged.relevances[item]);
+    relevances.any(|relevance| relevance >= ANSWERS_FROM)
+}
+
 impl Answer<'_> {
     fn compose(&self, question: &str, parts: &[String]) -> Result<(String, Outcome), EmbedError> {
         let mut questions = vec![question.to_owned()];
@@ -155,6 +161,13 @@ impl Answer<'_> {
             });
         }
         let mut text = blocks.join("\n\n");
+        if !used.iter().any(|choice| is_likely(&judged, choice.item)) {
+            text.push_str(if self.chinese {
+                "\n\n（不太确定：原文与问题相合之处不多。）"
+            } else {
+                "\n\n(Not certain: little of what is quoted matches the question.)"
+            });
+        }
         if self.chinese && !is_chinese(&text) {
             text.push_str("\n\n（离线引擎只引用原文，不翻译。）");
         } else if !self.chinese && is_chinese(question) && is_chinese(&text) {
