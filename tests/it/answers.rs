@@ -2,8 +2,8 @@
 //!
 //! `fixtures/answers.jsonl` asks of the demo base, `answers-home.jsonl` and `answers-office.jsonl` of
 //! documents of quite other subjects. The questions were written by people who knew the documents
-//! and not the engine. Those `held_out` were counted before anything was changed for them; the
-//! others were worked with. Right means: a document that answers is cited, and the answer holds
+//! and not the engine. Those `held_out` were held back and counted before what they showed was
+//! repaired in part; the others were worked with. Right means: a document that answers is cited, and the answer holds
 //! every phrase (one of each group). An unanswerable question is right only when it ends as not
 //! found. One test a base, so that it is embedded once. `ANSWERS_SHOW=1` prints what was said wrong,
 //! `ANSWERS_SHOW=all` everything.
