@@ -130,6 +130,27 @@ fn r16_rule_hit_is_not_drawn_as_measured() {
 }
 
 #[test]
+fn an_answer_says_what_the_search_could_not_look_at() {
+    let mut events = runs::simple();
+    let at = events
+        .iter()
+        .position(|event| event.body.name() == "answer_finished")
+        .unwrap();
+    let mut warning = events[at].clone();
+    warning.body = EventBody::Warning {
+        code: "index_incomplete".to_owned(),
+        message: "48 of 215 passages\u{1b}[2J are embedded".to_owned(),
+    };
+    events.insert(at, warning);
+    for (width, height) in [(160, 45), (100, 30), (60, 20)] {
+        let text = played(events.clone()).text(width, height);
+        assert!(text.contains("⚠ 48 of 215 passages are embedded"), "{text}");
+    }
+    let text = played(runs::simple()).text(100, 30);
+    assert!(!text.contains('⚠'), "{text}");
+}
+
+#[test]
 fn cancelled_run() {
     pictures("cancelled", &mut played(runs::cancelled()));
 }

@@ -42,6 +42,8 @@ pub struct RunView {
     pub citations: Vec<Citation>,
     /// Warnings so far.
     pub warnings: usize,
+    /// What the search could not look at, clean, on one line.
+    pub unseen: Option<String>,
     /// How it ended; `None` while it goes on.
     pub finish: Option<Finish>,
     /// Grows when the text of the answer changes: wrapped rows are cached by it.
@@ -49,6 +51,9 @@ pub struct RunView {
     nodes: [NodeView; NodeName::ALL.len()],
     stream: StreamSanitizer,
 }
+
+/// The warnings that say that a search had less than all to look at.
+const UNSEEN: [&str; 2] = ["index_incomplete", "embedding_failed"];
 
 impl RunView {
     /// The run that this event begins; `None` when it begins none.
@@ -79,6 +84,7 @@ impl RunView {
             answer: String::new(),
             citations: Vec::new(),
             warnings: 0,
+            unseen: None,
             finish: None,
             revision: 0,
             nodes: [NodeView::UNTOUCHED; NodeName::ALL.len()],
@@ -153,7 +159,12 @@ impl RunView {
                     .collect();
                 self.revision += 1;
             }
-            EventBody::Warning { .. } => self.warnings += 1,
+            EventBody::Warning { code, message } => {
+                self.warnings += 1;
+                if UNSEEN.contains(&code.as_str()) {
+                    self.unseen = Some(one_line(message, 200));
+                }
+            }
             EventBody::RunFinished {
                 outcome,
                 iterations,

@@ -210,6 +210,10 @@ fn rows_of(run: &RunView, width: usize) -> Vec<Row> {
             )),
         }
         answer.extend(wrap(&footer(run), &Row::default(), &Row::default(), body));
+        if let Some(unseen) = &run.unseen {
+            let row = Row::of(Ink::Warning, format!("⚠ {unseen}"));
+            answer.extend(wrap(&row, &Row::default(), &Row::of(Ink::Text, "  "), body));
+        }
     }
     for (at, line) in answer.into_iter().enumerate() {
         let label = if at == 0 { " kb    " } else { "       " };
