@@ -241,7 +241,9 @@ fn by_score(a: &Scored, b: &Scored) -> std::cmp::Ordering {
 
 /// A question in a document is what its next sentence answers, and no answer itself.
 fn is_question(unit: &Unit) -> bool {
-    unit.kind == Kind::Sentence && unit.text.ends_with(['?', '？'])
+    let text = unit.text.trim_end_matches(['"', '”', '.']);
+    let quotes = text.contains(['"', '“']);
+    unit.kind == Kind::Sentence && text.ends_with(['?', '？']) && !quotes
 }
 
 fn replies(units: &[Unit], at: usize) -> bool {
