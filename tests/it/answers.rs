@@ -1,8 +1,8 @@
 //! Whole answers over three knowledge bases: what the offline engine says, and what it cites.
 //!
 //! `fixtures/answers.jsonl` asks of the demo base, `answers-home.jsonl` and `answers-office.jsonl` of
-//! documents of quite other subjects. The questions were written by people who knew the documents
-//! and not the engine. Those `held_out` were held back and counted before what they showed was
+//! documents of quite other subjects. The questions were written from the documents, without sight
+//! of the engine. Those `held_out` were held back and counted before what they showed was
 //! repaired in part; the others were worked with. Right means: a document that answers is cited,
 //! and the answer holds every phrase (one of each group). An unanswerable question is right only
 //! when it ends as not found. Each base is embedded once. `ANSWERS_SHOW=1` prints what was said
