@@ -77,7 +77,7 @@ const EXPECTED: &[(&str, Expected)] = &[
             "answered",
             6,
             None,
-            &["**local_file_qa**", "A flat scan is exact"],
+            &["local_file_qa answers", "A flat scan is exact"],
         ),
     ),
     (

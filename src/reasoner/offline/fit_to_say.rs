@@ -14,6 +14,8 @@ use super::words::{plain_words, spelt_out, terms};
 const BEGINNING: usize = 6;
 /// An opening of more sentences than one is at most this long, in characters.
 const LONGEST_OPENING: usize = 400;
+/// A sentence of which this share is quoted questions tells nothing itself.
+const MOSTLY_ASKS: f64 = 0.6;
 /// From here on a unit defines what is asked for.
 pub(super) const DEFINES: f64 = 0.35;
 
@@ -146,27 +148,22 @@ pub(super) fn contrasts(question: &str, unit: &Unit) -> bool {
     unit.kind == Kind::Sentence
         && asks_what_it_is(question)
         && !asked
-        && (opens || is_of_two(&unit.heading))
+        && (opens || is_of_two(&unit.heading, &terms(&topic_of(question))))
 }
 
-/// "X compared with Y", "X and Y".
-fn is_of_two(heading: &str) -> bool {
+/// "X compared with Y", or "X and Y" where one of them is the topic: "X joins words and meaning" is
+/// of X alone.
+fn is_of_two(heading: &str, topic: &[String]) -> bool {
     let line = format!(" {} ", heading.to_lowercase());
-    [
-        " compared ",
-        " versus ",
-        " vs ",
-        " vs. ",
-        " and ",
-        " or ",
-        " und ",
-        " oder ",
-        "与",
-        "和",
-        "比较",
-    ]
-    .iter()
-    .any(|joint| line.contains(joint))
+    let holds = |joints: &[&str]| joints.iter().any(|joint| line.contains(joint));
+    if holds(&[" compared ", " versus ", " vs ", " vs. ", "比较"]) {
+        return true;
+    }
+    let mut parts = vec![line.as_str()];
+    for joint in [" and ", " or ", " und ", " oder ", ", ", "与", "和", "、"] {
+        parts = parts.iter().flat_map(|part| part.split(joint)).collect();
+    }
+    parts.len() > 1 && parts.iter().any(|part| terms(part) == topic)
 }
 
 #[rustfmt::skip]
@@ -226,7 +223,7 @@ fn headed_with(heading: &str, topic: &[String]) -> f64 {
     let words = terms(heading);
     if words == topic {
         0.5
-    } else if !is_of_two(heading)
+    } else if !is_of_two(heading, topic)
         && (words.starts_with(topic)
             || words.len() <= topic.len() + 2 && topic.iter().all(|term| words.contains(term)))
     {
@@ -280,8 +277,19 @@ pub(super) fn rest_of_opening(question: &str, passage: &Passage, at: usize) -> u
         .count()
 }
 
-/// "See the rules." tells nothing where the rules are not, nor does a question given as example.
+/// "See the rules." tells nothing where the rules are not, nor does a sentence that is little more
+/// than questions given as examples.
 pub(super) fn points_elsewhere(unit: &Unit) -> bool {
-    unit.points
-        || unit.kind == Kind::Sentence && ["？”", "?\"", "?”"].iter().any(|q| unit.text.contains(q))
+    unit.points || unit.kind == Kind::Sentence && asks_in_quotes(&unit.text) >= MOSTLY_ASKS
+}
+
+/// The share of a sentence that stands in quotation marks and ends as a question.
+fn asks_in_quotes(text: &str) -> f64 {
+    let mut inside = 0;
+    for piece in text.split(['"', '“', '”']) {
+        if piece.ends_with(['?', '？']) {
+            inside += piece.chars().count();
+        }
+    }
+    inside as f64 / text.chars().count().max(1) as f64
 }
