@@ -1,12 +1,12 @@
 //! Which units of which passages answer one question.
 //!
-//! Greedy cover: the best unit first, then what brings words of the question that are still
-//! missing (maximal marginal relevance, Carbonell and Goldstein 1998, with words for novelty). A
-//! question that asks for several things takes the whole list.
+//! The best unit alone where it is plainly the best; otherwise also those near behind it and the
+//! rest of its paragraph, because the answer is in one of the best three far more often than in the
+//! very best. A question that asks for several things takes the whole list.
 
 use crate::agent::ports::{EmbedError, Embedder};
 
-use super::fit_to_say::rest_of_opening;
+use super::fit_to_say::{is_field, points_elsewhere};
 use super::lists::whole_list;
 use super::literals::Literals;
 use super::passage::Passage;
@@ -16,8 +16,13 @@ use super::sought::Sought;
 
 /// How many passages are read for one question.
 const PASSAGES: usize = 6;
-/// A unit with less than this share of the best one's score adds nothing.
-const WORTH: f64 = 0.72;
+/// A unit that scores lower by more than this adds nothing to the best.
+const NEAR: f64 = 0.4;
+/// A unit that holds this share of the question's words and is ahead by this much is the answer.
+const HOLDS_ALL: f64 = 0.8;
+const AHEAD: f64 = 0.15;
+/// What is quoted of one paragraph is at most this long, in characters.
+const LONGEST_PARAGRAPH: usize = 420;
 /// Lists longer than this are cut.
 pub(super) const LONGEST_LIST: usize = 40;
 /// At most this many steps are told.
@@ -96,10 +101,16 @@ pub(super) fn choose(
             is_list: false,
         });
     }
-    let mut units = covering(best, &scored[1..], wish.most);
+    let mut units = nearest(best, &scored[1..], wish.most, passages);
+    let alone = is_plainly_best(best, &scored[1..]);
     let added: Vec<Choice> = units
         .iter()
         .flat_map(|choice| belonging(&wish, *choice, *choice == best.choice, passages))
+        .chain(if alone {
+            Vec::new()
+        } else {
+            rest_of_paragraph(best.choice, wish.most, passages)
+        })
         .filter(|choice| !wish.used.contains(choice))
         .collect();
     units.extend(added);
@@ -111,24 +122,58 @@ pub(super) fn choose(
     })
 }
 
-/// The best unit and those that bring words of the question that it lacks.
-fn covering(best: &Scored, others: &[Scored], most: usize) -> Vec<Choice> {
+/// Whether the best unit holds what is asked and no other comes near.
+fn is_plainly_best(best: &Scored, others: &[Scored]) -> bool {
+    let ahead = others
+        .first()
+        .is_none_or(|next| best.score - next.score >= AHEAD);
+    ahead && best.share >= HOLDS_ALL && !best.lacks
+}
+
+/// The best unit and, unless it is plainly the best, those near behind it; no text twice, and no
+/// bare fields.
+fn nearest(best: &Scored, others: &[Scored], most: usize, passages: &[Passage]) -> Vec<Choice> {
     let mut chosen = vec![best.choice];
-    let mut covered = best.terms.clone();
-    for candidate in others {
-        if chosen.len() == most || candidate.score < WORTH * best.score {
+    if is_plainly_best(best, others) {
+        return chosen;
+    }
+    let unit = |choice: Choice| &passages[choice.item].units[choice.unit];
+    for other in others {
+        if chosen.len() == most || best.score - other.score > NEAR {
             break;
         }
-        let brings = candidate.terms.iter().any(|term| !covered.contains(term));
-        let next_to = candidate.choice.item == best.choice.item
-            && candidate.choice.unit == best.choice.unit + 1
-            && candidate.score >= 0.8 * best.score;
-        if brings || next_to {
-            covered.extend(candidate.terms.iter().cloned());
-            chosen.push(candidate.choice);
+        let said = |choice: &Choice| unit(*choice).text == unit(other.choice).text;
+        let bare = is_field(unit(other.choice)) && !is_field(unit(best.choice));
+        if !bare && !chosen.iter().any(said) {
+            chosen.push(other.choice);
         }
     }
     chosen
+}
+
+/// The sentences that follow in the paragraph, then those before, up to `most` with the first.
+fn rest_of_paragraph(first: Choice, most: usize, passages: &[Passage]) -> Vec<Choice> {
+    let units = &passages[first.item].units;
+    let one = &units[first.unit];
+    let mut length = one.text.chars().count();
+    let mut belongs = |unit: &Unit| {
+        length += unit.text.chars().count();
+        unit.kind == Kind::Sentence
+            && one.kind == Kind::Sentence
+            && unit.block == one.block
+            && length <= LONGEST_PARAGRAPH
+            && !points_elsewhere(unit)
+    };
+    let after = (first.unit + 1..units.len()).take_while(|at| belongs(&units[*at]));
+    let mut rest: Vec<usize> = after.take(most - 1).collect();
+    let left = most - 1 - rest.len();
+    let before = (0..first.unit).rev().take_while(|at| belongs(&units[*at]));
+    rest.extend(before.take(left));
+    let choice = |unit| Choice {
+        item: first.item,
+        unit,
+    };
+    rest.into_iter().map(choice).collect()
 }
 
 /// All steps of what is done in steps, with the code between them, where one of them is chosen and
@@ -175,8 +220,6 @@ fn belonging(wish: &Wish<'_>, choice: Choice, best: bool, passages: &[Passage]) 
         found.push(at(choice.unit - 1));
     }
     if best && wish.most > 1 {
-        let rest = rest_of_opening(wish.question, passage, choice.unit);
-        found.extend((1..=rest).map(|more| at(choice.unit + more)));
         if asks_what_follows(wish.question) && runs_on(units, choice.unit) {
             found.push(at(choice.unit + 1));
         }

@@ -12,8 +12,6 @@ use super::words::{plain_words, spelt_out, terms};
 
 /// A file begins before this line.
 const BEGINNING: usize = 6;
-/// An opening of more sentences than one is at most this long, in characters.
-const LONGEST_OPENING: usize = 400;
 /// A sentence of which this share is quoted questions tells nothing itself.
 const MOSTLY_ASKS: f64 = 0.6;
 /// From here on a unit defines what is asked for.
@@ -252,29 +250,6 @@ pub(super) fn is_field(unit: &Unit) -> bool {
     unit.kind == Kind::Item
         && unit.number.is_none()
         && key.is_some_and(|key| key.split(' ').count() <= 3 && !key.contains(['*', '`']))
-}
-
-/// The first units of a section that opens with what is asked for, when a sentence alone does not
-/// define it: at most two more of the same paragraph.
-pub(super) fn rest_of_opening(question: &str, passage: &Passage, at: usize) -> usize {
-    let opens = opening_of(question, passage, at) > 0.0 && asks_what_it_is(question);
-    if !opens || definition(question, &passage.units[at]) > 0.0 {
-        return 0;
-    }
-    let first = &passage.units[at];
-    let mut length = first.text.chars().count();
-    let follows = |unit: &&Unit| {
-        length += unit.text.chars().count();
-        unit.kind == Kind::Sentence
-            && unit.block == first.block
-            && length <= LONGEST_OPENING
-            && !points_elsewhere(unit)
-    };
-    passage.units[at + 1..]
-        .iter()
-        .take(2)
-        .take_while(follows)
-        .count()
 }
 
 /// "See the rules." tells nothing where the rules are not, nor does a sentence that is little more

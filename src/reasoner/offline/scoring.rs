@@ -21,6 +21,9 @@ use super::words::{terms, weights};
 
 /// How many units of each passage are compared by meaning.
 const UNITS: usize = 8;
+/// What it counts in Chinese how near question and unit are in meaning: the embedding knows the
+/// English words in it, and little more than that the rest is Chinese.
+const MEANING_ZH: f64 = 0.5;
 /// What a sentence gains that names several things where several are asked for.
 const ENUMERATES: f64 = 0.25;
 /// What code gains where code is asked for.
@@ -40,8 +43,10 @@ const REPEATED: f64 = 0.5;
 pub(super) struct Scored {
     pub(super) choice: Choice,
     pub(super) score: f64,
-    /// The question's words that it holds.
-    pub(super) terms: HashSet<String>,
+    /// The share of the question's words that it holds itself, by weight.
+    pub(super) share: f64,
+    /// Whether a kind of thing is asked for that it does not hold.
+    pub(super) lacks: bool,
 }
 
 /// The units of the passages that fit, best first.
@@ -107,11 +112,13 @@ pub(super) fn scored(
                         + 0.3 * relevance
                         + HEADED * headed / all
                         + asking.form(passage, unit_at, own / all),
-                    terms: asked
+                    share: asked
                         .iter()
-                        .filter(|term| held.contains(*term))
-                        .cloned()
-                        .collect(),
+                        .filter(|term| holds(held, term))
+                        .map(|term| weights[term])
+                        .sum::<f64>()
+                        / all,
+                    lacks: asking.sought.is_some_and(|sought| !sought.is_in(unit)),
                 };
                 (scored, unit)
             })
@@ -120,17 +127,27 @@ pub(super) fn scored(
         of_passage.truncate(UNITS);
         candidates.append(&mut of_passage);
     }
-    // What the embedding knows of Chinese is little more than that it is Chinese.
-    let mut texts = Vec::new();
-    if !is_chinese(question) {
-        texts.push(question);
+    let told: Vec<String> = candidates
+        .iter()
+        .map(|(_, unit)| unit.in_context())
+        .collect();
+    let mut texts = vec![question];
+    texts.extend(told.iter().map(String::as_str));
+    let chinese = is_chinese(question);
+    if !chinese {
         texts.extend(candidates.iter().map(|(_, unit)| unit.text.as_str()));
     }
     let vectors = Vectors::of(&texts, embedder)?;
     let mut scored: Vec<Scored> = candidates
         .into_iter()
-        .map(|(mut scored, unit)| {
-            scored.score += vectors.cosine(question, &unit.text);
+        .zip(&told)
+        .map(|((mut scored, unit), told)| {
+            let in_context = vectors.cosine(question, told);
+            scored.score += if chinese {
+                MEANING_ZH * in_context
+            } else {
+                in_context + vectors.cosine(question, &unit.text)
+            };
             scored
         })
         .collect();

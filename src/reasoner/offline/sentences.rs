@@ -47,6 +47,15 @@ impl Unit {
     pub(super) fn words(&self) -> String {
         self.row.as_ref().map_or(self.text.clone(), Row::told)
     }
+
+    /// The same below its heading, without which "Every second Monday" is about nothing.
+    pub(super) fn in_context(&self) -> String {
+        if self.heading.is_empty() {
+            self.words()
+        } else {
+            format!("{}: {}", self.heading, self.words())
+        }
+    }
 }
 
 /// A table row as it is written in its document.
