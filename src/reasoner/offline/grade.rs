@@ -51,9 +51,9 @@ pub(super) fn scores(
         .map(|(question, row)| row.iter().map(|f| relevance(question, f)).collect())
         .collect();
     let parts = questions.iter().zip(&measured).skip(1);
-    let answered: Vec<bool> = parts
-        .map(|(part, row)| Gate::of(part, items, &passages).is_open(row))
-        .collect();
+    let answered = parts
+        .map(|(part, row)| Ok(Gate::of(part, items, &passages, row, embedder)?.is_open(row)))
+        .collect::<Result<Vec<bool>, EmbedError>>()?;
     Ok(contrasted(&measured, &answered, items.len()))
 }
 

@@ -51,6 +51,40 @@ pub(super) fn asks_for(question: &str, passage: &Passage) -> bool {
         || is_headed(question, passage)
         || is_defined(question, passage)
         || is_named(question, passage)
+        || is_keyed(question, passage)
+}
+
+/// Whether the question names a code that an entry of the passage explains: "it shows E5", "what does
+/// MTA stand for".
+fn is_keyed(question: &str, passage: &Passage) -> bool {
+    let words: Vec<&str> = question
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| is_code_word(word))
+        .collect();
+    // Who shouts names no code.
+    let shouted = !question.contains(|c: char| c.is_ascii_lowercase() || !c.is_ascii());
+    !shouted
+        && !words.is_empty()
+        && passage.units.iter().any(|unit| {
+            let key = match &unit.row {
+                Some(row) => row.cells.first().map(String::as_str),
+                None if unit.kind == Kind::Item => {
+                    unit.text.split_once([':', '：']).map(|(k, _)| k)
+                }
+                None => None,
+            };
+            let bare = |c: char| !c.is_ascii_alphanumeric();
+            key.is_some_and(|key| words.contains(&key.trim_matches(bare)))
+        })
+}
+
+/// "E5", "MTA": two to six capitals and digits, with a capital.
+fn is_code_word(word: &str) -> bool {
+    (2..=6).contains(&word.len())
+        && word.starts_with(|c: char| c.is_ascii_uppercase())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
 }
 
 /// Whether a unit says "X is …" of exactly what is asked.

@@ -142,7 +142,8 @@ fn whole_topic_of(question: &str) -> String {
     }
     let topic = (first..=last).filter(|at| !auxiliary(*at));
     let topic: Vec<&str> = topic.map(|at| words[at]).collect();
-    topic.join(" ").trim_matches([',', ';', ':']).to_owned()
+    let marks = [',', ';', ':', '"', '“', '”', '‘', '’', '\''];
+    topic.join(" ").trim_matches(marks).to_owned()
 }
 
 fn is_auxiliary(word: &str) -> bool {

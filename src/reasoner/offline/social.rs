@@ -44,6 +44,13 @@ const SENTENCE_ENDS: [char; 13] = [
 ];
 /// Whom small talk is with.
 const ADDRESSED: [&str; 4] = ["你", "您", "咱", "陪我"];
+/// The first words of a question for a thing.
+const ASKING: [&str; 7] = ["what", "which", "where", "when", "why", "how", "who"];
+/// Whom English small talk is with, or of.
+#[rustfmt::skip]
+const PEOPLE: [&str; 16] = [
+    "you", "your", "yours", "youre", "you're", "u", "ya", "yourself", "i", "me", "my", "we", "us", "our", "it", "up",
+];
 /// These hold on to the answer before, and so to the knowledge base.
 #[rustfmt::skip]
 const ASKING_ON: [&str; 22] = [
@@ -53,7 +60,7 @@ const ASKING_ON: [&str; 22] = [
 ];
 /// At most so likely is a single word.
 const ALONE: f64 = 0.4;
-/// At most so likely is Chinese small talk with nobody, unless the weights say at least this.
+/// At most so likely is small talk with nobody, unless the weights say at least this.
 const UNADDRESSED: f64 = 0.4;
 const UNADDRESSED_FROM: f64 = 0.9;
 /// Longer messages have something to say.
@@ -105,6 +112,14 @@ fn english(text: &str) -> (f64, Option<Social>) {
     if kind.is_none() && words.len() < 2 {
         // One word that is no phrase is a topic, or asks on.
         learned = learned.min(ALONE);
+    }
+    // A question that names nobody and no social thing is of a thing.
+    let asks = words
+        .first()
+        .is_some_and(|word| ASKING.contains(&word.as_str()));
+    let addressed = words.iter().any(|word| PEOPLE.contains(&word.as_str()));
+    if asks && kind.is_none() && !addressed && learned < UNADDRESSED_FROM {
+        learned = learned.min(UNADDRESSED);
     }
     let phrased = kind.is_some_and(|kind| only_social(&words, kind))
         && (words.len() <= SHORT_WORDS || learned >= ABSURD_BELOW);

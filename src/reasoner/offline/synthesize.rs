@@ -180,17 +180,24 @@ impl Answer<'_> {
     fn judged(&self, questions: &[String]) -> Result<Vec<Judged>, EmbedError> {
         let features = features(questions, &self.passages, self.embedder)?;
         let of_one = |(row, question): (&Vec<Features>, &String)| {
-            let gate = Gate::of(question, self.items, &self.passages);
+            let measured: Vec<f64> = row.iter().map(|f| relevance(question, f)).collect();
+            let gate = Gate::of(
+                question,
+                self.items,
+                &self.passages,
+                &measured,
+                self.embedder,
+            )?;
             let translates = self
                 .items
                 .iter()
                 .map(|item| self.is_translation(question, item));
             let translates: Vec<bool> = translates.collect();
-            let relevances: Vec<f64> = row
+            let relevances: Vec<f64> = measured
                 .iter()
                 .enumerate()
-                .map(|(at, f)| {
-                    let raised = gate.raised(at, relevance(question, f));
+                .map(|(at, measured)| {
+                    let raised = gate.raised(at, *measured);
                     if translates[at] {
                         raised.max(PLAINLY)
                     } else {
@@ -208,9 +215,9 @@ impl Answer<'_> {
                     gate.lets_through(*at, *relevance) && (!only || translates[*at])
                 })
                 .collect();
-            Judged { relevances, fit }
+            Ok(Judged { relevances, fit })
         };
-        Ok(features.iter().zip(questions).map(of_one).collect())
+        features.iter().zip(questions).map(of_one).collect()
     }
 
     /// Whether a unit tells what the question asks, beside a table that does.
