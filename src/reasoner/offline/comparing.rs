@@ -1,11 +1,15 @@
 //! Questions about two things at once, parted into one question each; see [`super::decompose`].
 
 use super::cutting::{clean, find_words, split_words, starts_question};
-use super::words::plain_words;
+use super::words::{is_stop, plain_words};
 
 /// "Compare A with B", "the difference between A and B", "A vs B", "how does A differ from B".
 pub(super) fn comparison(query: &str) -> Option<Vec<String>> {
     let lower = query.to_ascii_lowercase();
+    if let Some(found) = in_one_respect(query, &lower).or_else(|| same_of_the_other(query, &lower))
+    {
+        return Some(found);
+    }
     let after = |cue: &str| find_words(&lower, cue).map(|at| &query[at + cue.len()..]);
     let joined = [
         (
@@ -164,6 +168,61 @@ pub(super) fn both(query: &str) -> Option<Vec<String>> {
         format!("{}{}?", head, clean(a)),
         format!("{}{}?", head, clean(b)),
     ])
+}
+
+/// "The difference in price between A and B": the price of each.
+fn in_one_respect(query: &str, lower: &str) -> Option<Vec<String>> {
+    let body = query.trim_end_matches(['?', '.', ' ']);
+    let cue = [
+        "difference in ",
+        "differences in ",
+        "compare the ",
+        "difference of ",
+    ];
+    let (at, cue) = cue.iter().find_map(|cue| Some((lower.find(cue)?, cue)))?;
+    let (respect, names) = split_words(&body[at + cue.len()..], " between ")
+        .or_else(|| split_words(&body[at + cue.len()..], " of "))?;
+    let (a, b) = split_words(names, " and ").or_else(|| split_words(names, " with "))?;
+    let short = |name: &str| name_like(clean(name));
+    (short(respect) && short(a) && short(b)).then(|| {
+        [a, b]
+            .map(|name| format!("{}, {}?", clean(strip_lead(name)), clean(respect)))
+            .to_vec()
+    })
+}
+
+/// "How much does the blue box hold compared to the red box?": the question of the other too, where
+/// it is plain by a word of both what the other takes the place of.
+fn same_of_the_other(query: &str, lower: &str) -> Option<Vec<String>> {
+    let joints = [
+        " compared to ",
+        " compared with ",
+        " as opposed to ",
+        " versus ",
+    ];
+    let (at, joint) = joints
+        .iter()
+        .find_map(|joint| Some((lower.find(joint)?, joint)))?;
+    let (head, other) = (&query[..at], clean(&query[at + joint.len()..]));
+    let words: Vec<&str> = head.split_whitespace().collect();
+    let of_other: Vec<&str> = other.split_whitespace().collect();
+    let length = of_other.len();
+    if !starts_question(head) || words.len() < length + 3 {
+        return None;
+    }
+    let shared = |run: &[&str]| {
+        let pairs = run.iter().zip(&of_other);
+        let same = pairs.filter(|(a, b)| a.eq_ignore_ascii_case(b));
+        same.filter(|(a, _)| !is_stop(&a.to_lowercase())).count()
+    };
+    let best = (0..=words.len() - length).max_by_key(|at| shared(&words[*at..at + length]))?;
+    if shared(&words[best..best + length]) == 0 {
+        return None;
+    }
+    let mut instead = words[..best].to_vec();
+    instead.extend(&of_other);
+    instead.extend(&words[best + length..]);
+    Some(vec![format!("{head}?"), format!("{}?", instead.join(" "))])
 }
 
 fn pair(rest: &str, joints: &[&str]) -> Option<Vec<String>> {

@@ -7,6 +7,7 @@
 
 use super::comparing::{about, both, choice, comparison};
 use super::cutting::{clean, find_words, split_words, starts_order, starts_question};
+use super::ends::sentences;
 use super::hops::{asks_behind_a_clause, asks_behind_a_role, hops};
 use super::hops_zh;
 use super::learned;
@@ -34,13 +35,22 @@ pub(super) fn sub_questions(query: &str) -> Vec<String> {
     if !parts.is_empty() || query.chars().count() > LONGEST {
         return parts;
     }
+    let asked = asked_sentence(query);
     if is_chinese(query) {
         finished(hops_zh::hops(query))
-    } else if is_complex(query) {
-        finished(hops(query))
+    } else if is_complex(&asked) {
+        finished(hops(&asked))
     } else {
         Vec::new()
     }
+}
+
+/// The one sentence that asks, behind others that tell what it is about; else the whole.
+fn asked_sentence(query: &str) -> String {
+    let mut found = sentences(query);
+    let last = found.pop().filter(|_| !found.is_empty());
+    last.filter(|last| starts_question(last) && terms(last).len() > 1)
+        .unwrap_or_else(|| query.to_owned())
 }
 
 fn is_complex(query: &str) -> bool {

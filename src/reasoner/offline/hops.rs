@@ -5,6 +5,7 @@
 //! either is found and kept. The ways to find the step are tried from the surest to the weakest.
 
 use super::cutting::{clean, split_words, starts_question};
+use super::ends::sentences;
 use super::literals::Literals;
 use super::words::{is_stop, plain_words, terms};
 
@@ -14,6 +15,11 @@ const MOST_NAMES: usize = 3;
 /// The steps, at least two, the question itself the last; none where nothing can be told apart.
 pub(super) fn hops(query: &str) -> Vec<String> {
     let body = query.trim().trim_end_matches(['?', '.', ' ']);
+    // Of several sentences none is a phrase inside another.
+    if sentences(body).len() > 1 || [" - ", " – ", " — "].iter().any(|dash| body.contains(dash))
+    {
+        return Vec::new();
+    }
     let steps = premise(body)
         .or_else(|| relative(body))
         .or_else(|| names(body))

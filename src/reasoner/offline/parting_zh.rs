@@ -98,8 +98,37 @@ fn comparison(query: &str) -> Option<Vec<String>> {
         .min()
         .unwrap_or(rest.len());
     let (a, b) = (clean(a), clean(cut_before_adjective(&rest[..end])));
-    (!a.is_empty() && !b.is_empty()).then(|| vec![format!("{a}是什么？"), format!("{b}是什么？")])
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let respect = respect(&rest[end..]);
+    Some([a, b].map(|name| format!("{name}{respect}？")).to_vec())
 }
+
+/// In which respect two things are compared, "，写作的方式有什么不同": what is asked of each.
+fn respect(behind: &str) -> String {
+    let mut rest = behind.to_owned();
+    for form in COMPARING.iter().chain(RESPECTLESS) {
+        rest = rest.replace(form, "");
+    }
+    let rest = clean(&rest);
+    if rest.chars().count() < 2 {
+        return "是什么".to_owned();
+    }
+    let of = if behind.starts_with(['，', ',']) || asks(rest) {
+        ""
+    } else {
+        "的"
+    };
+    format!("{of}{rest}")
+}
+
+/// What says of a comparison only that it is one.
+#[rustfmt::skip]
+const RESPECTLESS: &[&str] = &[
+    "有什么", "有何", "有哪些", "是什么", "什么", "在哪里", "在哪", "哪里", "主要", "怎么", "的", "，", "？", "?", "。", "吗",
+    "呢", "各", "关系", "架构", "请", "说明", "一下",
+];
 
 /// "A 比 B 快吗": what stands around 比, where more or less is asked.
 fn more_than(body: &str) -> Option<(&str, &str)> {

@@ -121,7 +121,22 @@ impl Answer<'_> {
             blocks.push(written(rows, passages, false));
             used.extend(rows);
         }
-        for at in asked.clone() {
+        if let Some(steps) = steps_to(question, parts) {
+            // The steps only help to find what answers the whole; that comes first.
+            let whole = self.body(question, &judged[steps].fit, true, &mut used)?;
+            if !whole.is_empty() {
+                blocks.push(whole);
+                for at in 1..steps {
+                    blocks.extend(self.step(&questions[at], &judged[at].fit, &mut used)?);
+                }
+            }
+        }
+        let each = if blocks.is_empty() || rows.is_some() {
+            asked.clone()
+        } else {
+            0..0
+        };
+        for at in each {
             let question = &questions[at];
             let fit = &judged[at].fit;
             let before = used.len();
@@ -174,6 +189,24 @@ impl Answer<'_> {
             text.push_str("\n\n(The offline engine quotes and does not translate.)");
         }
         Ok((text, Outcome::Answered))
+    }
+
+    /// What tells the step to an answer, where a passage does that was not quoted yet.
+    fn step(
+        &self,
+        question: &str,
+        fit: &[(usize, f64)],
+        used: &mut Vec<Choice>,
+    ) -> Result<Option<String>, EmbedError> {
+        let told = question.starts_with("Which ") || is_chinese(question);
+        let quoted: Vec<usize> = used.iter().map(|choice| choice.item).collect();
+        let others: Vec<(usize, f64)> = fit
+            .iter()
+            .filter(|(at, _)| told && !quoted.contains(at))
+            .copied()
+            .collect();
+        let body = self.body(question, &others, false, used)?;
+        Ok((!body.is_empty()).then(|| led(&label(question), &body, self.chinese)))
     }
 
     /// Of each question, over all passages.
@@ -333,6 +366,17 @@ impl Answer<'_> {
             .collect();
         lines.join("\n")
     }
+}
+
+/// The place of the last part among the questions, where it is the whole question and the parts
+/// before it are steps towards it.
+fn steps_to(question: &str, parts: &[String]) -> Option<usize> {
+    let bare = |text: &str| {
+        text.trim_end_matches(['?', '？', '.', '。', ' '])
+            .to_owned()
+    };
+    let last = parts.last()?;
+    (parts.len() > 1 && bare(question).ends_with(&bare(last))).then_some(parts.len())
 }
 
 fn led(label: &str, body: &str, chinese: bool) -> String {
