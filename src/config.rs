@@ -4,6 +4,7 @@
 //! result is a plain value that the engine takes apart: no other room knows where a setting came
 //! from, and nobody holds the whole.
 
+mod address;
 mod endpoint;
 mod environment;
 mod listing;

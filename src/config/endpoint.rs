@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::settings::{Variable, address, number, secret, variable};
+use super::address::address;
+use super::settings::{Variable, number, secret, variable};
 use super::{Environment, SettingError};
 
 /// A chat endpoint.

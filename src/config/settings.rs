@@ -6,7 +6,9 @@ use secrecy::SecretString;
 use thiserror::Error;
 
 use crate::domain::RoutingLimits;
+use crate::text::one_line;
 
+use super::address::address;
 use super::unknown::unknown;
 use super::{EndpointSettings, Environment, endpoint};
 
@@ -77,6 +79,9 @@ pub(super) const fn variable(name: &'static str, allowed: &'static str) -> Varia
 /// What the diagnostics filter is when nobody sets it.
 pub const DEFAULT_LOG_FILTER: &str = "info";
 
+/// A value is quoted up to this length.
+pub(super) const VALUE_CHARS: usize = 80;
+
 const THEMES: [&str; 5] = ["auto", "dark", "light", "high-contrast", "mono"];
 
 /// Every setting, checked.
@@ -141,6 +146,18 @@ pub enum SettingError {
         /// What it may be.
         allowed: &'static str,
     },
+    /// An address without its scheme.
+    #[error("{name} is '{value}': it must be {allowed}; did you mean {meant}?")]
+    Bare {
+        /// The variable.
+        name: &'static str,
+        /// What it is set to.
+        value: String,
+        /// What it may be.
+        allowed: &'static str,
+        /// The address that was probably meant.
+        meant: String,
+    },
     /// The value is a secret and is not what it must be.
     #[error("{name} cannot be used: it must be {allowed}")]
     Secret {
@@ -172,7 +189,9 @@ impl SettingError {
     /// The variable whose value cannot be used.
     pub fn variable(&self) -> Option<&str> {
         match self {
-            Self::Value { name, .. } | Self::Secret { name, .. } => Some(name),
+            Self::Value { name, .. } | Self::Bare { name, .. } | Self::Secret { name, .. } => {
+                Some(name)
+            }
             Self::NotText { name } => Some(name),
             Self::File { .. } | Self::NoHome => None,
         }
@@ -297,32 +316,6 @@ where
     }
 }
 
-pub(super) fn address(
-    environment: &Environment,
-    variable: Variable,
-) -> Result<Option<String>, SettingError> {
-    let Some(text) = environment.get(variable.name) else {
-        return Ok(None);
-    };
-    match reqwest::Url::parse(text) {
-        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
-            Err(SettingError::Secret {
-                name: variable.name,
-                allowed: "an address without a user or password in it",
-            })
-        }
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
-            Ok(Some(text.to_owned()))
-        }
-        // What cannot be taken apart may still hold a password.
-        _ if text.contains('@') => Err(SettingError::Secret {
-            name: variable.name,
-            allowed: variable.allowed,
-        }),
-        _ => Err(refused(variable, text)),
-    }
-}
-
 pub(super) fn secret(
     environment: &Environment,
     variable: Variable,
@@ -337,10 +330,10 @@ pub(super) fn secret(
     }
 }
 
-fn refused(variable: Variable, value: &str) -> SettingError {
+pub(super) fn refused(variable: Variable, value: &str) -> SettingError {
     SettingError::Value {
         name: variable.name,
-        value: crate::text::one_line(value, 80),
+        value: one_line(value, VALUE_CHARS),
         allowed: variable.allowed,
     }
 }
@@ -396,7 +389,9 @@ mod tests {
             ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "-1"),
             ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "101"),
             ("KB_AGENT_LLM_TIMEOUT_SECS", "0"),
-            ("KB_AGENT_LLM_BASE_URL", "localhost:8080"),
+            ("KB_AGENT_LLM_BASE_URL", "http//localhost:8080"),
+            ("KB_AGENT_LLM_BASE_URL", "mailto:me"),
+            ("KB_AGENT_LLM_BASE_URL", ":8080"),
             ("KB_AGENT_EMBEDDING_BASE_URL", "ftp://somewhere"),
             ("KB_AGENT_THEME", "pink"),
             ("KB_AGENT_LOG", "kb_agent=loud"),
@@ -406,6 +401,28 @@ mod tests {
                 .to_string();
             let allowed = variables().find(|v| v.name == name).unwrap().allowed;
             assert_eq!(line, format!("{name} is '{value}': it must be {allowed}"));
+        }
+    }
+
+    #[test]
+    fn r26_an_address_without_its_scheme_is_told_with_it() {
+        for (value, meant) in [
+            ("localhost:9", "http://localhost:9"),
+            ("localhost", "http://localhost"),
+            ("127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
+            ("[::1]:8080", "http://[::1]:8080"),
+            ("gpu.local:8000/v1", "http://gpu.local:8000/v1"),
+            ("api.openai.com/v1", "https://api.openai.com/v1"),
+        ] {
+            for variable in [endpoint::BASE_URL, EMBEDDING_BASE_URL] {
+                let (name, allowed) = (variable.name, variable.allowed);
+                let line = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)])
+                    .unwrap_err()
+                    .to_string();
+                let whole =
+                    format!("{name} is '{value}': it must be {allowed}; did you mean {meant}?");
+                assert_eq!(line, whole);
+            }
         }
     }
 

@@ -23,6 +23,31 @@ fn r26_a_bad_setting_is_one_line_and_exit_2() {
 }
 
 #[test]
+fn r26_an_address_without_its_scheme_is_told_with_it() {
+    let place = Workplace::empty();
+    for name in ["KB_AGENT_LLM_BASE_URL", "KB_AGENT_EMBEDDING_BASE_URL"] {
+        let run = |args: &[&str]| {
+            let mut command = place.command(args);
+            command.env(name, "localhost:9").output().unwrap()
+        };
+        let output = run(&["ask", "hello"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(
+            one_line(&output),
+            format!(
+                "kb-agent: {name} is 'localhost:9': it must be an http or https address; \
+                 did you mean http://localhost:9?"
+            )
+        );
+        let told = text(&run(&["doctor"]).stdout);
+        assert!(
+            told.contains(&format!("set {name} to http://localhost:9")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn r26_the_environment_wins_over_the_env_file() {
     let place = Workplace::empty();
     place.file(".env", "KB_AGENT_MAX_ITERATIONS=99\n");

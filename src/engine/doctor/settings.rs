@@ -87,6 +87,15 @@ fn refusal(error: &SettingError) -> Check {
             let next = format!("set {name} to {allowed}");
             ("value", error.to_string(), next)
         }
+        SettingError::Bare {
+            value,
+            allowed,
+            meant,
+            ..
+        } => {
+            let what = format!("{name} is '{value}': it must be {allowed}");
+            ("value", what, format!("set {name} to {meant}"))
+        }
         SettingError::NotText { .. } => {
             let what = format!("{name} is not UTF-8 text");
             ("value", what, format!("give {name} in UTF-8"))
