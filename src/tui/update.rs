@@ -140,21 +140,25 @@ fn refused(model: &mut Model, command: Command) {
 }
 
 fn paste(model: &mut Model, text: &str) {
-    if model.overlay.is_some() {
-        return;
-    }
-    if model.audit.typing {
+    model.leaving = false;
+    if is_filtering(model) {
         model.audit.filter.push_str(&one_line(text, 80));
         return;
     }
-    model.focus = Pane::Chat;
+    // Whatever has the keys, it takes no text, and what was pasted must not be lost.
+    (model.overlay, model.beneath) = (None, None);
+    act::focus(model, Pane::Chat);
     model.prompt.paste(&sanitize(text));
-    model.leaving = false;
+}
+
+/// Whether keys go into the filter of the audit pane.
+fn is_filtering(model: &Model) -> bool {
+    model.audit.typing && model.overlay.is_none() && model.focus == Pane::Audit
 }
 
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     model.hush();
-    if model.audit.typing && model.overlay.is_none() && model.focus == Pane::Audit {
+    if is_filtering(model) {
         return filter_key(model, event);
     }
     let places = model.places();
@@ -202,8 +206,20 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
             model.prompt.key(event);
             Vec::new()
         }
+        // Whoever types means the question, wherever the keys were.
+        None if is_text(event) => {
+            act::focus(model, Pane::Chat);
+            model.prompt.key(event);
+            Vec::new()
+        }
         None => Vec::new(),
     }
+}
+
+/// A character that begins a text. Spaces do not, and nobody misses one.
+fn is_text(event: KeyEvent) -> bool {
+    matches!(event.code, KeyCode::Char(c) if !c.is_whitespace() && !c.is_control())
+        && (event.modifiers - KeyModifiers::SHIFT).is_empty()
 }
 
 fn plain_digit(event: KeyEvent) -> Option<usize> {

@@ -358,6 +358,81 @@ fn late_events_of_other_runs_are_ignored() {
 }
 
 #[test]
+fn letters_without_a_use_begin_the_question_wherever_the_keys_are() {
+    for (pane, typed) in [('2', "how"), ('3', "/help"), ('4', "événement")] {
+        let mut screen = played(runs::complex());
+        press(&mut screen, KeyCode::Char(pane), KeyModifiers::ALT);
+        write(&mut screen, typed);
+        // From then on keys that have a use in that pane are letters too.
+        write(&mut screen, " jkgz?");
+        let text = screen.text(100, 30);
+        assert!(text.contains(&format!("> {typed} jkgz?")), "{text}");
+    }
+}
+
+#[test]
+fn keys_with_a_use_in_a_pane_keep_it() {
+    for size in [(160, 45), (100, 30), (60, 20)] {
+        let mut screen = played(runs::complex());
+        press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
+        for key in "kkjgGnN ".chars() {
+            tap(&mut screen, KeyCode::Char(key));
+        }
+        press(&mut screen, KeyCode::Char('x'), KeyModifiers::ALT);
+        tap(&mut screen, KeyCode::Backspace);
+        let text = screen.text(size.0, size.1);
+        assert!(
+            text.contains("▸ Audit") || text.contains("▸Audit"),
+            "{text}"
+        );
+        // A filter takes every letter.
+        write(&mut screen, "/what");
+        let text = screen.text(size.0, size.1);
+        assert!(text.contains("/ what"), "{text}");
+        assert!(
+            text.contains("▸ Audit") || text.contains("▸Audit"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_paste_is_never_lost() {
+    let pasted = |screen: &mut Screen| {
+        screen.handle(Msg::Paste("from elsewhere".to_owned()));
+        let text = screen.text(100, 30);
+        assert!(text.contains("> from elsewhere"), "{text}");
+        assert!(!text.contains("┌─ Help"), "{text}");
+        text
+    };
+    for pane in ['2', '3', '4'] {
+        let mut screen = played(runs::complex());
+        press(&mut screen, KeyCode::Char(pane), KeyModifiers::ALT);
+        assert!(pasted(&mut screen).contains("▸Chat"));
+    }
+    let mut helped = played(runs::complex());
+    tap(&mut helped, KeyCode::F(1));
+    pasted(&mut helped);
+    // Only a filter that is being typed takes it, and only while it has the keys.
+    let mut screen = played(runs::complex());
+    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
+    tap(&mut screen, KeyCode::Char('/'));
+    screen.handle(Msg::Paste("route".to_owned()));
+    let text = screen.text(160, 45);
+    assert!(
+        text.contains("/ route") && !text.contains("> route"),
+        "{text}"
+    );
+    screen.handle(Msg::Mouse(MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: 10,
+        row: 10,
+        modifiers: KeyModifiers::NONE,
+    }));
+    pasted(&mut screen);
+}
+
+#[test]
 fn the_mouse_focuses_and_scrolls_what_is_under_it() {
     let mut screen = played(runs::complex());
     screen.text(160, 45);
