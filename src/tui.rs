@@ -31,6 +31,7 @@ mod terminal;
 mod theme;
 mod update;
 mod view;
+mod window;
 mod wrap;
 
 use tokio::sync::mpsc;

@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Margin, Position, Rect};
+use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
@@ -11,10 +11,10 @@ use crate::protocol::{Mode, NoticeLevel};
 use super::borders::borders;
 use super::ink::{Ink, Row, counted, grouped, pad};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
-use super::model::{Model, Overlay};
-use super::overlays;
+use super::model::Model;
 use super::panes::{audit, evidence, path};
 use super::theme::Theme;
+use super::window::window;
 use super::wrap::wrap;
 
 /// Draws the screen as settled.
@@ -55,7 +55,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         commands(model, area, theme, buffer);
     }
     match &model.overlay {
-        Some(shown) => overlay(model, shown, &places, theme, buffer),
+        Some(shown) => window(model, shown, &places, theme, buffer),
         None => {
             if let Some(caret) = caret.filter(|_| model.focus == Pane::Chat) {
                 frame.set_cursor_position(caret);
@@ -65,7 +65,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
 }
 
 /// Writes a row into the first line of an area, cut at its edge.
-fn put(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
+pub fn put(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
     if area.is_empty() {
         return;
     }
@@ -275,7 +275,7 @@ fn notice(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
 }
 
 /// Empties an area; a wide character that reaches into it goes as a whole.
-fn clear(area: Rect, buffer: &mut Buffer) {
+pub fn clear(area: Rect, buffer: &mut Buffer) {
     Clear.render(area, buffer);
     if let Some(x) = area.x.checked_sub(1) {
         for y in area.top()..area.bottom() {
@@ -314,73 +314,6 @@ fn commands(model: &Model, prompt: Rect, theme: &Theme, buffer: &mut Buffer) {
         clear(line, buffer);
         put(buffer, theme, line, row);
         buffer.set_style(line, theme.style(Ink::Selected));
-    }
-}
-
-fn overlay(
-    model: &Model,
-    shown: &Overlay,
-    places: &Arrangement,
-    theme: &Theme,
-    buffer: &mut Buffer,
-) {
-    let room = places.overlay_room();
-    let wanted = overlays::wanted(model, shown, room.width.into()) as u16;
-    let height = room.height.min(wanted.max(1));
-    let inside = Rect {
-        y: room.y + (room.height - height) / 2,
-        height,
-        ..room
-    };
-    let (title, rows) = overlays::rows(model, shown, room.width.into());
-    let around = inside.outer(Margin::new(2, 1)).intersection(places.screen);
-    clear(around, buffer);
-    let horizontal = "─".repeat(usize::from(around.width.saturating_sub(2)));
-    let line = |y: u16| Rect {
-        y,
-        height: 1,
-        ..around
-    };
-    put(
-        buffer,
-        theme,
-        line(around.y),
-        &Row::of(Ink::Focus, format!("┌{horizontal}┐")),
-    );
-    for y in around.y + 1..around.bottom() - 1 {
-        put(buffer, theme, line(y), &Row::of(Ink::Focus, "│"));
-        let right = Rect {
-            x: around.right() - 1,
-            width: 1,
-            ..line(y)
-        };
-        put(buffer, theme, right, &Row::of(Ink::Focus, "│"));
-    }
-    let bottom = around.bottom() - 1;
-    put(
-        buffer,
-        theme,
-        line(bottom),
-        &Row::of(Ink::Focus, format!("└{horizontal}┘")),
-    );
-    let head = Rect {
-        x: around.x + 2,
-        width: around.width.saturating_sub(4),
-        ..line(around.y)
-    };
-    put(
-        buffer,
-        theme,
-        head,
-        &Row::of(Ink::Focus, format!(" {title} ")),
-    );
-    for (at, (line, row)) in inside.rows().zip(&rows).enumerate() {
-        put(buffer, theme, line, row);
-        if let Overlay::Retry(list) = shown
-            && list.selected == at
-        {
-            buffer.set_style(line, theme.style(Ink::Selected));
-        }
     }
 }
 

@@ -433,6 +433,40 @@ fn a_paste_is_never_lost() {
 }
 
 #[test]
+fn a_window_leaves_no_torn_lines_beside_it() {
+    for keys in [&[KeyCode::F(1)][..], &[KeyCode::BackTab, KeyCode::Enter]] {
+        let mut screen = played(runs::complex());
+        for key in keys {
+            tap(&mut screen, *key);
+        }
+        for (width, height) in [
+            (40, 10),
+            (60, 20),
+            (80, 24),
+            (100, 30),
+            (119, 40),
+            (121, 30),
+        ] {
+            let buffer = screen.render(width, height);
+            let text = screen.text(width, height);
+            let is = |x: u16, y: u16, sign: &str| buffer[(x, y)].symbol() == sign;
+            let left = (2..5)
+                .find(|&x| (1..height).any(|y| is(x, y, "┌")))
+                .expect(&text);
+            let top = (1..height).find(|&y| is(left, y, "┌")).unwrap();
+            let bottom = (top..height).find(|&y| is(left, y, "└")).expect(&text);
+            let right = (left..width).find(|&x| is(x, top, "┐")).expect(&text);
+            assert!(is(right, bottom, "┘"), "{text}");
+            for y in top..=bottom {
+                assert!(is(0, y, "│") && is(width - 1, y, "│"), "row {y}\n{text}");
+                let mut beside = (1..left).chain(right + 1..width - 1);
+                assert!(beside.all(|x| is(x, y, " ")), "row {y}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_mouse_focuses_and_scrolls_what_is_under_it() {
     let mut screen = played(runs::complex());
     screen.text(160, 45);

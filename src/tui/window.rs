@@ -1,0 +1,105 @@
+//! The window that lies above the panes.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Margin, Rect};
+
+use super::ink::{Ink, Row};
+use super::layout::Arrangement;
+use super::model::{Model, Overlay};
+use super::overlays;
+use super::theme::Theme;
+use super::view::{clear, put};
+
+/// A strip beside a window that is no wider shows only torn lines.
+const NARROW_STRIP: u16 = 3;
+
+/// Draws the overlay in the middle of the screen, with a frame of its own.
+pub fn window(
+    model: &Model,
+    shown: &Overlay,
+    places: &Arrangement,
+    theme: &Theme,
+    buffer: &mut Buffer,
+) {
+    let room = places.overlay_room();
+    let wanted = overlays::wanted(model, shown, room.width.into()) as u16;
+    let height = room.height.min(wanted.max(1));
+    let inside = Rect {
+        y: room.y + (room.height - height) / 2,
+        height,
+        ..room
+    };
+    let (title, rows) = overlays::rows(model, shown, room.width.into());
+    let around = inside.outer(Margin::new(2, 1)).intersection(places.screen);
+    clear(around, buffer);
+    beside(around, places.screen, buffer);
+    let horizontal = "─".repeat(usize::from(around.width.saturating_sub(2)));
+    let line = |y: u16| Rect {
+        y,
+        height: 1,
+        ..around
+    };
+    put(
+        buffer,
+        theme,
+        line(around.y),
+        &Row::of(Ink::Focus, format!("┌{horizontal}┐")),
+    );
+    for y in around.y + 1..around.bottom() - 1 {
+        put(buffer, theme, line(y), &Row::of(Ink::Focus, "│"));
+        let right = Rect {
+            x: around.right() - 1,
+            width: 1,
+            ..line(y)
+        };
+        put(buffer, theme, right, &Row::of(Ink::Focus, "│"));
+    }
+    let bottom = around.bottom() - 1;
+    put(
+        buffer,
+        theme,
+        line(bottom),
+        &Row::of(Ink::Focus, format!("└{horizontal}┘")),
+    );
+    let head = Rect {
+        x: around.x + 2,
+        width: around.width.saturating_sub(4),
+        ..line(around.y)
+    };
+    put(
+        buffer,
+        theme,
+        head,
+        &Row::of(Ink::Focus, format!(" {title} ")),
+    );
+    for (at, (line, row)) in inside.rows().zip(&rows).enumerate() {
+        put(buffer, theme, line, row);
+        if let Overlay::Retry(list) = shown
+            && list.selected == at
+        {
+            buffer.set_style(line, theme.style(Ink::Selected));
+        }
+    }
+}
+
+/// Empties the strips between a window and the frame where they are too narrow for anything but
+/// torn lines; the frame goes on straight there.
+fn beside(window: Rect, screen: Rect, buffer: &mut Buffer) {
+    let (first, last) = (screen.x, screen.right() - 1);
+    for (frame, from, to) in [(first, first + 1, window.x), (last, window.right(), last)] {
+        let strip = Rect {
+            x: from,
+            width: to.saturating_sub(from),
+            ..window
+        };
+        if strip.is_empty() || strip.width > NARROW_STRIP {
+            continue;
+        }
+        clear(strip, buffer);
+        for y in window.top()..window.bottom() {
+            if let Some(cell) = buffer.cell_mut((frame, y)) {
+                cell.set_symbol("│");
+            }
+        }
+    }
+}
