@@ -161,6 +161,39 @@ fn failed_run() {
 }
 
 #[test]
+fn a_run_that_failed_before_its_first_node_says_so() {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f7");
+    tape.start("What is a chunk?");
+    tape.end(Outcome::Failed, 0, 0, Some("cannot reach localhost:9"));
+    let mut screen = played(tape.events);
+    let text = screen.text(160, 45);
+    assert!(text.contains("failed before the first node"), "{text}");
+    assert!(!text.contains("× analyze_and_route"), "{text}");
+    assert_eq!(text.matches("skipped: run failed").count(), 5, "{text}");
+    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+    tap(&mut screen, KeyCode::Enter);
+    let text = screen.text(160, 45);
+    assert!(text.contains("failed before the first node"), "{text}");
+}
+
+#[test]
+fn the_time_of_a_node_that_failed_is_not_that_of_one_that_came_to_its_end() {
+    for (events, said) in [
+        (runs::failed(), "× analyze_and_route  failed after 21 ms"),
+        (runs::cancelled(), "◼ grade_evidence     stopped after 1 ms"),
+    ] {
+        let mut screen = played(events);
+        press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+        let text = screen.text(160, 45);
+        assert!(text.contains(said), "{text}");
+        // And so in the path as it ran.
+        tap(&mut screen, KeyCode::Enter);
+        let text = screen.text(160, 45);
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
 fn r23_not_found_run() {
     pictures("not_found", &mut played(runs::not_found()));
 }

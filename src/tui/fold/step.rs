@@ -48,7 +48,7 @@ pub struct Visit {
     pub node: NodeName,
     /// Gradings made before.
     pub iteration: u32,
-    /// How long it took; `None` while it goes on.
+    /// How long it took, to its end or to that of the run; `None` while it goes on.
     pub ms: Option<f64>,
     /// Reasoning calls it made.
     pub calls: u32,

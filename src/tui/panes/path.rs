@@ -146,6 +146,12 @@ fn node_row(run: Option<&RunView>, name: NodeName, model: &Model) -> Row {
             return row;
         }
         NodeState::Waiting => return row,
+        // How long it took would read as if it had come to its end.
+        NodeState::Stopped | NodeState::Failed => {
+            let last = run.and_then(|run| run.visits.iter().rfind(|visit| visit.node == name));
+            let ms = last.and_then(|visit| visit.ms).unwrap_or(view.ms);
+            row.push(ink, format!(" {}", broken_off(view.state, ms)));
+        }
         NodeState::Running => {
             let since = view
                 .since
@@ -165,11 +171,8 @@ fn node_row(run: Option<&RunView>, name: NodeName, model: &Model) -> Row {
         visits => format!("↺ {visits}"),
     };
     row.push(Ink::Running, pad(&loops, 4));
-    match view.state {
-        NodeState::Running => row.push(Ink::Dim, format!("  {}", dots(model.frame))),
-        NodeState::Stopped => row.push(Ink::Warning, "  stopped"),
-        NodeState::Failed => row.push(Ink::Failed, "  failed"),
-        _ => {}
+    if view.state == NodeState::Running {
+        row.push(Ink::Dim, format!("  {}", dots(model.frame)));
     }
     if let Some(run) = run {
         row = row.join(node_note(run, name));
@@ -178,6 +181,15 @@ fn node_row(run: Option<&RunView>, name: NodeName, model: &Model) -> Row {
         row.push(Ink::Dim, format!("  {} tok", grouped(tokens)));
     }
     row
+}
+
+/// How a visit ended that did not come to its end.
+pub fn broken_off(state: NodeState, ms: f64) -> String {
+    let how = match state {
+        NodeState::Failed => "failed",
+        _ => "stopped",
+    };
+    format!("{how} after {}", duration(ms))
 }
 
 /// What a node did, in few words.

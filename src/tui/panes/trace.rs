@@ -5,7 +5,7 @@ use crate::tui::ink::{Ink, Row, counted, duration, pad};
 use crate::tui::model::Model;
 
 use super::chat::outcome_word;
-use super::path::{reason_ink, spinner};
+use super::path::{broken_off, reason_ink, spinner};
 
 /// Calls made of those the full pipeline would have made.
 pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
@@ -29,6 +29,10 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
             .with(Ink::Dim, " so far");
     };
     let whole = made + finish.saved as usize;
+    if run.visits.is_empty() {
+        let line = format!(" {} before the first node", outcome_word(finish.outcome));
+        return Row::of(Ink::Dim, line).fit(width);
+    }
     if whole == 0 {
         return Row::of(Ink::Dim, " no call was made").fit(width);
     }
@@ -76,8 +80,12 @@ pub fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
         let mut row = Row::of(Ink::Dim, format!("{:>3} ", at + 1))
             .with(ink, format!("{sign} "))
             .with(Ink::Text, pad(visit.node.as_str(), 18));
-        if let Some(ms) = visit.ms {
-            row.push(Ink::Text, format!("{:>8}", duration(ms)));
+        match visit.ms {
+            Some(ms) if ink == Ink::Failed || ink == Ink::Warning => {
+                row.push(ink, format!(" {}", broken_off(state, ms)));
+            }
+            Some(ms) => row.push(Ink::Text, format!("{:>8}", duration(ms))),
+            None => {}
         }
         if visit.calls > 0 {
             row.push(
