@@ -77,11 +77,8 @@ impl Agent {
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
         let stopped = match ready {
             Ok(()) => run.walk().await.err(),
-            Err(stop) => {
-                // The first node is where the run came to nothing.
-                run.enter(ENTRY).await;
-                Some(stop)
-            }
+            // No node was entered, and none is told of.
+            Err(stop) => Some(stop),
         };
         run.finish(stopped, started).await
     }

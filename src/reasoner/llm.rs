@@ -31,6 +31,7 @@ mod wire;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -90,13 +91,17 @@ pub struct EndpointReasoner {
     context_tokens: Option<usize>,
     /// The main model: as set, or as found out before the first question.
     model: OnceCell<String>,
+    /// Whether the last attempt to find it out failed.
+    is_unreached: AtomicBool,
     tools: &'static [ToolDescriptor],
 }
 
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
 const UNNAMED_MODEL: &str = "default";
-/// What the main model is called as long as nobody could ask for its name.
+/// What the main model is called as long as nobody has asked for its name.
 const UNKNOWN_MODEL: &str = "model not known yet";
+/// What it is called where the server was asked for its name and gave none.
+const UNREACHED_MODEL: &str = "no model reached";
 
 impl EndpointReasoner {
     /// Checks the settings; nothing is sent before the first question.
@@ -119,6 +124,7 @@ impl EndpointReasoner {
             jobs: settings.jobs,
             context_tokens: settings.context_tokens,
             model: OnceCell::new_with(named),
+            is_unreached: AtomicBool::new(false),
             tools: settings.tools,
         })
     }
@@ -129,7 +135,9 @@ impl EndpointReasoner {
             let first = listed.and_then(|models| models.into_iter().next());
             Ok(first.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
         });
-        found.await.map(String::as_str)
+        let found = found.await;
+        self.is_unreached.store(found.is_err(), Ordering::Relaxed);
+        found.map(String::as_str)
     }
 
     /// One call, from its prompt to the reply.
@@ -171,7 +179,11 @@ impl fmt::Debug for EndpointReasoner {
 #[async_trait]
 impl Reasoner for EndpointReasoner {
     fn identity(&self) -> Identity {
-        let model = self.model.get().map_or(UNKNOWN_MODEL, String::as_str);
+        let model = match self.model.get() {
+            Some(model) => model,
+            None if self.is_unreached.load(Ordering::Relaxed) => UNREACHED_MODEL,
+            None => UNKNOWN_MODEL,
+        };
         Identity {
             mode: Mode::Llm,
             model: model.to_owned(),

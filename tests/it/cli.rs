@@ -275,17 +275,35 @@ fn a_run_that_failed_is_drawn_to_where_it_failed() {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = nobody.local_addr().unwrap();
     drop(nobody);
-    let mut ask = demo.command(&["ask", "hello"]);
-    ask.env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"));
-    assert_eq!(ask.output().unwrap().status.code(), Some(1));
-    let drawn = text(&demo.run(&["graph", "last"]).stdout);
+    let ask = |model: &str| {
+        let mut ask = demo.command(&["ask", "--json", "hello"]);
+        ask.env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"))
+            .env("KB_AGENT_LLM_MODEL", model);
+        let output = ask.output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        (
+            json_lines(&output.stdout),
+            text(&demo.run(&["graph", "last"]).stdout),
+        )
+    };
+    // Whose name could not be found out was asked nothing: the run ends before its first node.
+    let (told, drawn) = ask("");
+    let names: Vec<_> = told.iter().filter_map(|e| e["event"].as_str()).collect();
+    assert_eq!(names, ["run_started", "run_finished"]);
+    assert_eq!(told[1]["path"], serde_json::json!([]));
+    assert_eq!(told[1]["outcome"], "failed");
+    let lines: Vec<&str> = drawn.lines().skip(2).collect();
+    assert_eq!(lines.len(), 2, "{drawn}");
+    assert!(lines[0].starts_with("failed  0 calls, "), "{drawn}");
+
+    let (_, drawn) = ask("m");
     let lines: Vec<&str> = drawn.lines().skip(2).collect();
     let [node, end, why] = lines[..] else {
         panic!("{drawn}");
     };
     let words: Vec<&str> = node.split_whitespace().collect();
     assert_eq!(words, ["analyze_and_route", "failed"]);
-    assert!(end.starts_with("failed  0 calls, "), "{drawn}");
+    assert!(end.starts_with("failed  1 call, "), "{drawn}");
     let refused = format!("cannot reach {address}: connection refused; ");
     assert!(why.trim_start().starts_with(&refused), "{drawn}");
 }
