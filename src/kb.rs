@@ -42,7 +42,7 @@ pub use base::{KbStatus, KnowledgeBase};
 pub use chunk::{Chunk, chunk};
 pub use error::KbError;
 pub use extract::{Extraction, Mark, Shape, SkipReason};
-pub use grep::GrepPassage;
+pub use grep::{GrepPassage, ReadAs};
 pub use inspect::{IndexState, Indexed, Inspection, inspect};
 pub(crate) use links::holds_ticket;
 pub use links::{Link, LinkKind, LinkTarget};

@@ -9,7 +9,7 @@ use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, ToolName, location};
 use crate::engine::open_knowledge;
-use crate::kb::{Hit, KbError, KnowledgeBase, SearchMode};
+use crate::kb::{Hit, KbError, KnowledgeBase, ReadAs, SearchMode};
 use crate::protocol::EvidenceItem;
 use crate::text::{one_line, sanitize};
 
@@ -55,7 +55,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         Tool::Hybrid => SearchMode::Hybrid,
     };
     let k = search.k as usize;
-    let (mode, hits) = interruptible(async |cancel| {
+    let found = interruptible(async |cancel| {
         let needs = match mode {
             SearchMode::Grep | SearchMode::Lexical => Needs::Words,
             SearchMode::Vector | SearchMode::Hybrid => Needs::Meaning,
@@ -63,8 +63,8 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         let embedding = bring_up_to_date(&knowledge, needs, &cancel).await?;
         let said = embedding.has_failed();
         embedding.end().await;
-        let base = knowledge.clone();
-        let searching = tokio::task::spawn_blocking(move || by_all_means(&base, mode, &query, k));
+        let (base, asked) = (knowledge.clone(), query.clone());
+        let searching = tokio::task::spawn_blocking(move || by_all_means(&base, mode, &asked, k));
         let found = tokio::select! {
             found = searching => found.map_err(Failure::failed)?.map_err(Failure::failed)?,
             () = cancel.cancelled() => return Err(Failure::interrupted()),
@@ -74,6 +74,14 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         }
         Ok(found)
     })?;
+    let Found {
+        mode,
+        read_as,
+        hits,
+    } = found;
+    if let Some(note) = read_as.and_then(|read_as| unexpected(read_as, &query)) {
+        complain(&note);
+    }
     let tool = match mode {
         SearchMode::Vector => ToolName::VectorSearch,
         SearchMode::Grep => ToolName::GrepSearch,
@@ -92,19 +100,54 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The hits and how they were found: where meaning cannot be asked for, words are.
+/// The hits and how they were found.
+struct Found {
+    mode: SearchMode,
+    /// What the query was taken for, where that is in question.
+    read_as: Option<ReadAs>,
+    hits: Vec<Hit>,
+}
+
+/// Where meaning cannot be asked for, words are.
 fn by_all_means(
     base: &KnowledgeBase,
     mode: SearchMode,
     query: &str,
     k: usize,
-) -> Result<(SearchMode, Vec<Hit>), KbError> {
+) -> Result<Found, KbError> {
+    let found = |mode, hits| Found {
+        mode,
+        read_as: None,
+        hits,
+    };
+    if mode == SearchMode::Grep {
+        let (hits, read_as) = base.search_files(query, k)?;
+        return Ok(Found {
+            read_as: Some(read_as),
+            ..found(mode, hits)
+        });
+    }
     match base.search(mode, query, k) {
         Err(KbError::Embed(_)) => {
-            let hits = base.search(SearchMode::Hybrid, query, k)?;
-            Ok((SearchMode::Hybrid, hits))
+            let mode = SearchMode::Hybrid;
+            Ok(found(mode, base.search(mode, query, k)?))
         }
-        hits => Ok((mode, hits?)),
+        hits => Ok(found(mode, hits?)),
+    }
+}
+
+/// What to say where the query was not searched as who knows other greps would expect.
+fn unexpected(read_as: ReadAs, query: &str) -> Option<String> {
+    let query = one_line(query.trim(), 80);
+    match read_as {
+        ReadAs::Words | ReadAs::Pattern => None,
+        ReadAs::BrokenPattern => Some(format!(
+            "'{query}' is no valid regular expression: searched as literal text"
+        )),
+        ReadAs::Marks => Some(format!("'{query}' holds no word: searched as literal text")),
+        ReadAs::WordsOfPattern => Some(format!(
+            "no line matches '{query}' as it stands: searched by its words"
+        )),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::embed::Noting;
 use super::error::KbError;
 use super::extract::Extraction;
-use super::grep::{self, GrepPassage};
+use super::grep::{self, GrepPassage, ReadAs};
 use super::lock::{Held, Right, try_lock};
 use super::manifest::Document;
 use super::names;
@@ -277,11 +277,14 @@ impl KnowledgeBase {
             SearchMode::Vector => self.vector(query, k, None),
             SearchMode::Lexical => search::lexical(self.store.snapshot().as_ref(), query, k, None),
             SearchMode::Hybrid => self.hybrid(query, &[], k, None),
-            SearchMode::Grep => {
-                let passages = self.grep(query, k)?;
-                Ok(search::grep_hits(passages))
-            }
+            SearchMode::Grep => Ok(self.search_files(query, k)?.0),
         }
+    }
+
+    /// What [`SearchMode::Grep`] finds, and what it took the query for. Blocks.
+    pub fn search_files(&self, query: &str, k: usize) -> Result<(Vec<Hit>, ReadAs), KbError> {
+        let (passages, read_as) = grep::grep(&self.roots, &self.shelf, query, k)?;
+        Ok((search::grep_hits(passages), read_as))
     }
 
     /// Passages nearest in meaning.
@@ -320,7 +323,7 @@ impl KnowledgeBase {
     /// Passages around the lines that hold words of the query or match it as a pattern; read from
     /// the files as they are now.
     pub(crate) fn grep(&self, query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
-        grep::grep(&self.roots, &self.shelf, query, k)
+        Ok(grep::grep(&self.roots, &self.shelf, query, k)?.0)
     }
 
     /// The names of all indexed documents below a folder, or the file itself.

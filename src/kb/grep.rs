@@ -44,22 +44,41 @@ pub struct GrepPassage {
     pub score: Score,
 }
 
-/// The best `k` passages for words or a regular expression.
+/// What a query was taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadAs {
+    /// Words, any of which may match.
+    Words,
+    /// A regular expression.
+    Pattern,
+    /// Words after all: as the regular expression that it is by its marks, it is found nowhere.
+    WordsOfPattern,
+    /// Literal text, though it has the marks of a regular expression: it does not compile.
+    BrokenPattern,
+    /// Literal text, because there is no word in it.
+    Marks,
+}
+
+/// The best `k` passages for words or a regular expression, and for which of them it was taken.
 pub(super) fn grep(
     roots: &Roots,
     shelf: &Shelf,
     query: &str,
     k: usize,
-) -> Result<Vec<GrepPassage>, KbError> {
+) -> Result<(Vec<GrepPassage>, ReadAs), KbError> {
     let query = not_empty(query)?;
-    let mut pattern = Pattern::parse(query)?;
+    let (mut pattern, mut read_as) = Pattern::parse(query)?;
     // Some more, in case a file is gone by the time it is shown.
     let keep = k.saturating_mul(2).max(1);
     let mut ranked = search::search_all(roots, shelf, &pattern, keep).ranked();
     if ranked.is_empty() && query.contains(char::is_whitespace) {
         // "What is (chunking)?" is a pattern by its marks only.
-        pattern = Pattern::of_words(query)?;
+        let had_marks = matches!(read_as, ReadAs::Pattern | ReadAs::BrokenPattern);
+        (pattern, read_as) = Pattern::of_words(query)?;
+        if had_marks && read_as == ReadAs::Words {
+            read_as = ReadAs::WordsOfPattern;
+        }
         ranked = search::search_all(roots, shelf, &pattern, keep).ranked();
     }
-    Ok(show::show(roots, shelf, ranked, &pattern, k))
+    Ok((show::show(roots, shelf, ranked, &pattern, k), read_as))
 }

@@ -213,6 +213,49 @@ fn search_prints_hits_as_evidence_with_ranks() {
 }
 
 #[test]
+fn grep_says_how_it_read_what_is_no_pattern_and_no_word() {
+    let place = Workplace::empty();
+    place.file("kb/code.md", "# Code\n\nlet x = list[0]; // what???\n");
+    place.file("kb/log.md", "# Log\n\nERROR in the gate.\n");
+    let search = |query: &str| {
+        let output = place.run(&["search", "--tool", "grep", "--json", "--kb", "kb", query]);
+        assert_eq!(output.status.code(), Some(0), "{query}");
+        let found: Vec<String> = json_lines(&output.stdout)
+            .iter()
+            .map(|hit| hit["source"].as_str().unwrap().to_owned())
+            .collect();
+        // Embedding and indexing have lines of their own.
+        let said = text(&output.stderr);
+        let of_query = said.lines().filter(|line| line.contains("searched "));
+        (found, of_query.map(str::to_owned).collect::<Vec<_>>())
+    };
+    search("gate");
+    let literal = "is no valid regular expression: searched as literal text";
+    for (query, source, said) in [
+        ("[", "code.md", format!("'[' {literal}")),
+        ("list[", "code.md", format!("'list[' {literal}")),
+        (
+            "???",
+            "code.md",
+            "'???' holds no word: searched as literal text".to_owned(),
+        ),
+        (
+            r"ERROR \d+",
+            "log.md",
+            r"no line matches 'ERROR \d+' as it stands: searched by its words".to_owned(),
+        ),
+    ] {
+        let (found, notes) = search(query);
+        assert_eq!(found, [source], "{query}");
+        assert_eq!(notes, [format!("kb-agent: {said}")]);
+    }
+    for query in [r"list\[\d\]", "gate"] {
+        let (found, notes) = search(query);
+        assert_eq!((found.len(), notes.len()), (1, 0), "{query}");
+    }
+}
+
+#[test]
 fn graph_shows_the_topology_and_a_run() {
     let demo = Workplace::with_demo();
     let topology = text(&demo.run(&["graph"]).stdout);

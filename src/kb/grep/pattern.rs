@@ -10,6 +10,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::super::error::KbError;
+use super::ReadAs;
 use crate::text::is_cjk;
 
 /// The bits of a mask.
@@ -53,30 +54,33 @@ struct Word {
 
 impl Pattern {
     /// Reads a query that is not empty.
-    pub fn parse(query: &str) -> Result<Self, KbError> {
+    pub fn parse(query: &str) -> Result<(Self, ReadAs), KbError> {
         if looks_like_regex(query) {
             // As ripgrep does: capitals in the pattern make it exact.
             if let (Ok(matcher), Ok(regex)) =
                 (builder().case_smart(true).build(query), compile(query))
             {
-                return Ok(Self {
+                let pattern = Self {
                     matcher,
                     looked_for: LookedFor::Regex(regex),
                     is_ascii: false,
-                });
+                };
+                return Ok((pattern, ReadAs::Pattern));
             }
-            return Self::literals(&[query.to_owned()], false);
+            let literal = Self::literals(&[query.to_owned()], false)?;
+            return Ok((literal, ReadAs::BrokenPattern));
         }
         Self::of_words(query)
     }
 
     /// Reads a query that is not empty as words, whatever marks it holds.
-    pub fn of_words(query: &str) -> Result<Self, KbError> {
+    pub fn of_words(query: &str) -> Result<(Self, ReadAs), KbError> {
         let words = words(query);
         if words.is_empty() {
-            return Self::literals(&[query.to_owned()], false);
+            let literal = Self::literals(&[query.to_owned()], false)?;
+            return Ok((literal, ReadAs::Marks));
         }
-        Self::literals(&words, true)
+        Ok((Self::literals(&words, true)?, ReadAs::Words))
     }
 
     /// How many words there are; a regular expression is one.
