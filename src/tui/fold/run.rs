@@ -377,10 +377,7 @@ impl RunView {
             self.answer.push_str(&tail);
         }
         if let Some(last) = self.visits.last_mut() {
-            let since = self.nodes[last.node as usize].since;
-            last.ms = last
-                .ms
-                .or(since.map(|since| now.0.saturating_sub(since.0) as f64));
+            last.break_off(self.nodes[last.node as usize].since, now);
         }
         for node in &mut self.nodes {
             node.state = match (node.state, finish.outcome) {

@@ -123,6 +123,14 @@ impl Finish {
     }
 }
 
+impl Visit {
+    /// The run ended; a visit that went on since then ended with it.
+    pub fn break_off(&mut self, since: Option<Timestamp>, now: Timestamp) {
+        let until = |since: Timestamp| now.0.saturating_sub(since.0) as f64;
+        self.ms = self.ms.or(since.map(until));
+    }
+}
+
 impl NodeView {
     /// Nothing is known of it yet.
     pub const UNTOUCHED: Self = Self {
