@@ -271,6 +271,6 @@ impl Embedder for Mute {
     }
 
     fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Err(EmbedError("nothing is embedded here".to_owned()))
+        Err(EmbedError("nothing is embedded here".into()))
     }
 }

@@ -426,7 +426,7 @@ impl Embedder for Voices {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         match self.voice.load(Ordering::Relaxed) {
             voice if voice == Voice::Real as u8 => self.real.embed(texts),
-            voice if voice == Voice::None as u8 => Err(EmbedError("nobody embeds".to_owned())),
+            voice if voice == Voice::None as u8 => Err(EmbedError("nobody embeds".into())),
             _ => Ok(texts.iter().map(|text| made_up(text)).collect()),
         }
     }

@@ -12,6 +12,7 @@ mod routing;
 mod thinking;
 mod upkeep;
 
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use crate::domain::{Answer, Outcome};
 use crate::kb::embed::SentenceEmbedding;
 use crate::kb::{KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, Update};
+use crate::text::Trouble;
 use crate::tools::KbToolbox;
 
 pub use crate::agent::Question;
@@ -62,7 +64,6 @@ pub struct Engine {
 #[derive(Debug, Error)]
 pub enum EngineError {
     /// The data folder.
-    #[error("the data folder {} cannot be written: {source}; set KB_AGENT_DATA_DIR to one that can", path.display())]
     DataDir {
         /// Which.
         path: PathBuf,
@@ -70,20 +71,40 @@ pub enum EngineError {
         source: io::Error,
     },
     /// The audit log.
-    #[error(transparent)]
     Audit(#[from] AuditError),
     /// The knowledge base.
-    #[error(transparent)]
     Knowledge(#[from] KbError),
     /// A setting, or a file of the user's, that cannot be used.
-    #[error("{0}")]
     Setting(String),
     /// The thinking engine, or the run itself.
-    #[error("{0}")]
     Run(String),
     /// The user stopped it.
-    #[error("interrupted")]
     Cancelled,
+}
+
+impl EngineError {
+    /// What is wrong, and what to do about it.
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            Self::DataDir { path, source } => Trouble::new(
+                format!(
+                    "the data folder {} cannot be written: {source}",
+                    path.display()
+                ),
+                "set KB_AGENT_DATA_DIR to one that can",
+            ),
+            Self::Audit(error) => error.trouble(),
+            Self::Knowledge(error) => error.trouble(),
+            Self::Setting(line) | Self::Run(line) => line.as_str().into(),
+            Self::Cancelled => "interrupted".into(),
+        }
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.trouble().fmt(f)
+    }
 }
 
 impl Engine {

@@ -6,10 +6,12 @@
 //! [`StreamSanitizer`], which remembers an unfinished sequence from one piece to the next.
 
 mod near;
+mod trouble;
 
 use std::borrow::Cow;
 
 pub use near::{distance, nearest};
+pub use trouble::Trouble;
 
 /// The name of the threads that take documents apart. Documents break parsers: a panic on such a
 /// thread is an outcome, and no reason to give up the terminal.

@@ -15,6 +15,7 @@ use crate::domain::{
     Turn, Usage,
 };
 use crate::protocol::{Mode, RunId};
+use crate::text::Trouble;
 
 /// How an answer begins that has no evidence to go by.
 pub const NOTHING_FOUND: &str = "Nothing was found in the knowledge base.";
@@ -221,27 +222,37 @@ impl AnswerSink {
 pub enum ReasonerError {
     /// The endpoint could not be reached or went silent.
     #[error("{0}")]
-    Unreachable(String),
+    Unreachable(Trouble),
     /// The endpoint answered with an error.
     #[error("{0}")]
-    Refused(String),
+    Refused(Trouble),
     /// What it sent is not what it should be.
     #[error("{0}")]
-    Protocol(String),
+    Protocol(Trouble),
     /// The embedded engine failed.
     #[error("{0}")]
     Internal(String),
 }
 
 impl ReasonerError {
-    /// The same kind with another line.
-    #[must_use]
-    pub fn map(self, change: impl FnOnce(String) -> String) -> Self {
+    /// What is wrong, and what to do about it.
+    pub fn trouble(&self) -> Trouble {
         match self {
-            Self::Unreachable(line) => Self::Unreachable(change(line)),
-            Self::Refused(line) => Self::Refused(change(line)),
-            Self::Protocol(line) => Self::Protocol(change(line)),
-            Self::Internal(line) => Self::Internal(change(line)),
+            Self::Unreachable(trouble) | Self::Refused(trouble) | Self::Protocol(trouble) => {
+                trouble.clone()
+            }
+            Self::Internal(line) => Trouble::from(line.as_str()),
+        }
+    }
+
+    /// The same kind with other words.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(Trouble) -> Trouble) -> Self {
+        match self {
+            Self::Unreachable(trouble) => Self::Unreachable(change(trouble)),
+            Self::Refused(trouble) => Self::Refused(change(trouble)),
+            Self::Protocol(trouble) => Self::Protocol(change(trouble)),
+            Self::Internal(line) => Self::Internal(change(line.into()).to_string()),
         }
     }
 }
@@ -332,7 +343,15 @@ pub trait Embedder: Send + Sync {
 /// Why texts could not be embedded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the embedding failed: {0}")]
-pub struct EmbedError(pub String);
+pub struct EmbedError(pub Trouble);
+
+impl EmbedError {
+    /// What is wrong, and what to do about it.
+    pub fn trouble(&self) -> Trouble {
+        let said = self.0.clone();
+        said.what(|what| format!("the embedding failed: {what}"))
+    }
+}
 
 /// The ports of one agent.
 #[derive(Clone)]

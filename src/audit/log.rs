@@ -7,6 +7,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::protocol::{Event, EventBody, NoticeLevel, Update};
+use crate::text::Trouble;
 
 use super::Mask;
 use super::recover::{Interrupted, close_interrupted_runs};
@@ -31,12 +32,23 @@ pub struct AuditLog {
 
 /// Why there is no log.
 #[derive(Debug, Error)]
-#[error("the audit log {} cannot be opened: {source}; set KB_AGENT_AUDIT_LOG to a file that may be written", path.display())]
+#[error("{}", self.trouble())]
 pub struct AuditError {
     /// The file.
     pub path: PathBuf,
     /// Why.
     pub source: io::Error,
+}
+
+impl AuditError {
+    /// What is wrong, and what to do about it.
+    pub fn trouble(&self) -> Trouble {
+        let (path, source) = (self.path.display(), &self.source);
+        Trouble::new(
+            format!("the audit log {path} cannot be opened: {source}"),
+            "set KB_AGENT_AUDIT_LOG to a file that may be written",
+        )
+    }
 }
 
 impl AuditLog {

@@ -17,7 +17,7 @@ use secrecy::ExposeSecret;
 use serde::Serialize;
 
 use crate::config::{Settings, Survey};
-use crate::text::one_line;
+use crate::text::{Trouble, one_line};
 
 pub use settings::{Setting, settings};
 
@@ -115,17 +115,11 @@ impl Check {
         }
     }
 
-    /// It does not work, as this error says: what it is, `; `, and what to do.
-    fn failed(area: &'static str, name: impl Into<String>, error: &impl ToString) -> Self {
-        let line = error.to_string();
-        let (what, next) = match line.rsplit_once("; ") {
-            Some((what, next)) => (what, next.to_owned()),
-            None => (
-                line.as_str(),
-                "see the diagnostics in the data folder's logs".to_owned(),
-            ),
-        };
-        Self::broken(area, name, what, next)
+    /// It does not work, as an error says.
+    fn failed(area: &'static str, name: impl Into<String>, trouble: Trouble) -> Self {
+        let nobody_knows = || "see the diagnostics in the data folder's logs".to_owned();
+        let next = trouble.next.unwrap_or_else(nobody_knows);
+        Self::broken(area, name, trouble.what, next)
     }
 
     /// Something that could be better all the same.
@@ -234,4 +228,19 @@ fn broke_off(area: &'static str) -> Check {
 fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_and_what_to_do_are_not_read_from_one_line() {
+        let told = Check::failed("index", "contents", Trouble::from("it said: a; b"));
+        assert_eq!(told.detail, "it said: a; b");
+        assert!(told.next.unwrap().starts_with("see the diagnostics"));
+        let told = Check::failed("index", "contents", Trouble::new("x: a; b", "do c; then d"));
+        assert_eq!(told.detail, "x: a; b");
+        assert_eq!(told.next.as_deref(), Some("do c; then d"));
+    }
 }

@@ -262,7 +262,7 @@ mod tests {
         }
 
         fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-            Err(EmbedError("hangs".to_owned()))
+            Err(EmbedError("hangs".into()))
         }
 
         fn embed_unless(

@@ -1,4 +1,4 @@
-//! What went wrong, as one clear line each: what, which host, what to do.
+//! What went wrong, as one clear line each: what and which host, and what to do.
 //!
 //! Servers' own words are quoted, because only they know their context size or their quota; but
 //! on one line, cut, and never with the key in them, which some gateways echo.
@@ -11,7 +11,7 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 
 use super::{Site, error_message};
-use crate::text::one_line;
+use crate::text::{Trouble, one_line};
 
 const QUOTE_CHARS: usize = 300;
 
@@ -41,7 +41,7 @@ fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
 
 impl Site {
     /// The connection could not be made, or broke.
-    pub fn transport(&self, error: &reqwest::Error) -> String {
+    pub fn transport(&self, error: &reqwest::Error) -> Trouble {
         // Of several clocks that run, the one that strikes first gives the error its shape.
         let cause = if error.is_connect() && error.is_timeout() {
             self.no_answer()
@@ -53,19 +53,20 @@ impl Site {
                 Some(variable) => format!(" through the proxy in {variable}"),
                 None => String::new(),
             };
-            format!(
-                "cannot reach {}{proxy}: {cause}; check that the server runs and {}",
-                self.host, self.variables.base_url
+            Trouble::new(
+                format!("cannot reach {}{proxy}: {cause}", self.host),
+                format!("check that the server runs and {}", self.variables.base_url),
             )
         } else if error.is_builder() {
-            format!("cannot ask {}: {cause}", self.host)
+            format!("cannot ask {}: {cause}", self.host).into()
         } else {
-            format!("{} broke the connection: {cause}; try again", self.host)
+            let what = format!("{} broke the connection: {cause}", self.host);
+            Trouble::new(what, "try again")
         }
     }
 
     /// It answered with an error status.
-    pub fn refusal(&self, status: StatusCode, body: &[u8]) -> String {
+    pub fn refusal(&self, status: StatusCode, body: &[u8]) -> Trouble {
         let code = status.as_u16();
         let host = &self.host;
         let (base_url, api_key) = (self.variables.base_url, self.variables.api_key);
@@ -73,71 +74,68 @@ impl Site {
             Some(said) => format!(": {said}"),
             None => String::new(),
         };
-        match code {
-            401 | 403 if self.key.is_none() => {
-                format!("{host} asks for a key ({code}){said}; set {api_key}")
+        let (what, next) = match code {
+            401 | 403 if self.key.is_none() => ("asks for a key", format!("set {api_key}")),
+            401 | 403 => ("does not accept the key", format!("check {api_key}")),
+            404 => (
+                "does not know the address or the model",
+                format!("check {base_url} and {}", self.variables.model),
+            ),
+            407 => {
+                let proxy = self.proxy().unwrap_or("HTTPS_PROXY");
+                return Trouble::new(
+                    format!("the proxy before {host} asks for a name and a password (407){said}"),
+                    format!("put them into {proxy}"),
+                );
             }
-            401 | 403 => {
-                format!("{host} does not accept the key ({code}){said}; check {api_key}")
-            }
-            404 => format!(
-                "{host} does not know the address or the model (404){said}; \
-                 check {base_url} and {}",
-                self.variables.model
-            ),
-            407 => format!(
-                "the proxy before {host} asks for a name and a password (407){said}; put them \
-                 into {}",
-                self.proxy().unwrap_or("HTTPS_PROXY")
-            ),
-            429 => format!("{host} has had enough requests (429){said}; wait, then ask again"),
-            300..=399 => format!("{host} redirects ({code}); set {base_url} to where it leads"),
-            400..=499 => format!(
-                "{host} rejects the request ({code}){said}; {}",
-                self.way_out(&said)
-            ),
-            _ => format!("{host} failed ({code}){said}; try again, or see the server's log"),
-        }
+            429 => ("has had enough requests", "wait, then ask again".to_owned()),
+            300..=399 => return self.redirect(status, None),
+            400..=499 => ("rejects the request", self.way_out(&said)),
+            _ => ("failed", "try again, or see the server's log".to_owned()),
+        };
+        Trouble::new(format!("{host} {what} ({code}){said}"), next)
     }
 
     /// It sends the request elsewhere, which is not followed: the key is for this host only.
-    pub fn redirect(&self, status: StatusCode, location: Option<&str>) -> String {
+    pub fn redirect(&self, status: StatusCode, location: Option<&str>) -> Trouble {
         let code = status.as_u16();
         let (host, base_url) = (&self.host, self.variables.base_url);
-        match location.and_then(|to| self.base().join(to).ok()) {
-            Some(mut to) => {
-                // What a query says may be a secret; where it leads does not need it.
-                to.set_query(None);
-                to.set_fragment(None);
-                format!(
-                    "{host} redirects ({code}) to {}; set {base_url} to where it leads",
-                    self.quote(to.as_str())
-                )
-            }
-            None => format!("{host} redirects ({code}); set {base_url} to where it leads"),
+        let mut to = String::new();
+        if let Some(mut url) = location.and_then(|to| self.base().join(to).ok()) {
+            // What a query says may be a secret; where it leads does not need it.
+            url.set_query(None);
+            url.set_fragment(None);
+            to = format!(" to {}", self.quote(url.as_str()));
         }
+        Trouble::new(
+            format!("{host} redirects ({code}){to}"),
+            format!("set {base_url} to where it leads"),
+        )
     }
 
     /// It answered with an error object where a reply should be.
-    pub fn error_object(&self, error: &Value) -> String {
+    pub fn error_object(&self, error: &Value) -> Trouble {
         let said = error_message(error).map_or_else(
             || "an error without a message".to_owned(),
             |message| self.quote(&message),
         );
-        format!("{} failed: {said}; {}", self.host, self.way_out(&said))
+        Trouble::new(format!("{} failed: {said}", self.host), self.way_out(&said))
     }
 
     /// It answered with something that is not `expected`.
-    pub fn not_a_reply(&self, what: &str, expected: &str) -> String {
-        format!(
-            "{} sent {what} instead of {expected}; check {} (most end in /v1)",
-            self.host, self.variables.base_url
+    pub fn not_a_reply(&self, what: &str, expected: &str) -> Trouble {
+        Trouble::new(
+            format!("{} sent {what} instead of {expected}", self.host),
+            format!("check {} (most end in /v1)", self.variables.base_url),
         )
     }
 
     /// It lists no model that could be used.
-    pub fn no_model(&self) -> String {
-        format!("{} lists no model; set {}", self.host, self.variables.model)
+    pub fn no_model(&self) -> Trouble {
+        Trouble::new(
+            format!("{} lists no model", self.host),
+            format!("set {}", self.variables.model),
+        )
     }
 
     /// The message in an error body: of JSON its message, of short plain text the text, of a web
@@ -252,7 +250,7 @@ mod tests {
             ),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(site(None).refusal(status, body), line);
+            assert_eq!(site(None).refusal(status, body).to_string(), line);
         }
     }
 
@@ -273,7 +271,7 @@ mod tests {
             ),
         ] {
             let failure = site(None).refusal(StatusCode::BAD_GATEWAY, body.as_bytes());
-            assert_eq!(failure, line);
+            assert_eq!(failure.to_string(), line);
         }
     }
 
@@ -283,7 +281,7 @@ mod tests {
         let site = site(Some("sk-secret-1"));
         let failure = site.refusal(StatusCode::UNAUTHORIZED, body);
         assert_eq!(
-            failure,
+            failure.to_string(),
             "llm.example:8080 does not accept the key (401): Incorrect API key provided: [key]; \
              check KB_AGENT_LLM_API_KEY"
         );
@@ -294,7 +292,9 @@ mod tests {
     fn an_overflowing_context_is_named_with_its_sizes() {
         let body = br#"{"error":{"code":400,"message":"request (9015 tokens) exceeds the available context size (4096 tokens), try increasing it"}}"#;
         assert_eq!(
-            site(None).refusal(StatusCode::BAD_REQUEST, body),
+            site(None)
+                .refusal(StatusCode::BAD_REQUEST, body)
+                .to_string(),
             "llm.example:8080 rejects the request (400): request (9015 tokens) exceeds the \
              available context size (4096 tokens), try increasing it; give the model a larger \
              context, or forget the conversation and ask again"

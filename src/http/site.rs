@@ -9,7 +9,7 @@ use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Url, redirect};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::text::one_line;
+use crate::text::{Trouble, one_line};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Shorter than the five seconds after which common servers close an idle connection, so that no
@@ -41,12 +41,12 @@ pub struct Site {
 }
 
 impl Site {
-    /// Checks address and key; sends nothing. The error is one line.
+    /// Checks address and key; sends nothing.
     pub fn new(
         base_url: &str,
         api_key: Option<&SecretString>,
         variables: &'static Variables,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Trouble> {
         let base = parse_base(base_url, variables)?;
         let key = api_key
             .map(|key| key.expose_secret().trim().to_owned())
@@ -67,7 +67,7 @@ impl Site {
     }
 
     /// The key goes bare into a header of its own instead of `Authorization: Bearer`.
-    pub fn with_key_in(mut self, header: HeaderName) -> Result<Self, String> {
+    pub fn with_key_in(mut self, header: HeaderName) -> Result<Self, Trouble> {
         self.credentials = self
             .key
             .as_ref()
@@ -95,7 +95,7 @@ impl Site {
     }
 
     /// A client for this host.
-    pub fn client(&self) -> Result<Client, String> {
+    pub fn client(&self) -> Result<Client, Trouble> {
         // Only the first caller of the process installs it; that another was first is no error.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
@@ -108,7 +108,7 @@ impl Site {
         }
         builder
             .build()
-            .map_err(|error| format!("cannot prepare HTTP: {}", error.without_url()))
+            .map_err(|error| format!("cannot prepare HTTP: {}", error.without_url()).into())
     }
 
     /// The address below the base; a query string of the base stays, as some gateways need one.
@@ -143,11 +143,11 @@ impl fmt::Debug for Site {
     }
 }
 
-fn parse_base(text: &str, variables: &Variables) -> Result<Url, String> {
+fn parse_base(text: &str, variables: &Variables) -> Result<Url, Trouble> {
     let refuse = |what: String| {
-        format!(
-            "{} {what}; it should look like http://127.0.0.1:8080/v1",
-            variables.base_url
+        Trouble::new(
+            format!("{} {what}", variables.base_url),
+            "it should look like http://127.0.0.1:8080/v1",
         )
     };
     // Before anything is quoted: an address with a password in it is never shown.
@@ -166,7 +166,7 @@ fn parse_base(text: &str, variables: &Variables) -> Result<Url, String> {
     Ok(url)
 }
 
-fn credentials(value: &str, variables: &Variables) -> Result<HeaderValue, String> {
+fn credentials(value: &str, variables: &Variables) -> Result<HeaderValue, Trouble> {
     let mut value = HeaderValue::from_str(value).map_err(|_| {
         format!(
             "{} holds a character that no header can carry",
@@ -232,7 +232,7 @@ mod tests {
                 "KB_AGENT_LLM_BASE_URL holds a user name or password; the key belongs in KB_AGENT_LLM_API_KEY; it should look like http://127.0.0.1:8080/v1",
             ),
         ] {
-            assert_eq!(Site::new(base, None, &LLM).unwrap_err(), line);
+            assert_eq!(Site::new(base, None, &LLM).unwrap_err().to_string(), line);
         }
     }
 

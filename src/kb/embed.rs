@@ -169,7 +169,7 @@ impl Loaded {
             .into_iter()
             .map(|slot| {
                 slot.into_inner()
-                    .unwrap_or_else(|| Err(EmbedError("a text was skipped".to_owned())))
+                    .unwrap_or_else(|| Err(EmbedError("a text was skipped".into())))
             })
             .collect()
     }
@@ -191,10 +191,11 @@ impl Loaded {
         let out: Tensor<f32> = out.try_into().map_err(failed)?;
         let vector = out.to_vec();
         if vector.len() != DIMENSIONS {
-            return Err(EmbedError(format!(
+            let what = format!(
                 "the model gave {} numbers instead of {DIMENSIONS}",
                 vector.len()
-            )));
+            );
+            return Err(EmbedError(what.into()));
         }
         Ok(normalised(vector))
     }
@@ -211,5 +212,5 @@ fn normalised(mut vector: Vec<f32>) -> Vec<f32> {
 }
 
 fn failed(error: impl std::fmt::Display) -> EmbedError {
-    EmbedError(error.to_string())
+    EmbedError(error.to_string().into())
 }

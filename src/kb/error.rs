@@ -1,3 +1,4 @@
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -6,15 +7,14 @@ use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, Op
 use thiserror::Error;
 
 use crate::agent::ports::{EmbedError, ToolError};
+use crate::text::Trouble;
 
 /// Why the knowledge base could not be opened, updated or searched.
 #[derive(Debug, Error)]
 pub enum KbError {
     /// No folder or file was named.
-    #[error("no knowledge base was named; give a folder or a file")]
     NoRoots,
     /// A root does not exist or cannot be read.
-    #[error("cannot open the knowledge base {path}: {source}; give an existing folder or file")]
     Root {
         /// As it was given.
         path: PathBuf,
@@ -22,13 +22,8 @@ pub enum KbError {
         source: io::Error,
     },
     /// Another process writes the index.
-    #[error("another kb-agent is updating this index; try again when it is done")]
     Locked,
     /// A file of the index cannot be read or written.
-    #[error(
-        "the index file {path} cannot be used: {source}; see to its permissions and the disk's \
-         space and try again, or `kb-agent index --rebuild` makes it anew"
-    )]
     Io {
         /// Which.
         path: PathBuf,
@@ -36,20 +31,54 @@ pub enum KbError {
         source: io::Error,
     },
     /// What is on disk is broken or of another version: only making it anew helps.
-    #[error("the index is damaged: {0}; `kb-agent index --rebuild` makes it anew")]
     Damaged(String),
     /// The lexical index failed, which says nothing about what is on disk.
-    #[error("the lexical index failed: {0}; try again")]
     Lexical(String),
     /// The embedding failed.
-    #[error(transparent)]
     Embed(#[from] EmbedError),
     /// The query says nothing to look for.
-    #[error("{0}")]
     BadQuery(String),
 }
 
+impl fmt::Display for KbError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.trouble().fmt(f)
+    }
+}
+
 impl KbError {
+    /// What is wrong, and what to do about it.
+    pub fn trouble(&self) -> Trouble {
+        match self {
+            Self::NoRoots => Trouble::new("no knowledge base was named", "give a folder or a file"),
+            Self::Root { path, source } => Trouble::new(
+                format!(
+                    "cannot open the knowledge base {}: {source}",
+                    path.display()
+                ),
+                "give an existing folder or file",
+            ),
+            Self::Locked => Trouble::new(
+                "another kb-agent is updating this index",
+                "try again when it is done",
+            ),
+            Self::Io { path, source } => Trouble::new(
+                format!("the index file {} cannot be used: {source}", path.display()),
+                "see to its permissions and the disk's space and try again, or `kb-agent index \
+                 --rebuild` makes it anew",
+            ),
+            Self::Damaged(how) => Trouble::new(
+                format!("the index is damaged: {how}"),
+                "`kb-agent index --rebuild` makes it anew",
+            ),
+            Self::Lexical(how) => {
+                Trouble::new(format!("the lexical index failed: {how}"), "try again")
+            }
+            Self::Embed(error) => error.trouble(),
+            Self::BadQuery(line) => line.as_str().into(),
+        }
+    }
+
     /// What it means to somebody who goes on with what is there.
     pub fn meanwhile(&self) -> String {
         match self {

@@ -179,7 +179,7 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
 
 /// What a thread came to; when the model panicked, that it did.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, KbError>>) -> Result<T, KbError> {
-    let panicked = |_| Err(EmbedError("the embedding panicked".to_owned()).into());
+    let panicked = |_| Err(EmbedError("the embedding panicked".into()).into());
     thread.join().unwrap_or_else(panicked)
 }
 
@@ -335,7 +335,7 @@ fn hits(snapshot: &dyn Snapshot, found: Vec<Found>, k: usize) -> Result<Vec<Hit>
 }
 
 fn embed(embedder: &dyn Embedder, text: &str) -> Result<Vec<f32>, KbError> {
-    let missing = || EmbedError("no vector came back for the query".to_owned());
+    let missing = || EmbedError("no vector came back for the query".into());
     Ok(embedder.embed(&[text])?.pop().ok_or_else(missing)?)
 }
 

@@ -27,6 +27,7 @@ use self::signs::Signs;
 use super::error::KbError;
 use super::store::{ChunkKey, KeyHash};
 use crate::agent::ports::EmbedError;
+use crate::text::Trouble;
 
 /// The keys in memory and the rows on disk.
 #[derive(Debug)]
@@ -97,11 +98,13 @@ impl Vectors {
         if self.keys.is_empty() || vector.len() == self.dims {
             return Ok(());
         }
-        Err(KbError::Embed(EmbedError(format!(
-            "the model gives vectors of {} numbers where the index holds vectors of {}; \
-             `kb-agent index --rebuild` embeds everything again",
-            vector.len(),
-            self.dims
+        Err(KbError::Embed(EmbedError(Trouble::new(
+            format!(
+                "the model gives vectors of {} numbers where the index holds vectors of {}",
+                vector.len(),
+                self.dims
+            ),
+            "`kb-agent index --rebuild` embeds everything again",
         ))))
     }
 

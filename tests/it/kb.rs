@@ -31,7 +31,7 @@ impl Embedder for WordEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         if self.broken.load(Ordering::Relaxed) {
-            return Err(EmbedError("told to".to_owned()));
+            return Err(EmbedError("told to".into()));
         }
         self.count.fetch_add(texts.len(), Ordering::Relaxed);
         Ok(texts.iter().map(|text| vector_of(text)).collect())

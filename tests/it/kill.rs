@@ -43,7 +43,7 @@ impl Embedder for Nobody {
     }
 
     fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Err(EmbedError("nobody embeds".to_owned()))
+        Err(EmbedError("nobody embeds".into()))
     }
 }
 

@@ -185,7 +185,7 @@ async fn r23_an_empty_answer_is_an_error() {
         let (pieces, result) = answer(&reasoner, given.synthesize(Complexity::Simple)).await;
         assert_eq!(pieces, Vec::<String>::new());
         assert!(
-            matches!(&result, Err(ReasonerError::Protocol(line)) if line.contains("an empty answer")),
+            matches!(&result, Err(ReasonerError::Protocol(trouble)) if trouble.what.contains("an empty answer")),
             "{result:?}"
         );
     }

@@ -83,7 +83,8 @@ impl ScriptedReasoner {
             std::future::pending::<()>().await;
         }
         if self.script.fail_at == Some(node) {
-            return Err(ReasonerError::Unreachable(format!("no answer in {node}")));
+            let line = format!("no answer in {node}");
+            return Err(ReasonerError::Unreachable(line.into()));
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ pub(super) async fn check(
     let embedder = match knowledge::embedder(settings, Arc::new(SentenceEmbedding::new())) {
         Ok(embedder) => embedder,
         Err(error) => {
-            examination.found(Check::failed(AREA, "set-up", &error));
+            examination.found(Check::failed(AREA, "set-up", error.trouble()));
             return None;
         }
     };
@@ -58,7 +58,7 @@ pub(super) async fn check(
             let next = "choose another KB_AGENT_EMBEDDING_MODEL";
             Check::broken(AREA, "vector", format!("{who} gave no vector"), next)
         }
-        (Err(error), _) => Check::failed(AREA, "vector", error).after(took),
+        (Err(error), _) => Check::failed(AREA, "vector", error.trouble()).after(took),
     });
     Some(Embedding { model, dimensions })
 }

@@ -44,7 +44,7 @@ pub(super) async fn check(
     let listed = reasoner.models().await;
     let took = begun.elapsed();
     if let Err(error @ ReasonerError::Unreachable(_)) = &listed {
-        let failed = Check::failed(AREA, "reach", error).after(took);
+        let failed = Check::failed(AREA, "reach", error.trouble()).after(took);
         let next = failed.next.clone().unwrap_or_default();
         let offline = "or unset KB_AGENT_LLM_BASE_URL, and answers are offline extracts";
         examination.found(failed.hint(format!("{next}; {offline}")));
@@ -70,7 +70,7 @@ pub(super) async fn check(
         let model = reasoner.model_of(Job::Synthesize).await.unwrap_or_default();
         examination.found(match answered {
             Ok(answered) => stream(model, &answered).after(took),
-            Err(error) => Check::failed(AREA, "stream", &error).after(took),
+            Err(error) => Check::failed(AREA, "stream", error.trouble()).after(took),
         });
     }
 }
@@ -105,11 +105,11 @@ fn models(
             return Ok(Check::ok(AREA, NAME, line));
         }
         Err(error) if is_named => {
-            let failed = Check::failed(AREA, NAME, &error);
+            let failed = Check::failed(AREA, NAME, error.trouble());
             let next = failed.next.unwrap_or_default();
             return Ok(Check::note(AREA, NAME, failed.detail, next));
         }
-        Err(error) => return Err(Check::failed(AREA, NAME, &error)),
+        Err(error) => return Err(Check::failed(AREA, NAME, error.trouble())),
     };
     let is_listed = |model: &str| {
         let latest = format!("{model}:latest");
@@ -156,7 +156,7 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
         let model = match reasoner.model_of(job).await {
             Ok(model) => model,
             Err(error) => {
-                examination.found(Check::failed(AREA, "models", &error));
+                examination.found(Check::failed(AREA, "models", error.trouble()));
                 return false;
             }
         };
@@ -171,7 +171,7 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
         let is_gone = matches!(&judged, Err(ReasonerError::Unreachable(_)));
         examination.found(match judged {
             Ok(judged) => structured(model, &judged).after(took),
-            Err(error) => Check::failed(AREA, "structured", &error).after(took),
+            Err(error) => Check::failed(AREA, "structured", error.trouble()).after(took),
         });
         if is_gone {
             return false;

@@ -42,7 +42,7 @@ pub(super) async fn check(
     let seen = match inspected {
         Some(Ok(seen)) => seen,
         Some(Err(error)) => {
-            examination.found(Check::failed(AREA, "contents", &error));
+            examination.found(Check::failed(AREA, "contents", error.trouble()));
             return;
         }
         None => {

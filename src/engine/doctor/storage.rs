@@ -46,7 +46,7 @@ fn folder(path: &Path) -> Check {
     const NAME: &str = "data folder";
     if let Err(source) = fs::create_dir_all(path).and_then(|()| try_writing(path)) {
         let path = path.to_owned();
-        return Check::failed(AREA, NAME, &EngineError::DataDir { path, source });
+        return Check::failed(AREA, NAME, EngineError::DataDir { path, source }.trouble());
     }
     let shown = path.display();
     match mode(path) {
@@ -66,7 +66,7 @@ fn audit_log(path: &Path) -> Check {
     let shown = path.display();
     let failed = |source| {
         let path = path.to_owned();
-        Check::failed(AREA, NAME, &AuditError { path, source })
+        Check::failed(AREA, NAME, AuditError { path, source }.trouble())
     };
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,

@@ -21,6 +21,7 @@ use secrecy::SecretString;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::agent::ports::{EmbedError, Embedder};
+use crate::text::Trouble;
 use server::{Patience, Server};
 
 /// What a server takes at a time, by number and by bytes; most allow more.
@@ -69,7 +70,7 @@ impl EndpointEmbedder {
             .thread_name("embedding")
             .enable_all()
             .build()
-            .map_err(|error| EmbedError(format!("cannot start a thread: {error}")))?;
+            .map_err(|error| EmbedError(format!("cannot start a thread: {error}").into()))?;
         let id = OnceLock::new();
         if let Some(model) = endpoint.model.as_deref().map(str::trim)
             && !model.is_empty()
@@ -93,7 +94,7 @@ impl EndpointEmbedder {
         }
         Err(self
             .rest()
-            .unwrap_or_else(|| EmbedError("the endpoint's model is not known yet".to_owned())))
+            .unwrap_or_else(|| EmbedError("the endpoint's model is not known yet".into())))
     }
 
     fn first_model(&self) -> Result<String, EmbedError> {
@@ -234,7 +235,7 @@ impl Drop for EndpointEmbedder {
 }
 
 fn broken_off() -> EmbedError {
-    EmbedError("the request broke off; try again".to_owned())
+    EmbedError(Trouble::new("the request broke off", "try again"))
 }
 
 /// The texts in their order, parted so that no request is too large.

@@ -60,7 +60,7 @@ impl Embedder for Remembering {
         let made = self.inner.embed(&new)?;
         if made.len() != new.len() {
             let message = format!("{} vectors for {} texts", made.len(), new.len());
-            return Err(EmbedError(message));
+            return Err(EmbedError(message.into()));
         }
         self.remember(&new, &made);
         for (text, slot) in texts.iter().zip(&mut found) {

@@ -101,7 +101,7 @@ impl Endpoint {
         let server = overrides
             .servers
             .find(settings.server.as_deref(), site.base())
-            .map_err(ReasonerError::Refused)?
+            .map_err(|line| ReasonerError::Refused(line.into()))?
             .clone();
         if let Some(header) = server.key_header() {
             site = site.with_key_in(header)?;

@@ -3,7 +3,7 @@
 //! [`crate::http`] knows the lines that hold for every endpoint; here are those about chatting, and
 //! what servers' own words tell apart. Servers have no common codes for an overflowing context or
 //! an unknown model, so their words are what there is to go by; a sign that is missing here costs
-//! a second attempt or a clearer line, and nothing else. Every line ends in `; ` and what to do.
+//! a second attempt or a clearer line, and nothing else. Every line says what to do.
 
 mod signs;
 
@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::EndpointSettings;
 use crate::agent::ports::ReasonerError;
 use crate::http::{self, Variables, backoff, reconnecting, retry_after};
+use crate::text::Trouble;
 use signs::{FILTERED, NO_CREDIT, NO_MODEL, OVERFLOW, names_a_missing_model, words_of};
 
 const SETTINGS: Variables = Variables {
@@ -23,6 +24,8 @@ const SETTINGS: Variables = Variables {
     api_key: "KB_AGENT_LLM_API_KEY",
     model: "KB_AGENT_LLM_MODEL",
 };
+/// What to do about silence.
+const MORE_TIME: &str = "try again, or raise KB_AGENT_LLM_TIMEOUT_SECS";
 /// Longer than a person waits before a screen.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
@@ -72,13 +75,8 @@ impl Failure {
 
     /// The same after tokens have been shown: nothing is asked again, and what came is kept.
     pub fn within_an_answer(self) -> ReasonerError {
-        let kept = |line: String| {
-            let what = line
-                .rsplit_once("; ")
-                .map_or(line.as_str(), |(what, _)| what);
-            format!("{what}; what came is kept, ask again for the whole answer")
-        };
-        self.error.map(kept)
+        let next = "what came is kept, ask again for the whole answer";
+        self.error.map(|trouble| Trouble::new(trouble.what, next))
     }
 
     /// The same after `asked` requests.
@@ -87,10 +85,8 @@ impl Failure {
         if asked < 2 || self.cure == Cure::Reconnect {
             return self.error;
         }
-        self.error.map(|line| match line.rsplit_once("; ") {
-            Some((what, advice)) => format!("{what} (asked {asked} times); {advice}"),
-            None => line,
-        })
+        self.error
+            .map(|trouble| trouble.what(|what| format!("{what} (asked {asked} times)")))
     }
 }
 
@@ -125,7 +121,9 @@ impl Site {
 
     /// A client for it.
     pub fn client(&self) -> Result<Client, ReasonerError> {
-        self.0.client().map_err(ReasonerError::Internal)
+        self.0
+            .client()
+            .map_err(|trouble| ReasonerError::Internal(trouble.to_string()))
     }
 
     /// The address below its root.
@@ -145,20 +143,18 @@ impl Site {
         } else {
             ""
         };
-        Failure::lasting(ReasonerError::Unreachable(format!(
-            "{} {how}sent nothing for {}; try again, or raise KB_AGENT_LLM_TIMEOUT_SECS",
-            self.host(),
-            seconds(waited)
+        Failure::lasting(ReasonerError::Unreachable(Trouble::new(
+            format!("{} {how}sent nothing for {}", self.host(), seconds(waited)),
+            MORE_TIME,
         )))
     }
 
     /// It says that it is alive, and nothing else.
     pub fn stalled(&self, waited: Duration) -> Failure {
-        Failure::lasting(ReasonerError::Unreachable(format!(
-            "{} kept the connection alive for {} without a word; try again, or raise \
-             KB_AGENT_LLM_TIMEOUT_SECS",
-            self.host(),
-            seconds(waited)
+        let (host, waited) = (self.host(), seconds(waited));
+        Failure::lasting(ReasonerError::Unreachable(Trouble::new(
+            format!("{host} kept the connection alive for {waited} without a word"),
+            MORE_TIME,
         )))
     }
 
@@ -180,9 +176,9 @@ impl Site {
     /// The reply ended before it was complete.
     pub fn cut_off(&self) -> Failure {
         Failure {
-            error: ReasonerError::Unreachable(format!(
-                "{} ended a reply in the middle; try again, or see the server's log",
-                self.host()
+            error: ReasonerError::Unreachable(Trouble::new(
+                format!("{} ended a reply in the middle", self.host()),
+                "try again, or see the server's log",
             )),
             cure: Cure::Again(None),
         }
@@ -245,36 +241,36 @@ impl Site {
 
     /// It answered, and said nothing.
     pub fn empty(&self) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(format!(
-            "{} sent an empty answer; ask again, or choose another KB_AGENT_LLM_MODEL",
-            self.host()
+        Failure::lasting(ReasonerError::Protocol(Trouble::new(
+            format!("{} sent an empty answer", self.host()),
+            format!("ask again, or choose another {}", SETTINGS.model),
         )))
     }
 
     /// It answered, and thought until its limit.
     pub fn only_thoughts(&self, limit: u32) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(format!(
-            "{} spent all of its {limit} tokens on thinking; raise \
-             KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
-            self.host()
+        let host = self.host();
+        Failure::lasting(ReasonerError::Protocol(Trouble::new(
+            format!("{host} spent all of its {limit} tokens on thinking"),
+            "raise KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE",
         )))
     }
 
     /// It sent more than any reply is, before one could be read.
     pub fn too_much(&self) -> Failure {
-        Failure::lasting(ReasonerError::Protocol(format!(
-            "{} did not stop sending; choose another {}",
-            self.host(),
-            SETTINGS.model
+        Failure::lasting(ReasonerError::Protocol(Trouble::new(
+            format!("{} did not stop sending", self.host()),
+            format!("choose another {}", SETTINGS.model),
         )))
     }
 
     /// It answered that it will not answer.
     pub fn withheld(&self, said: Option<&str>) -> Failure {
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        Failure::lasting(ReasonerError::Refused(format!(
-            "{} withheld the answer (content filter){said}; put the question in other words",
-            self.host()
+        let host = self.host();
+        Failure::lasting(ReasonerError::Refused(Trouble::new(
+            format!("{host} withheld the answer (content filter){said}"),
+            "put the question in other words",
         )))
     }
 
@@ -297,29 +293,36 @@ impl Site {
         let told = code.map(|code| format!(" ({code})")).unwrap_or_default();
         let quoted = said.map(|said| format!(": {said}")).unwrap_or_default();
         let host = self.host();
-        let lasting = |line: String| Ok(Failure::lasting(ReasonerError::Refused(line)));
+        let lasting = |what: String, next: String| {
+            let trouble = Trouble::new(what, next);
+            Ok(Failure::lasting(ReasonerError::Refused(trouble)))
+        };
         if rejected && (has(OVERFLOW) || code == Some(413)) {
             return Err(Cure::Shorter(words.to_owned()));
         }
         if has(NO_CREDIT) || code == Some(402) {
-            return lasting(format!(
-                "{host} says that there is nothing left to spend{told}{quoted}; see your account there"
-            ));
+            return lasting(
+                format!("{host} says that there is nothing left to spend{told}{quoted}"),
+                "see your account there".to_owned(),
+            );
         }
         if rejected && has(FILTERED) {
             return Ok(self.withheld(said));
         }
         if rejected && (has(NO_MODEL) || names_a_missing_model(words)) {
-            return lasting(format!(
-                "{host} does not know the model{told}{quoted}; check {}",
-                SETTINGS.model
-            ));
+            return lasting(
+                format!("{host} does not know the model{told}{quoted}"),
+                format!("check {}", SETTINGS.model),
+            );
         }
         match (code, after) {
-            (Some(429), Some(after)) if after > LONGEST_PAUSE => lasting(format!(
-                "{host} has had enough requests (429){quoted}; ask again in {}",
-                seconds(Duration::from_secs(after.as_secs_f64().ceil() as u64))
-            )),
+            (Some(429), Some(after)) if after > LONGEST_PAUSE => {
+                let after = Duration::from_secs(after.as_secs_f64().ceil() as u64);
+                lasting(
+                    format!("{host} has had enough requests (429){quoted}"),
+                    format!("ask again in {}", seconds(after)),
+                )
+            }
             // What is not implemented is not there after a pause either.
             (Some(400 | 415 | 422 | 501 | 505), _) => Err(Cure::Otherwise(words.to_owned())),
             (Some(408 | 409 | 425 | 429 | 500..=599), after) => {

@@ -317,7 +317,7 @@ async fn r17_a_failing_embedding_is_an_error_and_not_a_grade() {
             "broken"
         }
         fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-            Err(EmbedError("no model".to_owned()))
+            Err(EmbedError("no model".into()))
         }
     }
     let engine = OfflineReasoner::new(Arc::new(Broken));

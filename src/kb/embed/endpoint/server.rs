@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::reply::{self, Unusable};
 use crate::agent::ports::EmbedError;
 use crate::http::{Site, Variables, backoff, error_message, models, retry_after};
+use crate::text::Trouble;
 
 const SETTINGS: Variables = Variables {
     base_url: "KB_AGENT_EMBEDDING_BASE_URL",
@@ -55,10 +56,10 @@ pub struct Server {
 /// Why there are no vectors.
 enum Failure {
     /// It may go better next time, after so long if the server said so.
-    Passing(String, Option<Duration>),
+    Passing(Trouble, Option<Duration>),
     /// Less at a time may be accepted.
-    TooLarge(String),
-    Final(String),
+    TooLarge(Trouble),
+    Final(Trouble),
 }
 
 #[derive(Serialize)]
@@ -82,7 +83,7 @@ impl Server {
         let (status, _, body) = self
             .exchange(request, LISTING)
             .await
-            .map_err(|failure| EmbedError(failure.line()))?;
+            .map_err(|failure| EmbedError(failure.trouble()))?;
         if let StatusCode::NOT_FOUND
         | StatusCode::METHOD_NOT_ALLOWED
         | StatusCode::NOT_IMPLEMENTED = status
@@ -127,7 +128,7 @@ impl Server {
                     batch[0].truncate(half);
                     waiting.push(batch);
                 }
-                Err(failure) => return Err(EmbedError(failure.line())),
+                Err(failure) => return Err(EmbedError(failure.trouble())),
             }
         }
         Ok(vectors)
@@ -135,10 +136,10 @@ impl Server {
 
     /// Two lengths of vectors from one model.
     pub fn mixed(&self, expected: usize, found: usize) -> EmbedError {
-        EmbedError(format!(
-            "{} gave vectors of {found} numbers after vectors of {expected}; check {}",
-            self.site.host(),
-            SETTINGS.model
+        let host = self.site.host();
+        EmbedError(Trouble::new(
+            format!("{host} gave vectors of {found} numbers after vectors of {expected}"),
+            format!("check {}", SETTINGS.model),
         ))
     }
 
@@ -222,12 +223,9 @@ impl Server {
         };
         let in_time = tokio::time::timeout(timeout, exchange).await;
         in_time.unwrap_or_else(|_| {
-            let line = format!(
-                "{} did not answer within {} s; try again",
-                self.site.host(),
-                timeout.as_secs()
-            );
-            Err(Failure::Passing(line, None))
+            let (host, waited) = (self.site.host(), timeout.as_secs());
+            let what = format!("{host} did not answer within {waited} s");
+            Err(Failure::Passing(Trouble::new(what, "try again"), None))
         })
     }
 
@@ -236,23 +234,23 @@ impl Server {
         Failure::Final(match unusable {
             Unusable::NotAReply(what) => self.site.not_a_reply(what, "vectors"),
             Unusable::Error(error) => self.site.error_object(&error),
-            Unusable::Count(count) => format!(
-                "{host} gave {count} vectors for {texts} texts; check {}",
-                SETTINGS.model
+            Unusable::Count(count) => Trouble::new(
+                format!("{host} gave {count} vectors for {texts} texts"),
+                format!("check {}", SETTINGS.model),
             ),
             Unusable::Mixed(expected, found) => self.mixed(expected, found).0,
-            Unusable::NotNumbers => format!(
-                "{host} gave a vector that holds no numbers; check {}",
-                SETTINGS.model
+            Unusable::NotNumbers => Trouble::new(
+                format!("{host} gave a vector that holds no numbers"),
+                format!("check {}", SETTINGS.model),
             ),
         })
     }
 }
 
 impl Failure {
-    fn line(self) -> String {
+    fn trouble(self) -> Trouble {
         match self {
-            Self::Passing(line, _) | Self::TooLarge(line) | Self::Final(line) => line,
+            Self::Passing(trouble, _) | Self::TooLarge(trouble) | Self::Final(trouble) => trouble,
         }
     }
 }
