@@ -19,10 +19,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tracing_appender::non_blocking::WorkerGuard;
 
-use crate::config::{Environment, Overrides, Settings};
+use crate::config::{Environment, Overrides, Settings, survey, variables};
+use crate::engine::doctor as engine_doctor;
 use crate::text::nearest;
 use output::Failure;
 
@@ -30,27 +31,30 @@ use output::Failure;
 #[derive(Debug, Parser)]
 #[command(name = "kb-agent", version, max_term_width = 100)]
 struct Cli {
-    #[command(flatten)]
-    global: Global,
     /// Folders or files to chat with [default: KB_AGENT_SOURCE, else the bundled demo]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    global: Global,
     #[command(subcommand)]
     command: Option<Command>,
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "On every command")]
 struct Global {
-    /// Folder or file of the knowledge base; may be given several times
+    /// Folder or file of the knowledge base; may be given several times [default: KB_AGENT_SOURCE,
+    /// else the bundled demo]
     #[arg(long = "kb", value_name = "PATH", global = true)]
     kb: Vec<PathBuf>,
-    /// Where index, audit log and diagnostics are kept [default: KB_AGENT_DATA_DIR]
+    /// Where index, audit log and diagnostics are kept [default: KB_AGENT_DATA_DIR, else the
+    /// platform's data folder]
     #[arg(long, value_name = "DIR", global = true)]
     data_dir: Option<PathBuf>,
     /// Read settings from this file instead of .env
     #[arg(long, value_name = "FILE", global = true)]
     env_file: Option<PathBuf>,
-    /// More diagnostics in the log folder; twice for even more
+    /// More diagnostics in the log folder than KB_AGENT_LOG asks for; twice for even more
     #[arg(short, action = clap::ArgAction::Count, global = true)]
     verbose: u8,
 }
@@ -75,7 +79,11 @@ enum Command {
 
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = Cli::command()
+        .after_long_help(settings_help())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Options of a command mean nothing behind a word that is none.
@@ -135,6 +143,22 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Graph(graph)) => graph::run(&graph, &settings),
         Some(Command::Completions(_) | Command::Doctor(_)) => Ok(()),
     }
+}
+
+/// Every setting with what it may be and what it is where nobody sets it.
+fn settings_help() -> String {
+    let nothing_set = survey(&Environment::default(), &Overrides::default());
+    let mut text = "Settings, from the environment or .env, where the environment wins:".to_owned();
+    for (variable, setting) in variables().zip(engine_doctor::settings(&nothing_set)) {
+        let default = setting.value.as_deref().or(setting.unset);
+        text.push_str(&format!(
+            "\n  {:<37}{} [default: {}]",
+            variable.name,
+            variable.allowed,
+            default.unwrap_or("not set")
+        ));
+    }
+    text + "\n'kb-agent doctor' lists them as they are in effect."
 }
 
 /// What to say of a first word that is neither a folder nor a command, and nearly a command.

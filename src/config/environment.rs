@@ -93,7 +93,7 @@ impl Environment {
         (environment, unreadable)
     }
 
-    /// For tests: exactly these pairs.
+    /// Exactly these pairs, whatever the process has.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self {
             process: pairs

@@ -48,6 +48,51 @@ fn r26_an_address_without_its_scheme_is_told_with_it() {
 }
 
 #[test]
+fn r26_help_readme_and_example_name_every_setting_with_the_same_default() {
+    let help = text(&Workplace::empty().run(&["--help"]).stdout);
+    // The terminal's width breaks lines, and long names of folders.
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, help) = help.split_once("Settings, from the environment").unwrap();
+    let example: Vec<(&str, &str)> = include_str!("../../.env.example")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('='))
+        .collect();
+    let is_known = |name: &str| example.iter().any(|(known, _)| *known == name);
+    let readme = include_str!("../../README.md");
+    let rows = readme
+        .lines()
+        .filter(|line| line.starts_with("| `KB_AGENT_"));
+    let mut told: Vec<(String, &str)> = Vec::new();
+    for row in rows {
+        let mut cells = row.split(" | ");
+        let (names, default) = (cells.next().unwrap(), cells.next().unwrap());
+        let mut names = names.split('`').filter(|part| part.contains('_'));
+        let first = names.next().unwrap();
+        told.push((first.to_owned(), default));
+        for suffix in names {
+            // `…_PLAN` stands for the first name with another end.
+            let suffix = suffix.strip_prefix('…').unwrap();
+            let ends = first.rmatch_indices('_').map(|(at, _)| at);
+            let whole = ends.map(|end| format!("{}{suffix}", &first[..end]));
+            told.push((whole.clone().find(|name| is_known(name)).unwrap(), default));
+        }
+    }
+    assert!(told.iter().all(|(name, _)| is_known(name)), "{told:?}");
+    for (name, default) in example {
+        let (_, of_readme) = told.iter().find(|(known, _)| known == name).expect(name);
+        assert!(of_readme.contains(default), "{name}: {of_readme}");
+        let (_, of_help) = help.split_once(&format!(" {name} ")).expect(name);
+        let (of_help, _) = of_help.split_once(']').unwrap();
+        assert!(of_help.contains("[default: "), "{name}: {of_help}");
+        assert!(
+            default.is_empty() || of_help.ends_with(&format!("[default: {default}")),
+            "{name}: {of_help}"
+        );
+    }
+}
+
+#[test]
 fn r26_the_environment_wins_over_the_env_file() {
     let place = Workplace::empty();
     place.file(".env", "KB_AGENT_MAX_ITERATIONS=99\n");
