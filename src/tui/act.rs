@@ -58,9 +58,7 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
     let Some(overlay) = &mut model.overlay else {
         return Vec::new();
     };
-    let list = match overlay {
-        Overlay::Help(list) | Overlay::Json { list, .. } | Overlay::Retry(list) => &mut *list,
-    };
+    let list = overlay.list_mut();
     match action {
         Action::Up => list.step(-1),
         Action::Down => list.step(1),
@@ -125,6 +123,11 @@ fn open(model: &mut Model) {
         }
         Pane::Evidence => model.evidence.expanded = !model.evidence.expanded,
         Pane::Audit => {
+            // Keys can come faster than pictures, and the pane may not have been drawn since.
+            if !model.audit.left_end {
+                let count = model.audit_rows().len();
+                model.audit.list.last(count);
+            }
             let lines: Option<Vec<String>> = model
                 .audit_rows()
                 .get(model.audit.list.selected)

@@ -127,6 +127,22 @@ pub enum Overlay {
     Retry(List),
 }
 
+impl Overlay {
+    /// How far it is scrolled, and what is selected.
+    pub fn list(&self) -> &List {
+        match self {
+            Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn list_mut(&mut self) -> &mut List {
+        match self {
+            Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
+        }
+    }
+}
+
 /// The path pane.
 #[derive(Debug, Clone, Default)]
 pub struct PathState {
@@ -311,7 +327,8 @@ impl Model {
                 list.settle_view(rows, room.height.into());
             }
             Some(Overlay::Json { lines, list }) => {
-                list.settle_view(lines.len(), room.height.into());
+                let rows = super::overlays::json_rows(lines, room.width.into()).len();
+                list.settle_view(rows, room.height.into());
             }
             Some(Overlay::Retry(list)) => {
                 list.settle(super::slash::ROUTES.len(), room.height.into());

@@ -7,35 +7,14 @@ use super::keymap::{Keymap, Place};
 use super::model::{Model, Overlay};
 use super::panes::path::route_ink;
 use super::slash::{COMMANDS, ROUTES};
+use super::wrap::wrap;
 
-/// Title and rows, from the first one seen.
+/// Title and all rows.
 pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Vec<Row>) {
     match overlay {
-        Overlay::Help(list) => (
-            "Help",
-            help_rows(&model.keymap, width)
-                .into_iter()
-                .skip(list.top)
-                .collect(),
-        ),
-        Overlay::Json { lines, list } => (
-            "Event",
-            lines
-                .iter()
-                .skip(list.top)
-                .map(|line| json_row(line).fit(width))
-                .collect(),
-        ),
+        Overlay::Help(_) => ("Help", help_rows(&model.keymap, width)),
+        Overlay::Json { lines, .. } => ("Event", json_rows(lines, width)),
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
-    }
-}
-
-/// Rows that the overlay wants.
-pub fn wanted(model: &Model, overlay: &Overlay, width: usize) -> usize {
-    match overlay {
-        Overlay::Help(_) => help_rows(&model.keymap, width).len(),
-        Overlay::Json { lines, .. } => lines.len(),
-        Overlay::Retry(_) => ROUTES.len(),
     }
 }
 
@@ -138,10 +117,21 @@ fn retry_rows() -> Vec<Row> {
         .collect()
 }
 
+/// The lines with their indentation, long values broken.
+pub fn json_rows(lines: &[String], width: usize) -> Vec<Row> {
+    let broken = |line: &String| {
+        let bare = line.trim_start();
+        let indent = Row::of(Ink::Text, &line[..line.len() - bare.len()]);
+        let further = indent.clone().with(Ink::Text, "  ");
+        wrap(&json_row(bare), &indent, &further, width)
+    };
+    lines.iter().flat_map(broken).collect()
+}
+
 /// `"key": value`, the key in its own ink.
 fn json_row(line: &str) -> Row {
     match line.split_once("\": ") {
-        Some((key, value)) if key.trim_start().starts_with('"') => {
+        Some((key, value)) if key.starts_with('"') => {
             Row::of(Ink::Citation, format!("{key}\"")).with(Ink::Text, format!(": {value}"))
         }
         _ => Row::of(Ink::Text, line),

@@ -234,11 +234,21 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         } else {
             "ask, / for commands"
         };
-        put(buffer, theme, text, &Row::of(Ink::Dim, words));
+        let words = Row::of(Ink::Dim, words).fit(text.width.into());
+        put(buffer, theme, text, &words);
         return Some(text.as_position());
     }
     let area = model.prompt.area();
     Widget::render(area, text, buffer);
+    let lines = area.lines().len();
+    if lines > usize::from(text.height) {
+        // What does not fit is not lost, and who pasted it wants to know.
+        let line = area.cursor().0 + 1;
+        let place = Row::of(Ink::Dim, format!(" line {line} of {lines} "));
+        let width = (place.width() as u16).min(text.width);
+        let border = Rect::new(text.right() - width, text.y - 1, width, 1);
+        put(buffer, theme, border, &place);
+    }
     let caret = area.screen_cursor();
     let (top, left) = area.scroll_offset();
     let x = text.x + (caret.col as u16).saturating_sub(left).min(text.width);

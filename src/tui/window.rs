@@ -22,14 +22,13 @@ pub fn window(
     buffer: &mut Buffer,
 ) {
     let room = places.overlay_room();
-    let wanted = overlays::wanted(model, shown, room.width.into()) as u16;
-    let height = room.height.min(wanted.max(1));
+    let (title, rows) = overlays::rows(model, shown, room.width.into());
+    let height = room.height.min(rows.len().max(1) as u16);
     let inside = Rect {
         y: room.y + (room.height - height) / 2,
         height,
         ..room
     };
-    let (title, rows) = overlays::rows(model, shown, room.width.into());
     let around = inside.outer(Margin::new(2, 1)).intersection(places.screen);
     clear(around, buffer);
     beside(around, places.screen, buffer);
@@ -72,10 +71,22 @@ pub fn window(
         head,
         &Row::of(Ink::Focus, format!(" {title} ")),
     );
-    for (at, (line, row)) in inside.rows().zip(&rows).enumerate() {
+    let (top, seen) = (shown.list().top, usize::from(height));
+    if rows.len() > seen {
+        let last = (top + seen).min(rows.len());
+        let part = format!(" {}–{last} of {} ", top + 1, rows.len());
+        let width = (part.chars().count() as u16).min(head.width);
+        let foot = Rect {
+            x: head.right() - width,
+            width,
+            ..line(bottom)
+        };
+        put(buffer, theme, foot, &Row::of(Ink::Dim, part));
+    }
+    for (at, (line, row)) in inside.rows().zip(rows.iter().skip(top)).enumerate() {
         put(buffer, theme, line, row);
         if let Overlay::Retry(list) = shown
-            && list.selected == at
+            && list.selected == top + at
         {
             buffer.set_style(line, theme.style(Ink::Selected));
         }

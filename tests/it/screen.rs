@@ -500,6 +500,50 @@ fn a_window_leaves_no_torn_lines_beside_it() {
 }
 
 #[test]
+fn a_window_shows_long_values_whole_and_how_much_there_is() {
+    let why = "cannot reach llm.example:8080: connection refused; check that the server runs";
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f8");
+    tape.start("What is a chunk?");
+    tape.end(Outcome::Failed, 0, 0, Some(why));
+    let mut screen = played(tape.events);
+    tap(&mut screen, KeyCode::BackTab);
+    tap(&mut screen, KeyCode::Enter);
+    screen.text(60, 20);
+    assert!(screen.text(60, 20).contains(" 1–14 of "));
+    tap(&mut screen, KeyCode::Char('G'));
+    let text = screen.text(60, 20);
+    let inside = text.split(['│', '\n']).map(str::trim);
+    let words = inside.collect::<Vec<_>>().join(" ");
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(why), "{text}");
+    tap(&mut screen, KeyCode::Esc);
+    tap(&mut screen, KeyCode::F(1));
+    assert!(screen.text(60, 20).contains(" 1–14 of "));
+    assert!(!screen.text(160, 45).contains(" 1–"));
+}
+
+#[test]
+fn a_question_of_many_lines_says_where_it_is() {
+    let mut screen = screen();
+    screen.handle(Msg::Paste("one line\n".repeat(199) + "the last"));
+    for (width, height) in [(160, 45), (100, 30), (60, 20), (40, 10)] {
+        let text = screen.text(width, height);
+        assert!(text.contains("line 200 of 200"), "{text}");
+        assert!(text.contains("the last"), "{text}");
+    }
+    ctrl(&mut screen, 'c');
+    assert!(!screen.text(60, 20).contains("of 200"));
+}
+
+#[test]
+fn what_is_cut_at_the_edge_says_so() {
+    let mut events = runs::complex();
+    events.truncate(4);
+    let text = played(events).text(40, 12);
+    assert!(text.contains("you can type the next…"), "{text}");
+}
+
+#[test]
 fn the_mouse_focuses_and_scrolls_what_is_under_it() {
     let mut screen = played(runs::complex());
     screen.text(160, 45);

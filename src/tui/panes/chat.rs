@@ -308,7 +308,7 @@ fn tail(model: &Model, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(Question { text, .. }) = &model.pending {
         rows.extend(asked(&crate::text::sanitize(text), width));
-        rows.push(working(model, "starting"));
+        rows.push(working(model, "starting").fit(width));
     } else if let Some(run) = model
         .turns
         .last()
@@ -316,7 +316,7 @@ fn tail(model: &Model, width: usize) -> Vec<Row> {
         .filter(|run| run.finish.is_none())
     {
         let doing = run.active().map_or("…", |node| node.as_str());
-        rows.push(working(model, doing));
+        rows.push(working(model, doing).fit(width));
     } else if let Some(key) = model
         .keymap
         .name_of(Action::Retry)
