@@ -159,7 +159,7 @@ fn node_row(run: Option<&RunView>, name: NodeName, model: &Model) -> Row {
             let ms = view.ms + since as f64;
             row.push(Ink::Running, format!("{:>9}", duration(ms)));
         }
-        _ => row.push(Ink::Text, format!("{:>9}", duration(view.ms))),
+        NodeState::Done => row.push(Ink::Text, format!("{:>9}", duration(view.ms))),
     }
     let calls = match view.calls {
         0 => String::new(),
