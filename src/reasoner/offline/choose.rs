@@ -4,15 +4,18 @@
 //! rest of its paragraph, because the answer is in one of the best three far more often than in the
 //! very best. A question that asks for several things takes the whole list.
 
+use std::collections::HashSet;
+
 use crate::agent::ports::{EmbedError, Embedder};
 
-use super::fit_to_say::{is_field, points_elsewhere};
+use super::fit_to_say::{asks_what_it_is, is_field, points_elsewhere};
 use super::lists::whole_list;
 use super::literals::Literals;
 use super::passage::Passage;
 use super::scoring::{Scored, leans_back, scored};
 use super::sentences::{Kind, Unit};
 use super::sought::Sought;
+use super::words::terms;
 
 /// How many passages are read for one question.
 const PASSAGES: usize = 6;
@@ -53,8 +56,44 @@ pub(super) struct Wish<'a> {
     pub(super) chinese: bool,
     /// What another part of the answer has quoted.
     pub(super) used: &'a [Choice],
+    pub(super) sides: &'a Sides,
     /// The answer before, where its reason is asked for; empty otherwise.
     pub(super) told: &'a str,
+}
+
+/// What tells the parts of a question apart, as the two sides of a comparison.
+#[derive(Debug, Default)]
+pub(super) struct Sides {
+    /// Words that only this part has.
+    own: Vec<String>,
+    /// Words of the others that it has not.
+    others: Vec<String>,
+}
+
+impl Sides {
+    /// Of one of the parts.
+    pub(super) fn of(part: &str, parts: &[String]) -> Self {
+        let here = terms(part);
+        let there: Vec<String> = parts
+            .iter()
+            .filter(|other| *other != part)
+            .flat_map(|other| terms(other))
+            .collect();
+        let without = |of: &[String], those: &[String]| -> Vec<String> {
+            let left = of.iter().filter(|term| !those.contains(term));
+            left.cloned().collect()
+        };
+        Self {
+            own: without(&here, &there),
+            others: without(&there, &here),
+        }
+    }
+
+    /// Whether the words speak of another side and not of this one.
+    pub(super) fn is_of_another(&self, held: &HashSet<String>) -> bool {
+        let speaks = |of: &[String]| of.iter().any(|term| held.contains(term));
+        !self.own.is_empty() && speaks(&self.others) && !speaks(&self.own)
+    }
 }
 
 /// The units to quote; `fit` holds the passages that may be quoted and how relevant they are.
@@ -102,7 +141,8 @@ pub(super) fn choose(
         });
     }
     let mut units = nearest(best, &scored[1..], wish.most, passages);
-    let alone = is_plainly_best(best, &scored[1..]);
+    // What something is takes more than the first sentence that says "X is".
+    let alone = is_plainly_best(best, &scored[1..]) && !asks_what_it_is(wish.question);
     let added: Vec<Choice> = units
         .iter()
         .flat_map(|choice| belonging(&wish, *choice, *choice == best.choice, passages))

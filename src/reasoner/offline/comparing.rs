@@ -146,7 +146,15 @@ pub(super) fn choice(query: &str) -> Option<Vec<String>> {
     }
     if yes_no && let Some((head, b)) = split_words(body, " or ") {
         let a = head.split_once(' ')?.1;
-        return about(&[a, b]);
+        let words: Vec<&str> = b.split_whitespace().collect();
+        let length = a.split_whitespace().count();
+        if length > 3 || words.len() <= length {
+            return about(&[a, b]);
+        }
+        // "Do cats or dogs sleep more?": what is said of both stands behind the second.
+        let said = words[length..].join(" ");
+        let b = words[..length].join(" ");
+        return Some(vec![format!("{a} {said}?"), format!("{b} {said}?")]);
     }
     let (head, b) = split_words(body, " or ")?;
     let (rest, a) = head.rsplit_once(", ")?;

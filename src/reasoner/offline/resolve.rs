@@ -10,6 +10,7 @@ use super::language;
 use super::literals::Literals;
 use super::nearest::is_nothing;
 use super::ordinals::by_place;
+use super::plainly::plainly;
 use super::social::social;
 use super::topic_zh::chinese_topic;
 use super::words::{is_stop, plain_words, terms};
@@ -19,7 +20,7 @@ const REACH: usize = 4;
 
 /// The question as it would be asked without the conversation before it.
 pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
-    let query = without_greeting(query.trim());
+    let query = &plainly(without_greeting(query.trim()));
     if query.chars().count() > 120 {
         return query.to_owned();
     }

@@ -34,6 +34,8 @@ const HEADED: f64 = 0.15;
 const SPEAKS_FROM: f64 = 0.25;
 /// What it costs to be in another language than the wanted one, where something is in that one.
 const FOREIGN: f64 = 1.3;
+/// What it costs to speak of what something is compared with, and not of it.
+const OF_ANOTHER: f64 = 0.5;
 /// What the sentence behind the former answer gains when its reason is asked, and what repeating
 /// that answer costs.
 const NEXT: f64 = 0.3;
@@ -206,12 +208,16 @@ impl<'a> Asking<'a> {
         let key = unit.text.split(": ").next().unwrap_or_default();
         let named = || terms(key).iter().any(|term| self.asked.contains(term));
         let field = asks_what_it_is(question) && is_field(unit) && !named();
+        let mut held = passage.unit_terms[at].clone();
+        held.extend(terms(&unit.heading));
+        let of_another = self.wish.sides.is_of_another(&held);
         let gains = [
             (self.several && share >= 0.5 && enumerates(unit), ENUMERATES),
             (shown, SHOWN),
             (follows, NEXT),
             (at_home, 0.5),
             (told(unit), -REPEATED),
+            (of_another, -OF_ANOTHER),
             (field, -0.3),
             (contrasts(question, unit), -0.25),
             (is_question(unit), -0.5),

@@ -1,34 +1,18 @@
-//! The answer as an extract: the few units that cover the question, each with its source.
-//!
-//! Nothing is written that the evidence does not say. Whether it says anything is decided by the
-//! same absolute measure that grades, because a simple question was never graded (R23).
+//! The answer in pieces: small talk's reply, or what [`super::compose`] makes of the evidence.
 
 use std::sync::Arc;
 
-use crate::agent::ports::{
-    AnswerSink, EmbedError, Embedder, ReasonerError, Synthesis, SynthesizeJob,
-};
-use crate::domain::{Complexity, Evidence, Outcome, Usage};
+use crate::agent::ports::{AnswerSink, Embedder, ReasonerError, Synthesis, SynthesizeJob};
+use crate::domain::{Complexity, Outcome, Usage};
 use crate::text::{is_chinese, is_cjk};
 
-use super::analyze::asks_for_files;
-use super::both_sides::{of_both, rows_of_both};
-use super::choose::{Choice, Chosen, Wish, choose, opening};
-use super::fit_to_say::{DEFINES, asks_what_it_is, asks_what_it_is_about, definition, opening_of};
-use super::gate::{Gate, PLAINLY};
+use super::compose::Answer;
 use super::grade::blocking;
 use super::language;
-use super::literals::Literals;
-use super::named_files::asks_for_content;
-use super::nearest::{NEAREST, nothing};
 use super::passage::Passage;
-use super::quoting::{quoted, written};
-use super::relevance::{ANSWERS_FROM, Features, features, relevance};
 use super::reply::reply;
-use super::resolve::{asks_only_why, resolve, topic_of};
-use super::sentences::Kind;
+use super::resolve::{asks_only_why, resolve};
 use super::social::{Social, social};
-use super::words::terms;
 
 /// Han characters a piece when streaming.
 const PIECE: usize = 4;
@@ -51,13 +35,14 @@ pub(super) async fn synthesize(
         let embedder = Arc::clone(embedder);
         let compose = move || {
             let answer = Answer {
+                parts: &parts,
                 passages: items.iter().map(Passage::read).collect(),
                 items: &items,
                 chinese,
                 told: &told,
                 embedder: embedder.as_ref(),
             };
-            answer.compose(&question, &parts)
+            answer.compose(&question)
         };
         blocking(compose).await?
     };
@@ -75,341 +60,6 @@ pub(super) async fn synthesize(
 fn told_before(job: &SynthesizeJob<'_>) -> String {
     let last = job.history.last().filter(|_| asks_only_why(job.query));
     last.map_or(String::new(), |turn| turn.answer.clone())
-}
-
-/// What an answer is made from.
-struct Answer<'a> {
-    items: &'a [Evidence],
-    passages: Vec<Passage>,
-    /// The language that is wanted.
-    chinese: bool,
-    /// See [`Wish::told`].
-    told: &'a str,
-    embedder: &'a dyn Embedder,
-}
-
-/// What was judged of one question.
-struct Judged {
-    /// How relevant each passage is.
-    relevances: Vec<f64>,
-    /// The places of the passages that may be quoted, and how relevant they are.
-    fit: Vec<(usize, f64)>,
-}
-
-/// Whether the passage is relevant enough to be called an answer.
-fn is_likely(judged: &[Judged], item: usize) -> bool {
-    let mut relevances = judged.iter().map(|judged| judged.relevances[item]);
-    relevances.any(|relevance| relevance >= ANSWERS_FROM)
-}
-
-impl Answer<'_> {
-    fn compose(&self, question: &str, parts: &[String]) -> Result<(String, Outcome), EmbedError> {
-        let mut questions = vec![question.to_owned()];
-        questions.extend(parts.iter().cloned());
-        let judged = self.judged(&questions)?;
-        let asked = usize::from(!parts.is_empty())..questions.len();
-        let passages = &self.passages;
-        let fits = |at: usize| {
-            let mut parts = judged[asked.clone()].iter();
-            parts.any(|judged| judged.fit.iter().any(|(fit, _)| *fit == at))
-        };
-        let mut blocks = Vec::new();
-        let mut unanswered = Vec::new();
-        let mut used: Vec<Choice> = Vec::new();
-        let rows = rows_of_both(parts, passages, fits);
-        if let Some(rows) = &rows {
-            blocks.push(written(rows, passages, false));
-            used.extend(rows);
-        }
-        if let Some(steps) = steps_to(question, parts) {
-            // The steps only help to find what answers the whole; that comes first.
-            let whole = self.body(question, &judged[steps].fit, true, &mut used)?;
-            if !whole.is_empty() {
-                blocks.push(whole);
-                for at in 1..steps {
-                    blocks.extend(self.step(&questions[at], &judged[at].fit, &mut used)?);
-                }
-            }
-        }
-        let each = if blocks.is_empty() || rows.is_some() {
-            asked.clone()
-        } else {
-            0..0
-        };
-        for at in each {
-            let question = &questions[at];
-            let fit = &judged[at].fit;
-            let before = used.len();
-            let body = self.body(question, fit, parts.is_empty(), &mut used)?;
-            let speaks = || {
-                used[before..]
-                    .iter()
-                    .any(|choice| self.tells(question, *choice))
-            };
-            if body.is_empty() || rows.is_some() && !speaks() {
-                if fit.is_empty() && rows.is_none() {
-                    unanswered.push(label(question));
-                }
-                continue;
-            }
-            blocks.push(if parts.is_empty() {
-                body
-            } else {
-                led(&label(question), &body, self.chinese)
-            });
-        }
-        if blocks.is_empty() {
-            let relevances: Vec<Vec<f64>> = judged.into_iter().map(|j| j.relevances).collect();
-            let text = nothing(self.items, passages, &relevances, self.chinese);
-            return Ok((text, Outcome::NotFound));
-        }
-        if let Some((label, both)) = of_both(parts, passages, fits, &used)
-            .map(|(label, both)| (label, written(&both, passages, false)))
-        {
-            blocks.push(led(&label, &both, self.chinese));
-        }
-        for label in unanswered {
-            blocks.push(if self.chinese {
-                format!("**{label}**：知识库中没有找到相关内容。")
-            } else {
-                format!("**{label}**: nothing found in the knowledge base.")
-            });
-        }
-        let mut text = blocks.join("\n\n");
-        if !used.iter().any(|choice| is_likely(&judged, choice.item)) {
-            text.push_str(if self.chinese {
-                "\n\n（不太确定：原文与问题相合之处不多。）"
-            } else {
-                "\n\n(Not certain: little of what is quoted matches the question.)"
-            });
-        }
-        if self.chinese && !is_chinese(&text) {
-            text.push_str("\n\n（离线引擎只引用原文，不翻译。）");
-        } else if !self.chinese && is_chinese(question) && is_chinese(&text) {
-            text.push_str("\n\n(The offline engine quotes and does not translate.)");
-        }
-        Ok((text, Outcome::Answered))
-    }
-
-    /// What tells the step to an answer, where a passage does that was not quoted yet.
-    fn step(
-        &self,
-        question: &str,
-        fit: &[(usize, f64)],
-        used: &mut Vec<Choice>,
-    ) -> Result<Option<String>, EmbedError> {
-        let told = question.starts_with("Which ") || is_chinese(question);
-        let quoted: Vec<usize> = used.iter().map(|choice| choice.item).collect();
-        let others: Vec<(usize, f64)> = fit
-            .iter()
-            .filter(|(at, _)| told && !quoted.contains(at))
-            .copied()
-            .collect();
-        let body = self.body(question, &others, false, used)?;
-        Ok((!body.is_empty()).then(|| led(&label(question), &body, self.chinese)))
-    }
-
-    /// Of each question, over all passages.
-    fn judged(&self, questions: &[String]) -> Result<Vec<Judged>, EmbedError> {
-        let features = features(questions, &self.passages, self.embedder)?;
-        let of_one = |(row, question): (&Vec<Features>, &String)| {
-            let measured: Vec<f64> = row.iter().map(|f| relevance(question, f)).collect();
-            let gate = Gate::of(
-                question,
-                self.items,
-                &self.passages,
-                &measured,
-                self.embedder,
-            )?;
-            let translates = self
-                .items
-                .iter()
-                .map(|item| self.is_translation(question, item));
-            let translates: Vec<bool> = translates.collect();
-            let relevances: Vec<f64> = measured
-                .iter()
-                .enumerate()
-                .map(|(at, measured)| {
-                    let raised = gate.raised(at, *measured);
-                    if translates[at] {
-                        raised.max(PLAINLY)
-                    } else {
-                        raised
-                    }
-                })
-                .collect();
-            let only = translates.contains(&true);
-            let fit = relevances
-                .iter()
-                .copied()
-                .enumerate()
-                .filter(|(at, relevance)| {
-                    // Where some are translations, only those.
-                    gate.lets_through(*at, *relevance) && (!only || translates[*at])
-                })
-                .collect();
-            Ok(Judged { relevances, fit })
-        };
-        features.iter().zip(questions).map(of_one).collect()
-    }
-
-    /// Whether a unit tells what the question asks, beside a table that does.
-    fn tells(&self, question: &str, choice: Choice) -> bool {
-        let passage = &self.passages[choice.item];
-        let unit = &passage.units[choice.unit];
-        unit.row.is_none()
-            && (definition(question, unit) >= DEFINES
-                || opening_of(question, passage, choice.unit) >= DEFINES)
-    }
-
-    /// What the passage that answers is called, where the question asks what it is about.
-    fn title(&self, question: &str, chosen: &[Choice]) -> Option<String> {
-        let item = chosen
-            .first()
-            .filter(|_| asks_what_it_is_about(question))?
-            .item;
-        let topic = terms(&topic_of(question));
-        let title = self.passages[item].title.name();
-        let held = terms(title);
-        let named = !topic.is_empty() && topic.iter().all(|term| held.contains(term));
-        named.then(|| format!("**{}**\n\n", quoted(title, item + 1)))
-    }
-
-    /// Whether the item is in the language that is wanted instead of the question's own, and names
-    /// what the question is about, as a page does that links to the other language's page.
-    fn is_translation(&self, question: &str, item: &Evidence) -> bool {
-        let topic = terms(&topic_of(question));
-        let held = || terms(&format!("{} {}", item.source, item.text));
-        self.chinese != is_chinese(question)
-            && self.chinese == is_chinese(&item.text)
-            && !topic.is_empty()
-            && topic.iter().all(|term| held().contains(term))
-    }
-
-    /// The answer to one question; empty where nothing fits.
-    fn body(
-        &self,
-        question: &str,
-        fit: &[(usize, f64)],
-        whole: bool,
-        used: &mut Vec<Choice>,
-    ) -> Result<String, EmbedError> {
-        if fit.is_empty() {
-            return Ok(String::new());
-        }
-        let wish = Wish {
-            question,
-            most: if whole { 3 } else { 2 },
-            chinese: self.chinese,
-            used,
-            told: self.told,
-        };
-        if asks_for_files(question) {
-            let chosen = self.files(wish, fit)?;
-            let text = self.listed(&chosen);
-            used.extend(chosen);
-            return Ok(text);
-        }
-        let translated = fit
-            .iter()
-            .any(|(at, _)| self.is_translation(question, &self.items[*at]));
-        let chosen = if asks_for_content(question) || translated {
-            let first = fit.iter().map(|(at, _)| *at);
-            let first = first.min_by_key(|at| self.items[*at].lines.start);
-            let most = if translated { 2 } else { 4 };
-            let units = first.map_or(Vec::new(), |at| opening(at, &self.passages[at], most));
-            Chosen {
-                units,
-                is_list: false,
-            }
-        } else {
-            choose(wish, &self.passages, fit, self.embedder)?
-        };
-        let title = self.title(question, &chosen.units).unwrap_or_default();
-        let text = title + &written(&chosen.units, &self.passages, chosen.is_list);
-        used.extend(chosen.units);
-        Ok(text)
-    }
-
-    /// The best unit of each of the best files.
-    fn files(&self, wish: Wish<'_>, fit: &[(usize, f64)]) -> Result<Vec<Choice>, EmbedError> {
-        let asked = terms(wish.question);
-        let mut order: Vec<(usize, f64)> = fit
-            .iter()
-            .map(|(at, relevance)| (*at, relevance + self.passages[*at].named_share(&asked)))
-            .collect();
-        order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        let mut chosen: Vec<Choice> = Vec::new();
-        for fit in order {
-            let source = |at: usize| &self.items[at].source;
-            let known = |choice: &Choice| source(choice.item) == source(fit.0);
-            if chosen.len() < NEAREST && !chosen.iter().any(known) {
-                let one = Wish { most: 1, ..wish };
-                let best = choose(one, &self.passages, &[fit], self.embedder)?;
-                chosen.extend(best.units.into_iter().take(1));
-            }
-        }
-        Ok(chosen)
-    }
-
-    fn listed(&self, chosen: &[Choice]) -> String {
-        let lines: Vec<String> = chosen
-            .iter()
-            .map(|choice| {
-                let unit = &self.passages[choice.item].units[choice.unit];
-                let source = &self.items[choice.item].source;
-                match unit.kind {
-                    Kind::Code => format!("- `{source}`:\n{}\n[{}]", unit.text, choice.item + 1),
-                    _ => format!("- `{source}`: {}", quoted(&unit.text, choice.item + 1)),
-                }
-            })
-            .collect();
-        lines.join("\n")
-    }
-}
-
-/// The place of the last part among the questions, where it is the whole question and the parts
-/// before it are steps towards it.
-fn steps_to(question: &str, parts: &[String]) -> Option<usize> {
-    let bare = |text: &str| {
-        text.trim_end_matches(['?', '？', '.', '。', ' '])
-            .to_owned()
-    };
-    let last = parts.last()?;
-    (parts.len() > 1 && bare(question).ends_with(&bare(last))).then_some(parts.len())
-}
-
-fn led(label: &str, body: &str, chinese: bool) -> String {
-    let stands_alone = body.starts_with("- ")
-        || body.starts_with("```")
-        || body.starts_with('|')
-        || body.starts_with(|c: char| c.is_ascii_digit()) && body.contains("\n2. ");
-    let joint = match (stands_alone, chinese) {
-        (true, true) => "：\n",
-        (true, false) => ":\n",
-        (false, true) => "：",
-        (false, false) => ": ",
-    };
-    // A table needs an empty line before it.
-    let gap = if body.starts_with('|') { "\n" } else { "" };
-    format!("**{label}**{joint}{gap}{body}")
-}
-
-/// What stands over the answer to a part: what it asks about, or the part as it was asked.
-fn label(question: &str) -> String {
-    if asks_for_content(question)
-        && let [file] = Literals::of(question).files.as_slice()
-    {
-        return file.path.clone();
-    }
-    let topic = topic_of(question);
-    let long = topic.chars().count() > 60 || terms(question).len() > 5;
-    let label = if topic.is_empty() || long || !asks_what_it_is(question) {
-        question
-    } else {
-        &topic
-    };
-    label.trim_end_matches(['?', '？', ' ']).to_owned()
 }
 
 /// The text in word-sized pieces; a citation mark is never cut.

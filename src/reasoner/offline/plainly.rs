@@ -1,0 +1,173 @@
+//! A question without what is said around it.
+//!
+//! "Could you please tell me what the plan is?" asks what the plan is. Whoever asks politely should
+//! get the answer that the bare question gets, so the frame goes before anything looks at the words.
+
+use super::cutting::starts_question;
+use super::literals::Literals;
+use super::words::terms;
+use crate::text::is_chinese;
+
+/// A frame ends this early, in bytes.
+const FRAME_WITHIN: usize = 90;
+/// "Before I forget: …" has at most so many words.
+const LEAD_WORDS: usize = 7;
+
+/// The question itself; the text as it is where there is no frame around it.
+pub(super) fn plainly(query: &str) -> String {
+    if is_chinese(query) {
+        return chinese(query);
+    }
+    let framed = without_tail(without_frame(without_lead(query)));
+    let plain = inverted(framed);
+    if terms(&plain).is_empty() {
+        query.to_owned()
+    } else {
+        plain
+    }
+}
+
+/// "One more thing: where is it?" without the thing.
+fn without_lead(query: &str) -> &str {
+    let Some((lead, rest)) = query.split_once(": ") else {
+        return query;
+    };
+    let short = lead.split_whitespace().count() <= LEAD_WORDS;
+    let names = !Literals::of(lead).keywords().is_empty();
+    if short && !names && starts_question(rest) && !starts_question(lead) {
+        rest
+    } else {
+        query
+    }
+}
+
+/// "I would like to know whether …" without all up to that.
+fn without_frame(query: &str) -> &str {
+    let lower = query.to_ascii_lowercase();
+    let mut cut = 0;
+    for verb in FRAMING {
+        for (at, _) in lower.match_indices(verb) {
+            let behind = at + verb.len();
+            let word = lower[behind..].split(' ').next().unwrap_or_default();
+            let asked_before = lower[..at].split(' ').any(|word| ASKED.contains(&word));
+            if at > FRAME_WITHIN || asked_before {
+                continue;
+            }
+            if ASKED.contains(&word) {
+                cut = cut.max(behind);
+            } else if matches!(word, "whether" | "if") {
+                cut = cut.max((behind + word.len() + 1).min(query.len()));
+            }
+        }
+    }
+    query.get(cut..).unwrap_or(query)
+}
+
+fn without_tail(query: &str) -> &str {
+    let body = query.trim_end_matches(['?', '.', '!', ' ']);
+    let lower = body.to_ascii_lowercase();
+    TAILS
+        .iter()
+        .find_map(|tail| lower.strip_suffix(tail))
+        .map_or(query, |rest| {
+            body[..rest.len()].trim_end_matches([',', ' '])
+        })
+}
+
+/// "What the plan is" as "What is the plan?".
+fn inverted(query: &str) -> String {
+    let body = query.trim_end_matches(['?', '.', '!', ' ']);
+    let words: Vec<&str> = body.split_whitespace().collect();
+    let [first, middle @ .., last] = words.as_slice() else {
+        return query.to_owned();
+    };
+    let asks = matches!(first.to_ascii_lowercase().as_str(), "what" | "who");
+    let direct = middle.first().is_none_or(|word| {
+        matches!(
+            *word,
+            "is" | "are" | "does" | "do" | "did" | "was" | "were" | "can"
+        )
+    });
+    match *last {
+        "is" | "are" if asks && !direct => format!("{first} {last} {}?", middle.join(" ")),
+        "means" if asks && !direct => format!("{first} does {} mean?", middle.join(" ")),
+        _ => query.to_owned(),
+    }
+}
+
+fn chinese(query: &str) -> String {
+    let mut rest = query.trim_start();
+    while let Some(behind) = CHINESE_FRAMES
+        .iter()
+        .find_map(|frame| rest.strip_prefix(frame))
+    {
+        rest = behind.trim_start_matches(['，', ',', '：', ':', ' ']);
+    }
+    if terms(rest).is_empty() { query } else { rest }.to_owned()
+}
+
+/// What leads to a question, with the blank behind it.
+#[rustfmt::skip]
+const FRAMING: &[&str] = &[
+    "know ", "tell me ", "tell us ", "explain ", "explain to me ", "wonder ", "wondering ", "remind me ", "show me ",
+    "find out ", "figure out ", "understand ", "clarify ", "question is ", "idea ",
+];
+
+const ASKED: &[&str] = &[
+    "what", "which", "who", "whose", "where", "when", "why", "how",
+];
+
+#[rustfmt::skip]
+const TAILS: &[&str] = &[
+    ", exactly", " exactly", ", please", " please", ", thanks", " at the moment", " right now", ", by the way", " actually",
+    " anyway",
+];
+
+#[rustfmt::skip]
+const CHINESE_FRAMES: &[&str] = &[
+    "请问一下", "请问", "麻烦问一下", "麻烦问下", "麻烦你", "想问一下", "想问下", "问一下", "问下", "我想知道", "想知道",
+    "能不能告诉我", "可以告诉我", "能告诉我", "请告诉我", "告诉我", "我想问一下", "我想问",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r05_what_is_said_around_a_question_does_not_count() {
+        for (query, plain) in [
+            (
+                "Could you please tell me what the plan is?",
+                "what is the plan?",
+            ),
+            (
+                "The auditors would like to know whether it writes files.",
+                "it writes files.",
+            ),
+            (
+                "Before I forget: does the pane scroll?",
+                "does the pane scroll?",
+            ),
+            (
+                "What do you call a round, exactly?",
+                "What do you call a round",
+            ),
+            (
+                "I wonder how often the key is changed",
+                "how often the key is changed",
+            ),
+            ("请问，怎样退出？", "怎样退出？"),
+            // What only looks like a frame stays.
+            ("What does RULES: what mean?", "What does RULES: what mean?"),
+            (
+                "Who can tell me what a chunk is?",
+                "Who can tell me what a chunk is?",
+            ),
+            ("How do I explain the score?", "How do I explain the score?"),
+            ("What is it?", "What is it?"),
+            ("please", "please"),
+        ] {
+            assert_eq!(plainly(query), plain, "{query}");
+        }
+    }
+}
