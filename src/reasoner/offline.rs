@@ -46,6 +46,7 @@ mod scoring;
 mod sentences;
 mod several;
 mod sheet;
+mod slips;
 mod social;
 mod social_phrases;
 mod sought;

@@ -9,6 +9,7 @@ use super::gate::Gate;
 use super::passage::Passage;
 use super::relevance::{features, relevance};
 use super::resolve::resolve;
+use super::slips::as_meant;
 
 /// From and to which grade of the best passage it counts more and more as an answer.
 const SURE: (f64, f64) = (0.5, 0.7);
@@ -29,7 +30,12 @@ pub(super) async fn grade(
     questions.extend(job.sub_questions.iter().cloned());
     let items = job.context.to_vec();
     let embedder = Arc::clone(embedder);
-    let scores = blocking(move || scores(&questions, &items, embedder.as_ref())).await?;
+    let scores = blocking(move || {
+        let meant = |question: &String| as_meant(question, &items, embedder.as_ref());
+        let questions: Vec<String> = questions.iter().map(meant).collect();
+        scores(&questions, &items, embedder.as_ref())
+    });
+    let scores = scores.await?;
     Ok(Grades {
         scores: Ok(scores),
         usage: Usage::ONE_CALL,

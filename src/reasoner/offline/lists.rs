@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::text::is_chinese;
+
 use super::choose::{Choice, LONGEST_LIST};
 use super::passage::Passage;
 use super::sentences::{Kind, Unit};
@@ -27,7 +29,9 @@ pub(super) fn whole_list(
         return Vec::new();
     }
     let complete = |found: &[Vec<Choice>]| {
-        wanted.map_or(found.len() >= 3, |wanted| wanted == found.len()) && found.len() > 1
+        let all: usize = found.iter().map(Vec::len).sum();
+        let counted = |wanted| wanted == found.len() || wanted == all;
+        wanted.map_or(found.len() >= 3, counted) && found.len() > 1
     };
     let numbered = numbered_sections(&asked, passages, fit);
     if complete(&numbered) {
@@ -133,7 +137,22 @@ fn in_file_order(list: &mut [Choice], passages: &[Passage]) {
 pub(super) fn things_asked_for(question: &str) -> Vec<String> {
     let mut rest = without_counts(question);
     for form in [
-        "列出", "所有", "全部", "一共", "总共", "步骤", "表格", "显示", "需要", "支持", "可用",
+        "分别",
+        "叫什么名字",
+        "叫什么",
+        "的名字",
+        "名称",
+        "列出",
+        "所有",
+        "全部",
+        "一共",
+        "总共",
+        "步骤",
+        "表格",
+        "显示",
+        "需要",
+        "支持",
+        "可用",
         "可以",
     ] {
         rest = rest.replace(form, " ");
@@ -229,7 +248,12 @@ fn kinds(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Ve
         for unit in openings(&passage.units) {
             let heading = &passage.units[unit].heading;
             let heading = terms(heading.split([':', '：']).next().unwrap_or(heading));
-            if heading.len() > asked.len() && heading.ends_with(asked) {
+            // Chinese puts the kind before the thing: 搜索工具 are 工具, whatever else they are called.
+            let noun = match asked.last() {
+                Some(last) if is_chinese(last) => std::slice::from_ref(last),
+                _ => asked,
+            };
+            if heading.len() > noun.len() && heading.ends_with(noun) {
                 let section = (passage.start, Choice { item: *item, unit });
                 match files.iter_mut().find(|(file, _)| *file == passage.source()) {
                     Some((_, sections)) => sections.push(section),

@@ -19,7 +19,7 @@ pub(super) fn plainly(query: &str) -> String {
         return chinese(query);
     }
     let framed = without_tail(without_frame(without_lead(query)));
-    let plain = inverted(framed);
+    let plain = as_definition(framed).unwrap_or_else(|| inverted(framed));
     if terms(&plain).is_empty() {
         query.to_owned()
     } else {
@@ -95,6 +95,29 @@ fn inverted(query: &str) -> String {
     }
 }
 
+/// "Define X", "what is meant by X" and "… the phrase "X" - what does it mean" as "What is X?".
+fn as_definition(query: &str) -> Option<String> {
+    let body = query.trim_end_matches(['?', '.', '!', ' ']);
+    let lower = body.to_ascii_lowercase();
+    let asked = DEFINING.iter().find_map(|lead| {
+        let rest = lower.strip_prefix(lead)?;
+        let rest = &body[body.len() - rest.len()..];
+        Some(rest).filter(|rest| rest.split_whitespace().count() <= DEFINED_WORDS)
+    });
+    let quoted = || {
+        let asks = MEANING.iter().any(|end| lower.ends_with(end));
+        let inside = body.split(['"', '“', '”']).nth(1).filter(|_| asks)?;
+        Some(inside).filter(|inside| !inside.trim().is_empty())
+    };
+    let bare = |name: &str| {
+        name.trim_matches(['"', '“', '”', '\'', '‘', '’', ' '])
+            .to_owned()
+    };
+    asked
+        .or_else(quoted)
+        .map(|name| format!("What is {}?", bare(name)))
+}
+
 fn chinese(query: &str) -> String {
     let mut rest = query.trim_start();
     while let Some(behind) = CHINESE_FRAMES
@@ -113,6 +136,21 @@ const FRAMING: &[&str] = &[
     "find out ", "figure out ", "understand ", "clarify ", "question is ", "idea ",
 ];
 
+/// What leads to what should be defined, and of how many words that is at most.
+#[rustfmt::skip]
+const DEFINING: &[&str] = &[
+    "define ", "what is meant by ", "what do you mean by ", "what do you call ", "what's meant by ", "whats ", "what s ",
+    "definition of ", "meaning of ", "what is the meaning of ", "what is the definition of ",
+];
+const DEFINED_WORDS: usize = 5;
+
+/// What is asked of a quoted phrase.
+#[rustfmt::skip]
+const MEANING: &[&str] = &[
+    "what does it mean", "what does that mean", "what is it", "what's that", "what is that", "meaning what", "what is this",
+    "what does this mean",
+];
+
 const ASKED: &[&str] = &[
     "what", "which", "who", "whose", "where", "when", "why", "how",
 ];
@@ -120,7 +158,7 @@ const ASKED: &[&str] = &[
 #[rustfmt::skip]
 const TAILS: &[&str] = &[
     ", exactly", " exactly", ", please", " please", ", thanks", " at the moment", " right now", ", by the way", " actually",
-    " anyway",
+    " anyway", " in the end",
 ];
 
 #[rustfmt::skip]

@@ -12,6 +12,7 @@ use super::language;
 use super::passage::Passage;
 use super::reply::reply;
 use super::resolve::{asks_only_why, resolve};
+use super::slips::as_meant;
 use super::social::{Social, social};
 
 /// Han characters a piece when streaming.
@@ -34,6 +35,9 @@ pub(super) async fn synthesize(
         let told = told_before(job);
         let embedder = Arc::clone(embedder);
         let compose = move || {
+            let meant = |question: &String| as_meant(question, &items, embedder.as_ref());
+            let question = meant(&question);
+            let parts: Vec<String> = parts.iter().map(meant).collect();
             let answer = Answer {
                 parts: &parts,
                 passages: items.iter().map(Passage::read).collect(),

@@ -1,0 +1,129 @@
+//! Questions with a slip in a word, read as they were meant.
+//!
+//! The search forgives slips, but whoever weighs what it found by the words of the question would not
+//! find them there. A word that neither the evidence nor the embedding knows is taken for the word
+//! of the evidence that differs by a slip (Damerau 1964: four of five slips are one letter).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::agent::ports::Embedder;
+use crate::domain::Evidence;
+use crate::text::distance;
+
+use super::words::is_stop;
+
+/// Shorter words are too near to too many.
+const SHORTEST: usize = 5;
+
+/// The question with its slips mended by the words of the items.
+pub(super) fn as_meant(question: &str, items: &[Evidence], embedder: &dyn Embedder) -> String {
+    let mut written: HashMap<String, usize> = HashMap::new();
+    for item in items {
+        for word in words(&item.text).chain(words(&item.source)) {
+            *written.entry(word.to_lowercase()).or_default() += 1;
+        }
+    }
+    let mut meant = question.to_owned();
+    let asked: HashSet<&str> = words(question).collect();
+    for word in asked {
+        let lower = word.to_lowercase();
+        let is_name = word.chars().skip(1).any(char::is_uppercase);
+        if is_name || is_stop(&lower) || is_written(&lower, &written) || embedder.knows(&lower) {
+            continue;
+        }
+        let near = written.iter().filter(|(other, _)| is_slip(&lower, other));
+        let best = near.max_by(|a, b| {
+            let letters = |other: &str| std::cmp::Reverse(distance(&lower, other));
+            letters(a.0)
+                .cmp(&letters(b.0))
+                .then(a.1.cmp(b.1))
+                .then(b.0.cmp(a.0))
+        });
+        if let Some((other, _)) = best {
+            meant = meant.replace(word, other);
+        }
+    }
+    meant
+}
+
+/// Whether the evidence has the word, or it with another ending.
+fn is_written(word: &str, written: &HashMap<String, usize>) -> bool {
+    let stem = word.trim_end_matches(['s', 'd', 'e']);
+    written.contains_key(word)
+        || ["", "s", "e", "es", "ed", "d"]
+            .iter()
+            .any(|end| written.contains_key(&format!("{stem}{end}")))
+}
+
+/// Whether two words begin alike and differ in a letter, or in two of many.
+fn is_slip(a: &str, b: &str) -> bool {
+    let (letters, others) = (a.chars().count(), b.chars().count());
+    let most = if letters.min(others) < 8 { 1 } else { 2 };
+    letters.min(others) >= SHORTEST
+        && a.chars().next() == b.chars().next()
+        && letters.abs_diff(others) <= most
+        && distance(a, b) <= most
+}
+
+/// The plain words of a text: letters of the alphabet only.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.len() >= SHORTEST && word.chars().all(|c| c.is_ascii_alphabetic()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::ports::EmbedError;
+    use crate::domain::{EvidenceId, LineRange, Measured, Score, ToolName};
+
+    /// Knows ordinary words and no vectors.
+    struct Dictionary;
+
+    impl Embedder for Dictionary {
+        fn model_id(&self) -> &str {
+            "dictionary"
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            Ok(vec![vec![1.0]; texts.len()])
+        }
+
+        fn knows(&self, word: &str) -> bool {
+            ["adoption", "which", "reads"].contains(&word)
+        }
+    }
+
+    #[test]
+    fn r23_a_slip_is_read_as_it_was_meant() {
+        let item = Evidence {
+            id: EvidenceId("e1".to_owned()),
+            source: "options.md".to_owned(),
+            lines: LineRange { start: 1, end: 1 },
+            tool: ToolName::HybridSearch,
+            score: Score::UNKNOWN,
+            text: "The option reads a different file. Thresholds are fixed.".to_owned(),
+            low: false,
+            place: None,
+            measured: Measured::default(),
+        };
+        for (question, meant) in [
+            (
+                "which optoin reads a differnt file",
+                "which option reads a different file",
+            ),
+            ("treshold", "threshold"),
+            // A word that means something is no slip, and neither are names and short words.
+            ("adoption", "adoption"),
+            ("OPTOIN", "OPTOIN"),
+            ("fiel", "fiel"),
+            ("option", "option"),
+            ("zebra crossing", "zebra crossing"),
+        ] {
+            assert_eq!(
+                as_meant(question, std::slice::from_ref(&item), &Dictionary),
+                meant
+            );
+        }
+    }
+}
