@@ -243,8 +243,11 @@ fn numbered_sections(
 /// "File tools" where tools are: the list of each, or what it says first.
 fn kinds(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Vec<Choice>> {
     let mut files: Vec<(&str, Vec<(usize, Choice)>)> = Vec::new();
-    for (item, _) in fit {
-        let passage = &passages[*item];
+    let at_hand = |passage: &Passage| {
+        let mut fit = fit.iter();
+        fit.any(|(at, _)| passages[*at].source() == passage.source())
+    };
+    for (item, passage) in passages.iter().enumerate().filter(|(_, p)| at_hand(p)) {
         for unit in openings(&passage.units) {
             let heading = &passage.units[unit].heading;
             let heading = terms(heading.split([':', '：']).next().unwrap_or(heading));
@@ -254,7 +257,7 @@ fn kinds(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Ve
                 _ => asked,
             };
             if heading.len() > noun.len() && heading.ends_with(noun) {
-                let section = (passage.start, Choice { item: *item, unit });
+                let section = (passage.start, Choice { item, unit });
                 match files.iter_mut().find(|(file, _)| *file == passage.source()) {
                     Some((_, sections)) => sections.push(section),
                     None => files.push((passage.source(), vec![section])),

@@ -17,10 +17,16 @@ use super::relevance::Vectors;
 use super::sentences::{Kind, Unit};
 use super::several::asks_for_several;
 use super::sought::Sought;
+use super::supported::without_parts;
 use super::words::{terms, weights};
 
 /// How many units of each passage are compared by meaning.
 const UNITS: usize = 8;
+/// A word in this share of the passages, of at least so many, tells them not apart, and what it still
+/// weighs.
+const EVERYWHERE: f64 = 0.7;
+const FEWEST: usize = 5;
+const SAYS_LITTLE: f64 = 0.3;
 /// What it counts in Chinese how near question and unit are in meaning: the embedding knows the
 /// English words in it, and little more than that the rest is Chinese.
 const MEANING_ZH: f64 = 0.5;
@@ -72,7 +78,12 @@ pub(super) fn scored(
                 .collect()
         })
         .collect();
-    let weights = weights(asked, &held.concat());
+    let mut weights = weights(asked, &held.concat());
+    for (term, weight) in &mut weights {
+        if is_everywhere(term, passages) {
+            *weight *= SAYS_LITTLE;
+        }
+    }
     let all: f64 = asked
         .iter()
         .map(|term| weights[term])
@@ -178,7 +189,7 @@ impl<'a> Asking<'a> {
         };
         Self {
             wish,
-            asked: terms(question),
+            asked: without_parts(terms(question)),
             several: asks_for_several(question),
             wishes_code: wishes_for_code(question),
             sought: Sought::of(question),
@@ -230,6 +241,12 @@ impl<'a> Asking<'a> {
             + definition(question, unit)
             + opening_of(question, passage, at)
     }
+}
+
+/// Whether a word is in nearly all that was found, as the name of what all of it is about is.
+fn is_everywhere(term: &str, passages: &[Passage]) -> bool {
+    let holding = passages.iter().filter(|p| p.held.contains(term)).count();
+    passages.len() >= FEWEST && holding as f64 >= EVERYWHERE * passages.len() as f64
 }
 
 /// The words held, and the identifiers asked for all of whose parts are held: "path types" are
