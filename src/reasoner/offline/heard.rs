@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::kindred::{holds, in_known_words};
 use super::supported::without_parts;
-use super::words::{characters, terms, weights};
+use super::words::{SAYS_LITTLE, characters, is_everywhere, terms, weights};
 use crate::text::{distance, is_chinese};
 
 /// From this share of a question's words on, by weight, the evidence may hold an answer; set by
@@ -31,7 +31,12 @@ pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
     } else {
         without_parts(terms(&known))
     };
-    let weights = weights(&asked, &held);
+    let mut weights = weights(&asked, &held);
+    for (term, weight) in &mut weights {
+        if is_everywhere(term, &held) {
+            *weight *= SAYS_LITTLE;
+        }
+    }
     let all: f64 = asked.iter().map(|term| weights[term]).sum();
     let heard: f64 = asked
         .iter()

@@ -18,15 +18,10 @@ use super::sentences::{Kind, Unit};
 use super::several::asks_for_several;
 use super::sought::Sought;
 use super::supported::without_parts;
-use super::words::{terms, weights};
+use super::words::{SAYS_LITTLE, is_everywhere, terms, weights};
 
 /// How many units of each passage are compared by meaning.
 const UNITS: usize = 8;
-/// A word in this share of the passages, of at least so many, tells them not apart, and what it still
-/// weighs.
-const EVERYWHERE: f64 = 0.7;
-const FEWEST: usize = 5;
-const SAYS_LITTLE: f64 = 0.3;
 /// What it counts in Chinese how near question and unit are in meaning: the embedding knows the
 /// English words in it, and little more than that the rest is Chinese.
 const MEANING_ZH: f64 = 0.5;
@@ -79,8 +74,9 @@ pub(super) fn scored(
         })
         .collect();
     let mut weights = weights(asked, &held.concat());
+    let found: Vec<HashSet<String>> = passages.iter().map(|p| p.held.clone()).collect();
     for (term, weight) in &mut weights {
-        if is_everywhere(term, passages) {
+        if is_everywhere(term, &found) {
             *weight *= SAYS_LITTLE;
         }
     }
@@ -241,12 +237,6 @@ impl<'a> Asking<'a> {
             + definition(question, unit)
             + opening_of(question, passage, at)
     }
-}
-
-/// Whether a word is in nearly all that was found, as the name of what all of it is about is.
-fn is_everywhere(term: &str, passages: &[Passage]) -> bool {
-    let holding = passages.iter().filter(|p| p.held.contains(term)).count();
-    passages.len() >= FEWEST && holding as f64 >= EVERYWHERE * passages.len() as f64
 }
 
 /// The words held, and the identifiers asked for all of whose parts are held: "path types" are

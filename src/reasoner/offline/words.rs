@@ -8,6 +8,10 @@ use std::collections::{HashMap, HashSet};
 
 use crate::text::is_cjk;
 
+/// What a word still weighs that is in this share of the passages, of at least so many.
+pub(super) const SAYS_LITTLE: f64 = 0.3;
+const EVERYWHERE: f64 = 0.7;
+const FEWEST: usize = 5;
 /// Longer texts are read up to here: a question or passage never needs more.
 const MAX_CHARS: usize = 20_000;
 
@@ -65,6 +69,12 @@ pub(super) fn weights(question: &[String], passages: &[HashSet<String>]) -> Hash
             (term.clone(), own * (1.0 + 0.5 * idf.min(3.0)))
         })
         .collect()
+}
+
+/// Whether a word is in nearly all that was found, as the name of what all of it is about is.
+pub(super) fn is_everywhere(term: &str, passages: &[HashSet<String>]) -> bool {
+    let holding = passages.iter().filter(|held| held.contains(term)).count();
+    passages.len() >= FEWEST && holding as f64 >= EVERYWHERE * passages.len() as f64
 }
 
 /// Whether a word says nothing by itself.
