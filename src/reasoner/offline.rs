@@ -13,6 +13,7 @@ mod comparing;
 mod compose;
 mod cutting;
 mod decompose;
+mod elliptic;
 mod ends;
 mod fit_to_say;
 mod gate;

@@ -183,7 +183,8 @@ fn nearest(best: &Scored, others: &[Scored], most: usize, passages: &[Passage]) 
             break;
         }
         let said = |choice: &Choice| unit(*choice).text == unit(other.choice).text;
-        let bare = is_field(unit(other.choice)) && !is_field(unit(best.choice));
+        let bare =
+            is_field(unit(other.choice)) && !is_field(unit(best.choice)) && other.share == 0.0;
         if !bare && !chosen.iter().any(said) {
             chosen.push(other.choice);
         }

@@ -10,6 +10,7 @@ use crate::text::is_chinese;
 use super::analyze::asks_for_files;
 use super::both_sides::{of_both, rows_of_both};
 use super::choose::{Choice, Chosen, Sides, Wish, choose, opening};
+use super::ends::sentences;
 use super::fit_to_say::{DEFINES, asks_what_it_is, asks_what_it_is_about, definition, opening_of};
 use super::gate::{Gate, PLAINLY};
 use super::literals::Literals;
@@ -330,8 +331,11 @@ fn steps_to(question: &str, parts: &[String]) -> Option<usize> {
         text.trim_end_matches(['?', '？', '.', '。', ' '])
             .to_owned()
     };
-    let last = parts.last()?;
-    (parts.len() > 1 && bare(question).ends_with(&bare(last))).then_some(parts.len())
+    let last = bare(parts.last()?);
+    let asks = sentences(question)
+        .pop()
+        .is_some_and(|end| bare(&end) == last);
+    (parts.len() > 1 && (asks || bare(question) == last)).then_some(parts.len())
 }
 
 fn led(label: &str, body: &str, chinese: bool) -> String {

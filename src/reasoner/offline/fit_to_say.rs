@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use crate::text::is_chinese;
+
 use super::literals::Literals;
 use super::passage::Passage;
 use super::resolve::topic_of;
 use super::sentences::{Kind, Unit};
 use super::several::asks_for_several;
 use super::sought::Sought;
-use super::words::{plain_words, spelt_out, terms};
+use super::words::{is_weak, plain_words, spelt_out, terms};
 
 /// A file begins before this line.
 const BEGINNING: usize = 6;
@@ -87,6 +89,12 @@ pub(super) fn definition(question: &str, unit: &Unit) -> f64 {
     let words = |text: &str| -> HashSet<String> { terms(&spelt_out(text)).into_iter().collect() };
     let topic = words(&topic_of(question));
     if topic.is_empty() {
+        return 0.0;
+    }
+    // "What is the status of X" is not told by what X is.
+    let named = !Literals::of(question).keywords().is_empty();
+    let more = |term: &String| !topic.contains(term) && !is_weak(term);
+    if named && words(question).iter().any(more) {
         return 0.0;
     }
     if let Some(row) = &unit.row {
@@ -256,6 +264,13 @@ pub(super) fn is_field(unit: &Unit) -> bool {
 /// than questions given as examples.
 pub(super) fn points_elsewhere(unit: &Unit) -> bool {
     unit.points || unit.kind == Kind::Sentence && asks_in_quotes(&unit.text) >= MOSTLY_ASKS
+}
+
+/// Whether a sentence gives the very question as an example.
+pub(super) fn quotes(question: &str, unit: &Unit) -> bool {
+    let asked = question.trim_end_matches(['?', '？', '。', '.', ' ']);
+    let long = asked.chars().count() >= if is_chinese(asked) { 6 } else { 15 };
+    long && unit.kind != Kind::Code && unit.text.to_lowercase().contains(&asked.to_lowercase())
 }
 
 /// The share of a sentence that stands in quotation marks and ends as a question.

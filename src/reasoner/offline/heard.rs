@@ -33,7 +33,7 @@ pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
     };
     let mut weights = weights(&asked, &held);
     for (term, weight) in &mut weights {
-        if is_everywhere(term, &held) {
+        if is_name(term, question) && is_everywhere(term, &held) {
             *weight *= SAYS_LITTLE;
         }
     }
@@ -45,6 +45,15 @@ pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
         .sum();
     let by_words = heard >= HEARD_FROM * all && !only_names_are_heard(question, &asked, &held);
     asked.is_empty() || by_words || is_heard_by_character(question, texts)
+}
+
+/// Whether a word is written like a name: in parts, or with a capital within the question.
+fn is_name(term: &str, question: &str) -> bool {
+    let mut words = question.split_whitespace().skip(1);
+    let capital = |word: &str| {
+        word.starts_with(char::is_uppercase) && terms(word).iter().any(|own| own == term)
+    };
+    term.contains(['-', '_']) || words.any(capital)
 }
 
 /// Whether a Chinese question names something that occurs, and nothing of what it says of it does.

@@ -233,6 +233,7 @@ fn listed(query: &str) -> Option<Vec<String>> {
         .collect();
     let are_things = names.iter().all(|name| {
         !name.is_empty()
+            && !name.contains('，')
             && name.chars().count() <= 14
             && !asks(name)
             && (ordered || !name.contains('的'))
@@ -301,7 +302,9 @@ fn clauses(query: &str) -> Option<Vec<String>> {
             .trim_start_matches("它们")
             .trim_start_matches('它')
             .trim_start_matches('其');
-        let alone = topic_of(piece).chars().count() >= 3;
+        // "允许的范围呢" hangs on what was asked before it.
+        let hangs = piece.strip_suffix('呢').is_some_and(|rest| !asks(rest));
+        let alone = topic_of(piece).chars().count() >= 3 && !hangs;
         parts.push(if alone || topic.is_empty() {
             format!("{piece}？")
         } else {

@@ -186,15 +186,17 @@ mod tests {
                 "Before I forget: does the pane scroll?",
                 "does the pane scroll?",
             ),
-            (
-                "What do you call a round, exactly?",
-                "What do you call a round",
-            ),
+            ("What do you call a round, exactly?", "What is a round?"),
             (
                 "I wonder how often the key is changed",
                 "how often the key is changed",
             ),
             ("请问，怎样退出？", "怎样退出？"),
+            ("whats a flat file", "What is a flat file?"),
+            (
+                "I keep reading \"cold start\" - what does it mean?",
+                "What is cold start?",
+            ),
             // What only looks like a frame stays.
             ("What does RULES: what mean?", "What does RULES: what mean?"),
             (

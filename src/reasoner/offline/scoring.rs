@@ -7,7 +7,7 @@ use crate::text::is_chinese;
 
 use super::choose::{Choice, Wish};
 use super::fit_to_say::{
-    asks_what_it_is, contrasts, definition, is_field, opening_of, points_elsewhere,
+    asks_what_it_is, contrasts, definition, is_field, opening_of, points_elsewhere, quotes,
 };
 use super::kindred::{KINDRED, holds};
 use super::literals::Literals;
@@ -229,6 +229,7 @@ impl<'a> Asking<'a> {
             (contrasts(question, unit), -0.25),
             (is_question(unit), -0.5),
             (points_elsewhere(unit), -0.5),
+            (quotes(question, unit), -0.5),
             (foreign, -FOREIGN),
         ];
         let gained: f64 = gains.iter().filter(|gain| gain.0).map(|gain| gain.1).sum();

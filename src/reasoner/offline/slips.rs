@@ -102,7 +102,7 @@ mod tests {
             lines: LineRange { start: 1, end: 1 },
             tool: ToolName::HybridSearch,
             score: Score::UNKNOWN,
-            text: "The option reads a different file. Thresholds are fixed.".to_owned(),
+            text: "The option reads a different file. Each threshold is fixed.".to_owned(),
             low: false,
             place: None,
             measured: Measured::default(),
@@ -112,7 +112,7 @@ mod tests {
                 "which optoin reads a differnt file",
                 "which option reads a different file",
             ),
-            ("treshold", "threshold"),
+            ("treshhold", "threshold"),
             // A word that means something is no slip, and neither are names and short words.
             ("adoption", "adoption"),
             ("OPTOIN", "OPTOIN"),

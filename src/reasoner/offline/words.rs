@@ -267,6 +267,7 @@ const WEAK: &[&str] = &[
 
 /// Longest first, so that a short one does not break a long one.
 const CJK_STOP: &[&str] = &[
+    "有没有",
     "为什么",
     "是什么",
     "有什么",
