@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use super::kindred::{holds, in_known_words};
+use super::literals::Literals;
 use super::supported::without_parts;
 use super::words::{SAYS_LITTLE, characters, is_everywhere, terms, weights};
 use crate::text::{distance, is_chinese};
@@ -15,8 +16,8 @@ use crate::text::{distance, is_chinese};
 /// hand between the golden questions that had one and those that had none.
 const HEARD_FROM: f64 = 0.35;
 
-/// And from this share of a Chinese question's characters on, in one passage.
-const CHARACTERS_FROM: f64 = 0.5;
+/// And beyond this share of a Chinese question's characters, in one passage.
+const CHARACTERS_OVER: f64 = 0.5;
 
 /// Whether enough of the question's words occur in any of the texts.
 pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
@@ -65,7 +66,9 @@ fn only_names_are_heard(question: &str, asked: &[String], held: &[HashSet<String
 
 /// Pairs of Chinese characters are broken by every particle between them; the characters are not.
 fn is_heard_by_character(question: &str, texts: &[String]) -> bool {
-    let asked: HashSet<String> = characters(question).into_iter().collect();
+    let mut asked: HashSet<String> = characters(question).into_iter().collect();
+    // A name that occurs says nothing of what is asked about it.
+    asked.retain(|character| is_chinese(character));
     let heard = |text: &String| {
         let held: HashSet<String> = characters(text).into_iter().collect();
         asked
@@ -74,7 +77,10 @@ fn is_heard_by_character(question: &str, texts: &[String]) -> bool {
             .count()
     };
     let most = texts.iter().map(heard).max().unwrap_or(0);
-    is_chinese(question) && most as f64 >= CHARACTERS_FROM * asked.len() as f64
+    let half = CHARACTERS_OVER * asked.len() as f64;
+    // What is asked of a ticket that is there need not be said in its words.
+    let ticket = !Literals::of(question).tickets.is_empty();
+    is_chinese(question) && (most as f64 > half || ticket && most as f64 >= half)
 }
 
 fn occurs(term: &str, held: &HashSet<String>) -> bool {

@@ -4,6 +4,7 @@
 //! get the answer that the bare question gets, so the frame goes before anything looks at the words.
 
 use super::cutting::starts_question;
+use super::ends::sentences;
 use super::literals::Literals;
 use super::words::terms;
 use crate::text::is_chinese;
@@ -109,12 +110,23 @@ fn as_definition(query: &str) -> Option<String> {
         let inside = body.split(['"', '“', '”']).nth(1).filter(|_| asks)?;
         Some(inside).filter(|inside| !inside.trim().is_empty())
     };
+    // "There is an X_Y in the list. What is it?"
+    let named = || {
+        let asks = MEANING.iter().any(|end| lower.ends_with(end)) && sentences(body).len() > 1;
+        let names = Literals::of(body).identifiers;
+        let [name] = names.as_slice() else {
+            return None;
+        };
+        let at = body.find(name.as_str()).filter(|_| asks)?;
+        body.get(at..at + name.len())
+    };
     let bare = |name: &str| {
         name.trim_matches(['"', '“', '”', '\'', '‘', '’', ' '])
             .to_owned()
     };
     asked
         .or_else(quoted)
+        .or_else(named)
         .map(|name| format!("What is {}?", bare(name)))
 }
 
@@ -196,6 +208,10 @@ mod tests {
             (
                 "I keep reading \"cold start\" - what does it mean?",
                 "What is cold start?",
+            ),
+            (
+                "There is a cold_start in the list. What is it?",
+                "What is cold_start?",
             ),
             // What only looks like a frame stays.
             ("What does RULES: what mean?", "What does RULES: what mean?"),
