@@ -27,19 +27,19 @@ use serde::Deserialize;
 
 use crate::support::{Finished, run};
 
-/// Measured: .907 over all, .960 over those worked with, .849 over those held out.
+/// Measured: .887 over all, .862 over those worked with, .925 over those held out.
 ///
 /// At least this share of the answerable questions is answered with the right source.
-const RIGHT: f64 = 0.88;
-/// Measured: .731 over all, .853 over those worked with, .606 over those held out.
+const RIGHT: f64 = 0.86;
+/// Measured: .776 over all, .882 over those worked with, .667 over those held out.
 ///
 /// The same of those about a house, a shop and a garden.
-const HOME_RIGHT: f64 = 0.68;
-/// Measured: .765, all held out.
+const HOME_RIGHT: f64 = 0.73;
+/// Measured: .863, all held out.
 ///
 /// The same of those about a team and a club.
-const OFFICE_RIGHT: f64 = 0.7;
-/// Measured: .023 over the demo base (one of 43, in Chinese), 0 over the others.
+const OFFICE_RIGHT: f64 = 0.81;
+/// Measured: .029 over the demo base (two of 68), 0 over the others.
 ///
 /// At most this share of the unanswerable ones is answered at all.
 const INVENTED: f64 = 0.05;

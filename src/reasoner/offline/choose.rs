@@ -198,16 +198,20 @@ fn rest_of_paragraph(first: Choice, most: usize, passages: &[Passage]) -> Vec<Ch
     let one = &units[first.unit];
     let mut length = one.text.chars().count();
     let mut belongs = |unit: &Unit| {
-        length += unit.text.chars().count();
-        unit.kind == Kind::Sentence
+        let with = length + unit.text.chars().count();
+        let belongs = unit.kind == Kind::Sentence
             && one.kind == Kind::Sentence
             && unit.block == one.block
-            && length <= LONGEST_PARAGRAPH
-            && !points_elsewhere(unit)
+            && with <= LONGEST_PARAGRAPH
+            && !points_elsewhere(unit);
+        if belongs {
+            length = with;
+        }
+        belongs
     };
     let after = (first.unit + 1..units.len()).take_while(|at| belongs(&units[*at]));
-    let mut rest: Vec<usize> = after.take(most - 1).collect();
-    let left = most - 1 - rest.len();
+    let mut rest: Vec<usize> = after.take(most.saturating_sub(1)).collect();
+    let left = most.saturating_sub(1 + rest.len());
     let before = (0..first.unit).rev().take_while(|at| belongs(&units[*at]));
     rest.extend(before.take(left));
     let choice = |unit| Choice {

@@ -188,8 +188,8 @@ fn in_one_respect(query: &str, lower: &str) -> Option<Vec<String>> {
         "difference of ",
     ];
     let (at, cue) = cue.iter().find_map(|cue| Some((lower.find(cue)?, cue)))?;
-    let (respect, names) = split_words(&body[at + cue.len()..], " between ")
-        .or_else(|| split_words(&body[at + cue.len()..], " of "))?;
+    let rest = body.get(at + cue.len()..)?;
+    let (respect, names) = split_words(rest, " between ").or_else(|| split_words(rest, " of "))?;
     let (a, b) = split_words(names, " and ").or_else(|| split_words(names, " with "))?;
     let short = |name: &str| name_like(clean(name));
     (short(respect) && short(a) && short(b)).then(|| {
@@ -199,7 +199,7 @@ fn in_one_respect(query: &str, lower: &str) -> Option<Vec<String>> {
     })
 }
 
-/// "How much does the blue box hold compared to the red box?": the question of the other too, where
+/// "When does the old mill close compared to the new mill?": the question of the other too, where
 /// it is plain by a word of both what the other takes the place of.
 fn same_of_the_other(query: &str, lower: &str) -> Option<Vec<String>> {
     let joints = [
@@ -211,7 +211,7 @@ fn same_of_the_other(query: &str, lower: &str) -> Option<Vec<String>> {
     let (at, joint) = joints
         .iter()
         .find_map(|joint| Some((lower.find(joint)?, joint)))?;
-    let (head, other) = (&query[..at], clean(&query[at + joint.len()..]));
+    let (head, other) = (query.get(..at)?, clean(query.get(at + joint.len()..)?));
     let words: Vec<&str> = head.split_whitespace().collect();
     let of_other: Vec<&str> = other.split_whitespace().collect();
     let length = of_other.len();

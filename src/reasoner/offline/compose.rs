@@ -100,6 +100,7 @@ impl Answer<'_> {
                 if fit.is_empty() && rows.is_none() {
                     unanswered.push(label(question));
                 }
+                used.truncate(before);
                 continue;
             }
             blocks.push(if parts.is_empty() {

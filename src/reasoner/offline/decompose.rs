@@ -214,8 +214,8 @@ fn deeds(query: &str) -> Option<Vec<String>> {
     ]
     .iter()
     .find_map(|lead| {
-        find_words(&lower, lead.trim_end())
-            .map(|at| &body[at..at + lead.len().min(body.len() - at)])
+        let lead = lead.trim_end();
+        body.get(find_words(&lower, lead)?..)?.get(..lead.len())
     })?;
     let (head, tail) = [" and then ", ", then ", " and "]
         .iter()
@@ -234,7 +234,7 @@ fn deeds(query: &str) -> Option<Vec<String>> {
         .map(|(head, tail, _)| (head, tail))?;
     Some(vec![
         format!("{}?", clean(head)),
-        format!("{lead}{}?", clean(tail)),
+        format!("{lead} {}?", clean(tail)),
     ])
 }
 
@@ -465,6 +465,32 @@ mod tests {
             "what is the difference",
         ] {
             assert!(parts(query).is_empty(), "{query}: {:?}", parts(query));
+        }
+    }
+
+    /// Questions cut off anywhere, with a sign of several bytes anywhere.
+    #[test]
+    fn r03_no_text_is_cut_within_a_character() {
+        for question in [
+            "How do I open the lock and where can I leave the key?",
+            "What is the difference in price between the red box and the blue box?",
+            "Could you please tell me: how much does the old mill hold compared to the new mill?",
+            "Who wrote the book that the team of the director reads, and which one is it?",
+            "我想知道，红盒子和蓝盒子相比，价格分别是什么？还有颜色呢",
+        ] {
+            let cuts: Vec<usize> = question.char_indices().map(|(at, _)| at).collect();
+            for at in cuts {
+                let (head, tail) = question.split_at(at);
+                for sign in ["…", "\u{a0}", "“", " ", "和"] {
+                    for text in [format!("{head}{sign}{tail}"), format!("{head}{sign}")] {
+                        let plain = super::super::plainly::plainly(&text);
+                        for text in [text, plain] {
+                            let parts = sub_questions(&text);
+                            assert_ne!(parts.len(), 1, "{text}");
+                        }
+                    }
+                }
+            }
         }
     }
 }

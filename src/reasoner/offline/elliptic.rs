@@ -130,10 +130,18 @@ pub(super) const CHINESE_PRONOUNS: &[&str] =
 
 fn chinese_kind(query: &str) -> Option<Elliptic> {
     let bare = query.trim_end_matches(['?', '？', '。', '！', '!', ' ']);
-    if CHINESE_PRONOUNS.iter().any(|pronoun| {
-        bare.contains(pronoun) && !["其他", "其中", "其实"].iter().any(|w| bare.contains(w))
-    }) {
-        let rest = bare.trim_start_matches(['那', '那']).trim_end_matches('呢');
+    // Words that only hold the sign of a pronoun.
+    let words = [
+        "其他", "其它", "其中", "其实", "其余", "尤其", "极其", "与其",
+    ];
+    let without = words
+        .iter()
+        .fold(bare.to_owned(), |rest, word| rest.replace(word, ""));
+    if CHINESE_PRONOUNS
+        .iter()
+        .any(|pronoun| without.contains(pronoun))
+    {
+        let rest = bare.trim_start_matches(['那', '么']).trim_end_matches('呢');
         let only = CHINESE_PRONOUNS.contains(&rest);
         return Some(if only {
             Elliptic::Fragment(String::new())

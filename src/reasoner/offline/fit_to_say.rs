@@ -77,10 +77,15 @@ fn asks_how_it_works(question: &str) -> bool {
             .any(|cue| question.contains(cue))
 }
 
-/// What is asked "what is X" is best told by "X is …", and by an entry of a glossary first.
+/// What is asked "what is X" is best told by "X is …", and by an entry of a glossary first; anything
+/// that is asked of one identifier by the row of its name.
 pub(super) fn definition(question: &str, unit: &Unit) -> f64 {
     if !asks_what_it_is(question) && !asks_for_several(question) {
-        return 0.0;
+        return if is_row_of_its_name(question, unit) {
+            DEFINES
+        } else {
+            0.0
+        };
     }
     if names_a_setting(question, unit) {
         return DEFINES;
@@ -177,6 +182,15 @@ const CONTRASTING: &[&str] = &[
     "Unlike ", "In contrast", "Compared ", "While ", "Whereas ", "However", "But ", "Instead", "Otherwise", "Anders als",
     "Im Gegensatz", "Dagegen", "但", "不同于", "相比",
 ];
+
+/// Whether a row is that of the one identifier asked for, as it is written.
+fn is_row_of_its_name(question: &str, unit: &Unit) -> bool {
+    let [name] = &Literals::of(question).identifiers[..] else {
+        return false;
+    };
+    let key = unit.row.as_ref().and_then(|row| row.cells.first());
+    key.is_some_and(|key| key.trim_matches('`') == name)
+}
 
 /// Whether the row or item is about the identifier asked for, whole or by its words.
 fn names_a_setting(question: &str, unit: &Unit) -> bool {

@@ -34,7 +34,7 @@ pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
     };
     let mut weights = weights(&asked, &held);
     for (term, weight) in &mut weights {
-        if is_name(term, question) && is_everywhere(term, &held) {
+        if is_everywhere(term, &held) && is_name(term, question) {
             *weight *= SAYS_LITTLE;
         }
     }

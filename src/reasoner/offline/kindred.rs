@@ -36,7 +36,9 @@ pub(super) fn in_known_words(question: &str, held: &[HashSet<String>]) -> String
             .any(|held| terms.iter().all(|term| held.contains(term)))
     };
     for group in CHINESE {
-        if let Some(said) = group.iter().find(|phrase| question.contains(**phrase))
+        // The longest, or 买 would be replaced within 购买.
+        let said = group.iter().filter(|phrase| question.contains(**phrase));
+        if let Some(said) = said.max_by_key(|phrase| phrase.len())
             && !known(said)
             && let Some(other) = group.iter().find(|phrase| known(phrase))
         {

@@ -44,7 +44,8 @@ pub(super) fn by_place(
     } else if rest.split_whitespace().count() > 2 {
         query.replacen(&place.words, &name, 1)
     } else {
-        let item = item.replace(['`', '*'], "");
+        // A semicolon would part it into two questions.
+        let item = item.replace(['`', '*'], "").replace(';', ",");
         let item = item.trim_end_matches(['.', ':', ' ']);
         let length = item.chars().count();
         // The item's own words find where it was said.

@@ -5,7 +5,9 @@ use super::resolve::topic_of;
 
 /// The parts, when there is more than one intent.
 pub(super) fn parts(query: &str) -> Option<Vec<String>> {
+    let compared = query.contains("相比");
     choice(query)
+        .or_else(|| compared.then(|| comparison(query))?)
         .or_else(|| listed(query))
         .or_else(|| comparison(query))
         .or_else(|| clauses(query))

@@ -4,6 +4,7 @@
 //! get the answer that the bare question gets, so the frame goes before anything looks at the words.
 
 use super::cutting::starts_question;
+use super::elliptic::kind_of;
 use super::ends::sentences;
 use super::literals::Literals;
 use super::words::terms;
@@ -35,7 +36,9 @@ fn without_lead(query: &str) -> &str {
     };
     let short = lead.split_whitespace().count() <= LEAD_WORDS;
     let names = !Literals::of(lead).keywords().is_empty();
-    if short && !names && starts_question(rest) && !starts_question(lead) {
+    // "The blue pump: how does it start?" asks of the pump.
+    let leans = kind_of(rest).is_some();
+    if short && !names && !leans && starts_question(rest) && !starts_question(lead) {
         rest
     } else {
         query
@@ -138,7 +141,17 @@ fn chinese(query: &str) -> String {
     {
         rest = behind.trim_start_matches(['，', ',', '：', ':', ' ']);
     }
-    if terms(rest).is_empty() { query } else { rest }.to_owned()
+    let body = rest.trim_end_matches(['？', '?', '。', ' ']);
+    let defined = CHINESE_DEFINING
+        .iter()
+        .find_map(|end| body.strip_suffix(end))
+        .map(|name| name.trim_end_matches(['的', ' ', '，']))
+        .filter(|name| !terms(name).is_empty());
+    match defined {
+        Some(name) => format!("{name}是什么？"),
+        None if terms(rest).is_empty() => query.to_owned(),
+        None => rest.to_owned(),
+    }
 }
 
 /// What leads to a question, with the blank behind it.
@@ -169,7 +182,7 @@ const ASKED: &[&str] = &[
 
 #[rustfmt::skip]
 const TAILS: &[&str] = &[
-    ", exactly", " exactly", ", please", " please", ", thanks", " at the moment", " right now", ", by the way", " actually",
+    ", exactly", " exactly", ", please", " please", ", thanks", ", thank you very much", ", thank you", " thank you", " at the moment", " right now", ", by the way", " actually",
     " anyway", " in the end",
 ];
 
@@ -177,6 +190,12 @@ const TAILS: &[&str] = &[
 const CHINESE_FRAMES: &[&str] = &[
     "请问一下", "请问", "麻烦问一下", "麻烦问下", "麻烦你", "想问一下", "想问下", "问一下", "问下", "我想知道", "想知道",
     "能不能告诉我", "可以告诉我", "能告诉我", "请告诉我", "告诉我", "我想问一下", "我想问",
+];
+
+/// What asks in Chinese what something is.
+#[rustfmt::skip]
+const CHINESE_DEFINING: &[&str] = &[
+    "是怎么定义的", "是如何定义的", "怎么定义", "的定义是什么", "是什么意思", "什么意思", "指的是什么", "是指什么",
 ];
 
 #[cfg(test)]
@@ -198,12 +217,16 @@ mod tests {
                 "Before I forget: does the pane scroll?",
                 "does the pane scroll?",
             ),
-            ("What do you call a round, exactly?", "What is a round?"),
+            (
+                "What do you call a cold start, exactly?",
+                "What is a cold start?",
+            ),
             (
                 "I wonder how often the key is changed",
                 "how often the key is changed",
             ),
             ("请问，怎样退出？", "怎样退出？"),
+            ("缓存是怎么定义的", "缓存是什么？"),
             ("whats a flat file", "What is a flat file?"),
             (
                 "I keep reading \"cold start\" - what does it mean?",
@@ -212,6 +235,14 @@ mod tests {
             (
                 "There is a cold_start in the list. What is it?",
                 "What is cold_start?",
+            ),
+            (
+                "The blue pump: how does it start?",
+                "The blue pump: how does it start?",
+            ),
+            (
+                "Please tell me what a lock is, thank you very much",
+                "what is a lock?",
             ),
             // What only looks like a frame stays.
             ("What does RULES: what mean?", "What does RULES: what mean?"),

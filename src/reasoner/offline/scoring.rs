@@ -27,6 +27,8 @@ const UNITS: usize = 8;
 const MEANING_ZH: f64 = 0.5;
 /// What a sentence gains that names several things where several are asked for.
 const ENUMERATES: f64 = 0.25;
+/// What a field gains whose key is asked for: "Status: done" where the status is.
+const ASKED_FIELD: f64 = 0.4;
 /// What code gains where code is asked for.
 const SHOWN: f64 = 0.3;
 /// What a unit gains whose section is headed with the question's words.
@@ -194,6 +196,12 @@ impl<'a> Asking<'a> {
         }
     }
 
+    /// Whether all words of a field's key are asked for.
+    fn names_key(&self, key: &str) -> bool {
+        let key = terms(key);
+        !key.is_empty() && key.iter().all(|term| self.asked.contains(term))
+    }
+
     /// What speaks for a unit beside its words, and what against it; `share` of the question's
     /// words it holds.
     fn form(&self, passage: &Passage, at: usize, share: f64) -> f64 {
@@ -226,6 +234,7 @@ impl<'a> Asking<'a> {
             (told(unit), -REPEATED),
             (of_another, -OF_ANOTHER),
             (field, -0.3),
+            (is_field(unit) && self.names_key(key), ASKED_FIELD),
             (contrasts(question, unit), -0.25),
             (is_question(unit), -0.5),
             (points_elsewhere(unit), -0.5),

@@ -4,12 +4,13 @@
 //! find them there. A word that neither the evidence nor the embedding knows is taken for the word
 //! of the evidence that differs by a slip (Damerau 1964: four of five slips are one letter).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::agent::ports::Embedder;
 use crate::domain::Evidence;
 use crate::text::distance;
 
+use super::literals::Literals;
 use super::words::is_stop;
 
 /// Shorter words are too near to too many.
@@ -23,27 +24,44 @@ pub(super) fn as_meant(question: &str, items: &[Evidence], embedder: &dyn Embedd
             *written.entry(word.to_lowercase()).or_default() += 1;
         }
     }
-    let mut meant = question.to_owned();
-    let asked: HashSet<&str> = words(question).collect();
-    for word in asked {
-        let lower = word.to_lowercase();
-        let is_name = word.chars().skip(1).any(char::is_uppercase);
-        if is_name || is_stop(&lower) || is_written(&lower, &written) || embedder.knows(&lower) {
-            continue;
-        }
-        let near = written.iter().filter(|(other, _)| is_slip(&lower, other));
-        let best = near.max_by(|a, b| {
-            let letters = |other: &str| std::cmp::Reverse(distance(&lower, other));
-            letters(a.0)
-                .cmp(&letters(b.0))
-                .then(a.1.cmp(b.1))
-                .then(b.0.cmp(a.0))
-        });
-        if let Some((other, _)) = best {
-            meant = meant.replace(word, other);
+    let literals = Literals::of(question).keywords();
+    let named = |word: &str| literals.iter().any(|literal| literal.contains(word));
+    let mut meant = String::with_capacity(question.len());
+    for piece in question.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
+        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        match instead_of(word, &written, embedder).filter(|_| !named(word)) {
+            Some(other) => {
+                meant.push_str(other);
+                meant.push_str(&piece[word.len()..]);
+            }
+            None => meant.push_str(piece),
         }
     }
     meant
+}
+
+/// The word that was meant, where this one is a slip.
+fn instead_of<'a>(
+    word: &str,
+    written: &'a HashMap<String, usize>,
+    embedder: &dyn Embedder,
+) -> Option<&'a String> {
+    let lower = word.to_lowercase();
+    let is_name = word.chars().skip(1).any(char::is_uppercase);
+    let no_slip = !is_plain(word)
+        || is_name
+        || is_stop(&lower)
+        || is_written(&lower, written)
+        || embedder.knows(&lower);
+    let near = written
+        .iter()
+        .filter(|(other, _)| !no_slip && is_slip(&lower, other));
+    // The nearest; of those the one that is written most; of those the first of the alphabet.
+    let rank = |(other, times): &(&'a String, &usize)| {
+        let far = distance(&lower, other);
+        (far, std::cmp::Reverse(**times), (*other).clone())
+    };
+    near.min_by_key(rank).map(|(other, _)| other)
 }
 
 /// Whether the evidence has the word, or it with another ending.
@@ -65,10 +83,15 @@ fn is_slip(a: &str, b: &str) -> bool {
         && distance(a, b) <= most
 }
 
-/// The plain words of a text: letters of the alphabet only.
+/// The plain words of a text.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| word.len() >= SHORTEST && word.chars().all(|c| c.is_ascii_alphabetic()))
+        .filter(|word| is_plain(word))
+}
+
+/// Whether it is long enough and of letters of the alphabet only.
+fn is_plain(word: &str) -> bool {
+    word.len() >= SHORTEST && word.chars().all(|c| c.is_ascii_alphabetic())
 }
 
 #[cfg(test)]
@@ -109,8 +132,8 @@ mod tests {
         };
         for (question, meant) in [
             (
-                "which optoin reads a differnt file",
-                "which option reads a different file",
+                "Which optoin reads a differnt file?",
+                "Which option reads a different file?",
             ),
             ("treshhold", "threshold"),
             // A word that means something is no slip, and neither are names and short words.
@@ -118,6 +141,7 @@ mod tests {
             ("OPTOIN", "OPTOIN"),
             ("fiel", "fiel"),
             ("option", "option"),
+            ("what is optoin_list", "what is optoin_list"),
             ("zebra crossing", "zebra crossing"),
         ] {
             assert_eq!(

@@ -46,7 +46,7 @@ const SENTENCE_ENDS: [char; 13] = [
 const ADDRESSED: [&str; 4] = ["你", "您", "咱", "陪我"];
 /// The first words of a question for a thing.
 const ASKING: [&str; 7] = ["what", "which", "where", "when", "why", "how", "who"];
-/// Whom English small talk is with, or of.
+/// Whom English small talk is with, or what stands in its set phrases: "what's up", "how is it going".
 #[rustfmt::skip]
 const PEOPLE: [&str; 16] = [
     "you", "your", "yours", "youre", "you're", "u", "ya", "yourself", "i", "me", "my", "we", "us", "our", "it", "up",
