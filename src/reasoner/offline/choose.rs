@@ -264,10 +264,9 @@ fn belonging(wish: &Wish<'_>, choice: Choice, best: bool, passages: &[Passage]) 
     if leans_back(units, choice.unit) {
         found.push(at(choice.unit - 1));
     }
-    if best && wish.most > 1 {
-        if asks_what_follows(wish.question) && runs_on(units, choice.unit) {
-            found.push(at(choice.unit + 1));
-        }
+    let first = best && wish.most > 1;
+    if first && asks_what_follows(wish.question) && runs_on(units, choice.unit) {
+        found.push(at(choice.unit + 1));
     }
     found
 }

@@ -138,6 +138,17 @@ pub(super) fn scored(
         of_passage.truncate(UNITS);
         candidates.append(&mut of_passage);
     }
+    let mut scored = with_meaning(question, candidates, embedder)?;
+    scored.sort_by(by_score);
+    Ok(scored)
+}
+
+/// The candidates with how near each is to the question in meaning, alone and below its heading.
+fn with_meaning(
+    question: &str,
+    candidates: Vec<(Scored, &Unit)>,
+    embedder: &dyn Embedder,
+) -> Result<Vec<Scored>, EmbedError> {
     let told: Vec<String> = candidates
         .iter()
         .map(|(_, unit)| unit.in_context())
@@ -149,21 +160,16 @@ pub(super) fn scored(
         texts.extend(candidates.iter().map(|(_, unit)| unit.text.as_str()));
     }
     let vectors = Vectors::of(&texts, embedder)?;
-    let mut scored: Vec<Scored> = candidates
-        .into_iter()
-        .zip(&told)
-        .map(|((mut scored, unit), told)| {
-            let in_context = vectors.cosine(question, told);
-            scored.score += if chinese {
-                MEANING_ZH * in_context
-            } else {
-                in_context + vectors.cosine(question, &unit.text)
-            };
-            scored
-        })
-        .collect();
-    scored.sort_by(by_score);
-    Ok(scored)
+    let scored = |((mut scored, unit), told): ((Scored, &Unit), &String)| {
+        let in_context = vectors.cosine(question, told);
+        scored.score += if chinese {
+            MEANING_ZH * in_context
+        } else {
+            in_context + vectors.cosine(question, &unit.text)
+        };
+        scored
+    };
+    Ok(candidates.into_iter().zip(&told).map(scored).collect())
 }
 
 /// What a question asks, read once for all units.

@@ -104,7 +104,7 @@ mod tests {
     struct Dictionary;
 
     impl Embedder for Dictionary {
-        fn model_id(&self) -> &str {
+        fn model_id(&self) -> &'static str {
             "dictionary"
         }
 
