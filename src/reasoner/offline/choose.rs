@@ -143,14 +143,18 @@ pub(super) fn choose(
     let mut units = nearest(best, &scored[1..], wish.most, passages);
     // What something is takes more than the first sentence that says "X is".
     let alone = is_plainly_best(best, &scored[1..]) && !asks_what_it_is(wish.question);
+    let rest = if alone {
+        Vec::new()
+    } else {
+        rest_of_paragraph(best.choice, wish.most, passages)
+    };
     let added: Vec<Choice> = units
         .iter()
         .flat_map(|choice| belonging(&wish, *choice, *choice == best.choice, passages))
-        .chain(if alone {
-            Vec::new()
-        } else {
-            rest_of_paragraph(best.choice, wish.most, passages)
-        })
+        .chain(
+            rest.iter()
+                .flat_map(|choice| with_sequel(*choice, passages)),
+        )
         .filter(|choice| !wish.used.contains(choice))
         .collect();
     units.extend(added);
@@ -296,6 +300,12 @@ pub(super) fn opening(item: usize, passage: &Passage, most: usize) -> Vec<Choice
     (0..passage.units.len().min(most))
         .map(|unit| Choice { item, unit })
         .collect()
+}
+
+fn with_sequel(choice: Choice, passages: &[Passage]) -> Vec<Choice> {
+    let mut found = vec![choice];
+    found.extend(sequel(choice, &passages[choice.item].units));
+    found
 }
 
 /// What a chosen sentence announces with its final colon.
