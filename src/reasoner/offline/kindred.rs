@@ -38,7 +38,7 @@ pub(super) fn in_known_words(question: &str, held: &[HashSet<String>]) -> String
     for group in CHINESE {
         // The longest, or 买 would be replaced within 购买.
         let said = group.iter().filter(|phrase| question.contains(**phrase));
-        if let Some(said) = said.max_by_key(|phrase| phrase.len())
+        if let Some(said) = said.min_by_key(|phrase| std::cmp::Reverse(phrase.len()))
             && !known(said)
             && let Some(other) = group.iter().find(|phrase| known(phrase))
         {
