@@ -23,7 +23,7 @@ const PASSAGES: usize = 6;
 const NEAR: f64 = 0.4;
 /// A unit that holds this share of the question's words and is ahead by this much is the answer.
 const HOLDS_ALL: f64 = 0.8;
-const AHEAD: f64 = 0.15;
+const AHEAD: f64 = 0.3;
 /// What is quoted of one paragraph is at most this long, in characters.
 const LONGEST_PARAGRAPH: usize = 420;
 /// Lists longer than this are cut.

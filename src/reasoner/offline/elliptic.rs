@@ -79,11 +79,14 @@ fn refers_inside(words: &[String], at: usize) -> bool {
         .filter(|word| !is_stop(word) && !GENERIC.contains(&word.as_str()))
         .count()
         >= 1
-        && words[..at].iter().any(|word| {
-            matches!(
-                word.as_str(),
-                "and" | "if" | "when" | "or" | "that" | "which"
-            )
+        && words[..at].iter().enumerate().any(|(place, word)| {
+            // "Which ticket does it …" begins with a question word, no clause.
+            let asks = place == 0 && matches!(word.as_str(), "which" | "that");
+            !asks
+                && matches!(
+                    word.as_str(),
+                    "and" | "if" | "when" | "or" | "that" | "which"
+                )
         })
 }
 

@@ -29,6 +29,8 @@ const MEANING_ZH: f64 = 0.5;
 const ENUMERATES: f64 = 0.25;
 /// What a field gains whose key is asked for: "Status: done" where the status is.
 const ASKED_FIELD: f64 = 0.4;
+/// What a unit gains that has the identifier that is all of the question.
+const NAMED: f64 = 0.3;
 /// What code gains where code is asked for.
 const SHOWN: f64 = 0.3;
 /// What a unit gains whose section is headed with the question's words.
@@ -182,6 +184,8 @@ struct Asking<'a> {
     tickets: Vec<String>,
     /// Whether something that fits is in the language that is wanted.
     in_wanted: bool,
+    /// The question, where it is an identifier and nothing else.
+    identifier: Option<&'a str>,
 }
 
 impl<'a> Asking<'a> {
@@ -199,6 +203,8 @@ impl<'a> Asking<'a> {
             sought: Sought::of(question),
             tickets: Literals::of(question).tickets,
             in_wanted: fit.iter().any(is_wanted),
+            identifier: Some(question.trim())
+                .filter(|name| Literals::of(question).identifiers == [*name]),
         }
     }
 
@@ -235,6 +241,10 @@ impl<'a> Asking<'a> {
         let gains = [
             (self.several && share >= 0.5 && enumerates(unit), ENUMERATES),
             (shown, SHOWN),
+            (
+                self.identifier.is_some_and(|name| unit.text.contains(name)),
+                NAMED,
+            ),
             (follows, NEXT),
             (at_home, 0.5),
             (told(unit), -REPEATED),
