@@ -19,8 +19,6 @@ import os, subprocess, sys
 import numpy as np
 
 SHARES = {"ENGLISH": (1.0, 1.5, 0.5), "CHINESE": (1.0, 2.0, 1.0)}
-# What is not looked at: the built-in embedding knows few Chinese characters.
-BLIND = {"ENGLISH": (), "CHINESE": ("meaning", "sentence_meaning")}
 RIDGE, FOLDS, ROUNDS = 0.0005, 5, 4
 
 
@@ -132,8 +130,6 @@ def report(side, collections):
     if not collections:
         return
     shares = SHARES[side]
-    for rows in collections.values():
-        rows.values[:, [Rows.names.index(name) for name in BLIND[side]]] = 0
     fitted = fit(list(collections.values()), shares)
     weights = ", ".join(f"{weight:.2f}" for weight in fitted[1:])
     print(f"{side}: ({fitted[0]:.2f}, [{weights}])   {' '.join(Rows.names)}")

@@ -17,7 +17,7 @@
 use super::embed::MODEL_ID;
 use super::fusion::{Sides, fuse};
 use super::store::Match;
-use crate::text::is_cjk;
+use crate::text::{is_chinese, is_cjk};
 
 /// What a search goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,8 +54,8 @@ impl By {
 /// How to read the cosines of one search.
 ///
 /// The curves are of the model in the binary and of texts that it can read. To other models
-/// unrelated texts lie at other cosines, 0.7 and more with some, and so do all texts in Chinese,
-/// Japanese or Korean to this one. Then the background of the search itself stands for "unrelated":
+/// unrelated texts lie at other cosines, 0.7 and more with some, and so do all texts in Japanese or
+/// Korean to this one. Then the background of the search itself stands for "unrelated":
 /// the worst of the nearest passages.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Cosines {
@@ -70,7 +70,8 @@ const DEPTH: usize = 50;
 impl Cosines {
     /// For a query and the passages nearest to it, best first.
     pub fn of(model_id: &str, query: &str, nearest: &[Match]) -> Self {
-        let is_known = model_id == MODEL_ID && !query.chars().any(is_cjk);
+        let is_read = is_chinese(query) || !query.chars().any(is_cjk);
+        let is_known = model_id == MODEL_ID && is_read;
         let floor = nearest
             .iter()
             .take(DEPTH)

@@ -31,6 +31,7 @@ mod literals;
 mod markup;
 mod named_files;
 mod named_things;
+mod near;
 mod nearest;
 mod ordinals;
 mod parting_zh;

@@ -49,7 +49,7 @@ pub(super) fn is_heard(question: &str, texts: &[String]) -> bool {
 }
 
 /// Whether a word is written like a name: in parts, or with a capital within the question.
-fn is_name(term: &str, question: &str) -> bool {
+pub(super) fn is_name(term: &str, question: &str) -> bool {
     let mut words = question.split_whitespace().skip(1);
     let capital = |word: &str| {
         word.starts_with(char::is_uppercase) && terms(word).iter().any(|own| own == term)

@@ -35,7 +35,7 @@ pub(super) struct Features {
     /// Share of the question's neighbouring words that are near each other in the passage too; of a
     /// lone word, whether the passage holds it.
     pub(super) pairs: f64,
-    /// Cosine of question and passage; 0 where all questions are Chinese, which do not weigh it.
+    /// Cosine of question and passage.
     pub(super) meaning: f64,
     /// Cosine of question and the best of a few sentences.
     pub(super) sentence_meaning: f64,
@@ -69,7 +69,7 @@ const ENGLISH: (f64, [f64; FEATURES.len()]) =
 /// The embedding knows few Chinese characters, so words decide. The last two are the English ones.
 #[rustfmt::skip]
 const CHINESE: (f64, [f64; FEATURES.len()]) =
-    (-2.63, [1.62, 0.42, 2.07, 0.00, 0.00, 0.12, 1.38, 1.31, 1.57]);
+    (-4.69, [0.00, 0.00, 2.07, 5.59, 2.32, 0.05, 0.52, 1.31, 1.57]);
 
 impl Features {
     /// The numbers alone, in the order of [`FEATURES`].
@@ -101,13 +101,10 @@ pub(super) fn features(
         .iter()
         .map(|question| in_words(question))
         .collect();
-    let mut texts: Vec<&str> = Vec::new();
-    if !questions.iter().all(|question| is_chinese(question)) {
-        texts.extend(questions.iter().chain(&spelt).map(String::as_str));
-        for (passage, chosen) in passages.iter().zip(&chosen) {
-            texts.push(&passage.excerpt);
-            texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
-        }
+    let mut texts: Vec<&str> = questions.iter().chain(&spelt).map(String::as_str).collect();
+    for (passage, chosen) in passages.iter().zip(&chosen) {
+        texts.push(&passage.excerpt);
+        texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
     }
     let vectors = Vectors::of(&texts, embedder)?;
     let held: Vec<HashSet<String>> = passages.iter().map(|p| p.held.clone()).collect();

@@ -22,9 +22,6 @@ use super::words::{SAYS_LITTLE, is_everywhere, terms, weights};
 
 /// How many units of each passage are compared by meaning.
 const UNITS: usize = 8;
-/// What it counts in Chinese how near question and unit are in meaning: the embedding knows the
-/// English words in it, and little more than that the rest is Chinese.
-const MEANING_ZH: f64 = 0.5;
 /// What a sentence gains that names several things where several are asked for.
 const ENUMERATES: f64 = 0.25;
 /// What a field gains whose key is asked for: "Status: done" where the status is.
@@ -157,18 +154,11 @@ fn with_meaning(
         .collect();
     let mut texts = vec![question];
     texts.extend(told.iter().map(String::as_str));
-    let chinese = is_chinese(question);
-    if !chinese {
-        texts.extend(candidates.iter().map(|(_, unit)| unit.text.as_str()));
-    }
+    texts.extend(candidates.iter().map(|(_, unit)| unit.text.as_str()));
     let vectors = Vectors::of(&texts, embedder)?;
     let scored = |((mut scored, unit), told): ((Scored, &Unit), &String)| {
         let in_context = vectors.cosine(question, told);
-        scored.score += if chinese {
-            MEANING_ZH * in_context
-        } else {
-            in_context + vectors.cosine(question, &unit.text)
-        };
+        scored.score += in_context + vectors.cosine(question, &unit.text);
         scored
     };
     Ok(candidates.into_iter().zip(&told).map(scored).collect())

@@ -133,6 +133,11 @@ impl Sought {
         }
     }
 
+    /// Whether what holds none cannot be the answer, however it is worded.
+    pub(super) fn is_plain(self) -> bool {
+        matches!(self, Self::Money | Self::Amount | Self::Time)
+    }
+
     /// How much it counts to hold one, beside a share of the question's words between 0 and 1.
     pub(super) fn worth(self) -> f64 {
         match self {
