@@ -9,6 +9,9 @@ use super::ends::sentences;
 use super::literals::Literals;
 use super::words::{is_stop, plain_words, terms};
 
+/// What asks whether something may be or can be done.
+const MAY: [&str; 7] = ["can", "could", "may", "might", "will", "would", "should"];
+
 /// At most so many names are looked up beside the question.
 const MOST_NAMES: usize = 3;
 
@@ -136,6 +139,11 @@ fn inner(body: &str) -> Option<Vec<String>> {
 
 /// "Which has more seats, the blue room than …": what stands on both sides of a joint.
 fn joined(body: &str) -> Option<Vec<String>> {
+    let first = body.split(' ').next().map(bare).unwrap_or_default();
+    if MAY.contains(&first.as_str()) {
+        // "Could it copy or move a file?" joins deeds.
+        return None;
+    }
     let (head, tail) = [" and ", " or ", " than ", " with ", " from "]
         .iter()
         .find_map(|joint| split_words(body, joint))?;

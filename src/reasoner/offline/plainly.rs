@@ -13,19 +13,45 @@ use crate::text::is_chinese;
 /// A frame ends this early, in bytes.
 const FRAME_WITHIN: usize = 90;
 /// "Before I forget: …" has at most so many words.
-const LEAD_WORDS: usize = 7;
+const LEAD_WORDS: usize = 16;
 
 /// The question itself; the text as it is where there is no frame around it.
 pub(super) fn plainly(query: &str) -> String {
     if is_chinese(query) {
         return chinese(query);
     }
-    let framed = without_tail(without_frame(without_lead(query)));
+    let framed = without_tail(without_frame(without_lead(without_opening(query))));
     let plain = as_definition(framed).unwrap_or_else(|| inverted(framed));
     if terms(&plain).is_empty() {
         query.to_owned()
     } else {
         plain
+    }
+}
+
+/// "So what is it?" and "Sorry if I missed it, but where is it?" without what comes before.
+fn without_opening(query: &str) -> &str {
+    let mut rest = query;
+    loop {
+        let lower = rest.to_ascii_lowercase();
+        let word = OPENING
+            .iter()
+            .find(|word| lower.starts_with(**word) && lower[word.len()..].starts_with([' ', ',']));
+        if let Some(word) = word {
+            rest = rest[word.len()..].trim_start_matches([' ', ',']);
+            continue;
+        }
+        let excuses = EXCUSES.iter().any(|excuse| lower.starts_with(excuse));
+        let asked = [", but ", " but ", " - ", ", "]
+            .iter()
+            .filter_map(|joint| rest.split_once(joint))
+            .map(|(_, asked)| asked)
+            .find(|asked| excuses && starts_question(asked));
+        match asked {
+            Some(asked) => rest = asked,
+            None if starts_question(rest) || rest.len() == query.len() => return rest,
+            None => return query,
+        }
     }
 }
 
@@ -154,6 +180,16 @@ fn chinese(query: &str) -> String {
     }
 }
 
+/// What a question is opened with.
+#[rustfmt::skip]
+const OPENING: &[&str] = &["so", "ok", "okay", "well", "alright", "right", "now", "hm", "hmm", "um", "please", "sorry", "excuse me", "pardon"];
+
+/// And what is said sorry with.
+const EXCUSES: &[&str] = &[
+    "if this is", "if that is", "sorry", "i may have", "i might have", "maybe", "this may be", "this might be",
+    "forgive", "apologies", "stupid question", "dumb question", "silly question",
+];
+
 /// What leads to a question, with the blank behind it.
 #[rustfmt::skip]
 const FRAMING: &[&str] = &[
@@ -165,7 +201,7 @@ const FRAMING: &[&str] = &[
 #[rustfmt::skip]
 const DEFINING: &[&str] = &[
     "define ", "what is meant by ", "what do you mean by ", "what do you call ", "what's meant by ", "whats ", "what s ",
-    "definition of ", "meaning of ", "what is the meaning of ", "what is the definition of ",
+    "what exactly is ", "what exactly are ", "what actually is ", "what really is ", "definition of ", "meaning of ", "what is the meaning of ", "what is the definition of ",
 ];
 const DEFINED_WORDS: usize = 5;
 
@@ -213,6 +249,13 @@ mod tests {
                 "The auditors would like to know whether it writes files.",
                 "it writes files.",
             ),
+            ("so what exactly is a pane?", "What is a pane?"),
+            (
+                "Sorry if this is obvious, but does it scroll?",
+                "does it scroll?",
+            ),
+            ("Right panes of the screen", "Right panes of the screen"),
+            ("So long", "So long"),
             (
                 "Before I forget: does the pane scroll?",
                 "does the pane scroll?",

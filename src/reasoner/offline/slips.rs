@@ -2,7 +2,8 @@
 //!
 //! The search forgives slips, but whoever weighs what it found by the words of the question would not
 //! find them there. A word that neither the evidence nor the embedding knows is taken for the word
-//! of the evidence that differs by a slip (Damerau 1964: four of five slips are one letter).
+//! of the evidence that differs by a slip (Damerau 1964: four of five slips are one letter), else for the
+//! only word of the embedding's vocabulary that does.
 
 use std::collections::HashMap;
 
@@ -29,9 +30,10 @@ pub(super) fn as_meant(question: &str, items: &[Evidence], embedder: &dyn Embedd
     let mut meant = String::with_capacity(question.len());
     for piece in question.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_') {
         let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        match instead_of(word, &written, embedder).filter(|_| !named(word)) {
+        let other = instead_of(word, &written, embedder).filter(|_| !named(word));
+        match other {
             Some(other) => {
-                meant.push_str(other);
+                meant.push_str(&other);
                 meant.push_str(&piece[word.len()..]);
             }
             None => meant.push_str(piece),
@@ -41,11 +43,11 @@ pub(super) fn as_meant(question: &str, items: &[Evidence], embedder: &dyn Embedd
 }
 
 /// The word that was meant, where this one is a slip.
-fn instead_of<'a>(
+fn instead_of(
     word: &str,
-    written: &'a HashMap<String, usize>,
+    written: &HashMap<String, usize>,
     embedder: &dyn Embedder,
-) -> Option<&'a String> {
+) -> Option<String> {
     let lower = word.to_lowercase();
     let is_name = word.chars().skip(1).any(char::is_uppercase);
     let no_slip = !is_plain(word)
@@ -57,11 +59,48 @@ fn instead_of<'a>(
         .iter()
         .filter(|(other, _)| !no_slip && is_slip(&lower, other));
     // The nearest; of those the one that is written most; of those the first of the alphabet.
-    let rank = |(other, times): &(&'a String, &usize)| {
+    let rank = |(other, times): &(&String, &usize)| {
         let far = distance(&lower, other);
         (far, std::cmp::Reverse(**times), (*other).clone())
     };
-    near.min_by_key(rank).map(|(other, _)| other)
+    if no_slip {
+        return None;
+    }
+    let of_evidence = near.min_by_key(rank).map(|(other, _)| other.clone());
+    of_evidence.or_else(|| known_nearby(&lower, embedder))
+}
+
+/// The one word that the embedding knows and from which this one comes by two letters that changed
+/// places, else by one that is missing, else by one too many.
+fn known_nearby(word: &str, embedder: &dyn Embedder) -> Option<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let with = |edit: &dyn Fn(&mut Vec<char>)| {
+        let mut other = letters.clone();
+        edit(&mut other);
+        other.into_iter().collect::<String>()
+    };
+    let places = 1..letters.len();
+    let swapped = places.clone().skip(1).map(|at| with(&|l| l.swap(at - 1, at)));
+    let missing = (1..=letters.len())
+        .flat_map(|at| ('a'..='z').map(move |letter| (at, letter)))
+        .map(|(at, letter)| with(&|l| l.insert(at, letter)));
+    let surplus = places.map(|at| {
+        with(&|l| {
+            l.remove(at);
+        })
+    });
+    let only = |found: Vec<String>| {
+        let mut known: Vec<String> = found.into_iter().filter(|w| embedder.knows(w)).collect();
+        known.sort_unstable();
+        known.dedup();
+        match known.as_slice() {
+            [only] => Some(only.clone()),
+            _ => None,
+        }
+    };
+    only(swapped.collect())
+        .or_else(|| only(missing.collect()))
+        .or_else(|| only(surplus.collect()))
 }
 
 /// Whether the evidence has the word, or it with another ending.
@@ -113,7 +152,7 @@ mod tests {
         }
 
         fn knows(&self, word: &str) -> bool {
-            ["adoption", "which", "reads"].contains(&word)
+            ["adoption", "which", "reads", "access", "internet"].contains(&word)
         }
     }
 
@@ -136,6 +175,11 @@ mod tests {
                 "Which option reads a different file?",
             ),
             ("treshhold", "threshold"),
+            // What only the embedding knows.
+            ("internet acess", "internet access"),
+            ("itnernet", "internet"),
+            ("interent", "internet"),
+            ("interrnet", "internet"),
             // A word that means something is no slip, and neither are names and short words.
             ("adoption", "adoption"),
             ("OPTOIN", "OPTOIN"),

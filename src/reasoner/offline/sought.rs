@@ -14,6 +14,17 @@ use super::sought_words::{
 use super::words::plain_words;
 use crate::text::is_chinese;
 
+/// What stands behind "when" where it asks.
+#[rustfmt::skip]
+const AUXILIARY: [&str; 17] = [
+    "is", "are", "was", "were", "do", "does", "did", "will", "would", "can", "could", "should", "must", "has", "have", "had", "to",
+];
+
+/// What stands before a "when" that asks, in the middle of a question.
+const LEADING: [&str; 8] = [
+    "know", "me", "us", "remember", "say", "and", "since", "until",
+];
+
 /// A kind of thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sought {
@@ -37,7 +48,22 @@ impl Sought {
             let mut found = kinds.filter(|(_, cues)| cues.iter().any(|cue| question.contains(cue)));
             return found.next().map(|(kind, _)| *kind);
         }
-        let words = plain_words(question);
+        let mut words = plain_words(question);
+        // "When I paste text, does it …" tells the occasion and asks something else.
+        let tells = |at: usize, word: &str| {
+            let next = words.get(at + 1).map(String::as_str);
+            let leads = at.checked_sub(1).map(|before| words[before].as_str());
+            word == "when"
+                && leads.is_none_or(|before| !LEADING.contains(&before))
+                && next.is_some_and(|next| !AUXILIARY.contains(&next))
+                && words.iter().enumerate().any(|(other, word)| {
+                    other != at && (AUXILIARY.contains(&word.as_str()) || word == "how")
+                })
+        };
+        let told = (0..words.len()).find(|at| tells(*at, &words[*at]));
+        if let Some(at) = told {
+            words.remove(at);
+        }
         let line = format!(" {} ", words.join(" "));
         let says = |cues: &[&str]| cues.iter().any(|cue| line.contains(&format!(" {cue} ")));
         let much = says(&["how much", "wie viel", "wieviel", "was", "what", "how"]);
@@ -235,6 +261,10 @@ mod tests {
             ("How much flour goes in?", Some(Sought::Amount)),
             ("Why is it closed?", Some(Sought::Reason)),
             ("Since when is it closed?", Some(Sought::Time)),
+            ("When I paste text, does it send?", None),
+            ("When the club meets", Some(Sought::Time)),
+            ("Will it be saved when I close the lid?", None),
+            ("Do you know when it opens?", Some(Sought::Time)),
             ("Wo liegt der Schlüssel?", Some(Sought::Place)),
             ("Wer hat Dienst?", Some(Sought::Person)),
             ("how to fold the map", Some(Sought::Way)),
