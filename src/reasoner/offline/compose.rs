@@ -109,9 +109,18 @@ impl Answer<'_> {
                 led(&label(question), &body, self.chinese)
             });
         }
+        let parted = !parts.is_empty() && steps_to(question, parts).is_none();
+        if parted && !unanswered.is_empty() {
+            // What was taken for parts may be one question after all.
+            let whole = self.body(question, &judged[0].fit, true, &mut used)?;
+            if blocks.is_empty() && !whole.is_empty() {
+                unanswered.clear();
+            }
+            blocks.extend(Some(whole).filter(|whole| !whole.is_empty()));
+        }
         if blocks.is_empty() {
             let relevances: Vec<Vec<f64>> = judged.into_iter().map(|j| j.relevances).collect();
-            let text = nothing(self.items, passages, &relevances, self.chinese);
+            let text = nothing(question, self.items, passages, &relevances, self.chinese);
             return Ok((text, Outcome::NotFound));
         }
         if let Some((label, both)) = of_both(parts, passages, fits, &used)

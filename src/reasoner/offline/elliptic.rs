@@ -174,8 +174,26 @@ fn chinese_kind(query: &str) -> Option<Elliptic> {
     ];
     // A question form without a word of its own, such as 有几种.
     let bare_form = short && terms(rest).is_empty() && !rest.is_empty();
-    (asks.contains(&rest) || bare_form).then(|| Elliptic::Fragment(rest.to_owned()))
+    (asks.contains(&rest) || bare_form || lacks_its_object(rest))
+        .then(|| Elliptic::Fragment(rest.to_owned()))
 }
+
+/// Whether a short Chinese question begins with what should be done to something it does not name:
+/// 可以换个位置吗, 怎么改.
+fn lacks_its_object(rest: &str) -> bool {
+    let may = ["可以", "可不可以", "能不能", "能", "怎么", "怎样", "如何"];
+    let deed = may.iter().find_map(|may| rest.strip_prefix(may));
+    let deed = deed.map(|deed| deed.trim_start_matches(['被', '再', '自', '己']));
+    rest.chars().count() <= 10
+        && Literals::of(rest).keywords().is_empty()
+        && deed.is_some_and(|deed| DONE_TO.iter().any(|verb| deed.starts_with(verb)))
+}
+
+/// What is done to a thing that was spoken of.
+#[rustfmt::skip]
+const DONE_TO: &[&str] = &[
+    "换", "改", "修改", "更改", "关掉", "关闭", "调", "设成", "设为", "设置成", "指定", "取消", "移到", "删掉", "禁用",
+];
 
 /// Words that ask for more of the same.
 const MORE: &[&str] = &[

@@ -250,13 +250,15 @@ fn kinds(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Ve
     for (item, passage) in passages.iter().enumerate().filter(|(_, p)| at_hand(p)) {
         for unit in openings(&passage.units) {
             let heading = &passage.units[unit].heading;
+            // "Six tools" announces them all and is no kind of them.
+            let counts = number_in(heading).is_some();
             let heading = terms(heading.split([':', '：']).next().unwrap_or(heading));
             // Chinese puts the kind before the thing: 搜索工具 are 工具, whatever else they are called.
             let noun = match asked.last() {
                 Some(last) if is_chinese(last) => std::slice::from_ref(last),
                 _ => asked,
             };
-            if heading.len() > noun.len() && heading.ends_with(noun) {
+            if !counts && heading.len() > noun.len() && heading.ends_with(noun) {
                 let section = (passage.start, Choice { item, unit });
                 match files.iter_mut().find(|(file, _)| *file == passage.source()) {
                     Some((_, sections)) => sections.push(section),

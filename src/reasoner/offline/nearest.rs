@@ -4,6 +4,8 @@ use crate::agent::ports::{NOTHING_FOUND, NOTHING_FOUND_ZH};
 use crate::domain::Evidence;
 
 use super::passage::Passage;
+use super::sentences::Kind;
+use super::words::terms;
 
 /// How many sources are named when nothing answers.
 pub(super) const NEAREST: usize = 3;
@@ -11,6 +13,9 @@ pub(super) const NEAREST: usize = 3;
 /// share as relevant as the best.
 const NEAR_FROM: f64 = 0.12;
 const NEAR_TO_BEST: f64 = 0.5;
+
+/// So much is quoted of each, in characters.
+const LONGEST_SAID: usize = 140;
 
 const NOTHING: &str = "Nothing in the knowledge base answers this.";
 const NOTHING_ZH: &str = "知识库中没有能回答这个问题的内容。";
@@ -23,9 +28,30 @@ pub(super) fn is_nothing(answer: &str) -> bool {
         .any(|said| answer.trim_start().starts_with(said))
 }
 
+/// The sentence of a passage that holds most of the question's words, shortened and in quotation
+/// marks; empty where none holds any.
+fn said(question: &str, passage: &Passage) -> String {
+    let asked = terms(question);
+    let holds = |at: &usize| {
+        let own = &passage.unit_terms[*at];
+        asked.iter().filter(|term| own.contains(*term)).count()
+    };
+    let best = (0..passage.units.len())
+        .filter(|at| passage.units[*at].kind != Kind::Code)
+        .max_by_key(|at| (holds(at), std::cmp::Reverse(*at)))
+        .filter(|at| holds(at) > 0);
+    best.map_or(String::new(), |at| {
+        let text = passage.units[at].words();
+        let line: String = text.chars().take(LONGEST_SAID).collect();
+        let more = if line.len() < text.len() { "…" } else { "" };
+        format!(": “{}{more}”", line.replace(['[', ']', '`', '|'], " ").trim())
+    })
+}
+
 /// The answer to a question that nothing answers: the nearest place in each of the nearest files,
 /// with its heading, nearest first by the best of `relevances`, `[question][passage]`.
 pub(super) fn nothing(
+    question: &str,
     items: &[Evidence],
     passages: &[Passage],
     relevances: &[Vec<f64>],
@@ -58,7 +84,8 @@ pub(super) fn nothing(
         let mut headings = headings.map(|unit| unit.heading.as_str());
         let heading = headings.find(|heading| !heading.is_empty());
         let heading = heading.map_or(String::new(), |heading| format!(" — {heading}"));
-        format!("- {}:{}{heading}", item.source, item.location())
+        let said = said(question, &passages[*at]);
+        format!("- {}:{}{heading}{said}", item.source, item.location())
     });
     let places: Vec<String> = places.collect();
     format!("{text}\n\n{lead}\n{}", places.join("\n"))
