@@ -7,10 +7,10 @@ CHITCHAT is CLINC150 as {"query", "complexity"}: chitchat, or anything else. COM
 (simple) and HotpotQA (complex); its questions are also what small talk must not be taken for.
 templates.txt adds what those lack, and so does written.jsonl, which small talk in English is only measured on:
 CLINC150 calls "no clue" and "that is correct" no small talk, and learning both costs its precision. Written are small-talk-en.bin, small-talk-zh.bin,
-complexity-en.bin and vectors.jsonl, by which a test of the program finds out whether it computes
+complexity-en.bin, complexity-zh.bin and vectors.jsonl, by which a test of the program finds out whether it computes
 the same. --check writes nothing and says whether the files are those that would be written.
 
-Three logistic regressions over n-grams and a few counts. src/reasoner/offline/learned.rs reads the
+Four logistic regressions over n-grams and a few counts. src/reasoner/offline/learned.rs reads the
 files and describes them; features here and there must be the same. NQ-open is in lower case without
 punctuation, HotpotQA is not: case and punctuation would tell the two apart and nothing else, so the
 features see neither. Nothing is trained on holdout.jsonl: its first round was looked at while templates.txt
@@ -22,11 +22,11 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDS = 5
 # N-grams kept, by the size of their weights; and in how many sentences one must occur.
-KEPT = {"small-talk-en": 3200, "small-talk-zh": 4000, "complexity-en": 2400}
+KEPT = {"small-talk-en": 3200, "small-talk-zh": 4000, "complexity-en": 2400, "complexity-zh": 2400}
 # How much a line of written.jsonl counts beside a filled pattern.
 WRITTEN = 3.0
 SEEN = 2
-RIDGE = {"small-talk-en": 2.0, "small-talk-zh": 2.0, "complexity-en": 4.0}
+RIDGE = {"small-talk-en": 2.0, "small-talk-zh": 2.0, "complexity-en": 4.0, "complexity-zh": 3.0}
 SMALL_TALK_FROM, COMPLEX_FROM = 0.7, 0.5
 
 # ---------------------------------------------------------------- features, as in learned.rs
@@ -179,6 +179,21 @@ class ComplexityOf:
 
     def counts(self, words, known):
         return counts(words)
+
+    def known(self, rows, labels):
+        return {}
+
+
+class ComplexityOfChinese:
+    """N-grams of characters, and the length in three steps."""
+    name = "complexity-zh"
+
+    def grams(self, words):
+        return grams(words, 2)
+
+    def counts(self, words, known):
+        count = len(words)
+        return [min(count, 8) / 8, min(max(count - 8, 0), 12) / 12, min(max(count - 20, 0), 24) / 12]
 
     def known(self, rows, labels):
         return {}
@@ -364,6 +379,14 @@ def train_complexity(judged, own):
     return Model(ComplexityOf(), texts, labels, weights)
 
 
+def train_complexity_zh(own, left=()):
+    """From written.jsonl alone, without the lines at the places left."""
+    rows = [(text, label) for text, label in written(own, "zh") if label != "chitchat"]
+    rows = [row for at, row in enumerate(rows) if at not in left]
+    labels = [int(label == "complex") for _, label in rows]
+    return Model(ComplexityOfChinese(), [text for text, _ in rows], labels, [1.0] * len(rows))
+
+
 def chinese(own, out_of=None, fold=None):
     """Small talk and knowledge in Chinese; with a fold, some patterns are left out and returned."""
     slots, lists, _ = own
@@ -424,6 +447,24 @@ def say_written(english, own):
             precision, recall = precision_recall(scores, labels, threshold)
             taken = sum(score >= threshold and not label for score, label in zip(scores, labels))
             print(f"  from {threshold}: precision {precision:.3f}, recall {recall:.3f}, taken {taken} of {len(labels) - sum(labels)}")
+
+
+def say_complexity_zh(own):
+    rows = [(text, int(label == "complex")) for text, label in written(own, "zh") if label != "chitchat"]
+    scores = [0.0] * len(rows)
+    for left in folds(len(rows)):
+        model = train_complexity_zh(own, left)
+        for at in left:
+            scores[at] = model.score(rows[at][0])
+    labels = [label for _, label in rows]
+    print(f"simple or complex, Chinese: {FOLDS}-fold, {len(rows)} lines of written.jsonl")
+    for threshold in (0.5, 0.6, 0.7, 0.8):
+        right = sum((score >= threshold) == bool(label) for score, label in zip(scores, labels))
+        precision, recall = precision_recall(scores, labels, threshold)
+        print(f"  from {threshold}: accuracy {right / len(rows):.3f}, precision {precision:.3f}, recall {recall:.3f}")
+    best = max((sum((len(text) >= n) == bool(label) for text, label in rows) / len(rows), n) for n in range(4, 40))
+    print(f"  by length alone: {best[0]:.3f}, complex from {best[1]} characters")
+    say_calibration("complex", scores, labels)
 
 
 def restyled(text):
@@ -502,7 +543,7 @@ def vectors(models, own):
     han = ["你好！", "VPN 在哪里下载？", "谢谢，再见", ""] + filled(lists["small talk zh"], slots, 1, 11)[::40]
     han += filled(lists["knowledge zh"], slots, 1, 12)[::20]
     rows = []
-    for name, texts in (("small-talk-en", english), ("complexity-en", english), ("small-talk-zh", han)):
+    for name, texts in (("small-talk-en", english), ("complexity-en", english), ("small-talk-zh", han), ("complexity-zh", han)):
         for text in texts:
             rows.append({"model": name, "text": text, "probability": round(models[name].score(text), 6)})
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -522,6 +563,7 @@ def main():
         "small-talk-en": train_small_talk(chitchat, [text for text, _ in judged], own),
         "small-talk-zh": chinese(own)[0],
         "complexity-en": train_complexity(judged, own),
+        "complexity-zh": train_complexity_zh(own),
     }
     written = {f"{name}.bin": model.bytes() for name, model in models.items()}
     written["vectors.jsonl"] = vectors(models, own).encode()
@@ -536,6 +578,7 @@ def main():
             print(f"{name}: {len(content)} bytes")
     if not check:
         say_written(models["small-talk-en"], own)
+        say_complexity_zh(own)
         for round_ in (1, 2, 3):
             say_holdout(round_, *[models[name] for name in ("small-talk-en", "small-talk-zh", "complexity-en")])
 

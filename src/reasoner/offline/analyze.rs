@@ -1,18 +1,24 @@
 //! What kind of question, and which way through the graph (R1–R6).
 //!
-//! A question is complex exactly when it has sub-questions: parts that stand alone, or the steps of
-//! one that learned weights take for several look-ups. They are what the complex path is for; a
-//! question that is merely long gains nothing from it.
+//! A question is complex when it has sub-questions: parts that stand alone, or the steps of one that
+//! learned weights take for several look-ups. They are what the complex path is for; a question that
+//! is merely long gains nothing from it. Chinese is harder to part: there the weights alone may say so,
+//! and the question is graded as a whole.
 
 use crate::agent::ports::{Analysis, AnalyzeJob};
 use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName, ToolRecord, Usage};
 
 use super::decompose::sub_questions;
+use super::learned;
 use super::literals::Literals;
 use super::reply::reply;
 use super::resolve::resolve;
 use super::social::{Social, small_talk_probability, social};
 use super::words::{plain_words, terms};
+use crate::text::is_chinese;
+
+/// From this probability on a Chinese question without parts is complex: of ten so taken one is not.
+const COMPLEX_ZH_FROM: f64 = 0.6;
 
 /// Makes the routing plan; for small talk also the reply.
 pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
@@ -78,6 +84,11 @@ pub(super) fn asks_for_files(query: &str) -> bool {
         || DISCOVERY_ZH.iter().any(|cue| query.contains(cue))
 }
 
+/// Whether a Chinese question that could not be parted needs more than one look-up.
+fn is_complex_zh(query: &str) -> bool {
+    is_chinese(query) && learned::complexity_zh(query) >= COMPLEX_ZH_FROM
+}
+
 fn routing(job: &AnalyzeJob<'_>) -> RoutingPlan {
     let query = resolve(job.query, job.history);
     let literals = Literals::of(&query);
@@ -89,6 +100,7 @@ fn routing(job: &AnalyzeJob<'_>) -> RoutingPlan {
         Some(forced) => forced,
         // Only a complex question is graded, so one that comes back was complex.
         None if !sub_questions.is_empty() || !job.failed.is_empty() => Complexity::Complex,
+        None if is_complex_zh(&query) => Complexity::Complex,
         None => Complexity::Simple,
     };
     let query_type = query_type(&query, &literals);

@@ -81,7 +81,8 @@ impl Answer<'_> {
                 }
             }
         }
-        let each = if blocks.is_empty() || rows.is_some() {
+        let hangs = steps_to(question, parts).is_some();
+        let each = if blocks.is_empty() && !hangs || rows.is_some() {
             asked.clone()
         } else {
             0..0

@@ -56,7 +56,7 @@ struct Seen {
     raised_from: Option<f64>,
     /// From this relevance on it may be quoted.
     quoted_from: f64,
-    /// It speaks of the names that the answer has to be about.
+    /// It speaks of the names that the answer has to be about, and tells a time where a date is asked.
     speaks: bool,
 }
 
@@ -117,6 +117,7 @@ impl Gate {
         let supported = supported(question, passages);
         let (asked, sought) = (terms(question), Sought::of(question));
         let chinese = is_chinese(question);
+        let date = Sought::is_date(question);
         let seen: Vec<Seen> = items
             .iter()
             .zip(passages)
@@ -136,7 +137,8 @@ impl Gate {
                 } else {
                     ANSWERS_FROM
                 },
-                speaks: things.is_empty() || speaks_of(&things, item, passage),
+                speaks: (things.is_empty() || speaks_of(&things, item, passage))
+                    && (!date || passage.units.iter().any(|unit| Sought::Time.is_in(unit))),
             })
             .collect();
         let of_file = asks_for_content(question) || seen.iter().any(|seen| seen.is_named);

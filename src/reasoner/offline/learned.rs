@@ -1,6 +1,6 @@
 //! Weights learned from judged sentences, beside the rules: is this small talk, is it complex.
 //!
-//! Three logistic regressions in a few kilobytes each, trained by `assets/routing/train.py`, which
+//! Four logistic regressions in a few kilobytes each, trained by `assets/routing/train.py`, which
 //! says from what, and how well they do. What they are fed is the same here as there, and
 //! `vectors.jsonl` holds the script's own results for a test to compare. Neither case nor
 //! punctuation is a feature: people leave out both, and the data of one class may have neither.
@@ -11,7 +11,8 @@
 //! little-endian, but fingerprints have three bytes and lie in big-endian order, sorted.
 
 use super::learned_features::{
-    complexity_counts, fingerprints_of_form, fingerprints_of_words, foreign_counts, tokens,
+    complexity_counts, fingerprints_of_form, fingerprints_of_words, foreign_counts, length_counts,
+    tokens,
 };
 
 /// How likely an English message is small talk, 0 to 1.
@@ -33,9 +34,19 @@ pub(super) fn complexity(question: &str) -> f64 {
     weights.probability(&fingerprints_of_form(&words), &complexity_counts(&words))
 }
 
+/// The same of a Chinese question.
+pub(super) fn complexity_zh(question: &str) -> f64 {
+    let Some(weights) = Weights::read(COMPLEXITY_ZH) else {
+        return 0.0;
+    };
+    let words = tokens(question);
+    weights.probability(&fingerprints_of_words(&words), &length_counts(&words))
+}
+
 const SMALL_TALK: &[u8] = include_bytes!("../../../assets/routing/small-talk-en.bin");
 const SMALL_TALK_ZH: &[u8] = include_bytes!("../../../assets/routing/small-talk-zh.bin");
 const COMPLEXITY: &[u8] = include_bytes!("../../../assets/routing/complexity-en.bin");
+const COMPLEXITY_ZH: &[u8] = include_bytes!("../../../assets/routing/complexity-zh.bin");
 
 const MAGIC: &[u8] = b"KBR1";
 const PRINT: usize = 3;
@@ -118,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_files_of_weights_can_be_read_and_are_small() {
-        for file in [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY] {
+        for file in [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH] {
             let weights = Weights::read(file).unwrap();
             assert!(weights.table.len() > 1_000 && file.len() <= 32 * 1024);
             for records in [weights.table.chunks(ENTRY), weights.known.chunks(PRINT)] {
@@ -142,6 +153,7 @@ mod tests {
             let computed = match model {
                 "small-talk-en" => small_talk(text),
                 "small-talk-zh" => small_talk_zh(text),
+                "complexity-zh" => complexity_zh(text),
                 _ => complexity(text),
             };
             let expected = row["probability"].as_f64().unwrap();
@@ -151,7 +163,7 @@ mod tests {
             );
             *compared.entry(model.to_owned()).or_default() += 1;
         }
-        assert_eq!(compared.len(), 3);
+        assert_eq!(compared.len(), 4);
         assert!(compared.values().all(|count| *count >= 15), "{compared:?}");
     }
 

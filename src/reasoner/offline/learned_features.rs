@@ -84,6 +84,16 @@ pub(super) fn foreign_counts(
     counts
 }
 
+/// The length of a question in three numbers from 0 to 2.
+pub(super) fn length_counts(words: &[String]) -> [f64; 3] {
+    let count = words.len();
+    [
+        capped(count, 8, 8.0),
+        capped(count.saturating_sub(8), 12, 12.0),
+        capped(count.saturating_sub(20), 24, 12.0),
+    ]
+}
+
 /// Length and build of a question in sixteen numbers from 0 to 2.
 pub(super) fn complexity_counts(words: &[String]) -> [f64; 16] {
     let count = words.len();

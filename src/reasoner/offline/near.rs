@@ -19,12 +19,15 @@ use super::words::{is_everywhere, is_stop, is_weak, plain_words, terms};
 const UNITS: usize = 12;
 
 /// The words of the kind of thing that a question names: "cloud provider" of "Which cloud provider
-/// hosts it?"; none where it names none.
+/// hosts it?", "paint" of "How much paint?"; none where it names none.
 pub(super) fn kind_named(question: &str) -> Vec<String> {
     let words = plain_words(question);
-    let asks = words
-        .iter()
-        .position(|word| matches!(word.as_str(), "which" | "what"));
+    let asks = |at: usize| match (words[at].as_str(), at.checked_sub(1).map(|b| words[b].as_str())) {
+        ("which" | "what", _) => true,
+        ("much" | "many", Some(before)) => before == "how",
+        _ => false,
+    };
+    let asks = (0..words.len()).find(|at| asks(*at));
     let after = asks.map_or(&[][..], |at| &words[at + 1..]);
     let kind = after.iter().take(2).take_while(|word| !is_stop(word));
     kind.flat_map(|word| terms(word)).collect()
@@ -116,6 +119,8 @@ mod tests {
             ("What is it?", ""),
             ("At what temperature does it boil?", "temperature"),
             ("Where is the key?", ""),
+            ("How much paint do we need?", "paint"),
+            ("How much does it cost?", ""),
         ] {
             assert_eq!(kind_named(question), terms(kind), "{question}");
         }

@@ -44,6 +44,11 @@ const SENTENCE_ENDS: [char; 13] = [
 ];
 /// Whom small talk is with.
 const ADDRESSED: [&str; 4] = ["你", "您", "咱", "陪我"];
+/// What asks in Chinese.
+#[rustfmt::skip]
+const ASKING_ZH: [&str; 14] = [
+    "?", "？", "吗", "是不是", "什么", "怎么", "怎样", "如何", "哪", "多少", "几个", "几次", "为何", "谁",
+];
 /// The first words of a question for a thing.
 const ASKING: [&str; 7] = ["what", "which", "where", "when", "why", "how", "who"];
 /// Whom English small talk is with, or what stands in its set phrases: "what's up", "how is it going".
@@ -63,6 +68,9 @@ const ALONE: f64 = 0.4;
 /// At most so likely is small talk with nobody, unless the weights say at least this.
 const UNADDRESSED: f64 = 0.4;
 const UNADDRESSED_FROM: f64 = 0.9;
+const UNADDRESSED_FROM_ZH: f64 = 0.8;
+/// The same of Chinese, where it asks.
+const ASKS_OF_NOBODY_ZH: f64 = 0.96;
 /// Longer messages have something to say.
 const LONGEST: usize = 160;
 
@@ -203,9 +211,13 @@ fn chinese(text: &str) -> (f64, Option<Social>) {
     }
     let phrased =
         kind.is_some() && rest.is_empty() && (length <= SHORT_CHARS || learned >= ABSURD_BELOW);
-    // The weights know little Chinese: what addresses nobody must be surer, and say something.
+    // What addresses nobody must be surer, and say something.
     let addressed = kind.is_some() || ADDRESSED.iter().any(|word| text.contains(word));
-    if !addressed && (learned < UNADDRESSED_FROM || length < SHORT_CHARS) {
+    let asks = ASKING_ZH.iter().any(|word| text.contains(word));
+    if !addressed && asks && learned < ASKS_OF_NOBODY_ZH {
+        return (learned.min(UNADDRESSED), kind);
+    }
+    if !addressed && (learned < UNADDRESSED_FROM_ZH || length < SHORT_CHARS) {
         learned = learned.min(UNADDRESSED);
     }
     let probability = if phrased {

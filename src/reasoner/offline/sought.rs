@@ -159,6 +159,18 @@ impl Sought {
         }
     }
 
+    /// Whether a date is asked for in so many words: "when" may be told by an occasion, "on which
+    /// day" may not.
+    pub(super) fn is_date(question: &str) -> bool {
+        let line = format!(" {} ", plain_words(question).join(" "));
+        ["which day", "what day", "which date", "what date", "which year", "what year"]
+            .iter()
+            .any(|cue| line.contains(&format!(" {cue} ")))
+            || ["哪一天", "哪天", "几号", "哪一年", "哪年", "什么日期"]
+                .iter()
+                .any(|cue| question.contains(cue))
+    }
+
     /// Whether what holds none cannot be the answer, however it is worded.
     pub(super) fn is_plain(self) -> bool {
         matches!(self, Self::Money | Self::Amount | Self::Time)
