@@ -13,6 +13,7 @@ use super::learned;
 use super::literals::Literals;
 use super::reply::reply;
 use super::resolve::resolve;
+use super::several::asks_for_several;
 use super::social::{Social, small_talk_probability, social};
 use super::words::{plain_words, terms};
 use crate::text::is_chinese;
@@ -86,7 +87,8 @@ pub(super) fn asks_for_files(query: &str) -> bool {
 
 /// Whether a Chinese question that could not be parted needs more than one look-up.
 fn is_complex_zh(query: &str) -> bool {
-    is_chinese(query) && learned::complexity_zh(query) >= COMPLEX_ZH_FROM
+    let one_list = asks_for_several(query) && !query.contains(['，', ',', '、', '和', '与', '及']);
+    is_chinese(query) && !one_list && learned::complexity_zh(query) >= COMPLEX_ZH_FROM
 }
 
 fn routing(job: &AnalyzeJob<'_>) -> RoutingPlan {

@@ -21,6 +21,7 @@ use super::quoting::{quoted, written};
 use super::relevance::{ANSWERS_FROM, Features, features, relevance};
 use super::resolve::topic_of;
 use super::sentences::Kind;
+use super::sought::Sought;
 use super::words::terms;
 
 /// What an answer is made from.
@@ -81,7 +82,9 @@ impl Answer<'_> {
                 }
             }
         }
-        let hangs = steps_to(question, parts).is_some();
+        // A step may say it all, but an amount or a time stands only where the whole is answered.
+        let hangs = steps_to(question, parts).is_some()
+            && Sought::of(question).is_some_and(Sought::is_plain);
         let each = if blocks.is_empty() && !hangs || rows.is_some() {
             asked.clone()
         } else {
