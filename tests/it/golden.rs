@@ -20,8 +20,8 @@ use tempfile::TempDir;
 const FLOORS: [(&str, f64, f64); 5] = [
     // Measured: 1.000 and 0.966.
     ("question", 0.99, 0.93),
-    // Measured: 0.889 and 0.715.
-    ("paraphrase", 0.85, 0.68),
+    // Measured: 0.889 and 0.680 (0.715 before two pages of the base named all formats that are read).
+    ("paraphrase", 0.85, 0.65),
     // Measured: 1.000 and 0.969.
     ("identifier", 0.99, 0.93),
     // Measured: 1.000 and 0.866; 0.927 before a corrected query was embedded as it was meant, which

@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn chinese_is_told_in_english_and_everything_else_stays() {
         for (text, words) in [
-            ("证据的分数", &["evidence", "number"] as &[&str]),
+            ("证据的分数", &["evidence", "mark"] as &[&str]),
             ("怎样修改 threshold？", &["amend", "threshold？"]),
             ("會議室在哪裡", &["meeting room"]),
         ] {

@@ -232,6 +232,8 @@ pub(super) fn opening_of(question: &str, passage: &Passage, at: usize) -> f64 {
     let summary = passage.is_home_of(&Literals::of(question).tickets)
         && unit.opens.iter().any(|heading| is_summary(heading));
     match unit.kind {
+        // What a ticket is about need not be said with its name.
+        Kind::Sentence if summary && about => 1.8,
         Kind::Sentence if summary => 0.8,
         Kind::Sentence | Kind::Code => best,
         // The first of several things is no opening.

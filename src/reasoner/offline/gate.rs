@@ -86,11 +86,6 @@ impl Gate {
         order.sort_by(|a, b| measured[*b].total_cmp(&measured[*a]).then(a.cmp(b)));
         order.truncate(PASSAGES);
         let near = wanted.near(passages, &order, embedder)?;
-        if std::env::var("KB_DBG").is_ok() {
-            let mut o = order.clone();
-            o.sort_by(|a, b| near[*b].total_cmp(&near[*a]));
-            eprintln!("Q {question:?} wanted {wanted:?} heard {} open {open} kind {:?} {:?}: {}", gate.heard, Sought::of(question), kind_named(question), o.iter().take(4).map(|at| format!("{:.2}/{:.2} {}:{}", near[*at], measured[*at], items[*at].source, items[*at].location())).collect::<Vec<_>>().join(", "));
-        }
         if open {
             gate.heard = near.iter().any(|near| *near >= DOUBTED_BELOW);
             return Ok(gate);

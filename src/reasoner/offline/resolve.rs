@@ -12,7 +12,7 @@ use super::literals::Literals;
 use super::nearest::is_nothing;
 use super::ordinals::by_place;
 use super::plainly::plainly;
-use super::social::social;
+use super::social::{Social, social};
 use super::topic_zh::chinese_topic;
 use super::words::{is_stop, plain_words, terms};
 
@@ -160,7 +160,9 @@ pub(super) fn without_greeting(query: &str) -> &str {
     let (head, tail) = query.split_at(at);
     let tail =
         tail.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '"' | '`' | '“'));
-    if head.chars().count() <= 30 && social(head).is_some() && !terms(tail).is_empty() {
+    // "I only said hello" is social, but tells what is asked about.
+    let greets = social(head).is_some_and(|kind| kind != Social::Other);
+    if head.chars().count() <= 30 && greets && !terms(tail).is_empty() {
         tail
     } else {
         query
