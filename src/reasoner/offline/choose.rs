@@ -11,6 +11,7 @@ use crate::agent::ports::{EmbedError, Embedder};
 use super::fit_to_say::{asks_what_it_is, is_field, points_elsewhere};
 use super::lists::whole_list;
 use super::literals::Literals;
+use super::named_things::wishes_for_code;
 use super::passage::Passage;
 use super::scoring::{Scored, leans_back, scored};
 use super::sentences::{Kind, Unit};
@@ -267,6 +268,14 @@ fn belonging(wish: &Wish<'_>, choice: Choice, best: bool, passages: &[Passage]) 
     let mut found = sequel(choice, units);
     if leans_back(units, choice.unit) {
         found.push(at(choice.unit - 1));
+    }
+    if best && wishes_for_code(wish.question) {
+        // An example stands below what it is one of.
+        let one = &units[choice.unit];
+        let below = (choice.unit + 1..units.len())
+            .take_while(|unit| units[*unit].heading == one.heading || units[*unit].kind == Kind::Code)
+            .find(|unit| units[*unit].kind == Kind::Code);
+        found.extend(below.filter(|_| one.kind == Kind::Sentence).map(at));
     }
     let first = best && wish.most > 1;
     if first && asks_what_follows(wish.question) && runs_on(units, choice.unit) {

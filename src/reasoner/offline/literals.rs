@@ -118,6 +118,13 @@ impl Literals {
     }
 
     fn take_word(&mut self, word: &str) {
+        // An option of a command: `--verbose`.
+        let option = word.trim_end_matches(['.', ':', '-', '/', ',']);
+        let name = option.strip_prefix("--").unwrap_or_default();
+        if name.len() > 1 && name.starts_with(|c: char| c.is_ascii_lowercase()) {
+            add(&mut self.identifiers, option.to_owned());
+            return;
+        }
         let word = word.trim_matches(['.', ':', '-', '/', ',']);
         if word.is_empty() {
             return;
@@ -204,7 +211,13 @@ fn is_identifier(word: &str) -> bool {
     let has_lower = word.chars().any(|c| c.is_ascii_lowercase());
     let snake = word.contains('_') && !word.starts_with('_');
     let shouted = !has_lower && letters >= 5 && !word.contains('.');
-    snake || shouted || is_camel(word)
+    snake || shouted || is_camel(word) || is_code(word)
+}
+
+/// Capitals, then digits: `BM25`, `MD5`.
+fn is_code(word: &str) -> bool {
+    let digits = word.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    !digits.is_empty() && digits.len() < word.len() && digits.chars().all(|c| c.is_ascii_digit())
 }
 
 /// A capital after a small letter, twice begun: `VectorTool`, `tantivyStore`; not `iPhone`, `eBay`.
@@ -225,6 +238,9 @@ mod tests {
     fn r01_literal_words_are_found() {
         for (text, keywords) in [
             ("PROJ-123 详情", vec!["PROJ-123"]),
+            ("什么是 BM25", vec!["BM25"]),
+            ("what does --dry-run do?", vec!["--dry-run"]),
+            ("one -- or two - dashes", vec![]),
             ("what is grep_keywords?", vec!["grep_keywords"]),
             ("VectorTool是什么", vec!["VectorTool"]),
             ("RE_RETRIEVE or GENERATE", vec!["RE_RETRIEVE", "GENERATE"]),

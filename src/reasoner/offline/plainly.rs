@@ -21,7 +21,9 @@ pub(super) fn plainly(query: &str) -> String {
         return chinese(query);
     }
     let framed = without_tail(without_frame(without_lead(without_opening(query))));
-    let plain = as_definition(framed).unwrap_or_else(|| inverted(framed));
+    let plain = asked_why(framed)
+        .or_else(|| as_definition(framed))
+        .unwrap_or_else(|| inverted(framed));
     if terms(&plain).is_empty() {
         query.to_owned()
     } else {
@@ -104,6 +106,16 @@ fn without_tail(query: &str) -> &str {
         })
 }
 
+/// "The window is blank, why is that?" as "why the window is blank".
+fn asked_why(query: &str) -> Option<String> {
+    let body = query.trim_end_matches(['?', '.', '!', ' ']);
+    let lower = body.to_ascii_lowercase();
+    let told = WHY.iter().find_map(|end| lower.strip_suffix(end))?;
+    let told = body[..told.len()].trim_end_matches([',', '.', ';', '-', ' ']);
+    let names = terms(told).len() > 1 && !starts_question(told);
+    names.then(|| format!("why {told}"))
+}
+
 /// "What the plan is" as "What is the plan?".
 fn inverted(query: &str) -> String {
     let body = query.trim_end_matches(['?', '.', '!', ' ']);
@@ -167,6 +179,8 @@ fn chinese(query: &str) -> String {
     {
         rest = behind.trim_start_matches(['，', ',', '：', ':', ' ']);
     }
+    let plain = rest.replace("比起来", "相比");
+    let rest = plain.as_str();
     let body = rest.trim_end_matches(['？', '?', '。', ' ']);
     let defined = CHINESE_DEFINING
         .iter()
@@ -212,6 +226,12 @@ const MEANING: &[&str] = &[
     "what does this mean",
 ];
 
+/// What asks for the reason of what was just told.
+const WHY: &[&str] = &[
+    ", why is that", ". why is that", ", why", ". why", " - why", ", how come", ", is something broken",
+    ", is something wrong", ", is that normal", ", what is wrong", ", what's wrong", ". what is wrong", ". what's wrong",
+];
+
 const ASKED: &[&str] = &[
     "what", "which", "who", "whose", "where", "when", "why", "how",
 ];
@@ -254,6 +274,11 @@ mod tests {
                 "Sorry if this is obvious, but does it scroll?",
                 "does it scroll?",
             ),
+            (
+                "The window is blank, why is that?",
+                "why The window is blank",
+            ),
+            ("Is it blank, why?", "Is it blank, why?"),
             ("Right panes of the screen", "Right panes of the screen"),
             ("So long", "So long"),
             (

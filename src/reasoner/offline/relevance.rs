@@ -66,7 +66,7 @@ pub const FEATURES: [&str; 9] = [
 #[rustfmt::skip]
 const ENGLISH: (f64, [f64; FEATURES.len()]) =
     (-3.79, [0.54, 1.21, 0.89, 3.48, 1.57, 0.00, 0.00, 1.31, 1.57]);
-/// The embedding knows few Chinese characters, so words decide. The last two are the English ones.
+/// The last two are the English ones: no Chinese collection has titles.
 #[rustfmt::skip]
 const CHINESE: (f64, [f64; FEATURES.len()]) =
     (-4.69, [0.00, 0.00, 2.07, 5.59, 2.32, 0.05, 0.52, 1.31, 1.57]);
