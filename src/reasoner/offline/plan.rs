@@ -5,6 +5,7 @@ use crate::domain::{QueryType, ToolCall, ToolName, Usage};
 use crate::text::is_chinese;
 
 use super::bridges::bridges;
+use super::fit_to_say::asks_what_it_is_about;
 use super::literals::{Literals, is_ticket};
 use super::named_files::asks_for_content;
 use super::relevance::in_words;
@@ -57,6 +58,11 @@ impl Calls<'_> {
         }
         let mut tools = self.job.routing.suggested_tools.clone();
         if self.job.routing.query_type == QueryType::FileDiscovery && tools.is_empty() {
+            tools.push(ToolName::LocalFileQa);
+        }
+        // What a ticket is about stands in its own file, in whatever words and language.
+        let about = is_chinese(query) && asks_what_it_is_about(query) && literals.tickets.len() == 1;
+        if about && !tools.contains(&ToolName::LocalFileQa) {
             tools.push(ToolName::LocalFileQa);
         }
         for tool in tools {
