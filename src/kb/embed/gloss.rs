@@ -130,7 +130,12 @@ mod tests {
         let words: Vec<&str> = WORDS.lines().filter_map(|l| l.split('\t').next()).collect();
         assert!(words.is_sorted_by(|a, b| a < b));
         assert!(words.len() > 50_000);
-        for word in words.iter().step_by(97).chain(words.first()).chain(words.last()) {
+        for word in words
+            .iter()
+            .step_by(97)
+            .chain(words.first())
+            .chain(words.last())
+        {
             assert!(entry(word).is_some(), "{word}");
             assert!(word.chars().count() <= LONGEST, "{word}");
         }

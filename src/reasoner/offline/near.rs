@@ -22,7 +22,10 @@ const UNITS: usize = 12;
 /// hosts it?", "paint" of "How much paint?"; none where it names none.
 pub(super) fn kind_named(question: &str) -> Vec<String> {
     let words = plain_words(question);
-    let asks = |at: usize| match (words[at].as_str(), at.checked_sub(1).map(|b| words[b].as_str())) {
+    let asks = |at: usize| match (
+        words[at].as_str(),
+        at.checked_sub(1).map(|b| words[b].as_str()),
+    ) {
         ("which" | "what", _) => true,
         ("much" | "many", Some(before)) => before == "how",
         _ => false,
@@ -52,7 +55,7 @@ impl Wanted {
         for name in names.chain(files).filter(|name| !name.is_empty()) {
             text = text.replace(name.as_str(), " ");
         }
-        let named = text != question;
+        let literal = text != question;
         let mut cut = 0;
         let mut rest = String::with_capacity(text.len());
         for piece in text.split_inclusive(|c: char| !is_name_char(c)) {
@@ -71,7 +74,7 @@ impl Wanted {
         }
         let says = terms(&rest).iter().any(|term| !is_weak(term));
         says.then_some(Self {
-            of_all: cut > 0 && !named,
+            of_all: cut > 0 && !literal,
             text: rest,
         })
     }

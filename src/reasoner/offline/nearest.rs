@@ -44,7 +44,10 @@ fn said(question: &str, passage: &Passage) -> String {
         let text = passage.units[at].words();
         let line: String = text.chars().take(LONGEST_SAID).collect();
         let more = if line.len() < text.len() { "…" } else { "" };
-        format!(": “{}{more}”", line.replace(['[', ']', '`', '|'], " ").trim())
+        format!(
+            ": “{}{more}”",
+            line.replace(['[', ']', '`', '|'], " ").trim()
+        )
     })
 }
 

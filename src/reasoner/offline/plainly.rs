@@ -200,8 +200,19 @@ const OPENING: &[&str] = &["so", "ok", "okay", "well", "alright", "right", "now"
 
 /// And what is said sorry with.
 const EXCUSES: &[&str] = &[
-    "if this is", "if that is", "sorry", "i may have", "i might have", "maybe", "this may be", "this might be",
-    "forgive", "apologies", "stupid question", "dumb question", "silly question",
+    "if this is",
+    "if that is",
+    "sorry",
+    "i may have",
+    "i might have",
+    "maybe",
+    "this may be",
+    "this might be",
+    "forgive",
+    "apologies",
+    "stupid question",
+    "dumb question",
+    "silly question",
 ];
 
 /// What leads to a question, with the blank behind it.
@@ -228,8 +239,19 @@ const MEANING: &[&str] = &[
 
 /// What asks for the reason of what was just told.
 const WHY: &[&str] = &[
-    ", why is that", ". why is that", ", why", ". why", " - why", ", how come", ", is something broken",
-    ", is something wrong", ", is that normal", ", what is wrong", ", what's wrong", ". what is wrong", ". what's wrong",
+    ", why is that",
+    ". why is that",
+    ", why",
+    ". why",
+    " - why",
+    ", how come",
+    ", is something broken",
+    ", is something wrong",
+    ", is that normal",
+    ", what is wrong",
+    ", what's wrong",
+    ". what is wrong",
+    ". what's wrong",
 ];
 
 const ASKED: &[&str] = &[

@@ -61,7 +61,8 @@ impl Calls<'_> {
             tools.push(ToolName::LocalFileQa);
         }
         // What a ticket is about stands in its own file, in whatever words and language.
-        let about = is_chinese(query) && asks_what_it_is_about(query) && literals.tickets.len() == 1;
+        let about =
+            is_chinese(query) && asks_what_it_is_about(query) && literals.tickets.len() == 1;
         if about && !tools.contains(&ToolName::LocalFileQa) {
             tools.push(ToolName::LocalFileQa);
         }

@@ -80,7 +80,10 @@ fn known_nearby(word: &str, embedder: &dyn Embedder) -> Option<String> {
         other.into_iter().collect::<String>()
     };
     let places = 1..letters.len();
-    let swapped = places.clone().skip(1).map(|at| with(&|l| l.swap(at - 1, at)));
+    let swapped = places
+        .clone()
+        .skip(1)
+        .map(|at| with(&|l| l.swap(at - 1, at)));
     let missing = (1..=letters.len())
         .flat_map(|at| ('a'..='z').map(move |letter| (at, letter)))
         .map(|(at, letter)| with(&|l| l.insert(at, letter)));

@@ -163,9 +163,16 @@ impl Sought {
     /// day" may not.
     pub(super) fn is_date(question: &str) -> bool {
         let line = format!(" {} ", plain_words(question).join(" "));
-        ["which day", "what day", "which date", "what date", "which year", "what year"]
-            .iter()
-            .any(|cue| line.contains(&format!(" {cue} ")))
+        [
+            "which day",
+            "what day",
+            "which date",
+            "what date",
+            "which year",
+            "what year",
+        ]
+        .iter()
+        .any(|cue| line.contains(&format!(" {cue} ")))
             || ["哪一天", "哪天", "几号", "哪一年", "哪年", "什么日期"]
                 .iter()
                 .any(|cue| question.contains(cue))
