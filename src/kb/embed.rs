@@ -2,7 +2,7 @@
 //!
 //! all-MiniLM-L6-v2 with 8-bit weights (see `assets/embedding/NOTICE`), run by `rten`: the one
 //! combination measured that is pure Rust, small and fast enough to be asked on every keystroke.
-//! It was trained on English; Chinese reaches it in English words ([`gloss`]).
+//! It was trained on English; Chinese reaches it in English words (`gloss`).
 //!
 //! One text is one run of the model. The activations are quantised with one scale per run, so a
 //! batch would make a vector depend on its neighbours; parallelism is over texts instead, each

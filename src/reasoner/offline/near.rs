@@ -15,6 +15,8 @@ use super::relevance::Vectors;
 use super::sentences::Unit;
 use super::words::{is_everywhere, is_stop, is_weak, plain_words, terms};
 
+/// Longer questions are not compared, in bytes.
+const LONGEST: usize = 2_000;
 /// So many units of a passage are looked at.
 const UNITS: usize = 12;
 
@@ -46,8 +48,12 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Of a question over the words of each passage; none where names are all it says.
+    /// Of a question over the words of each passage; none where names are all it says, and none of
+    /// what is too long to be one question.
     pub(super) fn of(question: &str, held: &[HashSet<String>]) -> Option<Self> {
+        if question.len() > LONGEST {
+            return None;
+        }
         let literals = Literals::of(question);
         let files = literals.files.iter().map(|file| &file.path);
         let names = literals.tickets.iter().chain(&literals.identifiers);
@@ -61,11 +67,12 @@ impl Wanted {
         for piece in text.split_inclusive(|c: char| !is_name_char(c)) {
             let word = piece.trim_end_matches(|c: char| !is_name_char(c));
             let whole = word.to_lowercase();
-            let of_word = terms(word);
-            let mut of_word = of_word.iter().filter(|term| is_name(term, question));
-            if of_word.any(|term| {
-                is_everywhere(term, held) && (*term == whole || !whole.contains(['-', '_']))
-            }) {
+            let is_it = |term: &String| {
+                (*term == whole || !whole.contains(['-', '_']))
+                    && is_everywhere(term, held)
+                    && is_name(term, question)
+            };
+            if terms(word).iter().any(is_it) {
                 cut += 1;
                 rest.push_str(&piece[word.len()..]);
             } else {

@@ -34,7 +34,7 @@ pub(super) fn plainly(query: &str) -> String {
 /// "So what is it?" and "Sorry if I missed it, but where is it?" without what comes before.
 fn without_opening(query: &str) -> &str {
     let mut rest = query;
-    loop {
+    for _ in 0..OPENINGS {
         let lower = rest.to_ascii_lowercase();
         let word = OPENING
             .iter()
@@ -51,10 +51,11 @@ fn without_opening(query: &str) -> &str {
             .find(|asked| excuses && starts_question(asked));
         match asked {
             Some(asked) => rest = asked,
-            None if starts_question(rest) || rest.len() == query.len() => return rest,
+            None if starts_question(rest) => return rest,
             None => return query,
         }
     }
+    query
 }
 
 /// "One more thing: where is it?" without the thing.
@@ -193,6 +194,9 @@ fn chinese(query: &str) -> String {
         None => rest.to_owned(),
     }
 }
+
+/// So many are taken away at most.
+const OPENINGS: usize = 6;
 
 /// What a question is opened with.
 #[rustfmt::skip]

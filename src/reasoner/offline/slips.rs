@@ -16,9 +16,15 @@ use super::words::is_stop;
 
 /// Shorter words are too near to too many.
 const SHORTEST: usize = 5;
+/// Longer ones are no words, in letters; and what is longer is no question, in bytes.
+const LONGEST: usize = 24;
+const LONGEST_QUESTION: usize = 2_000;
 
-/// The question with its slips mended by the words of the items.
+/// The question with its slips mended by the words of the items; what is too long to be one stays.
 pub(super) fn as_meant(question: &str, items: &[Evidence], embedder: &dyn Embedder) -> String {
+    if question.len() > LONGEST_QUESTION {
+        return question.to_owned();
+    }
     let mut written: HashMap<String, usize> = HashMap::new();
     for item in items {
         for word in words(&item.text).chain(words(&item.source)) {
@@ -51,6 +57,7 @@ fn instead_of(
     let lower = word.to_lowercase();
     let is_name = word.chars().skip(1).any(char::is_uppercase);
     let no_slip = !is_plain(word)
+        || word.len() > LONGEST
         || is_name
         || is_stop(&lower)
         || is_written(&lower, written)
