@@ -273,9 +273,7 @@ fn belonging(wish: &Wish<'_>, choice: Choice, best: bool, passages: &[Passage]) 
         // An example stands below what it is one of.
         let one = &units[choice.unit];
         let below = (choice.unit + 1..units.len())
-            .take_while(|unit| {
-                units[*unit].heading == one.heading || units[*unit].kind == Kind::Code
-            })
+            .take_while(|unit| units[*unit].heading == one.heading)
             .find(|unit| units[*unit].kind == Kind::Code);
         found.extend(below.filter(|_| one.kind == Kind::Sentence).map(at));
     }

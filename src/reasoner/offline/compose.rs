@@ -113,14 +113,19 @@ impl Answer<'_> {
                 led(&label(question), &body, self.chinese)
             });
         }
-        let parted = !parts.is_empty() && steps_to(question, parts).is_none();
-        if parted && !unanswered.is_empty() {
-            // What was taken for parts may be one question after all.
-            let whole = self.body(question, &judged[0].fit, true, &mut used)?;
-            if blocks.is_empty() && !whole.is_empty() {
+        if !unanswered.is_empty() {
+            let whole = self.taken_whole(question, &judged[0].fit, &mut used)?;
+            if let (Some(_), true) = (&whole, blocks.is_empty()) {
                 unanswered.clear();
             }
-            blocks.extend(Some(whole).filter(|whole| !whole.is_empty()));
+            let labelled = !blocks.is_empty();
+            blocks.extend(whole.map(|whole| {
+                if labelled {
+                    led(&label(question), &whole, self.chinese)
+                } else {
+                    whole
+                }
+            }));
         }
         if blocks.is_empty() {
             let relevances: Vec<Vec<f64>> = judged.into_iter().map(|j| j.relevances).collect();
@@ -153,6 +158,21 @@ impl Answer<'_> {
             text.push_str("\n\n(The offline engine quotes and does not translate.)");
         }
         Ok((text, Outcome::Answered))
+    }
+
+    /// The answer to the whole question where a part of it found nothing: what was taken for parts may
+    /// be one question after all.
+    fn taken_whole(
+        &self,
+        question: &str,
+        fit: &[(usize, f64)],
+        used: &mut Vec<Choice>,
+    ) -> Result<Option<String>, EmbedError> {
+        if self.parts.is_empty() || steps_to(question, self.parts).is_some() {
+            return Ok(None);
+        }
+        let whole = self.body(question, fit, true, used)?;
+        Ok(Some(whole).filter(|whole| !whole.is_empty()))
     }
 
     /// What tells the step to an answer, where a passage does that was not quoted yet.

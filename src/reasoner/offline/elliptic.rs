@@ -186,8 +186,24 @@ fn lacks_its_object(rest: &str) -> bool {
     let deed = deed.map(|deed| deed.trim_start_matches(['被', '再', '自', '己']));
     rest.chars().count() <= 10
         && Literals::of(rest).keywords().is_empty()
-        && deed.is_some_and(|deed| DONE_TO.iter().any(|verb| deed.starts_with(verb)))
+        && deed.is_some_and(|deed| {
+            let mut verbs = DONE_TO.iter();
+            verbs.any(|verb| deed.strip_prefix(verb).is_some_and(names_nothing))
+        })
 }
+
+/// Whether nothing but words for any thing stands behind a deed.
+fn names_nothing(rest: &str) -> bool {
+    let mut rest = rest.to_owned();
+    for word in ANYTHING {
+        rest = rest.replace(word, "");
+    }
+    rest.is_empty()
+}
+
+/// Longest first.
+#[rustfmt::skip]
+const ANYTHING: &[&str] = &["其他", "别的", "位置", "地方", "一个", "到", "成", "为", "个", "值", "吗", "呢", "么", "的"];
 
 /// What is done to a thing that was spoken of.
 #[rustfmt::skip]

@@ -15,7 +15,7 @@ use super::heard::is_heard;
 use super::kindred::holds;
 use super::named_files::{asks_for_content, names};
 use super::named_things::{asks_for, named, speaks_of};
-use super::near::{Wanted, kind_named};
+use super::near::{UNITS, Wanted, kind_named};
 use super::passage::Passage;
 use super::relevance::{ANSWERS_FROM, MAY_ANSWER_FROM};
 use super::sought::Sought;
@@ -35,7 +35,7 @@ const NEAR_UNHEARD: f64 = 0.46;
 /// Below this, what asks something of what the whole base is about asks what it does not tell.
 const DOUBTED_BELOW: f64 = 0.36;
 /// So many passages are looked at, the best first.
-const PASSAGES: usize = 8;
+const PASSAGES: usize = 10;
 
 /// What one question lets through of what was found.
 pub(super) struct Gate {
@@ -62,7 +62,8 @@ struct Seen {
 
 impl Gate {
     /// Of the question, over the items, what was read from them and how relevant each was measured
-    /// to be. Blocks while it embeds, which it does only where nothing passes otherwise.
+    /// to be. Blocks while it embeds, which it does only where nothing passes otherwise and where
+    /// the question names what all passages are about.
     pub(super) fn of(
         question: &str,
         items: &[Evidence],
@@ -87,7 +88,11 @@ impl Gate {
         order.truncate(PASSAGES);
         let near = wanted.near(passages, &order, embedder)?;
         if open {
-            gate.heard = near.iter().any(|near| *near >= DOUBTED_BELOW);
+            let whole = |at: usize| order.contains(&at) && passages[at].units.len() <= UNITS;
+            let looked_at = measured.iter().enumerate().all(|(at, measured)| {
+                whole(at) || !gate.lets_through(at, gate.raised(at, *measured))
+            });
+            gate.heard = !looked_at || near.iter().any(|near| *near >= DOUBTED_BELOW);
             return Ok(gate);
         }
         let enough = if gate.heard { NEAR_FROM } else { NEAR_UNHEARD };

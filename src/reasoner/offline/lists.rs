@@ -251,8 +251,9 @@ fn kinds(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Ve
         for unit in openings(&passage.units) {
             let heading = &passage.units[unit].heading;
             // "Six tools" announces them all and is no kind of them.
+            let heading = heading.split([':', '：']).next().unwrap_or(heading);
             let counts = number_in(heading).is_some();
-            let heading = terms(heading.split([':', '：']).next().unwrap_or(heading));
+            let heading = terms(heading);
             // Chinese puts the kind before the thing: 搜索工具 are 工具, whatever else they are called.
             let noun = match asked.last() {
                 Some(last) if is_chinese(last) => std::slice::from_ref(last),

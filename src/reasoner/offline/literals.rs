@@ -121,7 +121,8 @@ impl Literals {
         // An option of a command: `--verbose`.
         let option = word.trim_end_matches(['.', ':', '-', '/', ',']);
         let name = option.strip_prefix("--").unwrap_or_default();
-        if name.len() > 1 && name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        let asks = ["why", "how", "what", "when", "where", "who", "which"].contains(&name);
+        if name.len() > 1 && !asks && name.starts_with(|c: char| c.is_ascii_lowercase()) {
             add(&mut self.identifiers, option.to_owned());
             return;
         }
@@ -217,7 +218,10 @@ fn is_identifier(word: &str) -> bool {
 /// Capitals, then digits: `BM25`, `MD5`.
 fn is_code(word: &str) -> bool {
     let digits = word.trim_start_matches(|c: char| c.is_ascii_uppercase());
-    !digits.is_empty() && digits.len() < word.len() && digits.chars().all(|c| c.is_ascii_digit())
+    // "Q3" and "A4" are no names of anything.
+    !digits.is_empty()
+        && digits.len() + 1 < word.len()
+        && digits.chars().all(|c| c.is_ascii_digit())
 }
 
 /// A capital after a small letter, twice begun: `VectorTool`, `tantivyStore`; not `iPhone`, `eBay`.

@@ -18,7 +18,7 @@ use super::words::{is_everywhere, is_stop, is_weak, plain_words, terms};
 /// Longer questions are not compared, in bytes.
 const LONGEST: usize = 2_000;
 /// So many units of a passage are looked at.
-const UNITS: usize = 12;
+pub(super) const UNITS: usize = 20;
 
 /// The words of the kind of thing that a question names: "cloud provider" of "Which cloud provider
 /// hosts it?", "paint" of "How much paint?"; none where it names none.

@@ -44,11 +44,15 @@ fn said(question: &str, passage: &Passage) -> String {
         let text = passage.units[at].words();
         let line: String = text.chars().take(LONGEST_SAID).collect();
         let more = if line.len() < text.len() { "…" } else { "" };
-        format!(
-            ": “{}{more}”",
-            line.replace(['[', ']', '`', '|'], " ").trim()
-        )
+        format!(": “{}{more}”", plain(&line))
     })
+}
+
+/// A text on one line, without signs that would be taken for the answer's own.
+fn plain(text: &str) -> String {
+    let text = text.replace(['[', ']', '`', '|', '*', '<', '>'], " ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
 }
 
 /// The answer to a question that nothing answers: the nearest place in each of the nearest files,
@@ -86,7 +90,7 @@ pub(super) fn nothing(
         let headings = passages[*at].units.iter();
         let mut headings = headings.map(|unit| unit.heading.as_str());
         let heading = headings.find(|heading| !heading.is_empty());
-        let heading = heading.map_or(String::new(), |heading| format!(" — {heading}"));
+        let heading = heading.map_or(String::new(), |heading| format!(" — {}", plain(heading)));
         let said = said(question, &passages[*at]);
         format!("- {}:{}{heading}{said}", item.source, item.location())
     });

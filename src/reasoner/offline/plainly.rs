@@ -12,7 +12,7 @@ use crate::text::is_chinese;
 
 /// A frame ends this early, in bytes.
 const FRAME_WITHIN: usize = 90;
-/// "Before I forget: …" has at most so many words.
+/// "Before I forget: …" is led to by at most so many words.
 const LEAD_WORDS: usize = 16;
 
 /// The question itself; the text as it is where there is no frame around it.
@@ -43,7 +43,9 @@ fn without_opening(query: &str) -> &str {
             rest = rest[word.len()..].trim_start_matches([' ', ',']);
             continue;
         }
-        let excuses = EXCUSES.iter().any(|excuse| lower.starts_with(excuse));
+        let head = &lower[..lower.find([',', '-']).unwrap_or(lower.len())];
+        let excuses = EXCUSES.iter().any(|excuse| lower.starts_with(excuse))
+            && MODEST.iter().any(|word| head.contains(word));
         let asked = [", but ", " but ", " - ", ", "]
             .iter()
             .filter_map(|joint| rest.split_once(joint))
@@ -113,7 +115,10 @@ fn asked_why(query: &str) -> Option<String> {
     let lower = body.to_ascii_lowercase();
     let told = WHY.iter().find_map(|end| lower.strip_suffix(end))?;
     let told = body[..told.len()].trim_end_matches([',', '.', ';', '-', ' ']);
-    let names = terms(told).len() > 1 && !starts_question(told);
+    let first = told.split(' ').next().unwrap_or_default();
+    let first = first.to_ascii_lowercase();
+    let asks = starts_question(told) || ASKING_MAY.contains(&first.as_str());
+    let names = terms(told).len() > 1 && !asks;
     names.then(|| format!("why {told}"))
 }
 
@@ -219,6 +224,13 @@ const EXCUSES: &[&str] = &[
     "silly question",
 ];
 
+/// What makes an excuse of it: "if this is a PDF" is a condition.
+#[rustfmt::skip]
+const MODEST: &[&str] = &[
+    "obvious", "silly", "stupid", "dumb", "basic", "answered", "asked", "missed", "bother", "ignorance", "sorry",
+    "apologies",
+];
+
 /// What leads to a question, with the blank behind it.
 #[rustfmt::skip]
 const FRAMING: &[&str] = &[
@@ -240,6 +252,9 @@ const MEANING: &[&str] = &[
     "what does it mean", "what does that mean", "what is it", "what's that", "what is that", "meaning what", "what is this",
     "what does this mean",
 ];
+
+/// What begins a question too.
+const ASKING_MAY: [&str; 7] = ["would", "could", "will", "has", "have", "may", "must"];
 
 /// What asks for the reason of what was just told.
 const WHY: &[&str] = &[
@@ -305,6 +320,10 @@ mod tests {
                 "why The window is blank",
             ),
             ("Is it blank, why?", "Is it blank, why?"),
+            (
+                "If this is a PDF, which tool reads it?",
+                "If this is a PDF, which tool reads it?",
+            ),
             ("Right panes of the screen", "Right panes of the screen"),
             ("So long", "So long"),
             (

@@ -16,9 +16,17 @@ use crate::text::is_chinese;
 
 /// What stands behind "when" where it asks.
 #[rustfmt::skip]
-const AUXILIARY: [&str; 17] = [
-    "is", "are", "was", "were", "do", "does", "did", "will", "would", "can", "could", "should", "must", "has", "have", "had", "to",
+const AUXILIARY: [&str; 21] = [
+    "am", "may", "might", "shall", "is", "are", "was", "were", "do", "does", "did", "will", "would", "can", "could", "should", "must", "has", "have", "had", "to",
 ];
+
+/// What asks for a date.
+#[rustfmt::skip]
+const DATES_ASKED: [&str; 6] = ["which day", "what day", "which date", "what date", "which year", "what year"];
+const DATES_ASKED_ZH: [&str; 6] = ["哪一天", "哪天", "几月几号", "哪一年", "哪年", "什么日期"];
+
+/// What may stand between the two.
+const ADVERBS: [&str; 4] = ["exactly", "roughly", "else", "about"];
 
 /// What stands before a "when" that asks, in the middle of a question.
 const LEADING: [&str; 8] = [
@@ -51,13 +59,15 @@ impl Sought {
         let mut words = plain_words(question);
         // "When I paste text, does it …" tells the occasion and asks something else.
         let tells = |at: usize, word: &str| {
-            let next = words.get(at + 1).map(String::as_str);
+            let mut after = words[at + 1..].iter().map(String::as_str);
+            let next = after.find(|word| !ADVERBS.contains(word));
             let leads = at.checked_sub(1).map(|before| words[before].as_str());
             word == "when"
                 && leads.is_none_or(|before| !LEADING.contains(&before))
                 && next.is_some_and(|next| !AUXILIARY.contains(&next))
                 && words.iter().enumerate().any(|(other, word)| {
-                    other != at && (AUXILIARY.contains(&word.as_str()) || word == "how")
+                    let asks = AUXILIARY.contains(&word.as_str()) && word != "to";
+                    other != at && (asks || word == "how")
                 })
         };
         let told = (0..words.len()).find(|at| tells(*at, &words[*at]));
@@ -163,19 +173,14 @@ impl Sought {
     /// day" may not.
     pub(super) fn is_date(question: &str) -> bool {
         let line = format!(" {} ", plain_words(question).join(" "));
-        [
-            "which day",
-            "what day",
-            "which date",
-            "what date",
-            "which year",
-            "what year",
-        ]
-        .iter()
-        .any(|cue| line.contains(&format!(" {cue} ")))
-            || ["哪一天", "哪天", "几号", "哪一年", "哪年", "什么日期"]
-                .iter()
-                .any(|cue| question.contains(cue))
+        // A "date format" is none.
+        let asks = |cue: &str| {
+            let behind = line.split_once(&format!(" {cue} "));
+            let next = behind.map(|(_, rest)| rest.split(' ').next().unwrap_or_default());
+            next.is_some_and(|next| next.is_empty() || AUXILIARY.contains(&next))
+        };
+        DATES_ASKED.iter().any(|cue| asks(cue))
+            || DATES_ASKED_ZH.iter().any(|cue| question.contains(cue))
     }
 
     /// Whether what holds none cannot be the answer, however it is worded.
@@ -281,6 +286,8 @@ mod tests {
             ("Why is it closed?", Some(Sought::Reason)),
             ("Since when is it closed?", Some(Sought::Time)),
             ("When I paste text, does it send?", None),
+            ("When exactly is the release?", Some(Sought::Time)),
+            ("When may I come to the lab?", Some(Sought::Time)),
             ("When the club meets", Some(Sought::Time)),
             ("Will it be saved when I close the lid?", None),
             ("Do you know when it opens?", Some(Sought::Time)),
@@ -292,6 +299,19 @@ mod tests {
             ("What is a span?", None),
         ] {
             assert_eq!(Sought::of(question), kind, "{question}");
+        }
+    }
+
+    #[test]
+    fn r23_a_date_is_asked_for_in_so_many_words() {
+        for (question, asks) in [
+            ("On what date was it closed?", true),
+            ("Which date format does it use?", false),
+            ("When was it closed?", false),
+            ("哪一天关的？", true),
+            ("几号楼？", false),
+        ] {
+            assert_eq!(Sought::is_date(question), asks, "{question}");
         }
     }
 
