@@ -114,18 +114,12 @@ impl Answer<'_> {
             });
         }
         if !unanswered.is_empty() {
-            let whole = self.taken_whole(question, &judged[0].fit, &mut used)?;
-            if let (Some(_), true) = (&whole, blocks.is_empty()) {
+            let alone = blocks.is_empty();
+            let whole = self.taken_whole(question, &judged[0].fit, alone, &mut used)?;
+            if alone && whole.is_some() {
                 unanswered.clear();
             }
-            let labelled = !blocks.is_empty();
-            blocks.extend(whole.map(|whole| {
-                if labelled {
-                    led(&label(question), &whole, self.chinese)
-                } else {
-                    whole
-                }
-            }));
+            blocks.extend(whole);
         }
         if blocks.is_empty() {
             let relevances: Vec<Vec<f64>> = judged.into_iter().map(|j| j.relevances).collect();
@@ -161,18 +155,26 @@ impl Answer<'_> {
     }
 
     /// The answer to the whole question where a part of it found nothing: what was taken for parts may
-    /// be one question after all.
+    /// be one question after all. Labelled with it, unless it stands alone.
     fn taken_whole(
         &self,
         question: &str,
         fit: &[(usize, f64)],
+        alone: bool,
         used: &mut Vec<Choice>,
     ) -> Result<Option<String>, EmbedError> {
         if self.parts.is_empty() || steps_to(question, self.parts).is_some() {
             return Ok(None);
         }
         let whole = self.body(question, fit, true, used)?;
-        Ok(Some(whole).filter(|whole| !whole.is_empty()))
+        let whole = Some(whole).filter(|whole| !whole.is_empty());
+        Ok(whole.map(|whole| {
+            if alone {
+                whole
+            } else {
+                led(&label(question), &whole, self.chinese)
+            }
+        }))
     }
 
     /// What tells the step to an answer, where a passage does that was not quoted yet.
