@@ -23,6 +23,7 @@ mod hops;
 mod hops_zh;
 mod joints_zh;
 mod kindred;
+mod labels;
 mod language;
 mod learned;
 mod learned_features;

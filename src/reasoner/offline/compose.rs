@@ -11,9 +11,9 @@ use super::analyze::asks_for_files;
 use super::both_sides::{of_both, rows_of_both};
 use super::choose::{Choice, Chosen, Sides, Wish, choose, opening};
 use super::ends::sentences;
-use super::fit_to_say::{DEFINES, asks_what_it_is, asks_what_it_is_about, definition, opening_of};
+use super::fit_to_say::{DEFINES, asks_what_it_is_about, definition, opening_of};
 use super::gate::{Gate, PLAINLY};
-use super::literals::Literals;
+use super::labels::{label, led};
 use super::named_files::asks_for_content;
 use super::nearest::{NEAREST, nothing};
 use super::passage::Passage;
@@ -372,37 +372,4 @@ fn steps_to(question: &str, parts: &[String]) -> Option<usize> {
         .pop()
         .is_some_and(|end| bare(&end) == last);
     (parts.len() > 1 && (asks || bare(question) == last)).then_some(parts.len())
-}
-
-fn led(label: &str, body: &str, chinese: bool) -> String {
-    let stands_alone = body.starts_with("- ")
-        || body.starts_with("```")
-        || body.starts_with('|')
-        || body.starts_with(|c: char| c.is_ascii_digit()) && body.contains("\n2. ");
-    let joint = match (stands_alone, chinese) {
-        (true, true) => "：\n",
-        (true, false) => ":\n",
-        (false, true) => "：",
-        (false, false) => ": ",
-    };
-    // A table needs an empty line before it.
-    let gap = if body.starts_with('|') { "\n" } else { "" };
-    format!("**{label}**{joint}{gap}{body}")
-}
-
-/// What stands over the answer to a part: what it asks about, or the part as it was asked.
-fn label(question: &str) -> String {
-    if asks_for_content(question)
-        && let [file] = Literals::of(question).files.as_slice()
-    {
-        return file.path.clone();
-    }
-    let topic = topic_of(question);
-    let long = topic.chars().count() > 60 || terms(question).len() > 5;
-    let label = if topic.is_empty() || long || !asks_what_it_is(question) {
-        question
-    } else {
-        &topic
-    };
-    label.trim_end_matches(['?', '？', ' ']).to_owned()
 }
