@@ -4,7 +4,7 @@
 //! conversation, never an earlier job's reading of them.
 
 use crate::domain::Turn;
-use crate::text::is_chinese;
+use crate::text::{is_chinese, is_cjk};
 
 use super::elliptic::{CHINESE_PRONOUNS, Elliptic, another_of_its_kind, kind_of};
 use super::language;
@@ -18,6 +18,9 @@ use super::words::{is_stop, plain_words, terms};
 
 /// How many turns back a topic is looked for.
 const REACH: usize = 4;
+/// So many words of its own, or Han characters, are a question that stands alone.
+const ENOUGH_WORDS: usize = 3;
+const ENOUGH_HAN: usize = 12;
 
 /// The question as it would be asked without the conversation before it.
 pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
@@ -55,6 +58,9 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
     let (Some(kind), Some(previous)) = (kind_of(query), previous) else {
         return query.to_owned();
     };
+    if is_chinese(query) != is_chinese(previous) && says_enough(query) {
+        return query.to_owned();
+    }
     let topic = if asks_only_why(query) {
         whole_topic_of(previous)
     } else {
@@ -90,6 +96,16 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
         Elliptic::Fragment(rest) if rest.is_empty() => format!("{query} {topic}"),
         Elliptic::Fragment(rest) => format!("{rest} of {topic}?"),
     }
+}
+
+/// Whether a question can be looked for with the pronoun left in it. Who changes the language in the
+/// middle of a conversation mostly changes the topic with it, and "it" is then the program.
+fn says_enough(query: &str) -> bool {
+    if is_chinese(query) {
+        return query.chars().filter(|c| is_cjk(*c)).count() >= ENOUGH_HAN;
+    }
+    let own = |word: &&String| !is_stop(word) && !GENERIC.contains(&word.as_str());
+    plain_words(query).iter().filter(own).count() >= ENOUGH_WORDS
 }
 
 /// Whether nothing is asked but the reason of what was said.
@@ -280,6 +296,34 @@ mod tests {
             ),
             ("什么是快速路径？", "那它呢", "快速路径"),
             ("什么是快速路径？", "默认值呢？", "快速路径的默认值"),
+        ] {
+            assert_eq!(after(before, query), resolved, "{query}");
+        }
+    }
+
+    #[test]
+    fn r05_another_language_brings_its_own_topic() {
+        for (before, query, resolved) in [
+            (
+                "快速路径会跳过哪些节点？",
+                "Could it accidentally overwrite or edit one of my files?",
+                "Could it accidentally overwrite or edit one of my files?",
+            ),
+            (
+                "What is the vector score threshold?",
+                "它会不会不小心删掉我自己的文件？",
+                "它会不会不小心删掉我自己的文件？",
+            ),
+            (
+                "什么是快速路径？",
+                "What is its default?",
+                "What is 快速路径 default?",
+            ),
+            (
+                "What is the vector score threshold?",
+                "它的默认值是多少？",
+                "vector score threshold的默认值是多少？",
+            ),
         ] {
             assert_eq!(after(before, query), resolved, "{query}");
         }

@@ -29,7 +29,8 @@ pub(super) async fn synthesize(
         (reply(kind, job.query), Outcome::Answered)
     } else {
         let question = resolve(job.query, job.history);
-        let chinese = language::asked_for(job.query).unwrap_or(is_chinese(&question));
+        let chinese = language::asked_for(job.query)
+            .unwrap_or_else(|| is_chinese(own_words(job.query, &question)));
         let parts = job.sub_questions.to_vec();
         let items = job.context.to_vec();
         let told = told_before(job);
@@ -58,6 +59,20 @@ pub(super) async fn synthesize(
         usage: Usage::ONE_CALL,
         warnings: Vec::new(),
     })
+}
+
+/// What tells the language of the answer: the message, or what it stands for where it is nothing but
+/// a name.
+fn own_words<'a>(query: &'a str, resolved: &'a str) -> &'a str {
+    let is_word = |word: &str| {
+        let mut letters = word.chars().filter(|c| c.is_alphabetic()).peekable();
+        letters.peek().is_some() && letters.all(char::is_lowercase)
+    };
+    if is_chinese(query) || query.split_whitespace().any(is_word) {
+        query
+    } else {
+        resolved
+    }
 }
 
 /// The answer before, without its marks, where nothing but its reason is asked for.

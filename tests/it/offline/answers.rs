@@ -229,6 +229,21 @@ async fn r05_another_language_is_quoted_where_there_is_one() {
 }
 
 #[tokio::test]
+async fn r05_who_changes_the_language_is_answered_in_the_new_one() {
+    let context = demo();
+    for (before, query, chinese) in [
+        ("什么是快速路径？", "What is its default?", false),
+        ("什么是快速路径？", "REFINE?", false),
+        ("What is the fast path?", "它的默认值是多少？", true),
+    ] {
+        let history = [turn(before)];
+        let (text, _, _) = answer(query, &history, Complexity::Simple, &[], &context).await;
+        let said = kb_agent::text::is_chinese(&text);
+        assert_eq!(said, chinese, "{query}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn r23_a_comparison_ends_with_what_is_said_of_both() {
     let mut context = demo();
     context.push(item(
