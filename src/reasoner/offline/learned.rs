@@ -1,6 +1,6 @@
 //! Weights learned from judged sentences, beside the rules: is this small talk, is it complex.
 //!
-//! Four logistic regressions of 10 to 24 KB each, trained by `assets/routing/train.py`, which
+//! Four logistic regressions of 10 to 28 KB each, trained by `assets/routing/train.py`, which
 //! says from what, and how well they do. What they are fed is the same here as there, and
 //! `vectors.jsonl` holds the script's own results for a test to compare. Neither case nor
 //! punctuation is a feature: people leave out both, and the data of one class may have neither.
@@ -11,18 +11,18 @@
 //! little-endian, but fingerprints have three bytes and lie in big-endian order, sorted.
 
 use super::learned_features::{
-    complexity_counts, fingerprints_of_form, fingerprints_of_words, foreign_counts, length_counts,
-    tokens,
+    complexity_counts, fingerprints_of_form, fingerprints_of_letters, fingerprints_of_words,
+    foreign_counts, length_counts, tokens,
 };
 
 /// How likely an English message is small talk, 0 to 1.
 pub(super) fn small_talk(text: &str) -> f64 {
-    probability_of_small_talk(SMALL_TALK, text, 1)
+    probability_of_small_talk(SMALL_TALK, text, 1, fingerprints_of_letters)
 }
 
 /// The same of a Chinese message.
 pub(super) fn small_talk_zh(text: &str) -> f64 {
-    probability_of_small_talk(SMALL_TALK_ZH, text, 2)
+    probability_of_small_talk(SMALL_TALK_ZH, text, 2, fingerprints_of_words)
 }
 
 /// How likely an English question is complex, 0 to 1.
@@ -52,13 +52,18 @@ const MAGIC: &[u8] = b"KBR1";
 const PRINT: usize = 3;
 const ENTRY: usize = PRINT + 1;
 
-fn probability_of_small_talk(file: &'static [u8], text: &str, longest_known: usize) -> f64 {
+fn probability_of_small_talk(
+    file: &'static [u8],
+    text: &str,
+    longest_known: usize,
+    prints: impl Fn(&[String]) -> Vec<u32>,
+) -> f64 {
     let Some(weights) = Weights::read(file) else {
         return 0.0;
     };
     let words = tokens(text);
     let counts = foreign_counts(&words, longest_known, |print| weights.knows(print));
-    weights.probability(&fingerprints_of_words(&words), &counts)
+    weights.probability(&prints(&words), &counts)
 }
 
 /// A file of weights as it lies in the program; nothing is copied.

@@ -4,6 +4,9 @@
 const MOST_WORDS: usize = 80;
 const BEGIN: &str = "<";
 const END: &str = ">";
+/// Runs of letters of these lengths are read; the sign tells them from words.
+const LETTERS: [usize; 2] = [3, 4];
+const LETTER_SIGN: &str = "#";
 
 /// Lower-case words without apostrophes; a Han character is a word. A run of digits becomes `0`.
 pub(super) fn tokens(text: &str) -> Vec<String> {
@@ -45,7 +48,30 @@ pub(super) fn fingerprints_of_words(words: &[String]) -> Vec<u32> {
     fingerprints(&words, 2)
 }
 
-/// The same up to three words of the form: words outside the list become one sign a run.
+/// Words, pairs of words, and runs of three and four letters within a word, its borders counting as letters: what
+/// typing errors leave of it.
+pub(super) fn fingerprints_of_letters(words: &[String]) -> Vec<u32> {
+    let mut prints = fingerprints_of_words(words);
+    for word in words {
+        let letters: Vec<char> = BEGIN
+            .chars()
+            .chain(word.chars())
+            .chain(END.chars())
+            .collect();
+        for length in LETTERS {
+            let runs = letters.windows(length);
+            prints.extend(runs.map(|run| {
+                let run: String = LETTER_SIGN.chars().chain(run.iter().copied()).collect();
+                fingerprint([run.as_str()].into_iter())
+            }));
+        }
+    }
+    prints.sort_unstable();
+    prints.dedup();
+    prints
+}
+
+/// Runs of up to three words of the form: words outside the list become one sign a run.
 pub(super) fn fingerprints_of_form(words: &[String]) -> Vec<u32> {
     let mut signs: Vec<&str> = Vec::with_capacity(words.len());
     for word in words {

@@ -56,6 +56,12 @@ const ASKING: [&str; 7] = ["what", "which", "where", "when", "why", "how", "who"
 const PEOPLE: [&str; 16] = [
     "you", "your", "yours", "youre", "you're", "u", "ya", "yourself", "i", "me", "my", "we", "us", "our", "it", "up",
 ];
+/// A message of nothing else is small talk.
+#[rustfmt::skip]
+const INTERJECTIONS_ZH: [&str; 20] = [
+    "好家伙", "不会吧", "行吧", "收到", "绝了", "哇塞", "卧槽", "天哪", "天啊", "哎呀", "哈喽", "嗯", "哦", "喔", "哇", "唉", "嘿", "哈",
+    "嘻", "呵",
+];
 /// These hold on to the answer before, and so to the knowledge base.
 #[rustfmt::skip]
 const ASKING_ON: [&str; 22] = [
@@ -106,7 +112,7 @@ fn judged(text: &str) -> (f64, Option<Social>) {
 }
 
 fn english(text: &str) -> (f64, Option<Social>) {
-    let words = plain_words(text);
+    let words: Vec<String> = plain_words(text).into_iter().map(unstretched).collect();
     let line = format!(" {} ", words.join(" "));
     let has = |phrase: &&str| line.contains(&format!(" {phrase} "));
     let kind = PHRASES
@@ -139,6 +145,29 @@ fn english(text: &str) -> (f64, Option<Social>) {
         },
         kind,
     )
+}
+
+/// "Heyyy" as "hey" and "hahahaha" as "haha", where that makes a word of small talk.
+fn unstretched(word: String) -> String {
+    if word.len() > 4 && word.split("ha").all(|rest| matches!(rest, "" | "h")) {
+        return "haha".to_owned();
+    }
+    let letters: Vec<char> = word.chars().collect();
+    if !letters
+        .windows(3)
+        .any(|run| run[0] == run[1] && run[1] == run[2])
+    {
+        return word;
+    }
+    let shortened = |most: usize| -> String {
+        let runs = letters.chunk_by(|a, b| a == b);
+        runs.flat_map(|run| &run[..run.len().min(if run.len() > 2 { most } else { 2 })])
+            .collect()
+    };
+    [shortened(1), shortened(2)]
+        .into_iter()
+        .find(|short| is_social_word(short) || is_filler(short))
+        .unwrap_or(word)
 }
 
 /// Whether nothing but social words and fillers stands in a message.
@@ -185,6 +214,14 @@ fn chinese(text: &str) -> (f64, Option<Social>) {
         .chars()
         .filter(|c| c.is_alphanumeric())
         .collect();
+    if !rest.is_empty()
+        && INTERJECTIONS_ZH
+            .iter()
+            .fold(rest.clone(), |rest, it| rest.replace(it, ""))
+            .is_empty()
+    {
+        return (PHRASED, Some(Social::Other));
+    }
     let length = rest.chars().count();
     let mut kind = None;
     for (of, phrases) in CHINESE_PHRASES {
@@ -245,9 +282,17 @@ mod tests {
             ("what can you do?", Social::Abilities),
             ("bye, see you later", Social::Goodbye),
             ("THANK YOU SO MUCH", Social::Thanks),
+            ("heyyy", Social::Greeting),
+            ("thankssss soooo much", Social::Thanks),
+            ("hahahahah", Social::Other),
+            ("tysm!!!", Social::Thanks),
+            ("ttyl", Social::Goodbye),
+            ("omg", Social::Other),
             ("thanks a million, you saved my weekend", Social::Thanks),
             ("do you ever get tired?", Social::Other),
             ("我好喜欢和你聊天", Social::Other),
+            ("嗯嗯，收到", Social::Other),
+            ("哇塞！", Social::Other),
             ("生命的意义是什么", Social::Other),
             ("你好", Social::Greeting),
             ("你是谁？", Social::Identity),
