@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Score;
 
+/// At most so many documents are shown where all are asked for; `local_file_qa` with the path `*`.
+pub const MOST_LISTED: usize = 40;
+
 /// The six retrieval tools (R12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -35,6 +35,7 @@ mod named_things;
 mod near;
 mod nearest;
 mod ordinals;
+mod overview;
 mod parting_zh;
 mod passage;
 mod plainly;

@@ -9,13 +9,15 @@ use std::path::Path;
 
 use super::toolbox::{evidence, is_relevant, nearness};
 use crate::agent::ports::ToolError;
-use crate::domain::{Evidence, Measured, Score, ToolName};
+use crate::domain::{Evidence, MOST_LISTED, Measured, Score, ToolName};
 use crate::kb::{Hit, KnowledgeBase, stem};
 
 /// Passages looked at to find the files of a topic.
 const POOL: usize = 50;
 const MAX_FILES: usize = 4;
 const MAX_PASSAGES: usize = 6;
+/// The names of documents that tell about the others.
+const FIRST: &[&str] = &["readme", "index", "overview", "home", "contents", "toc"];
 /// A file or passage must come this near to the best.
 const NEAR: f64 = 0.5;
 /// What a file gains when the question holds all words of its name.
@@ -65,6 +67,9 @@ pub(super) fn run(
         ));
     }
     let path = path.map(str::trim).filter(|path| !path.is_empty());
+    if path.is_some_and(is_everything) {
+        return openings(base, &all_documents(base)?);
+    }
     let named = match path {
         Some(path) => Some(files_at(base, path)?),
         None => mentioned(base, query)?,
@@ -79,7 +84,10 @@ pub(super) fn run(
     let hits = base.hybrid(&topic(query), &[], MAX_PASSAGES, Some(&files))?;
     let kept = near_the_best(hits, by_name);
     if kept.is_empty() && by_name {
-        return openings(base, &files);
+        let mut sources: Vec<String> = files.into_iter().collect();
+        sources.sort();
+        sources.truncate(MAX_FILES);
+        return openings(base, &sources);
     }
     Ok(kept
         .into_iter()
@@ -201,12 +209,32 @@ fn near_the_best(hits: Vec<Hit>, by_name: bool) -> Vec<Hit> {
         .collect()
 }
 
-/// Files that were named but share no word with the question are shown from their beginning.
-fn openings(base: &KnowledgeBase, files: &HashSet<String>) -> Result<Vec<Evidence>, ToolError> {
-    let mut sources: Vec<&String> = files.iter().collect();
-    sources.sort();
+/// Whether a glob leaves nothing out.
+fn is_everything(path: &str) -> bool {
+    matches!(path, "*" | "**" | "**/*")
+}
+
+/// All documents, those first that tell about the others and lie highest; at most [`MOST_LISTED`].
+fn all_documents(base: &KnowledgeBase) -> Result<Vec<String>, ToolError> {
+    let mut sources: Vec<String> = base
+        .documents()?
+        .iter()
+        .map(|document| document.source.clone())
+        .collect();
+    sources.sort_by_cached_key(|source| {
+        let name = stem(source).to_lowercase();
+        let rank = FIRST.iter().position(|first| *first == name);
+        let depth = source.matches('/').count();
+        (depth, rank.unwrap_or(FIRST.len()), source.clone())
+    });
+    sources.truncate(MOST_LISTED);
+    Ok(sources)
+}
+
+/// Files of which no passage is asked for are shown from their beginning.
+fn openings(base: &KnowledgeBase, sources: &[String]) -> Result<Vec<Evidence>, ToolError> {
     let mut found = Vec::new();
-    for source in sources.into_iter().take(MAX_FILES) {
+    for source in sources {
         if let Some(passage) = base.opening(source)? {
             let hit = Hit {
                 source: passage.source,

@@ -177,3 +177,29 @@ fn r10_chinese_questions_take_the_same_routes() {
         &("apts", "not_found", 3, Some("simple"), &["知识库中没有"]),
     );
 }
+
+#[test]
+fn r11_what_the_knowledge_base_holds_is_told_by_document() {
+    for question in ["What is in this knowledge base?", "这个知识库里有什么？"] {
+        let events = ask(question);
+        let calls: Vec<&Value> = events
+            .iter()
+            .filter(|event| event["event"] == "tool_called")
+            .collect();
+        assert_eq!(calls.len(), 1, "{question}");
+        assert_eq!(calls[0]["tool"], "local_file_qa");
+        let finished = events
+            .iter()
+            .find(|event| event["event"] == "answer_finished");
+        let finished = finished.unwrap();
+        let answer = finished["text"].as_str().unwrap();
+        for document in ["README.md", "tickets/PROJ-105.md", "zh/路由.md"] {
+            assert!(answer.contains(&format!("- `{document}`: ")), "{answer}");
+        }
+        assert_eq!(
+            finished["citations"].as_array().unwrap().len(),
+            38,
+            "{question}"
+        );
+    }
+}

@@ -516,6 +516,16 @@ async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
             "{query}"
         );
     }
+    let all = run(&tools, &ask("what is in here", "*")).await.unwrap();
+    assert_eq!(
+        places(&all),
+        [
+            "audit-log.md:1-3",
+            "gardens.txt:1-1",
+            "nodes/plan.md:1-3",
+            "nodes/synthesize.md:1-3"
+        ]
+    );
     let error = run(&tools, &ask("x", "absent/*.md")).await.unwrap_err();
     assert!(matches!(error, ToolError::NotFound { .. }), "{error}");
     let error = run(&tools, &ask("x", "/etc")).await.unwrap_err();

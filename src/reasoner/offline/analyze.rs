@@ -11,6 +11,7 @@ use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName, ToolRecord, Us
 use super::decompose::sub_questions;
 use super::learned;
 use super::literals::Literals;
+use super::overview::asks_what_there_is;
 use super::reply::reply;
 use super::resolve::resolve;
 use super::several::asks_for_several;
@@ -54,6 +55,9 @@ pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
 
 /// Whether the answer is a file rather than what it says.
 pub(super) fn asks_for_files(query: &str) -> bool {
+    if asks_what_there_is(query) {
+        return true;
+    }
     let line = format!(" {} ", plain_words(query).join(" "));
     // Papers that somebody has to bring are no files, and neither is what is said of all files.
     let papers = [

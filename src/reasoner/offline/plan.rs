@@ -8,6 +8,7 @@ use super::bridges::bridges;
 use super::fit_to_say::asks_what_it_is_about;
 use super::literals::{Literals, is_ticket};
 use super::named_files::asks_for_content;
+use super::overview::{EVERYTHING, asks_what_there_is};
 use super::relevance::in_words;
 use super::resolve::{resolve, topic_of};
 use super::topic_zh::chinese_subject;
@@ -79,7 +80,7 @@ impl Calls<'_> {
                 ToolName::GrepSearch => self.grep(&questions, &self.keywords(&literals)),
                 ToolName::LocalFileQa => self.add(ToolCall::LocalFileQa {
                     query: query.to_owned(),
-                    path: None,
+                    path: asks_what_there_is(query).then(|| EVERYTHING.to_owned()),
                 }),
                 ToolName::HybridSearch => {
                     for question in &questions {

@@ -64,10 +64,10 @@ const INTERJECTIONS_ZH: [&str; 20] = [
 ];
 /// These hold on to the answer before, and so to the knowledge base.
 #[rustfmt::skip]
-const ASKING_ON: [&str; 22] = [
+const ASKING_ON: [&str; 25] = [
     "are you sure", "you mean", "mean by that", "explain", "elaborate", "an example", "more detail", "more details",
     "go on", "continue", "say that again", "you know that", "told you", "you find that", "that wrong", "is wrong",
-    "not right", "not correct", "source", "sources", "this week", "this month",
+    "not right", "not correct", "do you call a", "do you call an", "do you call the", "source", "sources", "this week", "this month",
 ];
 /// At most so likely is a single word.
 const ALONE: f64 = 0.4;

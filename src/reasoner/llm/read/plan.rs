@@ -97,6 +97,9 @@ fn call(fields: &Map<String, Value>) -> Result<ToolCall, String> {
     Args::of(tool, fields)?.call()
 }
 
+/// Characters of an argument; what is longer was written by a model that did not find its end.
+const LONGEST_ARGUMENT: usize = 2_000;
+
 /// The arguments of one call, and whose they are, for what is said about them.
 struct Args {
     tool: ToolName,
@@ -171,8 +174,16 @@ impl Args {
     }
 
     fn text(&self, names: &[&str]) -> Result<String, String> {
-        self.optional_text(names)
-            .ok_or_else(|| format!("{} lacks '{}'", self.tool, names[0]))
+        let text = self
+            .optional_text(names)
+            .ok_or_else(|| format!("{} lacks '{}'", self.tool, names[0]))?;
+        if text.chars().nth(LONGEST_ARGUMENT).is_some() {
+            return Err(format!(
+                "{}: '{}' has over {LONGEST_ARGUMENT} characters",
+                self.tool, names[0]
+            ));
+        }
+        Ok(text)
     }
 
     fn optional_text(&self, names: &[&str]) -> Option<String> {
@@ -327,6 +338,17 @@ mod tests {
                 }]
             );
         }
+    }
+
+    #[test]
+    fn r11_an_endless_argument_is_dropped() {
+        let endless = "the the ".repeat(400);
+        let call =
+            |query: &str| format!(r#"{{"tool": "grep_search", "args": {{"query": "{query}"}}}}"#);
+        let planned = plan(&format!("[{}, {}]", call(&endless), call("kept")));
+        assert_eq!(planned.calls.len(), 1);
+        let message = "a planned call was dropped: grep_search: 'query' has over 2000 characters";
+        assert_eq!(planned.warnings[0].message, message);
     }
 
     #[test]

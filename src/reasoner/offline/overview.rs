@@ -1,0 +1,153 @@
+//! "What is in this knowledge base?": asked of the documents as a whole, answered with a line of each.
+
+use crate::domain::{Evidence, MOST_LISTED};
+use crate::text::is_chinese;
+
+use super::passage::Passage;
+use super::quoting::quoted;
+use super::sentences::Kind;
+use super::words::plain_words;
+
+/// The path that stands for all documents.
+pub(super) const EVERYTHING: &str = "*";
+/// Characters of what a document says first.
+const LONGEST_SAID: usize = 200;
+
+/// Whether nothing is asked but what the documents are, or are about.
+pub(super) fn asks_what_there_is(question: &str) -> bool {
+    if is_chinese(question) {
+        return asks_what_there_is_zh(question);
+    }
+    let words = plain_words(question);
+    let says = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let last = words.last().map_or("", String::as_str);
+    // "What is a knowledge base?" asks what the word means.
+    let held = says(HOLDING) || last == "about";
+    words.iter().all(|word| {
+        let word = word.as_str();
+        FRAME.contains(&word) || WHOLE.contains(&word) || HOLDING.contains(&word)
+    }) && says(WHOLE)
+        && says(ASKING)
+        && held
+}
+
+fn asks_what_there_is_zh(question: &str) -> bool {
+    let says = |list: &[&str]| list.iter().any(|word| question.contains(word));
+    let mut rest: String = question.chars().filter(|c| c.is_alphanumeric()).collect();
+    for word in [ALL_ZH, WHOLE_ZH, ASKING_ZH, HOLDING_ZH, FRAME_ZH].concat() {
+        rest = rest.replace(word, "");
+    }
+    rest.is_empty() && says(WHOLE_ZH) && says(ASKING_ZH) && says(HOLDING_ZH)
+}
+
+/// A line of each document: its name, its title and what it says first.
+pub(super) fn overview(items: &[Evidence], passages: &[Passage], chinese: bool) -> String {
+    let mut lines = vec![if chinese {
+        "知识库中的文档，各引开头一句：".to_owned()
+    } else {
+        "Documents of the knowledge base, each with how it begins:".to_owned()
+    }];
+    for (at, (item, passage)) in items.iter().zip(passages).enumerate() {
+        let prose = |kind: Kind| kind != Kind::Code;
+        let first = passage.units.iter().find(|unit| prose(unit.kind));
+        let first = first.map_or("", |unit| unit.text.as_str());
+        let mut said: String = first.chars().take(LONGEST_SAID).collect();
+        if said.len() < first.len() {
+            said.push('…');
+        }
+        let title = passage.title.name();
+        let joint = if title.is_empty() || said.is_empty() {
+            ""
+        } else {
+            " – "
+        };
+        let line = quoted(&format!("{title}{joint}{said}"), at + 1);
+        lines.push(format!("- `{}`: {line}", item.source));
+    }
+    if items.len() >= MOST_LISTED {
+        lines.push(String::new());
+        lines.push(if chinese {
+            format!("（只列出前 {MOST_LISTED} 个。）")
+        } else {
+            format!("(Only the first {MOST_LISTED} are listed.)")
+        });
+    }
+    lines.join("\n")
+}
+
+#[rustfmt::skip]
+const ASKING: &[&str] = &["what", "which", "list", "show", "give", "overview", "tell", "summary", "summarize", "summarise"];
+/// What stands for the documents as a whole.
+#[rustfmt::skip]
+const WHOLE: &[&str] = &[
+    "knowledge", "kb", "documents", "files", "docs", "document", "pages", "topics", "subjects", "folder", "collection",
+    "here", "everything", "information", "content", "contents",
+];
+/// What says that it is about what they hold.
+#[rustfmt::skip]
+const HOLDING: &[&str] = &[
+    "in", "inside", "there", "have", "has", "contain", "contains", "hold", "holds", "cover", "covers", "covered", "list",
+    "show", "overview", "summary", "summarize", "summarise", "available", "all", "everything",
+];
+#[rustfmt::skip]
+const FRAME: &[&str] = &[
+    "is", "are", "the", "this", "these", "that", "of", "do", "does", "you", "your", "my", "me", "i", "we", "us", "about",
+    "base", "can", "ask", "please", "a", "an", "any", "kind", "kinds", "sort", "what", "which", "give", "tell", "exactly",
+    "find", "stored", "and", "it",
+];
+#[rustfmt::skip]
+const WHOLE_ZH: &[&str] = &["知识库", "文件夹", "文件", "文档", "资料", "主题"];
+/// Before the others, because they hold one of them.
+const ALL_ZH: &[&str] = &["所有", "全部"];
+const ASKING_ZH: &[&str] = &["什么", "哪些", "列出", "列一下", "概述", "介绍"];
+#[rustfmt::skip]
+const HOLDING_ZH: &[&str] = &["里面", "包含", "包括", "涵盖", "收录", "列出", "列一下", "介绍", "概述", "有", "里", "中"];
+#[rustfmt::skip]
+const FRAME_ZH: &[&str] = &[
+    "这个", "这里", "这些", "目前", "现在", "当前", "一下", "内容", "东西", "主要", "关于", "请", "你", "我", "都", "的", "了",
+    "些", "吗", "呢", "是", "讲",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r11_what_there_is_is_asked_of_all_documents() {
+        for question in [
+            "What is in this knowledge base?",
+            "what's in here",
+            "Which files are there?",
+            "list all documents",
+            "What topics do you cover?",
+            "what documents do you have?",
+            "What is this knowledge base about?",
+            "give me an overview of the documents",
+            "这个知识库里有什么？",
+            "有哪些文件？",
+            "请列出所有文档",
+            "知识库的内容主要包括哪些主题？",
+        ] {
+            assert!(asks_what_there_is(question), "{question}");
+        }
+        for question in [
+            "What is a knowledge base?",
+            "What is a document?",
+            "Which files are skipped?",
+            "which documents mention the audit log",
+            "How many documents are there?",
+            "What is in the audit log?",
+            "What is in overview.md?",
+            "show me the settings",
+            "What do you know?",
+            "what is this about",
+            "什么是知识库？",
+            "知识库是什么？",
+            "文件夹里的文件怎么读？",
+            "哪些文件提到了审计日志？",
+            "有哪些工具？",
+        ] {
+            assert!(!asks_what_there_is(question), "{question}");
+        }
+    }
+}
