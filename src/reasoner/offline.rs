@@ -43,6 +43,7 @@ mod plan;
 mod pointers;
 mod quoting;
 mod records;
+mod relations;
 mod relevance;
 mod reply;
 mod resolve;

@@ -203,3 +203,26 @@ fn r11_what_the_knowledge_base_holds_is_told_by_document() {
         );
     }
 }
+
+#[test]
+fn r12_relations_are_answered_from_their_end() {
+    for (question, told) in [
+        (
+            "Which ticket depends on PROJ-103?",
+            ["PROJ-104", "PROJ-105"],
+        ),
+        ("PROJ-105 被哪几个工单卡住了？", ["PROJ-101", "PROJ-102"]),
+    ] {
+        let events = ask(question);
+        let finished = events
+            .iter()
+            .find(|event| event["event"] == "answer_finished");
+        let answer = finished.unwrap()["text"].as_str().unwrap();
+        for ticket in told {
+            assert!(
+                answer.contains(&format!("- `tickets/{ticket}.md`: ")),
+                "{answer}"
+            );
+        }
+    }
+}

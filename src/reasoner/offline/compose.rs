@@ -19,6 +19,7 @@ use super::nearest::{NEAREST, nothing};
 use super::overview::{asks_what_there_is, overview};
 use super::passage::Passage;
 use super::quoting::{quoted, written};
+use super::relations::related;
 use super::relevance::{ANSWERS_FROM, Features, features, relevance};
 use super::resolve::topic_of;
 use super::sentences::Kind;
@@ -144,7 +145,12 @@ impl Answer<'_> {
             });
         }
         let mut text = blocks.join("\n\n");
-        if !used.iter().any(|choice| is_likely(&judged, choice.item)) {
+        let told = || {
+            asked
+                .clone()
+                .any(|at| !related(&questions[at], passages).is_empty())
+        };
+        if !used.iter().any(|choice| is_likely(&judged, choice.item)) && !told() {
             text.push_str(if self.chinese {
                 "\n\n（不太确定：原文与问题相合之处不多。）"
             } else {
@@ -285,6 +291,12 @@ impl Answer<'_> {
         whole: bool,
         used: &mut Vec<Choice>,
     ) -> Result<String, EmbedError> {
+        let rows = related(question, &self.passages);
+        if !rows.is_empty() {
+            let text = self.listed(&rows);
+            used.extend(rows);
+            return Ok(text);
+        }
         if fit.is_empty() {
             return Ok(String::new());
         }

@@ -1,0 +1,177 @@
+//! "Which tickets depend on PROJ-103?": what other documents say of it in their heads.
+//!
+//! A document tells its own relations: "Depends on: PROJ-103" stands in the one that depends. So the
+//! answer is in the rows of others, and the other way round in its own.
+
+use crate::text::is_chinese;
+
+use super::choose::Choice;
+use super::literals::Literals;
+use super::passage::Passage;
+use super::words::plain_words;
+
+/// How a relation is asked for, and how documents write it.
+struct Relation {
+    /// Before the name: "depends on PROJ-103".
+    asks: &'static [&'static str],
+    asks_zh: &'static [&'static str],
+    /// Behind the name: PROJ-105 被哪些工单阻塞.
+    passive_zh: &'static [&'static str],
+    /// What the document says that has it.
+    labels: &'static [&'static str],
+    /// What the named document says of it.
+    inverse: &'static [&'static str],
+}
+
+#[rustfmt::skip]
+const RELATIONS: &[Relation] = &[
+    Relation {
+        asks: &["depends on", "depend on", "waits for", "wait for", "waiting for", "blocked by", "requires", "require"],
+        asks_zh: &["依赖于", "依赖", "等待", "取决于"],
+        passive_zh: &[],
+        labels: DEPENDS,
+        inverse: BLOCKS,
+    },
+    Relation {
+        asks: &["blocks", "block", "blocking", "hold up", "holds up"],
+        asks_zh: &["阻塞了", "阻塞", "卡住了", "卡住"],
+        passive_zh: &["阻塞", "卡住", "挡住"],
+        labels: BLOCKS,
+        inverse: DEPENDS,
+    },
+    Relation {
+        asks: &["children of", "child of", "belongs to", "belong to", "part of", "subtasks of"],
+        asks_zh: &["属于"],
+        passive_zh: &[],
+        labels: &["parent", "epic", "父任务"],
+        inverse: &["children", "subtasks", "子任务"],
+    },
+];
+const DEPENDS: &[&str] = &[
+    "depends on",
+    "depends-on",
+    "depends_on",
+    "blocked by",
+    "requires",
+    "依赖",
+];
+const BLOCKS: &[&str] = &["blocks", "blocking", "required by", "阻塞"];
+
+/// The rows that answer a question for what stands in a relation to a named thing, the other
+/// documents' before its own; empty where nothing such is asked or said.
+pub(super) fn related(question: &str, passages: &[Passage]) -> Vec<Choice> {
+    let Some((relation, name)) = asked(question) else {
+        return Vec::new();
+    };
+    let home = |passage: &Passage| passage.is_home_of(std::slice::from_ref(&name));
+    let of = |labels: &[&str], unit: &str| {
+        row(unit).filter(|(label, _)| labels.contains(&label.as_str()))
+    };
+    let mut found: Vec<Choice> = Vec::new();
+    let mut own: Option<Choice> = None;
+    for (item, passage) in passages.iter().enumerate() {
+        for (unit, said) in passage.units.iter().enumerate() {
+            let choice = Choice { item, unit };
+            if home(passage) {
+                let inverse = of(relation.inverse, &said.text).is_some();
+                own = own.or(inverse.then_some(choice));
+                continue;
+            }
+            let known = found
+                .iter()
+                .any(|known| passages[known.item].source() == passage.source());
+            let speaks =
+                of(relation.labels, &said.text).is_some_and(|(_, targets)| names(&targets, &name));
+            if speaks && !known {
+                found.push(choice);
+            }
+        }
+    }
+    if !found.is_empty() {
+        found.sort_by(|a, b| passages[a.item].source().cmp(passages[b.item].source()));
+    }
+    found.extend(own);
+    found
+}
+
+/// The relation that is asked for, and to what.
+fn asked(question: &str) -> Option<(&'static Relation, String)> {
+    let literals = Literals::of(question).keywords();
+    let [name] = literals.as_slice() else {
+        return None;
+    };
+    let relation = if is_chinese(question) {
+        let line: String = question.chars().filter(|c| !c.is_whitespace()).collect();
+        let (before, behind) = line.split_once(name.as_str())?;
+        let open = |text: &str| ["哪", "什么", "谁"].iter().any(|word| text.contains(word));
+        let passive = behind.starts_with('被') && open(behind);
+        // What a thing is blocked by depends on nothing of its own.
+        let by_it = before.ends_with('被') && open(before);
+        RELATIONS.iter().find(|relation| {
+            let says = |words: &[&str]| words.iter().any(|word| behind.contains(word));
+            let ends = |words: &[&str]| words.iter().any(|word| before.ends_with(word));
+            passive && says(relation.passive_zh)
+                || open(before) && ends(relation.asks_zh)
+                || by_it && relation.labels == DEPENDS && says(&["阻塞", "卡住", "挡住"])
+        })
+    } else {
+        let words = plain_words(question);
+        if !matches!(words.first().map(String::as_str), Some("which" | "what")) {
+            return None;
+        }
+        let line = format!(" {} ", words.join(" "));
+        let name = name.to_lowercase();
+        RELATIONS.iter().find(|relation| {
+            let mut asks = relation.asks.iter();
+            asks.any(|asks| {
+                [" ", " ticket ", " the ticket "]
+                    .iter()
+                    .any(|joint| line.contains(&format!(" {asks}{joint}{name} ")))
+            })
+        })
+    };
+    relation.map(|relation| (relation, name.clone()))
+}
+
+/// A row of a document's head as its label in lower case and what follows.
+fn row(text: &str) -> Option<(String, String)> {
+    let (label, targets) = text.split_once([':', '：'])?;
+    let label = label.trim_matches(|c: char| !c.is_alphanumeric());
+    Some((label.to_lowercase(), targets.to_lowercase()))
+}
+
+/// Whether the name stands among the targets, and not as the beginning of a longer one.
+fn names(targets: &str, name: &str) -> bool {
+    let name = name.to_lowercase();
+    targets
+        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')))
+        .any(|target| target == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r12_relations_are_asked_for_from_their_end() {
+        for (question, labels) in [
+            ("Which ticket depends on PROJ-103?", Some(DEPENDS)),
+            ("which tickets are blocked by PROJ-103", Some(DEPENDS)),
+            ("What is waiting for the ticket PROJ-103?", Some(DEPENDS)),
+            ("Which tickets block PROJ-105?", Some(BLOCKS)),
+            ("哪些工单依赖 PROJ-103？", Some(DEPENDS)),
+            ("哪些工单阻塞 PROJ-105？", Some(BLOCKS)),
+            ("PROJ-105 被哪几个工单卡住了？", Some(BLOCKS)),
+            ("哪些工单被 PROJ-103 阻塞？", Some(DEPENDS)),
+            ("What does PROJ-103 depend on?", None),
+            ("PROJ-103 依赖哪些工单？", None),
+            ("Which tickets depend on PROJ-103 or PROJ-104?", None),
+            ("Does PROJ-104 depend on PROJ-103?", None),
+        ] {
+            let found = asked(question).map(|(relation, _)| relation.labels);
+            assert_eq!(found, labels, "{question}");
+        }
+        assert!(names("proj-101, proj-103", "PROJ-103"));
+        assert!(!names("proj-1031", "PROJ-103"));
+    }
+}
