@@ -57,6 +57,7 @@ mod social_phrases;
 mod sought;
 mod sought_words;
 mod source_code;
+mod states;
 mod supported;
 mod synthesize;
 mod titles;

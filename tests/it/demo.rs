@@ -226,3 +226,28 @@ fn r12_relations_are_answered_from_their_end() {
         }
     }
 }
+
+#[test]
+fn r11_tickets_are_told_by_their_state() {
+    for (question, told, kept_back) in [
+        ("Which tickets are open?", vec!["PROJ-104"], "PROJ-103"),
+        (
+            "哪些工单还没完成？",
+            vec!["PROJ-100", "PROJ-104", "PROJ-105"],
+            "PROJ-101",
+        ),
+    ] {
+        let events = ask(question);
+        let finished = events
+            .iter()
+            .find(|event| event["event"] == "answer_finished");
+        let answer = finished.unwrap()["text"].as_str().unwrap();
+        for ticket in told {
+            assert!(
+                answer.contains(&format!("- `tickets/{ticket}.md`: ")),
+                "{answer}"
+            );
+        }
+        assert!(!answer.contains(kept_back), "{answer}");
+    }
+}

@@ -24,6 +24,7 @@ use super::relevance::{ANSWERS_FROM, Features, features, relevance};
 use super::resolve::topic_of;
 use super::sentences::Kind;
 use super::sought::Sought;
+use super::states::in_state;
 use super::words::terms;
 
 /// What an answer is made from.
@@ -51,6 +52,11 @@ struct Judged {
 fn is_likely(judged: &[Judged], item: usize) -> bool {
     let mut relevances = judged.iter().map(|judged| judged.relevances[item]);
     relevances.any(|relevance| relevance >= ANSWERS_FROM)
+}
+
+/// Whether heads of documents answer, which say what is asked in so many words.
+fn from_heads(question: &str, passages: &[Passage]) -> bool {
+    !related(question, passages).is_empty() || in_state(question, passages).is_some()
 }
 
 impl Answer<'_> {
@@ -145,11 +151,7 @@ impl Answer<'_> {
             });
         }
         let mut text = blocks.join("\n\n");
-        let told = || {
-            asked
-                .clone()
-                .any(|at| !related(&questions[at], passages).is_empty())
-        };
+        let told = || asked.clone().any(|at| from_heads(&questions[at], passages));
         if !used.iter().any(|choice| is_likely(&judged, choice.item)) && !told() {
             text.push_str(if self.chinese {
                 "\n\n（不太确定：原文与问题相合之处不多。）"
@@ -291,6 +293,10 @@ impl Answer<'_> {
         whole: bool,
         used: &mut Vec<Choice>,
     ) -> Result<String, EmbedError> {
+        if let Some((text, units)) = in_state(question, &self.passages) {
+            used.extend(units);
+            return Ok(text);
+        }
         let rows = related(question, &self.passages);
         if !rows.is_empty() {
             let text = self.listed(&rows);

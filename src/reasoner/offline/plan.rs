@@ -11,6 +11,7 @@ use super::named_files::asks_for_content;
 use super::overview::{EVERYTHING, asks_what_there_is};
 use super::relevance::in_words;
 use super::resolve::{resolve, topic_of};
+use super::states::{STATE_LINES, asks_for_state};
 use super::topic_zh::chinese_subject;
 use super::words::terms;
 
@@ -60,6 +61,11 @@ impl Calls<'_> {
         let mut tools = self.job.routing.suggested_tools.clone();
         if self.job.routing.query_type == QueryType::FileDiscovery && tools.is_empty() {
             tools.push(ToolName::LocalFileQa);
+        }
+        if asks_for_state(query) {
+            self.add(ToolCall::GrepSearch {
+                query: STATE_LINES.to_owned(),
+            });
         }
         // What a ticket is about stands in its own file, in whatever words and language.
         let about =

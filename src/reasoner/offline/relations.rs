@@ -134,7 +134,7 @@ fn asked(question: &str) -> Option<(&'static Relation, String)> {
 }
 
 /// A row of a document's head as its label in lower case and what follows.
-fn row(text: &str) -> Option<(String, String)> {
+pub(super) fn row(text: &str) -> Option<(String, String)> {
     let (label, targets) = text.split_once([':', '：'])?;
     let label = label.trim_matches(|c: char| !c.is_alphanumeric());
     Some((label.to_lowercase(), targets.to_lowercase()))
