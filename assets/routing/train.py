@@ -3,7 +3,7 @@
 
     train.py CHITCHAT.jsonl COMPLEXITY.jsonl [--check]
 
-CHITCHAT is CLINC150 as {"query", "complexity"}: chitchat, or anything else. COMPLEXITY is NQ-open
+CHITCHAT is CLINC150 as {"query", "complexity", "intent"}: chitchat, or anything else. COMPLEXITY is NQ-open
 (simple) and HotpotQA (complex); its questions are also what small talk must not be taken for.
 templates.txt adds what those lack, and so does written.jsonl. Written are small-talk-en.bin, small-talk-zh.bin,
 complexity-en.bin, complexity-zh.bin and vectors.jsonl, by which a test of the program finds out whether it computes

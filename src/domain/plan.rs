@@ -60,10 +60,6 @@ pub struct RoutingPlan {
     pub grep_keywords: Vec<String>,
 }
 
-/// Characters of a part of a question, and of a keyword.
-const LONGEST_PART: usize = 1_000;
-const LONGEST_KEYWORD: usize = 200;
-
 impl RoutingPlan {
     /// The way out when an analysis cannot be read (R4): complex, conceptual, hybrid search.
     pub fn fallback() -> Self {
@@ -78,22 +74,8 @@ impl RoutingPlan {
     /// Chitchat has no tools, keywords or parts (R2) and is of type chitchat; simple has no parts
     /// (R3); a question about knowledge is never of type chitchat. Returns what had to change,
     /// one phrase each, for the audit log.
-    ///
-    /// Parts and keywords of endless length, as a model writes that does not find its end, are dropped
-    /// first: they would fill every later prompt.
     pub fn reconcile(&mut self) -> Vec<&'static str> {
         let mut changes = Vec::new();
-        let drop_endless = |texts: &mut Vec<String>, most: usize| {
-            let before = texts.len();
-            texts.retain(|text| text.chars().nth(most).is_none());
-            texts.len() < before
-        };
-        if drop_endless(&mut self.sub_questions, LONGEST_PART) {
-            changes.push("endless parts dropped");
-        }
-        if drop_endless(&mut self.grep_keywords, LONGEST_KEYWORD) {
-            changes.push("endless keywords dropped");
-        }
         match self.complexity {
             Complexity::Chitchat => {
                 if self.query_type != QueryType::Chitchat {

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Score;
 
-/// At most so many documents are shown where all are asked for; `local_file_qa` with the path `*`.
+/// Documents told where all are asked for, by `local_file_qa` with the query `*`; it brings one more
+/// where there are more.
 pub const MOST_LISTED: usize = 40;
 
 /// The six retrieval tools (R12).

@@ -30,8 +30,8 @@ pub const DESCRIPTORS: &[ToolDescriptor] = &[
     ToolDescriptor {
         name: ToolName::LocalFileQa,
         purpose: "Finds files by name, glob or topic and the passages in them that answer; choose \
-                  it for questions about which file holds something or what a file says. The path \
-                  `*` shows how every document begins.",
+                  it for questions about which file holds something or what a file says. The query \
+                  `*` shows how the documents begin, up to 40.",
         args: r#"{"query": "which file describes the audit log", "path": "docs/*.md"}"#,
     },
     ToolDescriptor {

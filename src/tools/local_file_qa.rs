@@ -2,7 +2,8 @@
 //! that of hybrid search.
 //!
 //! A rule approves what this tool returns without a grading, so it returns little: only files
-//! that stand out, and only passages that come near the best one.
+//! that stand out, and only passages that come near the best one. The query `*` asks for nothing in
+//! particular: then it shows how the documents begin.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -16,6 +17,8 @@ use crate::kb::{Hit, KnowledgeBase, stem};
 const POOL: usize = 50;
 const MAX_FILES: usize = 4;
 const MAX_PASSAGES: usize = 6;
+/// The query that asks for nothing in particular.
+const EVERYTHING: &str = "*";
 /// The names of documents that tell about the others.
 const FIRST: &[&str] = &["readme", "index", "overview", "home", "contents", "toc"];
 /// A file or passage must come this near to the best.
@@ -67,8 +70,9 @@ pub(super) fn run(
         ));
     }
     let path = path.map(str::trim).filter(|path| !path.is_empty());
-    if path.is_some_and(is_everything) {
-        return openings(base, &all_documents(base)?);
+    if query.trim() == EVERYTHING {
+        let files = path.map(|path| files_at(base, path)).transpose()?;
+        return listed(base, files.as_ref());
     }
     let named = match path {
         Some(path) => Some(files_at(base, path)?),
@@ -84,10 +88,9 @@ pub(super) fn run(
     let hits = base.hybrid(&topic(query), &[], MAX_PASSAGES, Some(&files))?;
     let kept = near_the_best(hits, by_name);
     if kept.is_empty() && by_name {
-        let mut sources: Vec<String> = files.into_iter().collect();
+        let mut sources: Vec<&String> = files.iter().collect();
         sources.sort();
-        sources.truncate(MAX_FILES);
-        return openings(base, &sources);
+        return openings(base, sources, MAX_FILES);
     }
     Ok(kept
         .into_iter()
@@ -209,32 +212,38 @@ fn near_the_best(hits: Vec<Hit>, by_name: bool) -> Vec<Hit> {
         .collect()
 }
 
-/// Whether a glob leaves nothing out.
-fn is_everything(path: &str) -> bool {
-    matches!(path, "*" | "**" | "**/*")
-}
-
-/// All documents, those first that tell about the others and lie highest; at most [`MOST_LISTED`].
-fn all_documents(base: &KnowledgeBase) -> Result<Vec<String>, ToolError> {
-    let mut sources: Vec<String> = base
-        .documents()?
+/// How the documents begin, those first that lie highest and, among them, that tell about the others. One
+/// more than [`MOST_LISTED`] says that there are more.
+fn listed(
+    base: &KnowledgeBase,
+    files: Option<&HashSet<String>>,
+) -> Result<Vec<Evidence>, ToolError> {
+    let documents = base.documents()?;
+    let mut sources: Vec<&String> = documents
         .iter()
-        .map(|document| document.source.clone())
+        .map(|document| &document.source)
+        .filter(|source| files.is_none_or(|files| files.contains(*source)))
         .collect();
     sources.sort_by_cached_key(|source| {
         let name = stem(source).to_lowercase();
         let rank = FIRST.iter().position(|first| *first == name);
         let depth = source.matches('/').count();
-        (depth, rank.unwrap_or(FIRST.len()), source.clone())
+        (depth, rank.unwrap_or(FIRST.len()), (*source).clone())
     });
-    sources.truncate(MOST_LISTED);
-    Ok(sources)
+    openings(base, sources, MOST_LISTED + 1)
 }
 
-/// Files of which no passage is asked for are shown from their beginning.
-fn openings(base: &KnowledgeBase, sources: &[String]) -> Result<Vec<Evidence>, ToolError> {
+/// So many files from their beginning, without those that hold nothing.
+fn openings(
+    base: &KnowledgeBase,
+    sources: Vec<&String>,
+    most: usize,
+) -> Result<Vec<Evidence>, ToolError> {
     let mut found = Vec::new();
     for source in sources {
+        if found.len() == most {
+            break;
+        }
         if let Some(passage) = base.opening(source)? {
             let hit = Hit {
                 source: passage.source,

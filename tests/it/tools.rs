@@ -516,20 +516,49 @@ async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
             "{query}"
         );
     }
-    let all = run(&tools, &ask("what is in here", "*")).await.unwrap();
-    assert_eq!(
-        places(&all),
-        [
-            "audit-log.md:1-3",
-            "gardens.txt:1-1",
-            "nodes/plan.md:1-3",
-            "nodes/synthesize.md:1-3"
-        ]
-    );
+    // A glob over everything narrows nothing; the query still tells what is looked for.
+    let tulips = run(&tools, &ask("tulips", "*")).await.unwrap();
+    assert_eq!(places(&tulips), ["gardens.txt:1-1"]);
     let error = run(&tools, &ask("x", "absent/*.md")).await.unwrap_err();
     assert!(matches!(error, ToolError::NotFound { .. }), "{error}");
     let error = run(&tools, &ask("x", "/etc")).await.unwrap_err();
     assert!(matches!(error, ToolError::OutsideRoots { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn r12_local_file_qa_shows_how_the_documents_begin() {
+    let mut files: Vec<(String, String)> = (0..45)
+        .map(|at| {
+            (
+                format!("many/{at:02}.md"),
+                format!("# Number {at}\n\nText.\n"),
+            )
+        })
+        .collect();
+    files.push(("zebra.md".to_owned(), "# Zebra\n\nStripes.\n".to_owned()));
+    files.push((
+        "overview.md".to_owned(),
+        "# Overview\n\nAll of it.\n".to_owned(),
+    ));
+    files.push(("empty.md".to_owned(), String::new()));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    let bench = Bench::new(&files);
+    let tools = toolbox(&bench);
+    let all = run(&tools, r#"{"tool":"local_file_qa","args":{"query":"*"}}"#)
+        .await
+        .unwrap();
+    let sources: Vec<&str> = all.iter().map(|item| item.source.as_str()).collect();
+    assert_eq!(
+        sources[..4],
+        ["overview.md", "zebra.md", "many/00.md", "many/01.md"]
+    );
+    // One more than is told, which says that there are more.
+    assert_eq!(sources.len(), 41);
+    let some = r#"{"tool":"local_file_qa","args":{"query":"*","path":"many/0*.md"}}"#;
+    assert_eq!(run(&tools, some).await.unwrap().len(), 10);
 }
 
 #[tokio::test]

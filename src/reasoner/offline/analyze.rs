@@ -27,7 +27,7 @@ pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
     let usage = Usage::ONE_CALL;
     let small_talk = Some(small_talk_probability(job.query));
     let kind = match job.forced {
-        None if job.failed.is_empty() => social(job.query),
+        None if job.failed.is_empty() && !asks_what_there_is(job.query) => social(job.query),
         Some(Complexity::Chitchat) => Some(social(job.query).unwrap_or(Social::Other)),
         _ => None,
     };

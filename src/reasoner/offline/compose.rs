@@ -16,7 +16,6 @@ use super::gate::{Gate, PLAINLY};
 use super::labels::{label, led};
 use super::named_files::asks_for_content;
 use super::nearest::{NEAREST, nothing};
-use super::overview::{asks_what_there_is, overview};
 use super::passage::Passage;
 use super::quoting::{quoted, written};
 use super::relations::related;
@@ -62,10 +61,6 @@ fn from_heads(question: &str, passages: &[Passage]) -> bool {
 impl Answer<'_> {
     /// The text of the answer, and whether it is one. Blocks while it embeds.
     pub(super) fn compose(&self, question: &str) -> Result<(String, Outcome), EmbedError> {
-        if asks_what_there_is(question) && !self.items.is_empty() {
-            let text = overview(self.items, &self.passages, self.chinese);
-            return Ok((text, Outcome::Answered));
-        }
         let parts = self.parts;
         let mut questions = vec![question.to_owned()];
         questions.extend(parts.iter().cloned());

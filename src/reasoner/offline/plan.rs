@@ -85,8 +85,12 @@ impl Calls<'_> {
                 ToolName::GraphRelated => self.related(query, &literals),
                 ToolName::GrepSearch => self.grep(&questions, &self.keywords(&literals)),
                 ToolName::LocalFileQa => self.add(ToolCall::LocalFileQa {
-                    query: query.to_owned(),
-                    path: asks_what_there_is(query).then(|| EVERYTHING.to_owned()),
+                    query: if asks_what_there_is(query) {
+                        EVERYTHING.to_owned()
+                    } else {
+                        query.to_owned()
+                    },
+                    path: None,
                 }),
                 ToolName::HybridSearch => {
                     for question in &questions {

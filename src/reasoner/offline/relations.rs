@@ -47,6 +47,11 @@ const RELATIONS: &[Relation] = &[
         inverse: &["children", "subtasks", "子任务"],
     },
 ];
+#[rustfmt::skip]
+const FRAME: &[&str] = &[
+    "which", "what", "other", "ticket", "tickets", "issue", "issues", "task", "tasks", "documents", "stories", "bugs", "is", "are",
+    "does", "do", "all", "the", "else", "currently", "things", "work",
+];
 const DEPENDS: &[&str] = &[
     "depends on",
     "depends-on",
@@ -100,6 +105,10 @@ fn asked(question: &str) -> Option<(&'static Relation, String)> {
     let [name] = literals.as_slice() else {
         return None;
     };
+    let not = ["不", "没", "未"];
+    if is_chinese(question) && not.iter().any(|not| question.contains(not)) {
+        return None;
+    }
     let relation = if is_chinese(question) {
         let line: String = question.chars().filter(|c| !c.is_whitespace()).collect();
         let (before, behind) = line.split_once(name.as_str())?;
@@ -119,18 +128,27 @@ fn asked(question: &str) -> Option<(&'static Relation, String)> {
         if !matches!(words.first().map(String::as_str), Some("which" | "what")) {
             return None;
         }
-        let line = format!(" {} ", words.join(" "));
         let name = name.to_lowercase();
         RELATIONS.iter().find(|relation| {
             let mut asks = relation.asks.iter();
             asks.any(|asks| {
                 [" ", " ticket ", " the ticket "]
                     .iter()
-                    .any(|joint| line.contains(&format!(" {asks}{joint}{name} ")))
+                    .any(|joint| ends_so(&words, &format!("{asks}{joint}{name}")))
             })
         })
     };
     relation.map(|relation| (relation, name.clone()))
+}
+
+/// Whether a question ends with this, and says nothing before it that would narrow the answer: "which
+/// open tickets" are fewer, and "not" turns it round.
+fn ends_so(words: &[String], end: &str) -> bool {
+    let line = words.join(" ");
+    let Some(before) = line.strip_suffix(end) else {
+        return false;
+    };
+    before.ends_with(' ') && before.split_whitespace().all(|word| FRAME.contains(&word))
 }
 
 /// A row of a document's head as its label in lower case and what follows.
@@ -166,6 +184,9 @@ mod tests {
             ("What does PROJ-103 depend on?", None),
             ("PROJ-103 依赖哪些工单？", None),
             ("Which tickets depend on PROJ-103 or PROJ-104?", None),
+            ("Which tickets are not blocked by PROJ-103?", None),
+            ("Which open tickets depend on PROJ-103?", None),
+            ("哪些工单不依赖 PROJ-103？", None),
             ("Does PROJ-104 depend on PROJ-103?", None),
         ] {
             let found = asked(question).map(|(relation, _)| relation.labels);

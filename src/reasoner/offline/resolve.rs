@@ -11,8 +11,10 @@ use super::language;
 use super::literals::Literals;
 use super::nearest::is_nothing;
 use super::ordinals::by_place;
+use super::overview::asks_what_there_is;
 use super::plainly::plainly;
 use super::social::{Social, social};
+use super::states::asks_for_state;
 use super::topic_zh::chinese_topic;
 use super::words::{is_stop, plain_words, terms};
 
@@ -25,7 +27,7 @@ const ENOUGH_HAN: usize = 12;
 /// The question as it would be asked without the conversation before it.
 pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
     let query = &plainly(without_greeting(query.trim()));
-    if query.chars().count() > 120 {
+    if query.chars().count() > 120 || asks_what_there_is(query) || asks_for_state(query) {
         return query.to_owned();
     }
     if language::asked_for(query).is_some() {
@@ -98,14 +100,18 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
     }
 }
 
-/// Whether a question can be looked for with the pronoun left in it. Who changes the language in the
-/// middle of a conversation mostly changes the topic with it, and "it" is then the program.
+/// Whether a question can be looked for with the pronoun left in it: what it says of the asker's own
+/// things is asked of the program, and whoever changes the language mostly changes the topic too.
 fn says_enough(query: &str) -> bool {
     if is_chinese(query) {
-        return query.chars().filter(|c| is_cjk(*c)).count() >= ENOUGH_HAN;
+        let han = query.chars().filter(|c| is_cjk(*c)).count();
+        return query.contains('我') && han >= ENOUGH_HAN;
     }
+    let words = plain_words(query);
     let own = |word: &&String| !is_stop(word) && !GENERIC.contains(&word.as_str());
-    plain_words(query).iter().filter(own).count() >= ENOUGH_WORDS
+    let mine =
+        |word: &String| matches!(word.as_str(), "my" | "mine" | "our" | "ours" | "me" | "us");
+    words.iter().any(mine) && words.iter().filter(own).count() >= ENOUGH_WORDS
 }
 
 /// Whether nothing is asked but the reason of what was said.
@@ -313,6 +319,16 @@ mod tests {
                 "What is the vector score threshold?",
                 "它会不会不小心删掉我自己的文件？",
                 "它会不会不小心删掉我自己的文件？",
+            ),
+            (
+                "什么是快速路径？",
+                "这个知识库里有什么？",
+                "这个知识库里有什么？",
+            ),
+            (
+                "什么是快速路径？",
+                "How many of these are skipped by default?",
+                "How many of 快速路径 are skipped by default?",
             ),
             (
                 "什么是快速路径？",

@@ -11,7 +11,10 @@
 use super::learned;
 use super::learned_features::tokens;
 use super::literals::Literals;
-use super::social_phrases::{CHINESE_FILLERS, CHINESE_PHRASES, FILLERS, PHRASES, SOCIAL_WORDS};
+use super::social_phrases::{
+    BESIDE_INTERJECTIONS, CHINESE_FILLERS, CHINESE_PHRASES, FILLERS, INTERJECTIONS, PHRASES,
+    SOCIAL_WORDS,
+};
 use super::words::plain_words;
 use crate::text::is_chinese;
 
@@ -28,7 +31,7 @@ pub(super) enum Social {
     Other,
 }
 
-/// From this probability on a message is small talk: of a hundred so taken, two are none.
+/// From this probability on a message is small talk: of a hundred so taken, three are none.
 pub(super) const SMALL_TALK_FROM: f64 = 0.7;
 /// Below this the learned weights overrule the phrases, in messages long enough to be about anything.
 const ABSURD_BELOW: f64 = 0.2;
@@ -69,10 +72,19 @@ const ASKING_ON: [&str; 25] = [
     "go on", "continue", "say that again", "you know that", "told you", "you find that", "that wrong", "is wrong",
     "not right", "not correct", "do you call a", "do you call an", "do you call the", "source", "sources", "this week", "this month",
 ];
+/// These report that something does not work.
+#[rustfmt::skip]
+const TROUBLE: [&str; 12] = [
+    "crashed", "crashes", "broken", "broke", "stuck", "failed", "fails", "error", "errors", "works", "frozen", "loading",
+];
+const MAY: [&str; 8] = ["do", "does", "did", "can", "could", "will", "would", "may"];
+const MINE: [&str; 4] = ["my", "mine", "our", "ours"];
 /// At most so likely is a single word.
 const ALONE: f64 = 0.4;
 /// At most so likely is small talk with nobody, unless the weights say at least this.
 const UNADDRESSED: f64 = 0.4;
+/// So few words may be a topic to search for.
+const TOPIC_WORDS: usize = 3;
 const UNADDRESSED_FROM: f64 = 0.9;
 const UNADDRESSED_FROM_ZH: f64 = 0.8;
 /// The same of Chinese, where it asks.
@@ -119,20 +131,31 @@ fn english(text: &str) -> (f64, Option<Social>) {
         .iter()
         .find(|(_, phrases)| phrases.iter().any(&has))
         .map(|(kind, _)| *kind);
+    if let Some(kind) = interjected(&words) {
+        return (PHRASED, Some(kind));
+    }
     let mut learned = learned::small_talk(text).min(behind_greeting(text, learned::small_talk));
-    if ASKING_ON.iter().any(has) {
+    let among = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    // "Do you keep my data?" is asked of what the program does.
+    let of_mine = among(&MINE)
+        && words
+            .first()
+            .is_some_and(|word| MAY.contains(&word.as_str()));
+    if ASKING_ON.iter().any(has) || among(&TROUBLE) || of_mine {
         return (learned.min(ALONE), kind);
     }
     if kind.is_none() && words.len() < 2 {
         // One word that is no phrase is a topic, or asks on.
         learned = learned.min(ALONE);
     }
-    // A question that names nobody and no social thing is of a thing.
+    // A question that names nobody and no social thing is of a thing, and so are a few words that nobody
+    // calls out: "happy path".
     let asks = words
         .first()
         .is_some_and(|word| ASKING.contains(&word.as_str()));
+    let topic = words.len() <= TOPIC_WORDS && !text.contains('!');
     let addressed = words.iter().any(|word| PEOPLE.contains(&word.as_str()));
-    if asks && kind.is_none() && !addressed && learned < UNADDRESSED_FROM {
+    if (asks || topic) && kind.is_none() && !addressed && learned < UNADDRESSED_FROM {
         learned = learned.min(UNADDRESSED);
     }
     let phrased = kind.is_some_and(|kind| only_social(&words, kind))
@@ -166,8 +189,27 @@ fn unstretched(word: String) -> String {
     };
     [shortened(1), shortened(2)]
         .into_iter()
-        .find(|short| is_social_word(short) || is_filler(short))
+        .find(|short| is_social_word(short) || is_filler(short) || is_interjection(short))
         .unwrap_or(word)
+}
+
+/// The kind of a message that is nothing but something let out, such as "oh wow, impressive".
+fn interjected(words: &[String]) -> Option<Social> {
+    let line = format!(" {} ", words.join(" "));
+    let (kind, phrase) = INTERJECTIONS.iter().find_map(|(kind, phrases)| {
+        let mut phrases = phrases.iter();
+        let said = phrases.find(|phrase| line.contains(&format!(" {phrase} ")))?;
+        Some((*kind, *said))
+    })?;
+    let asks = ["is", "was", "so"].contains(&words.first()?.as_str());
+    let rest = line.replacen(&format!(" {phrase} "), " ", 1);
+    let beside = |word: &str| BESIDE_INTERJECTIONS.contains(&word) || is_interjection(word);
+    (!asks && rest.split_whitespace().all(beside)).then_some(kind)
+}
+
+fn is_interjection(word: &str) -> bool {
+    let mut all = INTERJECTIONS.iter().flat_map(|(_, phrases)| phrases.iter());
+    all.any(|phrase| *phrase == word)
 }
 
 /// Whether nothing but social words and fillers stands in a message.
@@ -327,6 +369,21 @@ mod tests {
             "are you sure?",
             "what did you mean by that?",
             "what's new this week",
+            "What is OMG?",
+            "which one makes sense?",
+            "what is brb",
+            "makes sense. why?",
+            "interesting - what else?",
+            "evening support",
+            "is the evening free?",
+            "it crashed",
+            "happy path",
+            "Do you have all my files?",
+            "nothing works",
+            "do you send my files anywhere?",
+            "do you keep my data?",
+            "thank you letter",
+            "lunch break",
             "say hello in main.rs",
             "who made guide.md",
             "什么是人工智能",

@@ -48,7 +48,7 @@ pub(super) const PHRASES: &[(Social, &[&str])] = &[
         "i appreciate", "appreciate it", "appreciate you", "appreciate the", "appreciate your", "grateful",
         "well done", "good job", "nice work", "great job", "good work", "great work", "awesome job",
         "nice job", "you are the best", "you rock", "very helpful", "so helpful", "big help", "great help",
-        "been helpful", "been a help", "lifesaver", "good bot", "been great", "you are so", "tysm", "tyvm",
+        "been helpful", "been a help", "lifesaver", "good bot", "been great", "you are so",
     ]),
     (Social::Wellbeing, &[
         "how are you", "how are things", "how is it going", "how is it hanging", "how do you do",
@@ -68,22 +68,41 @@ pub(super) const PHRASES: &[(Social, &[&str])] = &[
         "great chatting", "great to talk", "i am leaving", "we got to talk", "enjoyed talking",
         "enjoyed our", "glad we", "nice meeting you", "fun talking", "peace out", "toodles", "i am out",
         "this talk", "our talk", "our chat", "talking to you", "talking with you", "conversation with you",
-        "chatting with you", "speaking with you", "have a great one", "ttyl", "brb", "gtg", "g2g", "night night",
+        "chatting with you", "speaking with you", "have a great one",
     ]),
     (Social::Greeting, &[
         "hi", "hello", "hey", "howdy", "greetings", "good morning", "good afternoon", "good evening",
         "good day", "hiya", "yo", "hola", "hallo", "bonjour", "aloha", "salutations", "morning",
         "nice to meet you", "pleased to meet you", "good to see you", "nice to see you", "great to see you",
         "say hi", "say hello", "you there", "heya", "hi there", "glad to see you", "nice to hear from you",
-        "afternoon", "evening", "anyone there", "anybody there", "anybody home",
         "are you here", "long time no see", "welcome",
     ]),
     (Social::Other, &["lol", "haha", "hahaha", "ok", "okay", "cool", "awesome", "great", "nice", "wow",
-        "never mind", "nevermind", "sorry", "no problem", "got it", "perfect", "sounds good", "sure", "omg", "wtf",
-        "yikes", "meh", "hmm", "hm", "ugh", "phew", "oops", "ouch", "yay", "hooray", "woohoo", "bruh", "lmao", "rofl",
-        "whoa", "wowza", "gosh", "jeez", "geez", "hehe", "heh", "aww", "aw", "noted", "impressive",
+        "never mind", "nevermind", "sorry", "no problem", "got it", "perfect", "sounds good", "sure"]),
+];
+
+/// What people let out. It is small talk where nearly nothing else is said, and its words are none of
+/// [`SOCIAL_WORDS`]: "makes sense" is, "which one makes sense" is not.
+#[rustfmt::skip]
+pub(super) const INTERJECTIONS: &[(Social, &[&str])] = &[
+    (Social::Thanks, &["tysm", "tyvm"]),
+    (Social::Goodbye, &["ttyl", "brb", "gtg", "g2g", "night night"]),
+    (Social::Greeting, &["afternoon", "evening", "anyone there", "anybody there", "anybody home", "anyone home"]),
+    (Social::Other, &[
+        "omg", "wtf", "yikes", "meh", "hmm", "hm", "ugh", "phew", "oops", "ouch", "yay", "hooray", "woohoo", "bruh",
+        "lmao", "rofl", "whoa", "wowza", "gosh", "jeez", "geez", "hehe", "heh", "aww", "aw", "noted", "impressive",
         "interesting", "brilliant", "fantastic", "excellent", "amazing", "fair enough", "makes sense", "roger that",
-        "my bad", "good point", "whatever", "kk", "knock knock"]),
+        "my bad", "good point", "whatever", "kk", "knock knock", "oh no", "alright then", "well well", "finally friday",
+        "merry christmas", "happy new year", "happy easter",
+    ]),
+];
+
+/// Words that may stand beside an interjection.
+#[rustfmt::skip]
+pub(super) const BESIDE_INTERJECTIONS: &[&str] = &[
+    "oh", "ah", "ok", "okay", "well", "wow", "so", "very", "really", "quite", "that", "this", "is", "was", "lol", "haha",
+    "man", "dude", "then", "and", "yes", "yeah", "good", "hi", "hello", "hey", "all", "everyone",
+    "dear", "now", "no", "alright", "my",
 ];
 
 /// Words that may stand beside a phrase and are no topic of a knowledge base there.

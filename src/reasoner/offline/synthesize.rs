@@ -9,11 +9,13 @@ use crate::text::{is_chinese, is_cjk};
 use super::compose::Answer;
 use super::grade::blocking;
 use super::language;
+use super::overview::{asks_what_there_is, overview};
 use super::passage::Passage;
 use super::reply::reply;
 use super::resolve::{asks_only_why, resolve};
 use super::slips::as_meant;
 use super::social::{Social, social};
+use super::words::{is_stop, plain_words};
 
 /// Han characters a piece when streaming.
 const PIECE: usize = 4;
@@ -31,11 +33,16 @@ pub(super) async fn synthesize(
         let question = resolve(job.query, job.history);
         let chinese = language::asked_for(job.query)
             .unwrap_or_else(|| is_chinese(own_words(job.query, &question)));
+        // What was planned by the words as they are is told by the words as they are.
+        let of_all = asks_what_there_is(&question);
         let parts = job.sub_questions.to_vec();
         let items = job.context.to_vec();
         let told = told_before(job);
         let embedder = Arc::clone(embedder);
         let compose = move || {
+            if of_all && let Some(text) = overview(&items, chinese) {
+                return Ok((text, Outcome::Answered));
+            }
             let meant = |question: &String| as_meant(question, &items, embedder.as_ref());
             let question = meant(&question);
             let parts: Vec<String> = parts.iter().map(meant).collect();
@@ -64,11 +71,17 @@ pub(super) async fn synthesize(
 /// What tells the language of the answer: the message, or what it stands for where it is nothing but
 /// a name.
 fn own_words<'a>(query: &'a str, resolved: &'a str) -> &'a str {
-    let is_word = |word: &str| {
-        let mut letters = word.chars().filter(|c| c.is_alphabetic()).peekable();
-        letters.peek().is_some() && letters.all(char::is_lowercase)
+    let is_name = |word: &str| {
+        word.contains(|c: char| c.is_numeric() || matches!(c, '_' | '-' | '.' | '/'))
+            || word.chars().any(char::is_uppercase)
     };
-    if is_chinese(query) || query.split_whitespace().any(is_word) {
+    let words = plain_words(query);
+    let asks = words.iter().any(|word| is_stop(word));
+    let says = query.split_whitespace().any(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        !word.is_empty() && !is_name(word)
+    });
+    if is_chinese(query) || asks || says {
         query
     } else {
         resolved

@@ -11,6 +11,12 @@ use super::json::{find_all, unquoted};
 use super::plan::tool_named;
 use crate::reasoner::llm::shape;
 
+/// Characters of a part of the question and of a keyword, and keywords; more is a model's that does not
+/// find its end.
+const LONGEST_PART: usize = 1_000;
+pub(super) const LONGEST_KEYWORD: usize = 200;
+pub(super) const MOST_KEYWORDS: usize = 40;
+
 /// The plan of the reply; the fallback with a caveat when there is none (R4). Costs are not known
 /// here.
 pub fn analysis(reply: &str) -> Analysis {
@@ -41,14 +47,54 @@ pub fn analysis(reply: &str) -> Analysis {
         plan: RoutingPlan {
             query_type,
             complexity,
-            sub_questions: texts(fields.get("sub_questions"), &['\n']),
+            sub_questions: parts(&fields, &mut warnings),
             suggested_tools: tools(&fields, &mut warnings),
-            grep_keywords: texts(fields.get("grep_keywords"), &[',', '\n', '，', '、']),
+            grep_keywords: keywords(&fields, &mut warnings),
         },
         reply,
         warnings,
         ..Analysis::default()
     }
+}
+
+/// The parts of the question; none where a model did not find the end of one, because all later prompts
+/// would be full of it and the others alone would not be the question.
+fn parts(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<String> {
+    let parts = texts(fields.get("sub_questions"), &['\n']);
+    if !parts.iter().any(|part| is_longer(part, LONGEST_PART)) {
+        return parts;
+    }
+    let message = format!(
+        "the analysis gives a part of over {LONGEST_PART} characters; the question is taken whole"
+    );
+    warnings.push(Caveat {
+        code: "analysis_endless",
+        message,
+    });
+    Vec::new()
+}
+
+/// The words to be found literally, without endless ones and an endless number of them.
+fn keywords(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<String> {
+    let mut keywords = texts(fields.get("grep_keywords"), &[',', '\n', '，', '、']);
+    let given = keywords.len();
+    keywords.retain(|keyword| !is_longer(keyword, LONGEST_KEYWORD));
+    keywords.truncate(MOST_KEYWORDS);
+    if keywords.len() < given {
+        let dropped = given - keywords.len();
+        let message =
+            format!("{dropped} of {given} keywords of the analysis dropped: too long or too many");
+        warnings.push(Caveat {
+            code: "analysis_endless",
+            message,
+        });
+    }
+    keywords
+}
+
+/// Whether a text has more than so many characters.
+pub(super) fn is_longer(text: &str, most: usize) -> bool {
+    text.chars().nth(most).is_some()
 }
 
 /// The object that has a plan's fields: itself, one level down, or the first of a list.
@@ -141,6 +187,38 @@ fn text_of(value: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn r04_what_finds_no_end_is_left_out() {
+        let read = |part: &str, keyword: &str| {
+            analysis(
+                &serde_json::json!({
+                    "complexity": "complex", "query_type": "conceptual",
+                    "sub_questions": ["What is a?", part], "suggested_tools": [],
+                    "grep_keywords": ["kept", keyword],
+                })
+                .to_string(),
+            )
+        };
+        let kept = read(&"x".repeat(LONGEST_PART), &"y".repeat(LONGEST_KEYWORD));
+        assert_eq!(kept.plan.sub_questions.len(), 2);
+        assert_eq!(kept.plan.grep_keywords.len(), 2);
+        assert_eq!(kept.warnings, []);
+        let cut = read(
+            &"x".repeat(LONGEST_PART + 1),
+            &"y".repeat(LONGEST_KEYWORD + 1),
+        );
+        assert_eq!(cut.plan.sub_questions, [""; 0]);
+        assert_eq!(cut.plan.grep_keywords, ["kept"]);
+        let messages: Vec<&str> = cut.warnings.iter().map(|it| it.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "the analysis gives a part of over 1000 characters; the question is taken whole",
+                "1 of 2 keywords of the analysis dropped: too long or too many",
+            ]
+        );
+    }
 
     const WHOLE: &str = r#"{"query_type": "relational", "complexity": "complex",
         "sub_questions": ["a?", "b?"], "suggested_tools": ["graph_related", "hybrid_search"],

@@ -6,7 +6,7 @@ use crate::agent::ports::{Caveat, Planned};
 use crate::domain::{ToolCall, ToolName};
 use crate::text::one_line;
 
-use super::analysis::texts;
+use super::analysis::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts};
 use super::json::{find_all, unquoted};
 
 const LISTS: [&str; 5] = ["calls", "tool_calls", "tools", "plan", "actions"];
@@ -140,10 +140,7 @@ impl Args {
             },
             ToolName::HybridSearch => ToolCall::HybridSearch {
                 semantic_query: self.text(&["semantic_query", "query", "q", "question", "text"])?,
-                exact_keywords: texts(
-                    self.get(&["exact_keywords", "keywords", "grep_keywords"]),
-                    &[',', '\n', '，', '、'],
-                ),
+                exact_keywords: self.keywords()?,
             },
             ToolName::ReadFile => ToolCall::ReadFile {
                 path: self.text(&["path", "file", "file_path", "source"])?,
@@ -152,7 +149,7 @@ impl Args {
             },
             ToolName::LocalFileQa => ToolCall::LocalFileQa {
                 query: self.text(&QUERIES)?,
-                path: self.optional_text(&["path", "file", "folder", "glob"]),
+                path: self.optional_text(&["path", "file", "folder", "glob"])?,
             },
             ToolName::GraphRelated => ToolCall::GraphRelated {
                 entity_id: self.text(&[
@@ -174,19 +171,38 @@ impl Args {
     }
 
     fn text(&self, names: &[&str]) -> Result<String, String> {
-        let text = self
-            .optional_text(names)
-            .ok_or_else(|| format!("{} lacks '{}'", self.tool, names[0]))?;
-        if text.chars().nth(LONGEST_ARGUMENT).is_some() {
-            return Err(format!(
-                "{}: '{}' has over {LONGEST_ARGUMENT} characters",
-                self.tool, names[0]
-            ));
+        self.optional_text(names)?
+            .ok_or_else(|| format!("{} lacks '{}'", self.tool, names[0]))
+    }
+
+    fn optional_text(&self, names: &[&str]) -> Result<Option<String>, String> {
+        let text = self.any_text(names);
+        if text
+            .as_ref()
+            .is_some_and(|text| is_longer(text, LONGEST_ARGUMENT))
+        {
+            return Err(self.endless(names[0]));
         }
         Ok(text)
     }
 
-    fn optional_text(&self, names: &[&str]) -> Option<String> {
+    fn keywords(&self) -> Result<Vec<String>, String> {
+        let keywords = texts(
+            self.get(&["exact_keywords", "keywords", "grep_keywords"]),
+            &[',', '\n', '，', '、'],
+        );
+        let endless = |keyword: &String| is_longer(keyword, LONGEST_KEYWORD);
+        if keywords.len() > MOST_KEYWORDS || keywords.iter().any(endless) {
+            return Err(self.endless("exact_keywords"));
+        }
+        Ok(keywords)
+    }
+
+    fn endless(&self, name: &str) -> String {
+        format!("{} has an endless '{name}'", self.tool)
+    }
+
+    fn any_text(&self, names: &[&str]) -> Option<String> {
         let text = match self.get(names)? {
             Value::String(text) => text.trim().to_owned(),
             Value::Number(number) => number.to_string(),
@@ -232,6 +248,8 @@ fn bare_argument(tool: ToolName, text: &str) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn vector(query: &str, k: Option<usize>) -> ToolCall {
@@ -342,13 +360,29 @@ mod tests {
 
     #[test]
     fn r11_an_endless_argument_is_dropped() {
-        let endless = "the the ".repeat(400);
-        let call =
-            |query: &str| format!(r#"{{"tool": "grep_search", "args": {{"query": "{query}"}}}}"#);
-        let planned = plan(&format!("[{}, {}]", call(&endless), call("kept")));
-        assert_eq!(planned.calls.len(), 1);
-        let message = "a planned call was dropped: grep_search: 'query' has over 2000 characters";
-        assert_eq!(planned.warnings[0].message, message);
+        let endless = "the ".repeat(501);
+        let many = vec!["word"; MOST_KEYWORDS + 1];
+        for (call, name) in [
+            (
+                json!({"tool": "grep_search", "args": {"query": endless}}),
+                "query",
+            ),
+            (
+                json!({"tool": "local_file_qa", "args": {"query": "a", "path": endless}}),
+                "path",
+            ),
+            (
+                json!({"tool": "hybrid_search", "args": {"semantic_query": "a", "exact_keywords": many}}),
+                "exact_keywords",
+            ),
+        ] {
+            let kept = json!({"tool": "grep_search", "args": {"query": "the ".repeat(500)}});
+            let planned = plan(&json!([call, kept]).to_string());
+            assert_eq!(planned.calls.len(), 1, "{name}");
+            let tool = call["tool"].as_str().unwrap();
+            let message = format!("a planned call was dropped: {tool} has an endless '{name}'");
+            assert_eq!(planned.warnings[0].message, message);
+        }
     }
 
     #[test]
