@@ -45,7 +45,7 @@ pub(super) fn asks_what_there_is(question: &str) -> bool {
             || HOLDING.contains(word)
             || OVERVIEW.contains(word)
     };
-    held && !one && rest.iter().all(|word| known(&word)) && says(WHOLE)
+    held && !one && rest.iter().all(known) && says(WHOLE)
 }
 
 fn asks_what_there_is_zh(question: &str) -> bool {
