@@ -231,6 +231,7 @@ fn r12_relations_are_answered_from_their_end() {
 fn r11_tickets_are_told_by_their_state() {
     for (question, told, kept_back) in [
         ("Which tickets are open?", vec!["PROJ-104"], "PROJ-103"),
+        ("Which bugs are done?", vec!["PROJ-107"], "PROJ-101"),
         (
             "哪些工单还没完成？",
             vec!["PROJ-100", "PROJ-104", "PROJ-105"],

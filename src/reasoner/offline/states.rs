@@ -60,6 +60,12 @@ const LABELS: &[&str] = &["status", "state", "状态"];
 const HOLDERS: &[&str] = &[
     "ticket", "tickets", "issue", "issues", "task", "tasks", "story", "stories", "bug", "bugs", "epic", "epics",
 ];
+/// How the line begins that tells the kind, and the kinds as they are asked for and told.
+const KINDS: &[&str] = &["type", "kind", "类型"];
+#[rustfmt::skip]
+const KIND_NAMES: &[(&str, &str)] = &[
+    ("story", "story"), ("stories", "story"), ("bug", "bug"), ("bugs", "bug"), ("epic", "epic"), ("epics", "epic"), ("缺陷", "bug"),
+];
 const HOLDERS_ZH: &[&str] = &["工单", "任务", "缺陷", "需求"];
 #[rustfmt::skip]
 const FRAME: &[&str] = &["status", "currently", "still", "now", "list", "show", "already", "today", "find", "all", "right"];
@@ -97,6 +103,7 @@ pub(super) fn asks_for_state(question: &str) -> bool {
 /// state is asked for or no document tells one.
 pub(super) fn in_state(question: &str, passages: &[Passage]) -> Option<(String, Vec<Choice>)> {
     let state = state(question)?;
+    let kind = kind(question);
     let mut found: Vec<Choice> = Vec::new();
     for (item, passage) in passages.iter().enumerate() {
         let known = found
@@ -104,6 +111,14 @@ pub(super) fn in_state(question: &str, passages: &[Passage]) -> Option<(String, 
             .any(|known| passages[known.item].source() == passage.source());
         let holds =
             |text: &str| row(text).is_some_and(|(label, value)| state.holds(&label, &value));
+        let other_kind = |text: &str| {
+            row(text).is_some_and(|(label, value)| {
+                KINDS.contains(&label.as_str()) && kind.is_some_and(|kind| value.trim() != kind)
+            })
+        };
+        if passage.units.iter().any(|unit| other_kind(&unit.text)) {
+            continue;
+        }
         let unit = passage.units.iter().position(|unit| holds(&unit.text));
         if let Some(unit) = unit.filter(|_| !known) {
             found.push(Choice { item, unit });
@@ -127,6 +142,15 @@ pub(super) fn in_state(question: &str, passages: &[Passage]) -> Option<(String, 
         (true, false) => "\n\n(One search brings ten at most; there may be more.)",
     };
     (!lines.is_empty()).then(|| (lines.join("\n") + more, found))
+}
+
+/// The kind of document that is asked for, as the head of one tells it; a ticket is of any.
+fn kind(question: &str) -> Option<&'static str> {
+    let words = plain_words(question);
+    let named = |(asks, _): &&(&str, &str)| {
+        question.contains(asks) && !asks.is_ascii() || words.iter().any(|word| word == asks)
+    };
+    KIND_NAMES.iter().find(named).map(|(_, kind)| *kind)
 }
 
 impl State {
