@@ -11,8 +11,8 @@
 //! little-endian, but fingerprints have three bytes and lie in big-endian order, sorted.
 
 use super::learned_features::{
-    complexity_counts, fingerprints_of_form, fingerprints_of_letters, fingerprints_of_words,
-    foreign_counts, length_counts, tokens,
+    complexity_counts, fingerprint_of_word, fingerprints_of_form, fingerprints_of_letters,
+    fingerprints_of_words, foreign_counts, length_counts, tokens,
 };
 
 /// How likely an English message is small talk, 0 to 1.
@@ -23,6 +23,19 @@ pub(super) fn small_talk(text: &str) -> f64 {
 /// The same of a Chinese message.
 pub(super) fn small_talk_zh(text: &str) -> f64 {
     probability_of_small_talk(SMALL_TALK_ZH, text, 2, fingerprints_of_words)
+}
+
+/// The share of a message's words that no English small talk of the training data holds, 0 to 1; the
+/// letters of another language prove nothing.
+pub(super) fn foreign_share(text: &str) -> f64 {
+    let words = tokens(text);
+    let Some(weights) = Weights::read(SMALL_TALK).filter(|_| !words.is_empty()) else {
+        return 1.0;
+    };
+    let foreign = words
+        .iter()
+        .filter(|word| !weights.knows(fingerprint_of_word(word)));
+    foreign.count() as f64 / words.len() as f64
 }
 
 /// How likely an English question is complex, 0 to 1.

@@ -191,6 +191,11 @@ fn fingerprints(words: &[&str], longest: usize) -> Vec<u32> {
     prints
 }
 
+/// The fingerprint of one word.
+pub(super) fn fingerprint_of_word(word: &str) -> u32 {
+    fingerprint([word].into_iter())
+}
+
 /// FNV-1a over the words with a space between them, folded to 24 bits.
 fn fingerprint<'a>(words: impl Iterator<Item = &'a str>) -> u32 {
     let mut value: u32 = 0x811c_9dc5;

@@ -79,7 +79,9 @@ const TROUBLE: [&str; 12] = [
 ];
 const MAY: [&str; 8] = ["do", "does", "did", "can", "could", "will", "would", "may"];
 const MINE: [&str; 4] = ["my", "mine", "our", "ours"];
-/// At most so likely is a single word.
+/// Of a message in another language most words are foreign.
+const FOREIGN_MOST: f64 = 0.5;
+/// At most so likely is a single word, and a message in another language.
 const ALONE: f64 = 0.4;
 /// At most so likely is small talk with nobody, unless the weights say at least this.
 const UNADDRESSED: f64 = 0.4;
@@ -143,6 +145,9 @@ fn english(text: &str) -> (f64, Option<Social>) {
             .is_some_and(|word| MAY.contains(&word.as_str()));
     if ASKING_ON.iter().any(has) || among(&TROUBLE) || of_mine {
         return (learned.min(ALONE), kind);
+    }
+    if learned::foreign_share(text) > FOREIGN_MOST {
+        learned = learned.min(ALONE);
     }
     if kind.is_none() && words.len() < 2 {
         // One word that is no phrase is a topic, or asks on.
@@ -378,6 +383,8 @@ mod tests {
             "is the evening free?",
             "it crashed",
             "happy path",
+            "Wer hat im August Kellerdienst?",
+            "Où se trouve la clé du local?",
             "Do you have all my files?",
             "nothing works",
             "do you send my files anywhere?",
