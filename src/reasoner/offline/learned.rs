@@ -1,6 +1,6 @@
 //! Weights learned from judged sentences, beside the rules: is this small talk, is it complex.
 //!
-//! Four logistic regressions of 10 to 28 KB each, trained by `assets/routing/train.py`, which
+//! Four logistic regressions of 10 to 29 KB each, trained by `assets/routing/train.py`, which
 //! says from what, and how well they do. What they are fed is the same here as there, and
 //! `vectors.jsonl` holds the script's own results for a test to compare. Neither case nor
 //! punctuation is a feature: people leave out both, and the data of one class may have neither.

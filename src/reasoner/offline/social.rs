@@ -77,6 +77,9 @@ const ASKING_ON: [&str; 25] = [
 const TROUBLE: [&str; 12] = [
     "crashed", "crashes", "broken", "broke", "stuck", "failed", "fails", "error", "errors", "works", "frozen", "loading",
 ];
+/// A sentence that begins so wants something looked up.
+#[rustfmt::skip]
+const ORDERS: [&str; 8] = ["compare", "list", "explain", "summarize", "summarise", "find", "search", "describe"];
 const MAY: [&str; 8] = ["do", "does", "did", "can", "could", "will", "would", "may"];
 const MINE: [&str; 4] = ["my", "mine", "our", "ours"];
 /// Of a message in another language most words are foreign.
@@ -88,6 +91,7 @@ const UNADDRESSED: f64 = 0.4;
 /// So few words may be a topic to search for.
 const TOPIC_WORDS: usize = 3;
 const UNADDRESSED_FROM: f64 = 0.9;
+const TOPIC_FROM: f64 = 0.98;
 const UNADDRESSED_FROM_ZH: f64 = 0.8;
 /// The same of Chinese, where it asks.
 const ASKS_OF_NOBODY_ZH: f64 = 0.96;
@@ -160,7 +164,8 @@ fn english(text: &str) -> (f64, Option<Social>) {
         .is_some_and(|word| ASKING.contains(&word.as_str()));
     let topic = words.len() <= TOPIC_WORDS && !text.contains('!');
     let addressed = words.iter().any(|word| PEOPLE.contains(&word.as_str()));
-    if (asks || topic) && kind.is_none() && !addressed && learned < UNADDRESSED_FROM {
+    let sure = if topic { TOPIC_FROM } else { UNADDRESSED_FROM };
+    if (asks || topic) && kind.is_none() && !addressed && learned < sure {
         learned = learned.min(UNADDRESSED);
     }
     let phrased = kind.is_some_and(|kind| only_social(&words, kind))
@@ -237,8 +242,14 @@ fn only_social(words: &[String], kind: Social) -> bool {
 fn behind_greeting(text: &str, learned: impl Fn(&str) -> f64) -> f64 {
     text.split(SENTENCE_ENDS)
         .skip(1)
-        .filter(|part| tokens(part).len() >= SHORT_WORDS)
-        .map(learned)
+        .map(|part| (part, tokens(part)))
+        .filter(|(_, words)| words.len() >= SHORT_WORDS)
+        .map(|(part, words)| {
+            let orders = words[..2]
+                .iter()
+                .any(|word| ORDERS.contains(&word.as_str()));
+            if orders { 0.0 } else { learned(part) }
+        })
         .filter(|probability| *probability < QUESTION_BELOW)
         .fold(1.0, f64::min)
 }
@@ -383,6 +394,7 @@ mod tests {
             "is the evening free?",
             "it crashed",
             "happy path",
+            "thanks!! now compare that with last year's numbers",
             "Wer hat im August Kellerdienst?",
             "Où se trouve la clé du local?",
             "Do you have all my files?",
