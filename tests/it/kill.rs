@@ -51,6 +51,8 @@ struct Tree {
     place: Workplace,
     random: Seeded,
     written: usize,
+    /// How long the last run took that was not killed; moments are drawn from this.
+    usual: Duration,
 }
 
 impl Tree {
@@ -59,6 +61,7 @@ impl Tree {
             place: Workplace::empty(),
             random: Seeded(0x5EED),
             written: 0,
+            usual: Duration::from_millis(250),
         };
         for _ in 0..16 {
             tree.write();
@@ -126,8 +129,9 @@ impl Tree {
     fn kill(&mut self, mut child: Child, turn: usize) -> bool {
         let begun = Instant::now();
         let before = self.on_disk();
-        let late = Duration::from_micros(self.random.below(40_000) as u64);
-        let early = Duration::from_micros(self.random.below(250_000) as u64);
+        let usual = self.usual.as_micros() as usize;
+        let late = Duration::from_micros(self.random.below(usual / 6) as u64);
+        let early = Duration::from_micros(self.random.below(usual) as u64);
         let is_due = |now: [u64; 2], elapsed: Duration| match turn % 5 {
             0 | 3 => elapsed > early,
             1 => now[0] != before[0],
@@ -144,7 +148,11 @@ impl Tree {
             }
             thread::yield_now();
         }
-        !child.wait().unwrap().success()
+        let killed = !child.wait().unwrap().success();
+        if !killed {
+            self.usual = begun.elapsed().max(Duration::from_millis(1));
+        }
+        killed
     }
 
     /// What the commits and the vectors look like: their names and lengths, summed up.
