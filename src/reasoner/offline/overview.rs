@@ -8,7 +8,7 @@ use super::quoting::quoted;
 use super::sentences::Kind;
 use super::words::plain_words;
 
-/// The path that stands for all documents.
+/// The query that stands for all documents.
 pub(super) const EVERYTHING: &str = "*";
 /// Characters of what a document says first.
 const LONGEST_SAID: usize = 200;
