@@ -252,3 +252,45 @@ fn r11_tickets_are_told_by_their_state() {
         assert!(!answer.contains(kept_back), "{answer}");
     }
 }
+
+#[test]
+fn r11_tasks_are_told_by_their_boxes_rows_and_fields() {
+    let place = Workplace::empty();
+    place.file(
+        "docs/plan.md",
+        "# Plan\n\n- [ ] Water the roses\n- [x] Mow the lawn\n",
+    );
+    place.file(
+        "docs/tasks.csv",
+        "id,task,status\nT-1,Paint the fence,open\nT-2,Buy seeds,done\n",
+    );
+    place.file(
+        "docs/leak.md",
+        "---\ntitle: The tap leaks\nstatus: Open\n---\nSince May.\n",
+    );
+    let ask = |question: &str| {
+        let docs = place.path().join("docs");
+        let output = place.run(&["ask", "--json", "--kb", docs.to_str().unwrap(), question]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let events = json_lines(&output.stdout);
+        let finished = events
+            .iter()
+            .find(|event| event["event"] == "answer_finished");
+        finished.unwrap()["text"].as_str().unwrap().to_owned()
+    };
+    let open = ask("Which tasks are open?");
+    for told in [
+        "☐ Water the roses",
+        "Paint the fence",
+        "`leak.md`: status: Open",
+    ] {
+        assert!(open.contains(told), "{told}: {open}");
+    }
+    assert!(!open.contains("Mow") && !open.contains("seeds"), "{open}");
+    let done = ask("Which tasks are done?");
+    assert!(
+        done.contains("☑ Mow the lawn") && done.contains("Buy seeds"),
+        "{done}"
+    );
+    assert!(!done.contains("fence") && !done.contains("leak"), "{done}");
+}

@@ -14,16 +14,17 @@ use super::ends::sentences;
 use super::fit_to_say::{DEFINES, asks_what_it_is_about, definition, opening_of};
 use super::gate::{Gate, PLAINLY};
 use super::labels::{label, led};
+use super::language::is_mostly_chinese;
 use super::named_files::asks_for_content;
 use super::nearest::{NEAREST, nothing};
 use super::passage::Passage;
 use super::quoting::{quoted, written};
-use super::relations::related;
+use super::relations::{asks_from_the_end, related, tells_relations};
 use super::relevance::{ANSWERS_FROM, Features, features, relevance};
 use super::resolve::topic_of;
 use super::sentences::Kind;
 use super::sought::Sought;
-use super::states::in_state;
+use super::states::{from_heads, in_state};
 use super::words::terms;
 
 /// What an answer is made from.
@@ -51,11 +52,6 @@ struct Judged {
 fn is_likely(judged: &[Judged], item: usize) -> bool {
     let mut relevances = judged.iter().map(|judged| judged.relevances[item]);
     relevances.any(|relevance| relevance >= ANSWERS_FROM)
-}
-
-/// Whether heads of documents answer, which say what is asked in so many words.
-fn from_heads(question: &str, passages: &[Passage]) -> bool {
-    !related(question, passages).is_empty() || in_state(question, passages).is_some()
 }
 
 impl Answer<'_> {
@@ -156,7 +152,7 @@ impl Answer<'_> {
         }
         if self.chinese && !is_chinese(&text) {
             text.push_str("\n\n（离线引擎只引用原文，不翻译。）");
-        } else if !self.chinese && is_chinese(question) && is_chinese(&text) {
+        } else if !self.chinese && is_mostly_chinese(&text) {
             text.push_str("\n\n(The offline engine quotes and does not translate.)");
         }
         Ok((text, Outcome::Answered))
@@ -280,6 +276,11 @@ impl Answer<'_> {
             && topic.iter().all(|term| held().contains(term))
     }
 
+    /// Whether documents tell their relations in their heads, so that one which none tells is not there.
+    fn knows_relations(&self) -> bool {
+        self.passages.iter().any(tells_relations)
+    }
+
     /// The answer to one question; empty where nothing fits.
     fn body(
         &self,
@@ -298,7 +299,7 @@ impl Answer<'_> {
             used.extend(rows);
             return Ok(text);
         }
-        if fit.is_empty() {
+        if fit.is_empty() || asks_from_the_end(question) && self.knows_relations() {
             return Ok(String::new());
         }
         let sides = if self.parts.iter().any(|part| part == question) {

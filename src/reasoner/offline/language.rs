@@ -3,6 +3,8 @@
 //! The offline engine quotes and cannot translate. What it can do is prefer documents in that
 //! language, and say so where there are none.
 
+use crate::text::{is_chinese, is_cjk};
+
 use super::words::{is_stop, plain_words};
 
 /// Whether nothing is asked but the last answer in Chinese (`true`) or English (`false`).
@@ -17,6 +19,14 @@ pub(super) fn asked_for(query: &str) -> Option<bool> {
             _ => None,
         }
     })
+}
+
+/// Whether a text is in Chinese rather than one that holds Chinese names; names in other letters are
+/// common in Chinese texts.
+pub(super) fn is_mostly_chinese(text: &str) -> bool {
+    let han = text.chars().filter(|c| is_cjk(*c)).count();
+    let letters = text.chars().filter(char::is_ascii_alphabetic).count();
+    is_chinese(text) && 4 * han > letters
 }
 
 const FORM: &[&str] = &[

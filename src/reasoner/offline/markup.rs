@@ -63,13 +63,20 @@ pub(super) fn closes(opened: &str, line: &str) -> bool {
     marks == line.chars().count() && marks >= run(opened, mark)
 }
 
-/// What stands behind the mark of a list item, and its number.
-pub(super) fn item_of(line: &str) -> Option<(Option<usize>, &str)> {
+/// What stands behind the mark of a list item, and its number. Boxes that are ticked and those that are
+/// not say something, and are kept as signs.
+pub(super) fn item_of(line: &str) -> Option<(Option<usize>, String)> {
     for mark in ["- ", "* ", "+ ", "• "] {
         if let Some(item) = line.strip_prefix(mark) {
-            let boxes = ["[ ] ", "[x] ", "[X] "];
-            let task = boxes.iter().find_map(|mark| item.strip_prefix(mark));
-            return Some((None, task.unwrap_or(item)));
+            let boxes = [
+                ("[ ] ", OPEN_BOX),
+                ("[x] ", TICKED_BOX),
+                ("[X] ", TICKED_BOX),
+            ];
+            let task = boxes
+                .iter()
+                .find_map(|(mark, sign)| Some(format!("{sign} {}", item.strip_prefix(mark)?)));
+            return Some((None, task.unwrap_or_else(|| item.to_owned())));
         }
     }
     let digits = line.chars().take_while(char::is_ascii_digit).count();
@@ -78,8 +85,12 @@ pub(super) fn item_of(line: &str) -> Option<(Option<usize>, &str)> {
         .strip_prefix(". ")
         .or_else(|| rest.strip_prefix(") "))
         .or_else(|| rest.strip_prefix('、'))?;
-    Some((line[..digits].parse().ok(), item))
+    Some((line[..digits].parse().ok(), item.to_owned()))
 }
+
+/// A box of a task list that is not ticked, and one that is.
+pub(super) const OPEN_BOX: char = '☐';
+pub(super) const TICKED_BOX: char = '☑';
 
 /// `Status: done`, as at the head of a ticket.
 pub(super) fn is_field(line: &str) -> bool {

@@ -36,6 +36,7 @@ pub(super) fn asks_what_there_is(question: &str) -> bool {
         "what" | "which" => {
             says(HOLDING) || rest.last() == Some(&"about") || *rest == ["is", "here"]
         }
+        "how" => rest.first() == Some(&"many") && says(HOLDING),
         "list" | "show" | "give" | "tell" | "summarize" | "summarise" | "overview" => true,
         _ => false,
     };
@@ -45,7 +46,9 @@ pub(super) fn asks_what_there_is(question: &str) -> bool {
             || HOLDING.contains(word)
             || OVERVIEW.contains(word)
     };
-    held && !one && rest.iter().all(known) && says(WHOLE)
+    let whole =
+        says(WHOLE) || matches!(*first, "give" | "show") && rest.last() == Some(&"overview");
+    held && !one && rest.iter().all(known) && whole
 }
 
 fn asks_what_there_is_zh(question: &str) -> bool {
@@ -68,10 +71,15 @@ pub(super) fn overview(items: &[Evidence], chinese: bool) -> Option<String> {
     if items.is_empty() || !items.iter().all(begins) {
         return None;
     }
-    let mut lines = vec![if chinese {
-        "知识库中的文档，各引开头一句：".to_owned()
-    } else {
-        "Documents of the knowledge base, each with how it begins:".to_owned()
+    let all = items.len() <= MOST_LISTED;
+    let mut lines = vec![match (chinese, all) {
+        (true, true) => format!("知识库有 {} 个文档，各引开头一句：", items.len()),
+        (true, false) => "知识库中的文档，各引开头一句：".to_owned(),
+        (false, true) => format!(
+            "The knowledge base holds {}, each with how it begins:",
+            documents(items.len())
+        ),
+        (false, false) => "Documents of the knowledge base, each with how it begins:".to_owned(),
     }];
     for (at, item) in items.iter().take(MOST_LISTED).enumerate() {
         let passage = Passage::read(item);
@@ -90,7 +98,7 @@ pub(super) fn overview(items: &[Evidence], chinese: bool) -> Option<String> {
         let line = quoted(&format!("{title}{joint}{said}"), at + 1);
         lines.push(format!("- `{}`: {line}", item.source));
     }
-    if items.len() > MOST_LISTED {
+    if !all {
         lines.push(String::new());
         lines.push(if chinese {
             format!("（只列出前 {MOST_LISTED} 个。）")
@@ -99,6 +107,14 @@ pub(super) fn overview(items: &[Evidence], chinese: bool) -> Option<String> {
         });
     }
     Some(lines.join("\n"))
+}
+
+fn documents(count: usize) -> String {
+    if count == 1 {
+        "one document".to_owned()
+    } else {
+        format!("{count} documents")
+    }
 }
 
 /// What stands for the documents as a whole.
@@ -116,9 +132,9 @@ const OVERVIEW: &[&str] = &["overview", "summary", "list"];
 #[rustfmt::skip]
 const FRAME: &[&str] = &[
     "is", "are", "the", "this", "these", "of", "do", "does", "you", "your", "my", "me", "i", "we", "us", "our", "about", "base",
-    "can", "please", "a", "an", "all", "information", "exactly", "what", "which",
+    "can", "please", "a", "an", "all", "information", "exactly", "what", "which", "many",
 ];
-const WHOLE_ZH: &[&str] = &["知识库", "文件夹", "文件", "文档", "资料"];
+const WHOLE_ZH: &[&str] = &["知识库", "这里", "文件夹", "文件", "文档", "资料"];
 const ONE_ZH: &[&str] = &[
     "这个文件",
     "这个文档",
@@ -136,7 +152,7 @@ const ASKING_ZH: &[&str] = &["什么", "哪些", "列出", "列一下", "概述"
 const HOLDING_ZH: &[&str] = &["里面", "包含", "包括", "涵盖", "收录", "列出", "列一下", "介绍", "概述", "有", "里", "中"];
 #[rustfmt::skip]
 const FRAME_ZH: &[&str] = &[
-    "这个", "这里", "这些", "整个", "目前", "现在", "当前", "一下", "内容", "东西", "主题", "主要", "关于", "请", "你", "我", "都", "的",
+    "这个", "这些", "整个", "目前", "现在", "当前", "一下", "内容", "东西", "主题", "主要", "关于", "请", "你", "我", "都", "的",
     "了", "些", "吗", "呢", "是", "讲", "本", "该",
 ];
 
@@ -156,6 +172,9 @@ mod tests {
             "What is this knowledge base about?",
             "give me an overview of the documents",
             "What can I find here?",
+            "How many documents are there?",
+            "give me an overview",
+            "这里有什么？",
             "what is stored in this folder",
             "Can you list the documents?",
             "what subjects do you cover?",
@@ -172,7 +191,6 @@ mod tests {
             "What is a document?",
             "Which files are skipped?",
             "which documents mention the audit log",
-            "How many documents are there?",
             "What is in the audit log?",
             "What is in overview.md?",
             "show me the settings",

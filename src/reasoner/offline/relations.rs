@@ -40,6 +40,13 @@ const RELATIONS: &[Relation] = &[
         inverse: DEPENDS,
     },
     Relation {
+        asks: &["relate to", "relates to", "related to", "linked to"],
+        asks_zh: &["关联", "关联到"],
+        passive_zh: &[],
+        labels: RELATES,
+        inverse: RELATES,
+    },
+    Relation {
         asks: &["children of", "child of", "belongs to", "belong to", "part of", "subtasks of"],
         asks_zh: &["属于"],
         passive_zh: &[],
@@ -52,6 +59,7 @@ const FRAME: &[&str] = &[
     "which", "what", "other", "ticket", "tickets", "issue", "issues", "task", "tasks", "documents", "stories", "bugs", "is", "are",
     "does", "do", "all", "the", "else", "currently", "things", "work",
 ];
+const RELATES: &[&str] = &["relates to", "related to", "related", "see also", "关联"];
 const DEPENDS: &[&str] = &[
     "depends on",
     "depends-on",
@@ -97,6 +105,23 @@ pub(super) fn related(question: &str, passages: &[Passage]) -> Vec<Choice> {
     }
     found.extend(own);
     found
+}
+
+/// Whether it is asked what stands in a relation to a named thing: its own head, which may tell the
+/// opposite, is then no answer.
+pub(super) fn asks_from_the_end(question: &str) -> bool {
+    asked(question).is_some()
+}
+
+/// Whether a document tells its relations in its head.
+pub(super) fn tells_relations(passage: &Passage) -> bool {
+    passage.units.iter().any(|unit| {
+        row(&unit.text).is_some_and(|(label, _)| {
+            RELATIONS
+                .iter()
+                .any(|relation| relation.labels.contains(&label.as_str()))
+        })
+    })
 }
 
 /// The relation that is asked for, and to what.

@@ -14,7 +14,7 @@ use super::ordinals::by_place;
 use super::overview::asks_what_there_is;
 use super::plainly::plainly;
 use super::social::{Social, social};
-use super::states::asks_for_state;
+use super::states::{asks_for_state, in_another_state};
 use super::topic_zh::chinese_topic;
 use super::words::{is_stop, plain_words, terms};
 
@@ -29,6 +29,11 @@ pub(super) fn resolve(query: &str, history: &[Turn]) -> String {
     let query = &plainly(without_greeting(query.trim()));
     if query.chars().count() > 120 || asks_what_there_is(query) || asks_for_state(query) {
         return query.to_owned();
+    }
+    if let Some(last) = history.last()
+        && let Some(other) = in_another_state(query, last.question.trim())
+    {
+        return other;
     }
     if language::asked_for(query).is_some() {
         let meant = history.iter().rposition(|turn| {

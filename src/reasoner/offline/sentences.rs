@@ -237,7 +237,7 @@ impl Reader {
             self.number = None;
         } else if let Some((number, item)) = item_of(trimmed) {
             self.flush();
-            self.item = Some(item.to_owned());
+            self.item = Some(item);
             self.number = number;
             self.in_list = true;
         } else if let Some(item) = &mut self.item {

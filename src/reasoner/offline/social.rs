@@ -80,6 +80,18 @@ const TROUBLE: [&str; 12] = [
 /// A sentence that begins so wants something looked up.
 #[rustfmt::skip]
 const ORDERS: [&str; 8] = ["compare", "list", "explain", "summarize", "summarise", "find", "search", "describe"];
+const ABOUT: [&str; 5] = [
+    "tell me about",
+    "anything about",
+    "something about",
+    "know about",
+    "information about",
+];
+/// What people say before they come to it.
+#[rustfmt::skip]
+const OPENINGS: [&str; 16] = [
+    "hi", "hello", "hey", "please", "ok", "okay", "now", "so", "and", "then", "thanks", "can", "could", "you", "just", "great",
+];
 const MAY: [&str; 8] = ["do", "does", "did", "can", "could", "will", "would", "may"];
 const MINE: [&str; 4] = ["my", "mine", "our", "ours"];
 /// Of a message in another language most words are foreign.
@@ -147,7 +159,12 @@ fn english(text: &str) -> (f64, Option<Social>) {
         && words
             .first()
             .is_some_and(|word| MAY.contains(&word.as_str()));
-    if ASKING_ON.iter().any(has) || among(&TROUBLE) || of_mine {
+    // "Compare cats and dogs" and "tell me about the soup" want something looked up.
+    let order = words.iter().find(|word| !OPENINGS.contains(&word.as_str()));
+    let ordered = order.is_some_and(|word| ORDERS.contains(&word.as_str()));
+    let about =
+        ABOUT.iter().any(has) && kind.is_none() && !among(&["you", "your", "yourself", "u"]);
+    if ASKING_ON.iter().any(has) || among(&TROUBLE) || of_mine || ordered || about {
         return (learned.min(ALONE), kind);
     }
     if learned::foreign_share(text) > FOREIGN_MOST {
@@ -394,6 +411,10 @@ mod tests {
             "is the evening free?",
             "it crashed",
             "happy path",
+            "compare the pancakes with the lentil soup",
+            "compare cats and dogs",
+            "tell me about the lentil soup",
+            "is there anything about soup?",
             "thanks!! now compare that with last year's numbers",
             "Wer hat im August Kellerdienst?",
             "Où se trouve la clé du local?",

@@ -4,9 +4,11 @@ use crate::text::is_chinese;
 
 use super::choose::Choice;
 use super::literals::Literals;
+use super::markup::{OPEN_BOX, TICKED_BOX};
 use super::passage::Passage;
 use super::quoting::quoted;
-use super::relations::row;
+use super::relations::{related, row};
+use super::sentences::{Kind, Unit};
 use super::words::{is_stop, plain_words};
 
 /// A state as it is asked for and as documents write it.
@@ -58,7 +60,7 @@ const LABELS: &[&str] = &["status", "state", "状态"];
 /// What has a state.
 #[rustfmt::skip]
 const HOLDERS: &[&str] = &[
-    "ticket", "tickets", "issue", "issues", "task", "tasks", "story", "stories", "bug", "bugs", "epic", "epics",
+    "ticket", "tickets", "issue", "issues", "task", "tasks", "story", "stories", "bug", "bugs", "epic", "epics", "todos",
 ];
 /// How the line begins that tells the kind, and the kinds as they are asked for and told.
 const KINDS: &[&str] = &["type", "kind", "类型"];
@@ -91,57 +93,114 @@ const FRAME_ZH: &[&str] = &[
     "请",
 ];
 
-/// The pattern that finds the lines in which documents tell their state.
-pub(super) const STATE_LINES: &str = r"^\W*(status|state|状态)\W*[:：]";
+/// The pattern that finds the lines in which documents tell their state, and the boxes of task lists; without
+/// capitals, which would make it exact.
+pub(super) const STATE_LINES: &str = r"^\W*(status|state|状态)\W*[:：]|^\s*[-*+]\s+\[[ x]\]\s";
 
 /// Whether the documents in some state are asked for.
 pub(super) fn asks_for_state(question: &str) -> bool {
     state(question).is_some()
 }
 
-/// A line for each document in the state that is asked for, with what was used; nothing where no
-/// state is asked for or no document tells one.
+/// Whether heads of documents answer, which say what is asked in so many words.
+pub(super) fn from_heads(question: &str, passages: &[Passage]) -> bool {
+    !related(question, passages).is_empty() || in_state(question, passages).is_some()
+}
+
+/// "And which are done?" after "which tickets are open?": the question before about another state.
+pub(super) fn in_another_state(query: &str, previous: &str) -> Option<String> {
+    let previous = previous.to_lowercase();
+    let before = state(&previous).and(said_in(&previous))?;
+    let now = said_in(&query.to_lowercase())?;
+    let rest = query.to_lowercase().replacen(now, " ", 1);
+    let elliptic = if is_chinese(query) {
+        let mut rest: String = rest.chars().filter(|c| c.is_alphanumeric()).collect();
+        for word in [FRAME_ZH, &["那", "呢", "么", "几个"]].concat() {
+            rest = rest.replace(word, "");
+        }
+        rest.is_empty()
+    } else {
+        plain_words(&rest).iter().all(|word| {
+            let word = word.as_str();
+            is_stop(word) || FRAME.contains(&word) || matches!(word, "one" | "ones" | "many")
+        })
+    };
+    (elliptic && state(query).is_none()).then(|| previous.replacen(before, now, 1))
+}
+
+/// The words by which a state is asked for.
+fn said_in(question: &str) -> Option<&'static str> {
+    let line = format!(" {} ", plain_words(question).join(" "));
+    let said = |state: &'static State| {
+        let english = state
+            .asks
+            .iter()
+            .find(|asks| line.contains(&format!(" {asks} ")));
+        let chinese = || state.asks_zh.iter().find(|asks| question.contains(**asks));
+        english.or_else(chinese).copied()
+    };
+    STATES.iter().find_map(said)
+}
+
+/// A line for each document, task or row in the state that is asked for, with what was used; nothing
+/// where no state is asked for or none is told.
 pub(super) fn in_state(question: &str, passages: &[Passage]) -> Option<(String, Vec<Choice>)> {
     let state = state(question)?;
     let kind = kind(question);
-    let mut found: Vec<Choice> = Vec::new();
+    let mut found: Vec<(Choice, String)> = Vec::new();
     for (item, passage) in passages.iter().enumerate() {
-        let known = found
-            .iter()
-            .any(|known| passages[known.item].source() == passage.source());
-        let holds =
-            |text: &str| row(text).is_some_and(|(label, value)| state.holds(&label, &value));
-        let other_kind = |text: &str| {
-            row(text).is_some_and(|(label, value)| {
-                KINDS.contains(&label.as_str()) && kind.is_some_and(|kind| value.trim() != kind)
-            })
+        let fields = || passage.text.lines().filter_map(row);
+        let other_kind = |(label, value): (String, String)| {
+            KINDS.contains(&label.as_str()) && kind.is_some_and(|kind| value.trim() != kind)
         };
-        if passage.units.iter().any(|unit| other_kind(&unit.text)) {
+        if fields().any(other_kind) {
             continue;
         }
-        let unit = passage.units.iter().position(|unit| holds(&unit.text));
-        if let Some(unit) = unit.filter(|_| !known) {
-            found.push(Choice { item, unit });
+        let head = passage
+            .text
+            .lines()
+            .find(|line| row(line).is_some_and(|(label, value)| state.holds(&label, &value)));
+        if let Some(line) = head {
+            let unit = passage
+                .units
+                .iter()
+                .position(|unit| unit.text.contains(line));
+            let unit = unit.unwrap_or_default();
+            found.push((Choice { item, unit }, line.trim().to_owned()));
+        }
+        for (unit, said) in passage.units.iter().enumerate() {
+            if state.is_of(said) {
+                found.push((Choice { item, unit }, said.words()));
+            }
         }
     }
-    found.sort_by(|a, b| passages[a.item].source().cmp(passages[b.item].source()));
+    found.sort_by(|(a, said), (b, other)| {
+        let source = |choice: &Choice| passages[choice.item].source();
+        source(a)
+            .cmp(source(b))
+            .then_with(|| said.cmp(other))
+            .then(a.item.cmp(&b.item))
+    });
+    found.dedup_by(|(a, said), (b, other)| {
+        passages[a.item].source() == passages[b.item].source() && said == other
+    });
     let lines: Vec<String> = found
         .iter()
-        .map(|choice| {
+        .map(|(choice, said)| {
             let passage = &passages[choice.item];
-            let said = &passage.units[choice.unit].text;
             let title = passage.title.name();
             let joint = if title.is_empty() { "" } else { " – " };
             let line = quoted(&format!("{title}{joint}{said}"), choice.item + 1);
             format!("- `{}`: {line}", passage.source())
         })
         .collect();
-    let more = match (found.len() >= ONE_SEARCH, is_chinese(question)) {
+    let more = match (passages.len() >= ONE_SEARCH, is_chinese(question)) {
         (false, _) => "",
         (true, true) => "\n\n（一次检索最多十处，可能不止这些。）",
-        (true, false) => "\n\n(One search brings ten at most; there may be more.)",
+        (true, false) => "\n\n(One search brings ten places at most; there may be more.)",
     };
-    (!lines.is_empty()).then(|| (lines.join("\n") + more, found))
+    let used = found.into_iter().map(|(choice, _)| choice).collect();
+    (!lines.is_empty()).then(|| (lines.join("\n") + more, used))
 }
 
 /// The kind of document that is asked for, as the head of one tells it; a ticket is of any.
@@ -163,6 +222,21 @@ impl State {
                 .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
         });
         LABELS.contains(&label) && !value.is_empty() && says != self.not
+    }
+
+    /// Whether a task of a list or a row of a table is in this state.
+    fn is_of(&self, unit: &Unit) -> bool {
+        let done = std::ptr::eq(self.says, DONE) && !self.not;
+        let open = self.not || self.asks.contains(&"open");
+        if let Some(row) = &unit.row {
+            let mut cells = row.columns.iter().zip(&row.cells);
+            return cells.any(|(column, cell)| {
+                self.holds(&column.trim().to_lowercase(), &cell.to_lowercase())
+            });
+        }
+        unit.kind == Kind::Item
+            && (done && unit.text.starts_with(TICKED_BOX)
+                || open && unit.text.starts_with(OPEN_BOX))
     }
 }
 
@@ -231,6 +305,20 @@ mod tests {
         ] {
             assert!(!asks_for_state(question), "{question}");
         }
+        for (query, resolved) in [
+            ("and which are done?", Some("which tickets are done?")),
+            (
+                "what about the closed ones?",
+                Some("which tickets are closed?"),
+            ),
+            ("what is a ticket?", None),
+            ("which files are open?", None),
+        ] {
+            let found = in_another_state(query, "Which tickets are open?");
+            assert_eq!(found.as_deref(), resolved, "{query}");
+        }
+        let zh = in_another_state("那未完成的呢？", "哪些工单已完成？");
+        assert_eq!(zh.as_deref(), Some("哪些工单已未完成？"));
         let done = &STATES[3];
         assert!(done.holds("status", " closed as duplicate") && !done.holds("status", " open"));
         assert!(STATES[0].holds("status", " in progress") && !STATES[0].holds("type", " bug"));
