@@ -19,7 +19,7 @@ use super::named_files::asks_for_content;
 use super::nearest::{NEAREST, nothing};
 use super::passage::Passage;
 use super::quoting::{quoted, written};
-use super::relations::{asks_from_the_end, related, tells_relations};
+use super::relations::{asks_from_the_end, tells_relations, told};
 use super::relevance::{ANSWERS_FROM, Features, features, relevance};
 use super::resolve::topic_of;
 use super::sentences::Kind;
@@ -142,8 +142,8 @@ impl Answer<'_> {
             });
         }
         let mut text = blocks.join("\n\n");
-        let told = || asked.clone().any(|at| from_heads(&questions[at], passages));
-        if !used.iter().any(|choice| is_likely(&judged, choice.item)) && !told() {
+        let certain = || asked.clone().any(|at| from_heads(&questions[at], passages));
+        if !used.iter().any(|choice| is_likely(&judged, choice.item)) && !certain() {
             text.push_str(if self.chinese {
                 "\n\n（不太确定：原文与问题相合之处不多。）"
             } else {
@@ -293,10 +293,8 @@ impl Answer<'_> {
             used.extend(units);
             return Ok(text);
         }
-        let rows = related(question, &self.passages);
-        if !rows.is_empty() {
-            let text = self.listed(&rows);
-            used.extend(rows);
+        if let Some((text, units)) = told(question, &self.passages) {
+            used.extend(units);
             return Ok(text);
         }
         if fit.is_empty() || asks_from_the_end(question) && self.knows_relations() {

@@ -8,6 +8,7 @@ use crate::text::is_chinese;
 use super::choose::Choice;
 use super::literals::Literals;
 use super::passage::Passage;
+use super::quoting::quoted;
 use super::words::plain_words;
 
 /// How a relation is asked for, and how documents write it.
@@ -72,39 +73,59 @@ const BLOCKS: &[&str] = &["blocks", "blocking", "required by", "阻塞"];
 
 /// The rows that answer a question for what stands in a relation to a named thing, the other
 /// documents' before its own; empty where nothing such is asked or said.
-pub(super) fn related(question: &str, passages: &[Passage]) -> Vec<Choice> {
+pub(super) fn related(question: &str, passages: &[Passage]) -> Vec<(Choice, String)> {
     let Some((relation, name)) = asked(question) else {
         return Vec::new();
     };
-    let home = |passage: &Passage| passage.is_home_of(std::slice::from_ref(&name));
-    let of = |labels: &[&str], unit: &str| {
-        row(unit).filter(|(label, _)| labels.contains(&label.as_str()))
-    };
-    let mut found: Vec<Choice> = Vec::new();
-    let mut own: Option<Choice> = None;
+    let mut found: Vec<(Choice, String)> = Vec::new();
+    let mut own = None;
     for (item, passage) in passages.iter().enumerate() {
-        for (unit, said) in passage.units.iter().enumerate() {
-            let choice = Choice { item, unit };
-            if home(passage) {
-                let inverse = of(relation.inverse, &said.text).is_some();
-                own = own.or(inverse.then_some(choice));
-                continue;
-            }
-            let known = found
-                .iter()
-                .any(|known| passages[known.item].source() == passage.source());
-            let speaks =
-                of(relation.labels, &said.text).is_some_and(|(_, targets)| names(&targets, &name));
-            if speaks && !known {
-                found.push(choice);
-            }
+        let home = passage.is_home_of(std::slice::from_ref(&name));
+        let labels = if home {
+            relation.inverse
+        } else {
+            relation.labels
+        };
+        let line = passage.text.lines().find(|line| {
+            row(line).is_some_and(|(label, targets)| {
+                labels.contains(&label.as_str()) && (home || names(&targets, &name))
+            })
+        });
+        let Some(line) = line.map(str::trim) else {
+            continue;
+        };
+        let unit = passage
+            .units
+            .iter()
+            .position(|unit| unit.text.contains(line));
+        let unit = unit.unwrap_or_default();
+        let known = found
+            .iter()
+            .any(|(known, _)| passages[known.item].source() == passage.source());
+        let told = (Choice { item, unit }, line.to_owned());
+        if home {
+            own = own.or(Some(told));
+        } else if !known {
+            found.push(told);
         }
     }
-    if !found.is_empty() {
-        found.sort_by(|a, b| passages[a.item].source().cmp(passages[b.item].source()));
-    }
+    found.sort_by(|(a, _), (b, _)| passages[a.item].source().cmp(passages[b.item].source()));
     found.extend(own);
     found
+}
+
+/// A line for each of them, and what was used.
+pub(super) fn told(question: &str, passages: &[Passage]) -> Option<(String, Vec<Choice>)> {
+    let rows = related(question, passages);
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|(choice, line)| {
+            let source = passages[choice.item].source();
+            format!("- `{source}`: {}", quoted(line, choice.item + 1))
+        })
+        .collect();
+    let used = rows.into_iter().map(|(choice, _)| choice).collect();
+    (!lines.is_empty()).then(|| (lines.join("\n"), used))
 }
 
 /// Whether it is asked what stands in a relation to a named thing: its own head, which may tell the
@@ -115,8 +136,8 @@ pub(super) fn asks_from_the_end(question: &str) -> bool {
 
 /// Whether a document tells its relations in its head.
 pub(super) fn tells_relations(passage: &Passage) -> bool {
-    passage.units.iter().any(|unit| {
-        row(&unit.text).is_some_and(|(label, _)| {
+    passage.text.lines().any(|line| {
+        row(line).is_some_and(|(label, _)| {
             RELATIONS
                 .iter()
                 .any(|relation| relation.labels.contains(&label.as_str()))
