@@ -204,6 +204,20 @@ fn r11_what_the_knowledge_base_holds_is_told_by_document() {
     }
 }
 
+fn answer_in(events: &[Value]) -> String {
+    let finished = events
+        .iter()
+        .find(|event| event["event"] == "answer_finished");
+    finished.unwrap()["text"].as_str().unwrap().to_owned()
+}
+
+fn assert_tells(answer: &str, tickets: &[&str]) {
+    for ticket in tickets {
+        let line = format!("- `tickets/{ticket}.md`: ");
+        assert!(answer.contains(&line), "{answer}");
+    }
+}
+
 #[test]
 fn r12_relations_are_answered_from_their_end() {
     for (question, told) in [
@@ -213,17 +227,7 @@ fn r12_relations_are_answered_from_their_end() {
         ),
         ("PROJ-105 被哪几个工单卡住了？", ["PROJ-101", "PROJ-102"]),
     ] {
-        let events = ask(question);
-        let finished = events
-            .iter()
-            .find(|event| event["event"] == "answer_finished");
-        let answer = finished.unwrap()["text"].as_str().unwrap();
-        for ticket in told {
-            assert!(
-                answer.contains(&format!("- `tickets/{ticket}.md`: ")),
-                "{answer}"
-            );
-        }
+        assert_tells(&answer_in(&ask(question)), &told);
     }
 }
 
@@ -238,17 +242,8 @@ fn r11_tickets_are_told_by_their_state() {
             "PROJ-101",
         ),
     ] {
-        let events = ask(question);
-        let finished = events
-            .iter()
-            .find(|event| event["event"] == "answer_finished");
-        let answer = finished.unwrap()["text"].as_str().unwrap();
-        for ticket in told {
-            assert!(
-                answer.contains(&format!("- `tickets/{ticket}.md`: ")),
-                "{answer}"
-            );
-        }
+        let answer = answer_in(&ask(question));
+        assert_tells(&answer, &told);
         assert!(!answer.contains(kept_back), "{answer}");
     }
 }
@@ -272,11 +267,7 @@ fn r11_tasks_are_told_by_their_boxes_rows_and_fields() {
         let docs = place.path().join("docs");
         let output = place.run(&["ask", "--json", "--kb", docs.to_str().unwrap(), question]);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let events = json_lines(&output.stdout);
-        let finished = events
-            .iter()
-            .find(|event| event["event"] == "answer_finished");
-        finished.unwrap()["text"].as_str().unwrap().to_owned()
+        answer_in(&json_lines(&output.stdout))
     };
     let open = ask("Which tasks are open?");
     for told in [
