@@ -194,13 +194,24 @@ pub(super) fn in_state(question: &str, passages: &[Passage]) -> Option<(String, 
             format!("- `{}`: {line}", passage.source())
         })
         .collect();
-    let more = match (passages.len() >= ONE_SEARCH, is_chinese(question)) {
+    let telling = passages
+        .iter()
+        .filter(|passage| tells_state(passage))
+        .count();
+    let more = match (telling >= ONE_SEARCH, is_chinese(question)) {
         (false, _) => "",
         (true, true) => "\n\n（一次检索最多十处，可能不止这些。）",
         (true, false) => "\n\n(One search brings ten places at most; there may be more.)",
     };
     let used = found.into_iter().map(|(choice, _)| choice).collect();
     (!lines.is_empty()).then(|| (lines.join("\n") + more, used))
+}
+
+/// Whether a passage is one that [`STATE_LINES`] finds.
+fn tells_state(passage: &Passage) -> bool {
+    let in_head = |line: &str| row(line).is_some_and(|(label, _)| LABELS.contains(&label.as_str()));
+    let boxed = |text: &str| text.starts_with([OPEN_BOX, TICKED_BOX]);
+    passage.text.lines().any(in_head) || passage.units.iter().any(|unit| boxed(&unit.text))
 }
 
 /// The kind of document that is asked for, as the head of one tells it; a ticket is of any.
