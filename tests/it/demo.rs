@@ -265,6 +265,8 @@ fn r11_tasks_are_told_by_their_boxes_rows_and_fields() {
         "docs/leak.md",
         "---\ntitle: The tap leaks\nstatus: Open\n---\nSince May.\n",
     );
+    // Nothing but a heading holds nothing to quote.
+    place.file("docs/bare.md", "# Status: open\n");
     let ask = |question: &str| {
         let docs = place.path().join("docs");
         let output = place.run(&["ask", "--json", "--kb", docs.to_str().unwrap(), question]);

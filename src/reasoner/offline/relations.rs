@@ -86,11 +86,15 @@ pub(super) fn related(question: &str, passages: &[Passage]) -> Vec<(Choice, Stri
         } else {
             relation.labels
         };
-        let line = passage.text.lines().find(|line| {
-            row(line).is_some_and(|(label, targets)| {
-                labels.contains(&label.as_str()) && (home || names(&targets, &name))
-            })
-        });
+        let line = passage
+            .text
+            .lines()
+            .filter(|_| !passage.units.is_empty())
+            .find(|line| {
+                row(line).is_some_and(|(label, targets)| {
+                    labels.contains(&label.as_str()) && (home || names(&targets, &name))
+                })
+            });
         let Some(line) = line.map(str::trim) else {
             continue;
         };

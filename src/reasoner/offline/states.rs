@@ -153,7 +153,8 @@ pub(super) fn in_state(question: &str, passages: &[Passage]) -> Option<(String, 
         let other_kind = |(label, value): (String, String)| {
             KINDS.contains(&label.as_str()) && kind.is_some_and(|kind| value.trim() != kind)
         };
-        if fields().any(other_kind) {
+        // Where a heading is all there is, nothing can be quoted.
+        if passage.units.is_empty() || fields().any(other_kind) {
             continue;
         }
         let head = passage
