@@ -112,6 +112,7 @@ impl Reasoner for Instant {
     async fn analyze(&self, _: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
         Ok(Analysis {
             plan: self.plan.clone(),
+            because: Vec::new(),
             reply: Some("Hello!".to_owned()),
             small_talk: None,
             usage: Usage::ONE_CALL,

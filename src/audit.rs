@@ -3,16 +3,34 @@
 //! One thread owns the file. Events pass *through* it on their way to the screen: an event is
 //! written first and forwarded then, so that a process that is killed has lost no line that
 //! anybody saw. The file is a log for people who were not there: secrets and card numbers are
-//! masked before they reach it, and runs that a kill cut short are closed at the next start.
+//! masked before they reach it, and runs that a kill cut short are closed at the next start. Each
+//! line carries the hash of the line before, so that a line that was changed, removed or added
+//! later is found.
 
+mod chain;
+mod file;
+mod findings;
+mod history;
+mod lines;
+mod link;
 mod log;
+mod lookup;
 mod mask;
+mod parts;
 mod read;
 mod recover;
+mod rotate;
 mod session;
+mod tail;
+mod verdict;
+mod verify;
 
-pub use log::{AuditError, AuditLog};
+pub use findings::{Break, How, Unwitnessed, Verified};
+pub use history::{records, runs, statistics};
+pub use log::{AuditError, AuditLog, Destination};
+pub use lookup::{Lookup, events_of_run};
 pub use mask::Mask;
-pub use read::{ReadError, events_of_run};
+pub use read::ReadError;
 pub use recover::Interrupted;
 pub use session::Session;
+pub use verify::{look_at, verify};

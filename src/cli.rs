@@ -4,28 +4,41 @@
 //! codes: 0 done, 1 failed, 2 bad usage or setting, 130 interrupted.
 
 mod ask;
+mod audit;
 mod catch_up;
 mod chat;
+mod columns;
 mod completions;
 mod doctor;
 mod eval;
+mod export;
 mod graph;
 mod index;
 mod interruption;
 mod output;
+mod panics;
+mod runs;
 mod search;
+mod stats;
+mod trust;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tracing_appender::non_blocking::WorkerGuard;
 
 use crate::config::{Environment, Overrides, Settings, survey, variables};
-use crate::engine::doctor as engine_doctor;
+use crate::engine::{doctor as engine_doctor, prepare_data_folder};
+use crate::files::create_private_dir;
+use crate::kb::{READER_ARGUMENT, read_documents};
+use crate::protocol::Timestamp;
 use crate::text::nearest;
 use output::Failure;
+
+pub use panics::keep_panics_apart;
 
 /// Chat with a knowledge base in the terminal, and see how each answer came about.
 #[derive(Debug, Parser)]
@@ -51,7 +64,7 @@ struct Global {
     /// platform's data folder]
     #[arg(long, value_name = "DIR", global = true)]
     data_dir: Option<PathBuf>,
-    /// Read settings from this file instead of .env
+    /// Read settings from this file instead of .env of the folder you are in
     #[arg(long, value_name = "FILE", global = true)]
     env_file: Option<PathBuf>,
     /// More diagnostics in the log folder than KB_AGENT_LOG asks for; twice for even more
@@ -71,14 +84,30 @@ enum Command {
     Eval(eval::Eval),
     /// Show the graph, or the path of one run
     Graph(graph::Graph),
+    /// List the recorded runs, newest first
+    Runs(runs::Runs),
+    /// Sum up the recorded runs: short cuts, calls, tokens, times
+    Stats(stats::Stats),
+    /// Write a recorded run, or a conversation, as a document
+    Export(export::Export),
+    /// Check that the audit log is as it was written
+    Audit(audit::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
     Doctor(doctor::Doctor),
+    /// Let a folder's .env set addresses, keys, models, folders and files
+    Trust(trust::Trust),
     /// Print a completion script for a shell
     Completions(completions::Completions),
 }
 
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == READER_ARGUMENT) {
+        let share = words.next();
+        return read_documents(share.as_deref().and_then(OsStr::to_str));
+    }
+    keep_panics_apart();
     let parsed = Cli::command()
         .after_long_help(settings_help())
         .try_get_matches()
@@ -131,8 +160,20 @@ fn run(cli: Cli) -> Result<(), Failure> {
         };
         return doctor::run(&doctor, &given);
     }
-    let environment = Environment::read(global.env_file.as_deref())?;
-    let settings = Settings::resolve(&environment, overrides)?;
+    if let Some(Command::Trust(trust)) = command {
+        return trust::run(&trust, global.env_file.as_deref(), &overrides);
+    }
+    let env_file = global.env_file.as_deref();
+    let mut environment = Environment::read(env_file, Environment::folder_beside(env_file))?;
+    let documents = match &command {
+        Some(Command::Eval(eval)) => eval.documents(),
+        _ => None,
+    };
+    trust::ask(&mut environment, &overrides.over(documents))?;
+    let settings = Settings {
+        own_program: Some(own_program()),
+        ..Settings::resolve(&environment, overrides)?
+    };
     let _diagnostics = diagnostics(&settings);
     match command {
         None => chat::run(&settings),
@@ -141,19 +182,39 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Search(search)) => search::run(&search, &settings),
         Some(Command::Eval(eval)) => eval::run(&eval, &settings),
         Some(Command::Graph(graph)) => graph::run(&graph, &settings),
-        Some(Command::Completions(_) | Command::Doctor(_)) => Ok(()),
+        Some(Command::Runs(runs)) => runs::run(&runs, &settings),
+        Some(Command::Stats(stats)) => stats::run(&stats, &settings),
+        Some(Command::Export(export)) => export::run(&export, &settings),
+        Some(Command::Audit(audit)) => audit::run(&audit, &settings),
+        Some(Command::Completions(_) | Command::Doctor(_) | Command::Trust(_)) => Ok(()),
     }
+}
+
+/// This program, to be started again. One that cannot be found cannot be started either, which is
+/// told at the document that needs it.
+fn own_program() -> PathBuf {
+    // Also where the file was replaced since by another version.
+    let running = Path::new("/proc/self/exe");
+    if cfg!(target_os = "linux") && running.exists() {
+        return running.to_owned();
+    }
+    std::env::current_exe().unwrap_or_default()
 }
 
 /// Every setting with what it may be and what it is where nobody sets it.
 fn settings_help() -> String {
     let nothing_set = survey(&Environment::default(), &Overrides::default());
-    let mut text = "Settings, from the environment or .env, where the environment wins:".to_owned();
+    let mut text =
+        "Settings, from the environment, --env-file or .env in the configuration folder, or \
+                    .env in the folder you are in, in this order; of the last, those of reach only \
+                    where 'kb-agent trust' let it:"
+            .to_owned();
     for (variable, setting) in variables().zip(engine_doctor::settings(&nothing_set)) {
         let default = setting.value.as_deref().or(setting.unset);
         text.push_str(&format!(
-            "\n  {:<37}{} [default: {}]",
+            "\n  {:<37}{:<7}{} [default: {}]",
             variable.name,
+            variable.class.as_str(),
             variable.allowed,
             default.unwrap_or("not set")
         ));
@@ -185,7 +246,12 @@ fn misspelt(first: &OsStr) -> Option<Failure> {
 /// else: the command itself says what is wrong with the folder when it needs it.
 fn diagnostics(settings: &Settings) -> Option<WorkerGuard> {
     let folder = settings.log_dir();
-    std::fs::create_dir_all(&folder).ok()?;
+    prepare_data_folder(&settings.data_dir).ok()?;
+    create_private_dir(&folder).ok()?;
+    // The library's calendar ends with the year 9999, and it stops the program there.
+    if !Timestamp::is_in_calendar(SystemTime::now()) {
+        return None;
+    }
     let appender = tracing_appender::rolling::Builder::new()
         .rotation(tracing_appender::rolling::Rotation::DAILY)
         .filename_prefix("kb-agent")

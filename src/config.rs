@@ -1,20 +1,26 @@
 //! Every setting, read once and checked (R26).
 //!
-//! Settings come from the environment and a `.env` file; a real environment variable wins. The
-//! result is a plain value that the engine takes apart: no other room knows where a setting came
+//! Settings come from flags, the environment, and `.env` files: the user's own, and that of the working
+//! folder, which may say all only where the user trusts it. The result is a plain value that the engine takes apart: no other room knows where a setting came
 //! from, and nobody holds the whole.
 
 mod address;
+mod dotenv;
+mod doubt;
 mod endpoint;
 mod environment;
+mod error;
 mod listing;
 mod settings;
+mod trust;
 mod unknown;
+mod variable;
 
 pub use endpoint::{EndpointSettings, JobSettings};
 pub use environment::{Environment, Origin};
+pub use error::SettingError;
 pub use listing::{Idle, Listed, Survey, survey, survey_of};
-pub use settings::{
-    DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, SettingError, Settings, Variable, variables,
-};
+pub use settings::{DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, variables};
+pub use trust::{Request, Word, admit, distrust};
 pub use unknown::Unknown;
+pub use variable::{Class, Variable};

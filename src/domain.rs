@@ -14,14 +14,17 @@ mod rules;
 mod tool;
 mod topology;
 mod usage;
+mod warnings;
 
 pub use answer::{Answer, Citation, Outcome, Turn};
-pub use evidence::{Evidence, EvidenceId, LineRange, Measured, Score, add_evidence};
+pub use evidence::{
+    Evidence, EvidenceId, LineRange, Measured, Score, add_evidence, is_same_passage,
+};
 pub use grade::{
     GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, action_for, average, scores_of,
 };
 pub use place::{Place, PlaceUnit, location};
-pub use plan::{Complexity, QueryType, RoutingPlan};
+pub use plan::{Complexity, Cue, QueryType, RoutingPlan};
 pub use route::{
     RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,
 };
@@ -29,3 +32,4 @@ pub use rules::{AutoApproveRule, approving_rule};
 pub use tool::{MOST_LISTED, ToolCall, ToolName, ToolRecord};
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};
+pub use warnings::{WarningKind, Warnings};

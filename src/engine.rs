@@ -4,10 +4,12 @@
 //! so that the agent can be driven without a disk and the screen without an agent.
 
 mod conversation;
+mod data_folder;
 mod demo;
 pub mod doctor;
 mod grading;
 mod knowledge;
+mod reading;
 mod routing;
 mod thinking;
 mod upkeep;
@@ -21,11 +23,11 @@ use std::thread::JoinHandle;
 use secrecy::ExposeSecret;
 use thiserror::Error;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent::Agent;
 use crate::agent::ports::{Embedder, Identity, Ports};
-use crate::audit::{AuditError, AuditLog, Interrupted, Mask, Session};
+use crate::audit::{AuditError, AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::domain::{Answer, Outcome};
 use crate::kb::embed::SentenceEmbedding;
@@ -36,6 +38,7 @@ use crate::tools::KbToolbox;
 
 pub use crate::agent::Question;
 pub use conversation::Conversation;
+pub use data_folder::prepare_data_folder;
 pub use demo::SAMPLES;
 pub use grading::{FEATURES, Graded, Grader, LookedAt};
 pub use knowledge::{
@@ -52,7 +55,7 @@ pub struct Engine {
     agent: Agent,
     knowledge: Arc<KnowledgeBase>,
     is_demo: bool,
-    audit_log: PathBuf,
+    audit_log: Destination,
     mask: Mask,
     notices: Vec<String>,
     /// What the program itself writes, which is no change of the files.
@@ -110,11 +113,6 @@ impl fmt::Display for EngineError {
 impl Engine {
     /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
     pub async fn open(settings: &Settings) -> Result<Self, EngineError> {
-        let data_dir = |source| EngineError::DataDir {
-            path: settings.data_dir.clone(),
-            source,
-        };
-        std::fs::create_dir_all(&settings.data_dir).map_err(data_dir)?;
         let mask = Mask::knowing(
             settings
                 .llm
@@ -128,9 +126,14 @@ impl Engine {
                 )
                 .map(|key| key.expose_secret().to_owned()),
         );
-        let (session, closed) = AuditLog::begin_session(&settings.audit_log, mask.clone())?;
+        let audit_log = Destination {
+            path: settings.audit_log.clone(),
+            keep_bytes: settings.audit_keep_bytes,
+            prompts: settings.audit_prompts,
+        };
+        let (session, closed) = begin_session(settings, &audit_log, mask.clone()).await?;
         let mut notices = settings.without_effect.clone();
-        notices.extend(closed.iter().map(interruption));
+        notices.extend(interruptions(&closed));
 
         let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
         let knowledge = Arc::new(knowledge::open_beside(settings, built_in.clone()).await?);
@@ -144,7 +147,7 @@ impl Engine {
             },
             knowledge,
             is_demo: settings.sources.is_empty(),
-            audit_log: settings.audit_log.clone(),
+            audit_log,
             mask,
             notices,
             own_files: own_files(settings),
@@ -152,7 +155,8 @@ impl Engine {
         })
     }
 
-    /// Answers one question, from the conversation's beginning (R27).
+    /// Answers one question, from the conversation's beginning (R27). Dropping the future cancels
+    /// the run.
     pub async fn answer_query(&self, query: &str) -> Result<Answer, EngineError> {
         let question = Question {
             query: query.to_owned(),
@@ -167,6 +171,10 @@ impl Engine {
     }
 
     /// The same, event by event: what the panes draw.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a token is a handle, made to be given"
+    )]
     pub fn stream(
         &self,
         question: Question,
@@ -175,13 +183,29 @@ impl Engine {
         let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);
         let (events, audit) = self.audited(readers)?;
         let agent = self.agent.clone();
+        let dropped = cancel.child_token();
+        let cancel = dropped.clone();
         let task = tokio::spawn(async move { agent.answer(question, events, cancel).await });
         Ok(Running {
+            _cancel: dropped.drop_guard(),
             updates,
             task,
             audit,
             complaint: None,
         })
+    }
+
+    /// The event as it may leave the program: prompts and replies only where the settings want them,
+    /// and then masked.
+    pub fn published(&self, mut event: Event) -> Event {
+        if !self.audit_log.prompts {
+            event.drop_prompts();
+        } else if let EventBody::ModelCalled { prompt, reply, .. } = &mut event.body {
+            for text in [prompt, reply].into_iter().flatten() {
+                *text = self.mask.text(text).into_owned();
+            }
+        }
+        event
     }
 
     /// What is searched.
@@ -212,15 +236,16 @@ impl Engine {
         let log = AuditLog::open(&self.audit_log, self.mask.clone())?;
         let (events, written) = mpsc::channel(EVENTS_IN_FLIGHT);
         let audit = log.spawn(written, readers).map_err(|source| AuditError {
-            path: self.audit_log.clone(),
+            path: self.audit_log.path.clone(),
             source,
         })?;
         Ok((events, audit))
     }
 }
 
-/// A run that is going on. Dropping it cancels nothing: use the token it was started with.
+/// A run that is going on. Dropping it cancels the run, which still ends as every run does.
 pub struct Running {
+    _cancel: DropGuard,
     updates: mpsc::Receiver<Update>,
     task: tokio::task::JoinHandle<Option<Answer>>,
     audit: JoinHandle<()>,
@@ -234,7 +259,7 @@ impl Running {
             match self.updates.recv().await? {
                 Update::Event(event) => return Some(event),
                 Update::Notice { message, .. } => self.complaint = Some(message),
-                Update::Knowledge(_) => {}
+                Update::Knowledge(_) | Update::Document(_) => {}
             }
         }
     }
@@ -272,9 +297,31 @@ impl Running {
     }
 }
 
-fn interruption(run: &Interrupted) -> String {
-    format!(
-        "the last run was interrupted and is closed as failed: {}",
-        crate::text::one_line(&run.query, 60)
-    )
+/// One line, however many runs were cut short.
+fn interruptions(closed: &[Interrupted]) -> Option<String> {
+    let last = crate::text::one_line(&closed.last()?.query, 60);
+    Some(match closed.len() {
+        1 => format!("the last run was interrupted and is closed as failed: {last}"),
+        count => {
+            format!("{count} runs were interrupted and are closed as failed, the last: {last}")
+        }
+    })
+}
+
+/// Off the async threads: another process may hold what this waits for.
+async fn begin_session(
+    settings: &Settings,
+    log: &Destination,
+    mask: Mask,
+) -> Result<(Session, Vec<Interrupted>), EngineError> {
+    let (data_dir, log) = (settings.data_dir.clone(), log.clone());
+    let begun = tokio::task::spawn_blocking(move || {
+        prepare_data_folder(&data_dir).map_err(|source| EngineError::DataDir {
+            path: data_dir,
+            source,
+        })?;
+        Ok(AuditLog::begin_session(&log, mask)?)
+    });
+    let broke_off = |error| EngineError::Run(format!("opening the audit log broke off: {error}"));
+    begun.await.map_err(broke_off)?
 }

@@ -1,20 +1,22 @@
 //! The knowledge base: folders in, passages out.
 //!
 //! One step a file, in the order in which a document passes through them: `roots` says what
-//! belongs to the base, `walk` lists it, `extract` reads it (`shelf` keeps what was slow to read),
+//! belongs to the base, `walk` lists it, `opened` opens it, `extract` reads it (`shelf` keeps what was slow to read),
 //! `chunk` cuts it, `tokens` and `lexical` index its words, `vectors` its meaning, `links` its
-//! references, `manifest` remembers it and `left_out` what could not be read. `update` drives
+//! references (`budget` bounds how much of this is in memory at once), `documents` and `manifest` remember it and `left_out` what could not be read. `update` drives
 //! these steps, under the rights of `lock`, `watch` tells when it is time for another one, and
 //! `inspect` looks at the result without touching it. `store` is the one door through which
 //! everything that searches gets at the result, so that a remote engine could stand behind it;
 //! `search`, with `typos`, `fusion` and `calibration`, and `grep` are the two ways of asking;
-//! `pieces` puts together what `chunk` had to cut within a line.
+//! `whole` hands out a document to be read; `pieces` puts together what `chunk` had to cut within a line.
 
 pub mod embed;
 
 mod base;
+mod budget;
 mod calibration;
 mod chunk;
+mod documents;
 mod error;
 mod extract;
 mod fusion;
@@ -26,10 +28,12 @@ mod links;
 mod lock;
 mod manifest;
 mod names;
+mod opened;
 mod pieces;
 mod roots;
 mod search;
 mod shelf;
+mod status;
 mod store;
 mod tokens;
 mod typos;
@@ -37,20 +41,27 @@ mod update;
 mod vectors;
 mod walk;
 mod watch;
+mod whole;
 
-pub use base::{KbStatus, KnowledgeBase};
+pub use base::KnowledgeBase;
 pub use chunk::{Chunk, chunk};
+pub use documents::{Document, Documents};
 pub use error::KbError;
-pub use extract::{Extraction, Mark, Shape, SkipReason};
+#[cfg(fuzzing)]
+pub use extract::fuzz;
+pub use extract::{Extraction, Mark, READER_ARGUMENT, Shape, SkipReason, read_documents};
 pub use grep::{GrepPassage, ReadAs};
-pub use inspect::{IndexState, Indexed, Inspection, inspect};
+pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, inspect};
 pub(crate) use links::holds_ticket;
 pub use links::{Link, LinkKind, LinkTarget};
 pub use lock::Held;
-pub use manifest::Document;
 pub(crate) use names::{spaced, stem};
+pub use roots::Sources;
 pub use search::{Hit, SearchMode};
+pub use status::KbStatus;
 pub use store::Passage;
-pub use update::{Phase, Progress, UpdateReport};
+pub(crate) use store::Within;
+pub use update::{Changes, Phase, Progress, UpdateReport};
 pub use walk::Skipped;
 pub use watch::{Watch, Woken};
+pub use whole::WholeDocument;

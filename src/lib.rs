@@ -12,6 +12,8 @@
 //!                          └─► agent ──► protocol ─► domain ─► text
 //!
 //! reasoner, kb ─► http ─► text       what the chat and the embedding endpoint share
+//! config, reasoner, kb, audit, engine, cli ─► files ─► std     reading and writing files safely
+//! config, kb ─► globs                patterns of files
 //! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
@@ -22,6 +24,10 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod engine;
+pub mod files;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+pub mod globs;
 pub mod http;
 pub mod kb;
 pub mod protocol;

@@ -7,16 +7,27 @@
 //! The serde form of [`Event`] *is* the file format: one JSON object a line, unknown fields
 //! ignored. A change of meaning raises [`SCHEMA`].
 
+mod channels;
+mod document;
+mod parts;
+mod record;
 mod stamp;
+mod statistics;
+mod summary;
 
-pub use stamp::{RunId, Timestamp};
+pub use channels::{Command, KnowledgeStatus, NoticeLevel, Update};
+pub use document::{DocumentPart, DocumentText};
+pub use parts::{EvidenceItem, ItemScore, NumberedItem, Spent};
+pub use record::{EvidenceRecord, RunRecord, Standing, Step};
+pub use stamp::{RunId, Timestamp, new_id};
+pub use statistics::{Counting, Hits, Latency, OfRule, Outcomes, Statistics};
+pub use summary::RunSummary;
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Citation, Complexity, Evidence, EvidenceId, GradedBy, GraderAction, LineRange, Measured,
-    NodeName, Outcome, PathType, Place, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
-    ToolName, Usage, location,
+    Citation, Complexity, Cue, EvidenceId, GradedBy, GraderAction, NodeName, Outcome, PathType,
+    RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
 };
 
 /// Version of the event format.
@@ -36,6 +47,22 @@ pub struct Event {
     /// What.
     #[serde(flatten)]
     pub body: EventBody,
+}
+
+impl Event {
+    /// Whether [`Event::drop_prompts`] would leave something out.
+    pub fn holds_prompts(&self) -> bool {
+        matches!(&self.body, EventBody::ModelCalled { prompt, reply, .. }
+            if prompt.is_some() || reply.is_some())
+    }
+
+    /// Leaves out what was sent to a model and what came back: both hold whole documents, and go no
+    /// further than the screen unless the user asks for it.
+    pub fn drop_prompts(&mut self) {
+        if let EventBody::ModelCalled { prompt, reply, .. } = &mut self.body {
+            (*prompt, *reply) = (None, None);
+        }
+    }
 }
 
 /// What happened; the tag is the `event` field.
@@ -94,8 +121,40 @@ pub enum EventBody {
         /// Why.
         reason: RouteReason,
     },
+    /// A model was asked and replied, or failed to.
+    ModelCalled {
+        /// For which node.
+        node: NodeName,
+        /// Its place among the run's calls, from 0.
+        call: u32,
+        /// Which model.
+        model: String,
+        /// From the first request to the last byte, milliseconds.
+        ms: f64,
+        /// Tokens sent, where they are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt_tokens: Option<u64>,
+        /// Tokens received, where they are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        completion_tokens: Option<u64>,
+        /// Requests made after the first.
+        retries: u32,
+        /// What was sent; see [`Event::drop_prompts`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<String>,
+        /// What came back; nothing where the call failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply: Option<String>,
+    },
     /// What the analysis came to.
-    RoutingPlan(RoutingPlan),
+    RoutingPlan {
+        /// The plan.
+        #[serde(flatten)]
+        plan: RoutingPlan,
+        /// What decided the route, where the engine can tell.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        because: Vec<Cue>,
+    },
     /// A tool starts.
     ToolCalled {
         /// Which, with what.
@@ -134,7 +193,7 @@ pub enum EventBody {
     EvidenceGraded {
         /// One for each item, in the order of the context.
         scores: Vec<ItemScore>,
-        /// The mean over what remains; 0 when nothing does.
+        /// The mean over what remains; 0 when nothing does, which is no mean.
         average: f64,
         /// What follows.
         action: GraderAction,
@@ -148,6 +207,12 @@ pub enum EventBody {
         /// Its grade.
         score: Score,
     },
+    /// The numbers that the answer gives its evidence, told before it is asked for; no others are
+    /// drawn or cited.
+    EvidenceNumbered {
+        /// All that is sent, in its order.
+        items: Vec<NumberedItem>,
+    },
     /// More of the answer.
     AnswerDelta {
         /// To append.
@@ -157,7 +222,7 @@ pub enum EventBody {
     AnswerFinished {
         /// All deltas together.
         text: String,
-        /// What its marks stand for.
+        /// What its marks stand for, in the order in which the text first uses them.
         citations: Vec<Citation>,
     },
     /// Something was not as it should be, and the run went on.
@@ -204,45 +269,19 @@ impl EventBody {
             Self::NodeEntered { .. } => "node_entered",
             Self::NodeFinished { .. } => "node_finished",
             Self::RouteDecided { .. } => "route_decided",
-            Self::RoutingPlan(_) => "routing_plan",
+            Self::ModelCalled { .. } => "model_called",
+            Self::RoutingPlan { .. } => "routing_plan",
             Self::ToolCalled { .. } => "tool_called",
             Self::ToolFinished { .. } => "tool_finished",
             Self::EvidenceAdded { .. } => "evidence_added",
             Self::FastPathHit { .. } => "fast_path_hit",
             Self::EvidenceGraded { .. } => "evidence_graded",
             Self::EvidenceRemoved { .. } => "evidence_removed",
+            Self::EvidenceNumbered { .. } => "evidence_numbered",
             Self::AnswerDelta { .. } => "answer_delta",
             Self::AnswerFinished { .. } => "answer_finished",
             Self::Warning { .. } => "warning",
             Self::RunFinished { .. } => "run_finished",
-        }
-    }
-}
-
-/// What is known of a cost beside the tokens sent and received; what is not known is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Spent {
-    /// Of the tokens sent, those that the server read from its cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached_tokens: Option<u64>,
-    /// Of the tokens received, those that were thoughts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reasoning_tokens: Option<u64>,
-    /// Whether tokens were estimated, because the server did not count them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub estimated: bool,
-    /// US dollars, by the price list; left out as soon as one call has no known price.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-}
-
-impl From<Usage> for Spent {
-    fn from(usage: Usage) -> Self {
-        Self {
-            cached_tokens: usage.cached_tokens,
-            reasoning_tokens: usage.reasoning_tokens,
-            estimated: usage.estimated,
-            cost_usd: usage.cost_usd(),
         }
     }
 }
@@ -255,124 +294,4 @@ pub enum Mode {
     Llm,
     /// The embedded engine.
     Offline,
-}
-
-/// An item as the stream shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EvidenceItem {
-    /// Its name within the run.
-    pub id: EvidenceId,
-    /// The file, relative to its root.
-    pub source: String,
-    /// Where in the file.
-    #[serde(flatten)]
-    pub lines: LineRange,
-    /// Where in a format that has pages, slides, rows or sections.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
-    /// Which tool found it.
-    pub tool: ToolName,
-    /// How well it matched, by that tool's own measure; not a grade.
-    pub score: Score,
-    /// What that measure was made of.
-    #[serde(flatten)]
-    pub measured: Measured,
-    /// The passage's beginning, on one line, at most [`EvidenceItem::EXCERPT_CHARS`] characters.
-    pub excerpt: String,
-    /// Brought back after it had been discarded.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub low: bool,
-}
-
-impl EvidenceItem {
-    /// How much of a passage an excerpt shows.
-    pub const EXCERPT_CHARS: usize = 240;
-
-    /// Where in the document, as a person looks it up.
-    pub fn location(&self) -> String {
-        location(self.lines, self.place.as_ref())
-    }
-}
-
-impl From<&Evidence> for EvidenceItem {
-    fn from(item: &Evidence) -> Self {
-        Self {
-            id: item.id.clone(),
-            source: item.source.clone(),
-            lines: item.lines,
-            place: item.place.clone(),
-            tool: item.tool,
-            score: item.score,
-            measured: item.measured,
-            excerpt: crate::text::one_line(&item.text, Self::EXCERPT_CHARS),
-            low: item.low,
-        }
-    }
-}
-
-/// The grade of one item.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ItemScore {
-    /// Which.
-    pub id: EvidenceId,
-    /// Its grade.
-    pub score: Score,
-}
-
-/// What the screen asks of the agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
-    /// Answer this. Ignored while a run is going on.
-    Ask {
-        /// The question.
-        query: String,
-        /// The route the user chose, if any.
-        route: Option<Complexity>,
-    },
-    /// Stop the run that is going on, if any.
-    Cancel,
-    /// Forget the conversation.
-    Forget,
-}
-
-/// What the screen is told: the stream, and what lies outside any run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Update {
-    /// The next event of a run.
-    Event(Event),
-    /// What the knowledge base holds now.
-    Knowledge(KnowledgeStatus),
-    /// One line for the person in front of the screen.
-    Notice {
-        /// Whether something is wrong.
-        level: NoticeLevel,
-        /// The line.
-        message: String,
-    },
-}
-
-/// How much a notice matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NoticeLevel {
-    /// Good to know.
-    Info,
-    /// Something does not work as it should.
-    Warning,
-}
-
-/// What the knowledge base holds.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct KnowledgeStatus {
-    /// What to call it: the folder's name, or `demo-kb`.
-    pub name: String,
-    /// Documents indexed.
-    pub documents: usize,
-    /// Chunks indexed.
-    pub chunks: usize,
-    /// Chunks that still wait for their embedding; 0 when all is ready.
-    pub pending: usize,
-    /// Whether the index is being brought up to date: folders read, chunks embedded.
-    pub indexing: bool,
-    /// Whether changes of the files are taken up as they are made.
-    pub watching: bool,
 }

@@ -5,23 +5,35 @@
 //! screen or standard output passes through [`sanitize`] or, where it arrives in pieces, through
 //! [`StreamSanitizer`], which remembers an unfinished sequence from one piece to the next.
 
+mod code;
+mod invisible;
 mod near;
 mod trouble;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
+pub use code::{code_ranges, ends_all_blocks, markup};
 pub use near::{distance, nearest};
 pub use trouble::Trouble;
 
-/// The name of the threads that take documents apart. Documents break parsers: a panic on such a
-/// thread is an outcome, and no reason to give up the terminal.
-pub const CONFINED_THREAD: &str = "document";
+use invisible::{Fate, fate, stays_behind};
 
-/// Removes terminal escape sequences, control characters and invisible direction marks.
+/// Removes terminal escape sequences, control characters and whatever no eye can see.
 ///
-/// Newlines and tabs stay; `\r\n` and a lone `\r` become `\n`. Borrowed when nothing had to go.
+/// Newlines and tabs stay; `\r\n` and a lone `\r` become `\n`, an invisible blank becomes a space.
+/// Joiners stay where they write something together. Borrowed when nothing had to go.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    let mut before = '\0';
+    let stays = |c: char| {
+        let before = std::mem::replace(&mut before, c);
+        match c {
+            '\n' | '\t' => true,
+            c if c.is_control() => false,
+            c => fate(c) == Fate::Stays || stays_behind(c, before),
+        }
+    };
+    if text.chars().all(stays) {
         return Cow::Borrowed(text);
     }
     let mut sanitizer = StreamSanitizer::default();
@@ -35,6 +47,8 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 pub struct StreamSanitizer {
     state: Escape,
     carriage_return: bool,
+    /// What was let through last.
+    before: char,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -117,35 +131,55 @@ impl StreamSanitizer {
 
     fn plain(&mut self, c: char, clean: &mut String) {
         if std::mem::take(&mut self.carriage_return) && c != '\n' {
-            clean.push('\n');
+            self.show('\n', clean);
         }
         match c {
             '\u{1b}' => self.state = Escape::Started,
             '\u{9b}' => self.state = Escape::Control,
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => self.state = Escape::String,
             '\r' => self.carriage_return = true,
-            '\n' | '\t' => clean.push(c),
-            c if is_unsafe(c) => {}
-            c => clean.push(c),
+            '\n' | '\t' => self.show(c, clean),
+            c if c.is_control() => {}
+            c => match fate(c) {
+                Fate::Stays => self.show(c, clean),
+                Fate::Blank => self.show(' ', clean),
+                Fate::Joins | Fate::Chooses if stays_behind(c, self.before) => self.show(c, clean),
+                Fate::Joins | Fate::Chooses | Fate::Goes => {}
+            },
         }
+    }
+
+    fn show(&mut self, c: char, clean: &mut String) {
+        self.before = c;
+        clean.push(c);
     }
 }
 
-/// Control characters, and the format characters that reorder or hide text.
-pub fn is_unsafe(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        c if c.is_control() => true,
-        '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}' => true,
-        _ => false,
+/// Whether there is nothing in the text that a person could see: it holds white space, escape
+/// sequences and invisible characters only.
+pub fn is_blank(text: &str) -> bool {
+    sanitize(text).trim().is_empty()
+}
+
+/// JSON with every character escaped that a terminal obeys, that no eye can see, or at which a
+/// reader of lines might break one: JSON itself escapes only the controls below U+0020.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    let is_safe =
+        |c: char| c.is_ascii() && c != '\u{7f}' || !c.is_control() && fate(c) == Fate::Stays;
+    if json.chars().all(is_safe) {
+        return Cow::Borrowed(json);
     }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_safe(c) {
+            escaped.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 /// The text on one line, runs of white space folded, cut with `…` after `max` characters.
@@ -227,6 +261,77 @@ mod tests {
             pieces.push_str(&stream.finish());
             assert_eq!(pieces, whole, "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn shown_what_no_eye_can_see_is_removed_or_a_blank() {
+        for (dirty, clean) in [
+            ("a\u{61c}b", "ab"),
+            ("a\u{2028}b\u{2029}c", "a b c"),
+            ("a\u{180e}b\u{ad}c", "abc"),
+            ("\u{115f}\u{1160}x", "x"),
+            ("a\u{3164}b\u{ffa0}c\u{2800}d", "a b c d"),
+            ("a\u{e0100}\u{e0041}\u{e007f}b", "ab"),
+            ("a\u{fff9}b\u{fffa}c\u{fffb}d", "abcd"),
+            ("a\u{fe00}b\u{34f}c\u{2061}d\u{206f}e", "abcde"),
+            ("[I\u{200d}N\u{200c}ST]", "[INST]"),
+            ("a\u{fe0f}b", "ab"),
+            ("\u{1b}[1m\u{200d}x", "x"),
+            (
+                "\u{1f469}\u{200d}\u{200d}\u{1f4bb}",
+                "\u{1f469}\u{200d}\u{1f4bb}",
+            ),
+        ] {
+            assert_eq!(sanitize(dirty), clean, "{dirty:?}");
+        }
+    }
+
+    #[test]
+    fn shown_what_writes_something_together_stays() {
+        for text in [
+            "\u{1f469}\u{200d}\u{1f4bb}",
+            "\u{1f468}\u{1f3fd}\u{200d}\u{1f680}",
+            "\u{2764}\u{fe0f}\u{200d}\u{1f525}",
+            "1\u{fe0f}\u{20e3} \u{2600}\u{fe0e}",
+            "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}",
+            "\u{915}\u{94d}\u{200d}\u{937}",
+        ] {
+            assert!(matches!(sanitize(text), Cow::Borrowed(_)), "{text:?}");
+            let mut stream = StreamSanitizer::default();
+            let mut pieces: String = text
+                .chars()
+                .map(|c| stream.push(c.encode_utf8(&mut [0; 4])))
+                .collect();
+            pieces.push_str(&stream.finish());
+            assert_eq!(pieces, text);
+        }
+    }
+
+    #[test]
+    fn shown_nothing_visible_is_blank() {
+        for text in [
+            "",
+            " \n\t",
+            "\u{200b}\u{2060}\u{feff}",
+            "\u{1b}[31m\u{1b}[0m",
+            "\u{2800}\u{3164}\u{2028}\u{ad}",
+            "\u{200d}\u{fe0f}",
+        ] {
+            assert!(is_blank(text), "{text:?}");
+        }
+        assert!(!is_blank("\u{200b}.\u{200b}"));
+    }
+
+    #[test]
+    fn shown_json_holds_nothing_that_breaks_a_line_or_hides() {
+        let text = "a\u{2028}\u{7f}\u{9b}\u{e0041}\u{202e}比";
+        let json = format!("{{\"k\":\"{text}\"}}");
+        let escaped = escape_json(&json);
+        assert_eq!(
+            escaped,
+            r#"{"k":"a\u2028\u007f\u009b\udb40\udc41\u202e比"}"#
+        );
+        assert!(matches!(escape_json("{\"k\":\"比\"}"), Cow::Borrowed(_)));
     }
 
     #[test]

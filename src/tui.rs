@@ -13,19 +13,29 @@
 mod act;
 mod ask;
 mod borders;
+mod editor;
 mod event_loop;
+#[cfg(not(fuzzing))]
 mod fold;
+#[cfg(fuzzing)]
+pub mod fold;
+mod follow;
 mod ink;
 mod keymap;
 mod layout;
 mod list;
 mod markdown;
 mod model;
+mod mouse;
+mod overlay;
 mod overlays;
 mod panes;
 mod prompt;
+mod reading;
 mod screen;
 mod slash;
+mod source_view;
+mod suspend;
 mod table;
 mod terminal;
 mod theme;
@@ -34,13 +44,18 @@ mod view;
 mod window;
 mod wrap;
 
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::RoutingLimits;
 use crate::protocol::{Command, Mode, Update};
 
 pub use layout::LEAST;
 pub use screen::Screen;
+pub use terminal::give_back_terminal;
 pub use theme::{ColorDepth, ThemeName};
 pub use update::{Effect, Msg};
 
@@ -91,13 +106,15 @@ pub enum TuiError {
     },
 }
 
-/// Shows the screen until the person leaves.
+/// Shows the screen until the person leaves or `leave` is cancelled.
 ///
-/// The terminal is given back as it was found, whichever way this ends.
+/// The terminal is given back as it was found, whichever way this ends, a panic among them: what
+/// goes on behind the screen can still be brought to its end.
 pub async fn run(
     setup: Setup,
     commands: mpsc::Sender<Command>,
     updates: mpsc::Receiver<Update>,
+    leave: CancellationToken,
 ) -> Result<(), TuiError> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let setup = Setup {
@@ -105,5 +122,8 @@ pub async fn run(
         ..setup
     };
     let depth = ColorDepth::of(&variable("COLORTERM"), &variable("TERM"));
-    event_loop::event_loop(Screen::with_depth(setup, depth)?, commands, updates).await
+    let screen = Screen::with_depth(setup, depth)?;
+    let drawing = event_loop::event_loop(screen, commands, updates, leave);
+    let drawn = AssertUnwindSafe(drawing).catch_unwind().await;
+    drawn.unwrap_or(Err(TuiError::Panicked))
 }

@@ -3,6 +3,9 @@
 //! A port takes a view of the state and returns a value; it never sees the state itself, emits no
 //! events and decides no route. That is why the same conformance suite runs on every reasoner.
 
+mod calls;
+mod stop;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -11,11 +14,14 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::domain::{
-    Complexity, Evidence, NodeName, Outcome, RoutingPlan, Score, ToolCall, ToolName, ToolRecord,
-    Turn, Usage,
+    Complexity, Cue, Evidence, NodeName, Outcome, RoutingPlan, Score, ToolCall, ToolName,
+    ToolRecord, Turn, Usage,
 };
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
+
+pub use calls::{CallLog, ModelCall};
+pub use stop::blocking;
 
 /// How an answer begins that has no evidence to go by.
 pub const NOTHING_FOUND: &str = "Nothing was found in the knowledge base.";
@@ -70,6 +76,8 @@ pub struct CallOrigin<'a> {
     pub run: &'a RunId,
     /// The node.
     pub node: NodeName,
+    /// Where calls of a model are noted, failed ones too; `None` where it does not matter.
+    pub calls: Option<&'a CallLog>,
 }
 
 /// What `analyze` works on.
@@ -94,6 +102,8 @@ pub struct Analysis {
     pub plan: RoutingPlan,
     /// The answer to chitchat, when the engine gave it along (R10).
     pub reply: Option<String>,
+    /// What decided the route, the most important first; nothing where a model planned.
+    pub because: Vec<Cue>,
     /// How likely small talk, 0–1, where the engine measures it; the route is in the plan.
     pub small_talk: Option<f64>,
     /// What it cost.
@@ -303,6 +313,13 @@ pub enum ToolError {
     Failed(String),
 }
 
+impl ToolError {
+    /// Whether the search itself broke, so that nothing is known of what the knowledge base holds.
+    pub fn is_breakdown(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
 /// Texts to vectors of one length; the length of each vector is 1.
 pub trait Embedder: Send + Sync {
     /// Which model, to be stored with what it made.
@@ -328,15 +345,23 @@ pub trait Embedder: Send + Sync {
         16
     }
 
-    /// [`Embedder::embed`] for work in bulk, which can wait for a server to recover. Once `stop`
-    /// is raised it may give up, with `None`.
-    fn embed_unless(
+    /// [`Embedder::embed`], which gives up, with `None`, soon after `stop` is raised.
+    fn embed_stoppable(
         &self,
         texts: &[&str],
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         let _ = stop;
         self.embed(texts).map(Some)
+    }
+
+    /// The same for work in bulk, which can wait for a server to recover.
+    fn embed_unless(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        self.embed_stoppable(texts, stop)
     }
 }
 

@@ -1,8 +1,11 @@
 //! One run from question to `run_finished`.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +16,7 @@ use crate::protocol::{Event, EventBody, RunId};
 
 use super::events::EventWriter;
 use super::nodes;
-use super::ports::{CallOrigin, Ports, ReasonerError};
+use super::ports::{CallLog, CallOrigin, ModelCall, Ports, ReasonerError};
 use super::state::AgentState;
 
 /// The five nodes over a reasoner and a toolbox.
@@ -54,6 +57,7 @@ impl Agent {
             limits: &self.limits,
             cancel,
             events: EventWriter::new(RunId::generate(), events),
+            calls: Arc::default(),
             state: AgentState {
                 query: question.query,
                 history: question.history,
@@ -76,7 +80,7 @@ impl Agent {
             .await;
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
         let stopped = match ready {
-            Ok(()) => run.walk().await.err(),
+            Ok(()) => run.walk_apart().await.err(),
             // No node was entered, and none is told of.
             Err(stop) => Some(stop),
         };
@@ -99,10 +103,20 @@ pub(super) struct Run<'a> {
     pub(super) limits: &'a RoutingLimits,
     pub(super) cancel: CancellationToken,
     pub(super) events: EventWriter,
+    pub(super) calls: Arc<CallLog>,
     pub(super) state: AgentState,
 }
 
 impl Run<'_> {
+    /// A panic on the way ends the run as failed, and nothing else.
+    async fn walk_apart(&mut self) -> Result<(), Stop> {
+        let walked = AssertUnwindSafe(self.walk()).catch_unwind().await;
+        walked.unwrap_or_else(|_| {
+            let line = "the run broke off, which is a fault of kb-agent; the diagnostics say where";
+            Err(Stop::Failed(line.to_owned()))
+        })
+    }
+
     async fn walk(&mut self) -> Result<(), Stop> {
         let mut next = Some(ENTRY);
         while let Some(node) = next {
@@ -210,11 +224,17 @@ impl Run<'_> {
         stop
     }
 
-    /// Waits for a reasoning call; one that is cut off or fails is counted all the same.
-    pub(super) fn settle<T>(
+    /// Takes the result of a reasoning call; one that is cut off or fails is counted all the same.
+    pub(super) async fn settle<T>(
         &mut self,
+        node: NodeName,
         called: Result<Result<T, ReasonerError>, Stop>,
     ) -> Result<T, Stop> {
+        for call in self.calls.take() {
+            let number = self.state.model_calls;
+            self.state.model_calls += 1;
+            self.events.emit(model_called(node, number, call)).await;
+        }
         match called {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => Err(self.lost_call(Stop::Failed(error.to_string()))),
@@ -227,7 +247,22 @@ impl Run<'_> {
         CallOrigin {
             run: self.events.run(),
             node,
+            calls: Some(&self.calls),
         }
+    }
+}
+
+fn model_called(node: NodeName, number: u32, call: ModelCall) -> EventBody {
+    EventBody::ModelCalled {
+        node,
+        call: number,
+        model: call.model,
+        ms: call.ms,
+        prompt_tokens: call.prompt_tokens,
+        completion_tokens: call.completion_tokens,
+        retries: call.retries,
+        prompt: Some(call.prompt),
+        reply: call.reply,
     }
 }
 

@@ -22,6 +22,8 @@ pub struct AgentState {
     pub pending: Vec<ToolCall>,
     /// Every call made.
     pub tool_history: Vec<ToolRecord>,
+    /// The calls among them that failed.
+    pub failures: Vec<SearchFailure>,
     /// The evidence in force, in the order it was found.
     pub context: Vec<Evidence>,
     /// The grades of `context`, in its order; empty before the first grading (R17).
@@ -36,12 +38,23 @@ pub struct AgentState {
     pub path: Vec<NodeName>,
     /// What thinking has cost.
     pub usage: Usage,
+    /// Calls of a model that were told.
+    pub model_calls: u32,
     /// Calls that the full pipeline would have made here and this run did not.
     pub calls_saved: u32,
     /// The answer, once there is one.
     pub answer: Option<Answer>,
     /// Counts the evidence ids given out.
     pub(super) evidence_ids: usize,
+}
+
+/// A tool call that came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchFailure {
+    /// The tool and why, one line.
+    pub line: String,
+    /// Whether the search broke; else there was nothing to search, or the call made no sense.
+    pub is_breakdown: bool,
 }
 
 impl AgentState {

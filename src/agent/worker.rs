@@ -46,7 +46,8 @@ impl Worker {
                     self.answer(question).await;
                 }
                 Command::Forget => self.history.clear(),
-                Command::Cancel => {}
+                // Documents are read beside the agent, by who has the knowledge base.
+                Command::Cancel | Command::ReadDocument { .. } => {}
             }
         }
     }
@@ -66,7 +67,7 @@ impl Worker {
                 command = self.commands.recv(), if listening => match command {
                     Some(Command::Cancel) => cancel.cancel(),
                     Some(Command::Forget) => forget = true,
-                    Some(Command::Ask { .. }) => {}
+                    Some(Command::Ask { .. } | Command::ReadDocument { .. }) => {}
                     None => {
                         listening = false;
                         cancel.cancel();

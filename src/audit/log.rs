@@ -1,33 +1,69 @@
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
+use serde_json::{Map, Value};
 use thiserror::Error;
 use tokio::sync::mpsc;
 
+use crate::files::{try_lock, wait_for};
 use crate::protocol::{Event, EventBody, NoticeLevel, Update};
-use crate::text::Trouble;
+use crate::text::{Trouble, escape_json};
 
 use super::Mask;
+use super::chain::{Head, Mark};
+use super::file::open_log;
+use super::link::Noted;
+use super::parts;
 use super::recover::{Interrupted, close_interrupted_runs};
+use super::rotate::{keep_within, put_aside};
 use super::session::Session;
-
-/// A log larger than this is put aside when nobody writes to it.
-const ROTATE_AT_BYTES: u64 = 64 << 20;
+use super::tail::{Tail, is_chained, take_over};
 
 /// Fields that this program made up itself: a random id can look like a card number.
 const OUR_OWN: [&str; 4] = ["run", "ts", "event", "session"];
+/// How long another process may hold the file: it writes one line.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The same once it has been too long: a log that cannot be written must not slow every event.
+const LITTLE_PATIENCE: Duration = Duration::from_millis(20);
+
+/// Which file, and how much of it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// The log.
+    pub path: PathBuf,
+    /// Together with the parts that were put aside it holds about so much.
+    pub keep_bytes: u64,
+    /// Whether it holds what was sent to a model and what came back.
+    pub prompts: bool,
+}
 
 /// The open file.
 #[derive(Debug)]
 pub struct AuditLog {
     file: File,
-    path: PathBuf,
+    to: Destination,
     mask: Mask,
-    /// Whether the last write may have stopped within a line.
-    is_torn: bool,
+    /// The end of the last line written here.
+    end: Option<Mark>,
+    head: HeadState,
     failing: bool,
+    /// The file was removed or replaced while it was open, and nobody has been told yet.
+    was_replaced: bool,
+}
+
+/// What became of the head, which is made before the first line and may not vanish from then on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HeadState {
+    /// Nothing is known to the contrary.
+    Kept,
+    /// It was not there when the end was to be noted: the next line says so.
+    Missing,
+    /// A line says so, or begins the chain: it may be made.
+    MayBeMade,
 }
 
 /// Why there is no log.
@@ -54,35 +90,49 @@ impl AuditError {
 impl AuditLog {
     /// Begins a session: closes the runs that a kill left open, and puts an overgrown log aside.
     pub fn begin_session(
-        path: &Path,
+        to: &Destination,
         mask: Mask,
     ) -> Result<(Session, Vec<Interrupted>), AuditError> {
+        let path = &to.path;
         let failed = |source| AuditError {
-            path: path.to_owned(),
+            path: path.clone(),
             source,
         };
-        let mut log = Self::open(path, mask)?;
+        let mut log = Self::open(to, mask)?;
+        let is_known = Session::prepare(path).map_err(failed)?;
         let gate = Session::gate(path).map_err(failed)?;
-        let closed = close_interrupted_runs(path, &mut log).map_err(|e| failed(e.into()))?;
+        let was_killed = Session::any_dead(path);
+        let looked_at = match (was_killed || !is_known, log.is_as_noted()) {
+            (true, _) => parts::all(path),
+            // Somebody writes to it, or did and was not there to note it.
+            (false, false) => vec![path.clone()],
+            (false, true) => Vec::new(),
+        };
+        let closed = close_interrupted_runs(path, &looked_at, &mut log);
+        let closed = closed.map_err(|e| failed(e.into()))?;
         Session::sweep(path);
-        set_aside_if_overgrown(path).map_err(failed)?;
+        if let Err(error) = log.note_end() {
+            tracing::warn!(%error, path = %path.display(), "the audit log's end is not noted");
+        }
         let session = Session::begin(path).map_err(failed)?;
         drop(gate);
         Ok((session, closed))
     }
 
-    /// Opens the file for appending, for its owner's eyes only.
-    pub fn open(path: &Path, mask: Mask) -> Result<Self, AuditError> {
-        open_file(path)
+    /// Opens the file for appending, for its owner's eyes only; refuses what is no audit log.
+    pub fn open(to: &Destination, mask: Mask) -> Result<Self, AuditError> {
+        open_log(&to.path)
             .map(|file| Self {
                 file,
-                path: path.to_owned(),
+                to: to.clone(),
                 mask,
-                is_torn: false,
+                end: None,
+                head: HeadState::Kept,
                 failing: false,
+                was_replaced: false,
             })
             .map_err(|source| AuditError {
-                path: path.to_owned(),
+                path: to.path.clone(),
                 source,
             })
     }
@@ -102,8 +152,15 @@ impl AuditLog {
                     if let Err(error) = self.append(&event) {
                         self.complain(&error, &readers);
                     }
+                    if std::mem::take(&mut self.was_replaced) {
+                        self.tell_replaced(&readers);
+                    }
+                    let is_last = matches!(event.body, EventBody::RunFinished { .. });
                     // A reader that has gone away does not keep the rest from being written.
                     let _ = readers.blocking_send(Update::Event(event));
+                    if is_last && let Err(error) = self.note_end() {
+                        self.complain(&error, &readers);
+                    }
                 }
                 let _ = self.file.sync_data();
             })
@@ -115,84 +172,208 @@ impl AuditLog {
         if matches!(event.body, EventBody::AnswerDelta { .. }) {
             return Ok(());
         }
-        let mut value = serde_json::to_value(event)?;
-        for (name, field) in value.as_object_mut().into_iter().flatten() {
-            if !OUR_OWN.contains(&name.as_str()) {
-                self.mask.value(field);
-            }
+        let mut event = Cow::Borrowed(event);
+        if !self.to.prompts && event.holds_prompts() {
+            event.to_mut().drop_prompts();
         }
-        let mut line = serde_json::to_vec(&value)?;
-        line.push(b'\n');
-        if self.is_torn {
-            line.insert(0, b'\n');
-        }
-        let written = self.file.write_all(&line);
-        self.is_torn = written.is_err();
+        let Value::Object(mut fields) = serde_json::to_value(event)? else {
+            return Err(io::Error::other("an event is no object"));
+        };
+        let own = OUR_OWN.map(|name| fields.remove_entry(name));
+        let mut value = Value::Object(fields);
+        self.mask.event(&mut value);
+        let Value::Object(mut fields) = value else {
+            return Err(io::Error::other("an event is no object"));
+        };
+        fields.extend(own.into_iter().flatten());
+        self.lock()?;
+        let written = self.write(fields);
+        let _ = self.file.unlock();
+        // A later failure is told again, and waited for as the first was.
+        self.failing &= written.is_err();
         written
     }
 
+    /// Waits until nobody else writes, and makes sure that the open file still is the log.
+    fn lock(&mut self) -> io::Result<()> {
+        let patience = if self.failing {
+            LITTLE_PATIENCE
+        } else {
+            PATIENCE
+        };
+        wait_for(patience, || self.try_lock())?
+            .ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, "another process holds it"))
+    }
+
+    fn try_lock(&mut self) -> io::Result<Option<()>> {
+        while try_lock(&self.file)? {
+            if is_at(&self.file, &self.to.path) {
+                return Ok(Some(()));
+            }
+            self.file.unlock()?;
+            self.open_anew()?;
+        }
+        Ok(None)
+    }
+
+    fn open_anew(&mut self) -> io::Result<()> {
+        let is_part = |part: &PathBuf| is_at(&self.file, part);
+        let was_put_aside = parts::put_aside(&self.to.path).iter().any(is_part);
+        self.file = open_log(&self.to.path)?;
+        if was_put_aside {
+            self.end = None;
+        } else {
+            // What was written last stays known: the next line refers to it, so that it is missed.
+            self.was_replaced = true;
+        }
+        Ok(())
+    }
+
+    /// Writes the line; the file must be locked.
+    fn write(&mut self, mut fields: Map<String, Value>) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        let (tail, head) = self.tail(length)?;
+        let before = tail.end.last.to_hex().to_string();
+        fields.insert("prev".to_owned(), Value::String(before));
+        if let Some(noted) = tail.noted {
+            fields.insert("noted".to_owned(), serde_json::to_value(noted)?);
+        }
+        let json = serde_json::to_string(&fields)?;
+        let json = escape_json(&json);
+        let last = blake3::hash(json.as_bytes());
+        let ending = if tail.is_ended { "" } else { "\n" };
+        let line = format!("{ending}{json}\n").into_bytes();
+        if let Err(error) = self.file.write_all(&line) {
+            // A line that is not whole does not stay, or else the next one ends it.
+            let _ = self.file.set_len(length);
+            return Err(error);
+        }
+        self.head = head;
+        self.end = Some(Mark {
+            bytes: length + line.len() as u64,
+            last,
+            lines: tail.end.lines + 1,
+        });
+        Ok(())
+    }
+
+    /// Behind which line the next one is written, and what becomes of the head with it.
+    fn tail(&self, length: u64) -> io::Result<(Tail, HeadState)> {
+        let known = self.end;
+        let known = known.or_else(|| Head::read(&self.to.path).map(|head| head.mark()));
+        let Some(known) = known else {
+            let tail = Tail::without_head(&self.file, &self.to.path)?;
+            return Ok((tail, HeadState::MayBeMade));
+        };
+        let mut tail = match self.end {
+            Some(end) if end.bytes == length => Tail::at(end),
+            _ => Tail::behind(&self.file, known)?,
+        };
+        if self.head == HeadState::Missing {
+            tail.noted.get_or_insert(Noted::Nothing);
+        }
+        let head = match tail.noted {
+            Some(_) => HeadState::MayBeMade,
+            None => self.head,
+        };
+        Ok((tail, head))
+    }
+
+    /// Whether the log ends where its head says, so that nothing was written since.
+    fn is_as_noted(&self) -> bool {
+        let length = self.file.metadata().map(|meta| meta.len());
+        let head = Head::read(&self.to.path);
+        let (Some(head), Ok(length)) = (head, length) else {
+            return false;
+        };
+        head.bytes == length && head.mark().holds(&self.file).unwrap_or(false)
+    }
+
+    /// Notes in the head where the log ends, once all up to there is on disk; puts an overgrown
+    /// log aside.
+    fn note_end(&mut self) -> io::Result<()> {
+        self.file.sync_data()?;
+        self.lock()?;
+        let noted = self.note(self.end);
+        let _ = self.file.unlock();
+        if noted? {
+            // The file that was open is a part now.
+            self.end = None;
+            self.file = open_log(&self.to.path)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, end: Option<Mark>) -> io::Result<bool> {
+        let path = &self.to.path;
+        let old = Head::read(path);
+        let mut head = match (&old, self.head) {
+            (Some(head), _) => head.clone(),
+            (None, HeadState::MayBeMade) => Head::of_lines_found(),
+            (None, _) if is_chained(path)? => {
+                self.head = HeadState::Missing;
+                return Ok(false);
+            }
+            (None, _) => take_over(&self.file, path)?,
+        };
+        let is_whole = head.mark().holds(&self.file)?;
+        if let Some(end) = end.filter(|end| !is_whole || end.bytes > head.bytes) {
+            head.advance(&self.file, end)?;
+        }
+        if !head.mark().holds(&self.file)? {
+            // The next line says so, before anything is noted anew.
+            return Ok(false);
+        }
+        let was_put_aside = put_aside(&self.file, &self.to, &mut head)?;
+        keep_within(&self.to, &mut head)?;
+        if old.as_ref() != Some(&head) {
+            head.write(path)?;
+        }
+        self.head = HeadState::Kept;
+        Ok(was_put_aside)
+    }
+
     fn complain(&mut self, error: &io::Error, readers: &mpsc::Sender<Update>) {
-        tracing::error!(%error, path = %self.path.display(), "audit line lost");
+        tracing::error!(%error, path = %self.to.path.display(), "audit line lost");
         if std::mem::replace(&mut self.failing, true) {
             return;
         }
         let message = format!(
             "the audit log {} cannot be written: {error}; free space or set KB_AGENT_AUDIT_LOG",
-            self.path.display()
+            self.to.path.display()
         );
-        let _ = readers.blocking_send(Update::Notice {
-            level: NoticeLevel::Warning,
-            message,
-        });
+        tell(readers, message);
+    }
+
+    fn tell_replaced(&self, readers: &mpsc::Sender<Update>) {
+        let message = format!(
+            "the audit log {} was removed or replaced while it was in use: what it held is not in \
+             the new one",
+            self.to.path.display()
+        );
+        tell(readers, message);
     }
 }
 
-fn open_file(path: &Path) -> io::Result<File> {
-    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)?;
-    }
-    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "it is not a regular file",
-        ));
-    }
-    let mut options = OpenOptions::new();
-    options.create(true).append(true).read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    let mut file = options.open(path)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.set_permissions(fs::Permissions::from_mode(0o600))?;
-    }
-    end_last_line(&mut file)?;
-    Ok(file)
+fn tell(readers: &mpsc::Sender<Update>, message: String) {
+    let _ = readers.blocking_send(Update::Notice {
+        level: NoticeLevel::Warning,
+        message,
+    });
 }
 
-fn set_aside_if_overgrown(path: &Path) -> io::Result<()> {
-    let is_overgrown = fs::metadata(path).is_ok_and(|meta| meta.len() > ROTATE_AT_BYTES);
-    if is_overgrown && !Session::any_alive(path) {
-        let aside = format!("{}.jsonl", crate::protocol::RunId::generate());
-        fs::rename(path, path.with_extension(aside))?;
+/// Whether the open file is the one of that name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        _ => false,
     }
-    Ok(())
 }
 
-/// A line that a crash of the machine cut short must not swallow the next one.
-fn end_last_line(file: &mut File) -> io::Result<()> {
-    if file.metadata()?.len() == 0 {
-        return Ok(());
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    if last != *b"\n" {
-        file.write_all(b"\n")?;
-    }
-    Ok(())
+/// An open file keeps its name here.
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
 }

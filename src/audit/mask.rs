@@ -1,64 +1,58 @@
 //! Takes secrets out of text on its way to disk.
 //!
-//! A log outlives the moment and is sent around in bug reports. The patterns cover what is
-//! recognisable by its form; what only its owner knows to be secret cannot be found.
+//! A log outlives the moment and is sent around in bug reports. The rules, which are data, cover
+//! what is recognisable by its form or by what stands before it; what only its owner knows to be
+//! secret cannot be found. What was found once is masked wherever it stands from then on: a
+//! question says "the password is …", and the search that follows only names the word.
+
+mod cards;
+mod check;
+mod rules;
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::LazyLock;
+use std::ops::Range;
 
-use regex::{Captures, Regex};
+use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::Value;
+
+use rules::RULES;
+
+/// Fields that hold words of the event format, whatever was said elsewhere.
+const OF_THE_FORMAT: [&str; 14] = [
+    "action",
+    "by",
+    "code",
+    "complexity",
+    "from",
+    "mode",
+    "node",
+    "outcome",
+    "path_type",
+    "query_type",
+    "reason",
+    "rule_name",
+    "to",
+    "tool",
+];
 
 /// What stands where a secret stood.
 const MASKED: &str = "[masked]";
-
-/// Forms that are secret as a whole.
-#[rustfmt::skip]
-const TOKENS: &[&str] = &[
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
-    r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9_-]{16,}",        // OpenAI, Anthropic, Stripe
-    r"\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bgithub_pat_[A-Za-z0-9_]{20,}\b",  // GitHub
-    r"\bglpat-[A-Za-z0-9_-]{16,}",                                       // GitLab
-    r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",                                 // Slack
-    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",                                    // AWS
-    r"\bAIza[A-Za-z0-9_-]{30,}",                                         // Google
-    r"\bhf_[A-Za-z0-9]{20,}\b",                                          // Hugging Face
-    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",        // JSON web tokens
-];
-
-/// Forms of which only the second group is secret.
-#[rustfmt::skip]
-const LABELLED: &[&str] = &[
-    r"(?i)(\bbearer\s+)([A-Za-z0-9._~+/=-]{8,})",
-    r#"(?i)(\b[A-Za-z0-9_-]*(?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token)["']?\s*[:=]\s*["']?)([^\s"',;]{4,})"#,
-    r"(?i)(\b[a-z][a-z0-9+.-]*://[^\s/:@]+:)([^\s/@]+)(?:@)",            // user:password@host
-];
-
-static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns {
-    tokens: compile(TOKENS),
-    labelled: compile(LABELLED),
-    cards: compile(&[r"\b\d(?:[ -]?\d){12,18}\b"]),
-});
-
-struct Patterns {
-    tokens: Vec<Regex>,
-    labelled: Vec<Regex>,
-    cards: Vec<Regex>,
-}
-
-/// A pattern that does not compile would mask nothing; a test compiles them all.
-fn compile(patterns: &[&str]) -> Vec<Regex> {
-    patterns
-        .iter()
-        .filter_map(|pattern| Regex::new(pattern).ok())
-        .collect()
-}
+/// A shorter one is remembered by chance.
+const SHORTEST: usize = 5;
+/// A part of a secret that is remembered by itself: searches take words apart at signs.
+const SHORTEST_PART: usize = 8;
+/// How many are remembered.
+const MOST: usize = 256;
+const LONGEST: usize = 400;
 
 /// Masks secrets by their form, and the secrets it was told.
 #[derive(Clone, Default)]
 pub struct Mask {
     known: Vec<String>,
+    /// What was found in earlier texts.
+    found: Vec<String>,
+    finder: Option<AhoCorasick>,
 }
 
 impl fmt::Debug for Mask {
@@ -72,135 +66,218 @@ impl Mask {
     pub fn knowing(secrets: impl IntoIterator<Item = String>) -> Self {
         Self {
             known: secrets.into_iter().filter(|s| s.len() >= 4).collect(),
+            ..Self::default()
         }
     }
 
-    /// Masks every string inside `value`; keys and numbers stay.
-    pub fn value(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => {
-                if let Cow::Owned(masked) = self.text(text) {
-                    *text = masked;
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
-            Value::Object(fields) => fields.values_mut().for_each(|item| self.value(item)),
-            _ => {}
+    /// Masks what [`Mask::value`] masks, and remembers it for what follows.
+    pub fn event(&mut self, value: &mut Value) {
+        let mut found = Vec::new();
+        self.masked(value, &mut found);
+        if self.remember(found) {
+            // The question is not the first field by the alphabet.
+            self.masked(value, &mut Vec::new());
         }
+    }
+
+    /// Masks every string inside `value`, and the names of fields; numbers stay. Strings of one
+    /// array are looked at together, as a key may be spread over them.
+    pub fn value(&self, value: &mut Value) {
+        self.masked(value, &mut Vec::new());
     }
 
     /// The text with its secrets masked; borrowed when it holds none.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut masked = Cow::Borrowed(text);
-        for secret in &self.known {
-            if masked.contains(secret.as_str()) {
-                masked = Cow::Owned(masked.replace(secret.as_str(), MASKED));
+        let spans = self.spans(text);
+        if spans.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        Cow::Owned(without(text, 0..text.len(), &spans))
+    }
+
+    fn masked(&self, value: &mut Value, found: &mut Vec<String>) {
+        match value {
+            Value::String(text) => {
+                let spans = self.spans(text);
+                if !spans.is_empty() {
+                    found.extend(spans.iter().map(|span| text[span.clone()].to_owned()));
+                    *text = without(text, 0..text.len(), &spans);
+                }
+            }
+            Value::Array(items) => {
+                self.together(items, found);
+                for item in items {
+                    self.masked(item, found);
+                }
+            }
+            Value::Object(fields) => {
+                let odd = fields.keys().filter_map(|name| match self.text(name) {
+                    Cow::Owned(masked) => Some((name.clone(), masked)),
+                    Cow::Borrowed(_) => None,
+                });
+                for (name, masked) in odd.collect::<Vec<_>>() {
+                    if let Some(field) = fields.remove(&name) {
+                        found.push(name);
+                        fields.insert(masked, field);
+                    }
+                }
+                for (name, field) in fields {
+                    if is_of_the_format(name, field) {
+                        continue;
+                    }
+                    self.named(name, field, found);
+                    self.masked(field, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A field's name can be what makes its value a secret: `{"password": …}`.
+    fn named(&self, name: &str, field: &mut Value, found: &mut Vec<String>) {
+        const SAY_SO: [&str; 6] = ["pass", "pwd", "secret", "token", "key", "credential"];
+        let Value::String(text) = field else { return };
+        let lower = name.to_lowercase();
+        if !SAY_SO.iter().any(|word| lower.contains(word)) {
+            return;
+        }
+        let begin = name.len() + 1;
+        let both = format!("{name}={text}");
+        if self.spans(&both).iter().any(|span| span.end > begin) {
+            found.push(std::mem::replace(text, MASKED.to_owned()));
+        }
+    }
+
+    fn together(&self, items: &mut [Value], found: &mut Vec<String>) {
+        let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+        if texts.len() < 2 {
+            return;
+        }
+        let joined = texts.join("\n");
+        let spans = self.spans(&joined);
+        if spans.is_empty() {
+            return;
+        }
+        found.extend(spans.iter().map(|span| joined[span.clone()].to_owned()));
+        let mut begin = 0;
+        for item in items {
+            if let Value::String(text) = item {
+                let part = begin..begin + text.len();
+                begin = part.end + 1;
+                if spans
+                    .iter()
+                    .any(|span| span.start < part.end && span.end > part.start)
+                {
+                    *text = without(&joined, part, &spans);
+                }
             }
         }
-        for pattern in &PATTERNS.tokens {
-            replace(&mut masked, pattern, |_| Some(MASKED.to_owned()));
+    }
+
+    /// Where the secrets are, in order and apart from each other.
+    fn spans(&self, text: &str) -> Vec<Range<usize>> {
+        let mut spans = Vec::new();
+        for secret in &self.known {
+            let hits = memchr::memmem::find_iter(text.as_bytes(), secret.as_bytes());
+            spans.extend(hits.map(|at| at..at + secret.len()));
         }
-        for pattern in &PATTERNS.labelled {
-            replace(&mut masked, pattern, |found| {
-                let whole = found.get(0)?;
-                let secret = found.get(2)?;
-                let tail = &whole.as_str()[secret.end() - whole.start()..];
-                Some(format!("{}{MASKED}{tail}", &found[1]))
+        if let Some(finder) = &self.finder {
+            spans.extend(finder.find_iter(text).map(|hit| hit.range()));
+        }
+        for rule in RULES.for_text(text) {
+            let Some(pattern) = rule.pattern() else {
+                continue;
+            };
+            for found in pattern.captures_iter(text) {
+                let groups = if found.len() == 1 {
+                    0..1
+                } else {
+                    1..found.len()
+                };
+                let parts = groups.filter_map(|group| found.get(group));
+                spans.extend(parts.filter_map(|part| rule.check.part(text, part.range())));
+            }
+        }
+        if text.bytes().filter(u8::is_ascii_digit).count() >= 13 {
+            spans.extend(cards::cards(text));
+        }
+        merged(text, spans)
+    }
+
+    /// Says whether there is anything new to look for.
+    fn remember(&mut self, found: Vec<String>) -> bool {
+        let before = self.found.len();
+        for secret in found {
+            let is_sign = |c: char| !c.is_alphanumeric();
+            let parts = secret.split(is_sign).filter(|part| {
+                let has = |is: fn(&u8) -> bool| part.as_bytes().iter().any(is);
+                part.len() >= SHORTEST_PART
+                    && has(u8::is_ascii_digit)
+                    && has(u8::is_ascii_alphabetic)
             });
+            let whole = [secret.as_str(), secret.trim_matches(is_sign)].into_iter();
+            for text in whole.chain(parts) {
+                let fits = (SHORTEST..=LONGEST).contains(&text.len());
+                if fits && self.found.len() < MOST && !self.found.iter().any(|one| one == text) {
+                    self.found.push(text.to_owned());
+                }
+            }
         }
-        for pattern in &PATTERNS.cards {
-            replace(&mut masked, pattern, |found| {
-                is_card(&found[0]).then(|| MASKED.to_owned())
-            });
+        if self.found.len() == before {
+            return false;
         }
-        masked
+        self.finder = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&self.found)
+            .ok();
+        true
     }
 }
 
-fn replace(
-    text: &mut Cow<'_, str>,
-    pattern: &Regex,
-    with: impl Fn(&Captures<'_>) -> Option<String>,
-) {
-    if !pattern.is_match(text) {
-        return;
-    }
-    let replaced = pattern.replace_all(text, |found: &Captures<'_>| {
-        with(found).unwrap_or_else(|| found[0].to_owned())
-    });
-    if replaced != *text {
-        *text = Cow::Owned(replaced.into_owned());
+/// A word of ours, or the list of nodes that a run went through.
+fn is_of_the_format(name: &str, field: &Value) -> bool {
+    let is_word = |value: &Value| {
+        let word = value.as_str();
+        word.is_some_and(|word| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
+    };
+    match field {
+        Value::Array(items) => {
+            ["path", "suggested_tools"].contains(&name) && items.iter().all(is_word)
+        }
+        field => OF_THE_FORMAT.contains(&name) && is_word(field),
     }
 }
 
-/// Thirteen to nineteen digits with a valid check digit (Luhn, ISO/IEC 7812).
-fn is_card(text: &str) -> bool {
-    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
-    if digits.iter().all(|digit| *digit == digits[0]) {
-        return false;
+/// The part of the text with the spans masked.
+fn without(text: &str, part: Range<usize>, spans: &[Range<usize>]) -> String {
+    let mut masked = String::with_capacity(part.len());
+    let mut at = part.start;
+    for span in spans {
+        let (start, end) = (span.start.max(part.start), span.end.min(part.end));
+        if start < end {
+            masked.push_str(&text[at..start]);
+            masked.push_str(MASKED);
+            at = end;
+        }
     }
-    let sum: u32 = digits
-        .iter()
-        .rev()
-        .enumerate()
-        .map(|(at, &digit)| match (at % 2, digit) {
-            (0, digit) => digit,
-            (_, digit) if digit > 4 => digit * 2 - 9,
-            (_, digit) => digit * 2,
-        })
-        .sum();
-    sum.is_multiple_of(10)
+    masked.push_str(&text[at..part.end]);
+    masked
+}
+
+/// What is masked already is no secret.
+fn merged(text: &str, mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    spans.retain(|span| !span.is_empty() && !text[span.clone()].contains(MASKED));
+    spans.sort_by_key(|span| span.start);
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(spans.len());
+    for span in spans {
+        match merged.last_mut() {
+            Some(last) if span.start <= last.end => last.end = last.end.max(span.end),
+            _ => merged.push(span),
+        }
+    }
+    merged
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_pattern_compiles() {
-        let patterns = &*PATTERNS;
-        assert_eq!(patterns.tokens.len(), TOKENS.len());
-        assert_eq!(patterns.labelled.len(), LABELLED.len());
-        assert_eq!(patterns.cards.len(), 1);
-    }
-
-    #[test]
-    fn secrets_are_masked_and_the_rest_stays() {
-        let mask = Mask::knowing(["tiny-local-key".to_owned()]);
-        for (text, masked) in [
-            ("use tiny-local-key here", "use [masked] here"),
-            ("key sk-abcdefghijklmnop1234 end", "key [masked] end"),
-            ("sk-ant-api03-AAAAAAAAAAAAAAAAAAAA_-x", "[masked]"),
-            ("ghp_0123456789abcdefghijABCDEFGHIJ", "[masked]"),
-            ("AKIAIOSFODNN7EXAMPLE", "[masked]"),
-            (
-                "Authorization: Bearer abc.def-ghi123",
-                "Authorization: Bearer [masked]",
-            ),
-            ("password = hunter22;", "password = [masked];"),
-            ("\"api_key\": \"abcd1234\"", "\"api_key\": \"[masked]\""),
-            (
-                "postgres://user:pa55word@host/db",
-                "postgres://user:[masked]@host/db",
-            ),
-            ("card 4111 1111 1111 1111.", "card [masked]."),
-            ("card 5500-0000-0000-0004", "card [masked]"),
-        ] {
-            assert_eq!(mask.text(text), masked);
-        }
-        for plain in [
-            "how does the password rule work?",
-            "order 4111 1111 1111 1112",
-            "0000000000000000",
-            "1763683267412",
-            "sk-short",
-            "run 0193a5c7-7b1a-7000-8000-000000000001",
-        ] {
-            assert!(
-                matches!(mask.text(plain), Cow::Borrowed(_)),
-                "{plain} became {}",
-                mask.text(plain)
-            );
-        }
-    }
-}
+mod tests;

@@ -1,10 +1,12 @@
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::protocol::{Event, RunId};
+use crate::files::open_unlinked;
+use crate::protocol::Event;
+
+use super::lines::Lines;
 
 /// Why a log cannot be read.
 #[derive(Debug, Error)]
@@ -17,13 +19,28 @@ pub enum ReadError {
         /// Why.
         source: io::Error,
     },
-    /// No run has that name.
-    #[error("no run in {} is called '{run}'; give a run's id or the end of one, or 'last'", path.display())]
-    NoSuchRun {
+    /// Nothing has that name.
+    #[error(
+        "no {kind} in {} is called '{name}'; 'kb-agent runs' lists them: give an id, or as much of \
+         its beginning as no other has", path.display()
+    )]
+    Unknown {
+        /// The log.
+        path: PathBuf,
+        /// What was looked for.
+        kind: &'static str,
+        /// As asked for.
+        name: String,
+    },
+    /// Several have that name.
+    #[error("'{name}' fits {count} ids in {}; give more of the one you mean", path.display())]
+    Ambiguous {
         /// The log.
         path: PathBuf,
         /// As asked for.
-        run: String,
+        name: String,
+        /// How many match.
+        count: usize,
     },
 }
 
@@ -31,67 +48,53 @@ impl From<ReadError> for io::Error {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Io { source, .. } => source,
-            missing @ ReadError::NoSuchRun { .. } => Self::other(missing),
+            unknown => Self::other(unknown),
         }
     }
 }
 
-/// The events of one run, in order. `run` is an id, the end of one, or `last`.
-pub fn events_of_run(path: &Path, run: &str) -> Result<Vec<Event>, ReadError> {
-    let missing = || ReadError::NoSuchRun {
-        path: path.to_owned(),
-        run: crate::text::one_line(run, 80),
-    };
-    let ids = run_ids(path)?;
-    let id = match run {
-        "last" => ids.last(),
-        "" => None,
-        run => ids.iter().rev().find(|id| id.0.ends_with(run)),
-    }
-    .ok_or_else(missing)?;
-    let mut events = Vec::new();
-    for_each_event(path, &id.0, |event| {
-        if event.run == *id {
-            events.push(event);
-        }
-    })?;
-    Ok(events)
-}
-
-/// The runs of the log, oldest first.
-fn run_ids(path: &Path) -> Result<Vec<RunId>, ReadError> {
-    let mut ids = Vec::new();
-    for_each_event(path, "\"run_started\"", |event| {
-        if event.seq == 0 {
-            ids.push(event.run);
-        }
-    })?;
-    Ok(ids)
-}
-
-/// Calls `each` with the events on lines that hold `needle`; lines that are no event are passed
-/// over, since a log may hold what a later version wrote.
+/// Calls `each` with the events on lines that hold one of `needles`; lines that are no event are
+/// passed over, since a log may hold what a later version wrote.
 pub(super) fn for_each_event(
-    path: &Path,
-    needle: &str,
+    parts: &[PathBuf],
+    needles: &[&str],
     mut each: impl FnMut(Event),
 ) -> Result<(), ReadError> {
-    let failed = |source| ReadError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let mut reader = BufReader::new(File::open(path).map_err(failed)?);
-    let finder = memchr::memmem::Finder::new(needle.as_bytes());
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(failed)? == 0 {
-            return Ok(());
-        }
-        if finder.find(&line).is_some()
-            && let Ok(event) = serde_json::from_slice(&line)
+    let finders: Vec<_> = needles
+        .iter()
+        .map(|needle| memchr::memmem::Finder::new(needle.as_bytes()))
+        .collect();
+    for_each_line(parts, |line| {
+        if finders.iter().any(|finder| finder.find(line).is_some())
+            && let Ok(event) = serde_json::from_slice(line)
         {
             each(event);
         }
+    })
+}
+
+/// Calls `each` with every line of these files that is not too long to be one of ours.
+pub(super) fn for_each_line(
+    parts: &[PathBuf],
+    mut each: impl FnMut(&[u8]),
+) -> Result<(), ReadError> {
+    for path in parts {
+        let failed = |source| ReadError::Io {
+            path: path.clone(),
+            source,
+        };
+        let file = match open_unlinked(path) {
+            Ok(file) => file,
+            // Put aside or removed meanwhile; or the log itself has yet to be begun.
+            Err(error) if error.is_missing() && parts.len() > 1 => continue,
+            Err(error) => return Err(failed(error.into())),
+        };
+        let mut lines = Lines::of(file);
+        while let Some(line) = lines.next_line().map_err(failed)? {
+            if let Some(bytes) = line.bytes {
+                each(bytes);
+            }
+        }
     }
+    Ok(())
 }

@@ -1,11 +1,14 @@
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 
-use crate::domain::{GradedBy, Outcome, PathType};
+use serde::Deserialize;
+
+use crate::domain::{Complexity, GradedBy, NodeName, Outcome, PathType};
 use crate::protocol::{Event, EventBody, RunId, SCHEMA, Spent, Timestamp};
 
 use super::log::AuditLog;
-use super::read::{ReadError, events_of_run, for_each_event};
+use super::read::{ReadError, for_each_event, for_each_line};
 use super::session::Session;
 
 /// A run that was cut short and is closed now.
@@ -17,61 +20,110 @@ pub struct Interrupted {
     pub query: String,
 }
 
-/// Ends every run in the log whose process is no longer there with a `run_finished` that says so.
+/// Ends every run in these parts whose process is no longer there with a `run_finished` that says
+/// so.
 ///
-/// A run of a process that is still going on is left alone. Returns the runs closed, oldest first.
+/// A run of a process that is still going on is left alone. Lines that cannot be read are passed
+/// over. Returns the runs closed, oldest first.
 pub(super) fn close_interrupted_runs(
     path: &Path,
+    parts: &[PathBuf],
     log: &mut AuditLog,
 ) -> Result<Vec<Interrupted>, ReadError> {
-    let mut open: BTreeMap<RunId, (String, String)> = BTreeMap::new();
-    for_each_event(path, "\"run_started\"", |event| {
-        if let EventBody::RunStarted { session, query, .. } = event.body {
-            open.insert(event.run, (session, query));
-        }
-    })?;
-    for_each_event(path, "\"run_finished\"", |event| {
-        if matches!(event.body, EventBody::RunFinished { .. }) {
-            open.remove(&event.run);
-        }
-    })?;
+    let mut open = BTreeMap::new();
+    for_each_event(
+        parts,
+        &["\"run_started\"", "\"run_finished\""],
+        |event| match event.body {
+            EventBody::RunStarted { session, query, .. } => {
+                open.insert(event.run, (session, query));
+            }
+            EventBody::RunFinished { .. } => {
+                open.remove(&event.run);
+            }
+            _ => {}
+        },
+    )?;
+    let mut alive = HashMap::new();
+    open.retain(|_, (session, _)| {
+        let is_alive = alive
+            .entry(session.clone())
+            .or_insert_with(|| Session::is_alive(path, session));
+        !*is_alive
+    });
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut closed = Vec::new();
-    for (run, (session, query)) in open {
-        if Session::is_alive(path, &session) {
+    for (run, course) in courses_of(parts, &open)? {
+        if let Err(error) = log.append(&course.end(&run)) {
+            tracing::error!(%error, %run, "an interrupted run could not be closed");
             continue;
         }
-        let events = events_of_run(path, &run.0)?;
-        if let Some(last) = closing_event(&run, &events) {
-            if let Err(error) = log.append(&last) {
-                tracing::error!(%error, %run, "an interrupted run could not be closed");
-                continue;
-            }
+        if let Some((_, query)) = open.remove(&run) {
             closed.push(Interrupted { run, query });
         }
     }
     Ok(closed)
 }
 
-/// What the run would have said of itself, told from its own events.
-fn closing_event(run: &RunId, events: &[Event]) -> Option<Event> {
-    let (first, last) = (events.first()?, events.last()?);
-    let mut complexity = None;
-    let mut path = Vec::new();
-    let (mut iterations, mut calls, mut saved) = (0, 0, 0);
-    let (mut prompt, mut completion) = (0, 0);
-    for event in events {
+/// What happened in each of these runs, from one reading of the log.
+fn courses_of<T>(
+    parts: &[PathBuf],
+    runs: &BTreeMap<RunId, T>,
+) -> Result<BTreeMap<RunId, Course>, ReadError> {
+    #[derive(Deserialize)]
+    struct OfRun<'a> {
+        #[serde(borrow)]
+        run: Cow<'a, str>,
+    }
+    let mut courses: BTreeMap<RunId, Course> = BTreeMap::new();
+    for_each_line(parts, |line| {
+        let Ok(OfRun { run }) = serde_json::from_slice(line) else {
+            return;
+        };
+        let run = RunId(run.into_owned());
+        if runs.contains_key(&run)
+            && let Ok(event) = serde_json::from_slice(line)
+        {
+            courses.entry(run).or_default().take(&event);
+        }
+    })?;
+    Ok(courses)
+}
+
+/// What a run came to, told from its own events.
+#[derive(Debug, Default)]
+struct Course {
+    begun: Option<Timestamp>,
+    last: Option<(u64, Timestamp)>,
+    complexity: Option<Complexity>,
+    path: Vec<NodeName>,
+    iterations: u32,
+    calls: u32,
+    saved: u32,
+    prompt: u64,
+    completion: u64,
+}
+
+impl Course {
+    fn take(&mut self, event: &Event) {
+        self.begun.get_or_insert(event.ts);
+        self.last = Some((event.seq, event.ts));
         match &event.body {
-            EventBody::RoutingPlan(plan) => complexity = Some(plan.complexity),
-            EventBody::NodeEntered { node, .. } => path.push(*node),
+            EventBody::RoutingPlan { plan, .. } => self.complexity = Some(plan.complexity),
+            EventBody::NodeEntered { node, .. } => self.path.push(*node),
             EventBody::EvidenceGraded { by, .. } => {
-                iterations += 1;
-                saved += u32::from(*by == GradedBy::NoEvidence);
+                self.iterations = self.iterations.saturating_add(1);
+                let saved = u32::from(*by == GradedBy::NoEvidence);
+                self.saved = self.saved.saturating_add(saved);
             }
             EventBody::FastPathHit { path_type, .. } => {
-                saved += match path_type {
+                let saved = match path_type {
                     PathType::Chitchat => 2,
                     PathType::SimpleSkipGrading | PathType::RuleAutoApprove => 1,
-                }
+                };
+                self.saved = self.saved.saturating_add(saved);
             }
             EventBody::NodeFinished {
                 reasoning_calls,
@@ -79,30 +131,38 @@ fn closing_event(run: &RunId, events: &[Event]) -> Option<Event> {
                 completion_tokens,
                 ..
             } => {
-                calls += reasoning_calls;
-                prompt += prompt_tokens.unwrap_or(0);
-                completion += completion_tokens.unwrap_or(0);
+                self.calls = self.calls.saturating_add(*reasoning_calls);
+                self.prompt = self.prompt.saturating_add(prompt_tokens.unwrap_or(0));
+                let received = completion_tokens.unwrap_or(0);
+                self.completion = self.completion.saturating_add(received);
             }
             _ => {}
         }
     }
-    Some(Event {
-        schema: SCHEMA,
-        ts: Timestamp::now(),
-        run: run.clone(),
-        seq: last.seq + 1,
-        body: EventBody::RunFinished {
-            outcome: Outcome::Failed,
-            complexity,
-            path,
-            iterations,
-            reasoning_calls: calls,
-            calls_saved: saved,
-            prompt_tokens: prompt,
-            completion_tokens: completion,
-            spent: Spent::default(),
-            ms: last.ts.0.saturating_sub(first.ts.0) as f64,
-            error: Some("interrupted".to_owned()),
-        },
-    })
+
+    /// What the run would have said of itself.
+    fn end(self, run: &RunId) -> Event {
+        let now = Timestamp::now();
+        let (seq, last) = self.last.unwrap_or((0, now));
+        let begun = self.begun.unwrap_or(last);
+        Event {
+            schema: SCHEMA,
+            ts: now,
+            run: run.clone(),
+            seq: seq.saturating_add(1),
+            body: EventBody::RunFinished {
+                outcome: Outcome::Failed,
+                complexity: self.complexity,
+                path: self.path,
+                iterations: self.iterations,
+                reasoning_calls: self.calls,
+                calls_saved: self.saved,
+                prompt_tokens: self.prompt,
+                completion_tokens: self.completion,
+                spent: Spent::default(),
+                ms: last.0.saturating_sub(begun.0) as f64,
+                error: Some("interrupted".to_owned()),
+            },
+        }
+    }
 }

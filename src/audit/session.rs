@@ -1,8 +1,16 @@
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::files::{self, create_private_dir, open_to_lock, refuse_link};
+use crate::protocol::new_id;
+
+use super::parts::canonical;
 
 const GATE: &str = "gate";
+/// How long another start is waited for.
+const LONGEST_START: Duration = Duration::from_secs(10);
 
 /// A process that writes to the log, known to others by a lock that the system releases when the
 /// process ends, however it ends.
@@ -14,19 +22,35 @@ pub struct Session {
 }
 
 impl Session {
+    /// Makes the folder of the sessions; says whether one of ours has been there before. A link in
+    /// its place is refused.
+    pub(super) fn prepare(log: &Path) -> io::Result<bool> {
+        let folder = folder(log);
+        refuse_link(&folder)?;
+        create_private_dir(&folder)?;
+        Ok(folder.join(GATE).exists())
+    }
+
     /// Holds the gate that every start of a session passes, one at a time: what is found out
     /// about other sessions while it is held stays true.
     pub(super) fn gate(log: &Path) -> io::Result<File> {
-        let folder = folder(log);
-        fs::create_dir_all(&folder)?;
-        let gate = File::create(folder.join(GATE))?;
-        gate.lock()?;
-        Ok(gate)
+        let gate = open_to_lock(&folder(log).join(GATE))?;
+        let pass = || files::try_lock(&gate).map(|is_held| is_held.then_some(()));
+        if files::wait_for(LONGEST_START, pass)?.is_some() {
+            return Ok(gate);
+        }
+        Err(io::Error::new(
+            io::ErrorKind::WouldBlock,
+            format!(
+                "another kb-agent has been starting on it for more than {} s",
+                LONGEST_START.as_secs()
+            ),
+        ))
     }
 
     /// Announces a new session beside `log`; the gate must be held.
     pub(super) fn begin(log: &Path) -> io::Result<Self> {
-        let id = uuid::Uuid::now_v7().to_string();
+        let id = new_id().to_string();
         let folder = folder(log);
         let path = folder.join(&id);
         let lock = File::create_new(&path)?;
@@ -46,35 +70,21 @@ impl Session {
     /// Whether the session `id` is still going on in some process.
     pub(super) fn is_alive(log: &Path, id: &str) -> bool {
         // The id comes from a file: only what one of us could have written is a name here.
-        if uuid::Uuid::parse_str(id).is_err() {
-            return false;
-        }
-        let Ok(file) = OpenOptions::new().write(true).open(folder(log).join(id)) else {
-            return false;
-        };
-        matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+        let path = folder(log).join(id);
+        canonical(id).is_some() && is_ours(&path) && is_held(&path)
     }
 
-    /// Removes what sessions that were killed left behind.
+    /// Whether a session ended without a word of its own.
+    pub(super) fn any_dead(log: &Path) -> bool {
+        !dead(log).is_empty()
+    }
+
+    /// Removes what sessions that were killed left behind, and nothing else: the folder may be
+    /// somebody's.
     pub(super) fn sweep(log: &Path) {
-        let Ok(entries) = fs::read_dir(folder(log)) else {
-            return;
-        };
-        for entry in entries.flatten() {
-            let id = entry.file_name();
-            if id != GATE && !Self::is_alive(log, &id.to_string_lossy()) {
-                let _ = fs::remove_file(entry.path());
-            }
+        for path in dead(log) {
+            let _ = fs::remove_file(path);
         }
-    }
-
-    /// Whether any session is going on.
-    pub(super) fn any_alive(log: &Path) -> bool {
-        fs::read_dir(folder(log)).is_ok_and(|entries| {
-            entries
-                .flatten()
-                .any(|entry| Self::is_alive(log, &entry.file_name().to_string_lossy()))
-        })
     }
 }
 
@@ -84,8 +94,67 @@ impl Drop for Session {
     }
 }
 
+fn dead(log: &Path) -> Vec<PathBuf> {
+    let folder = folder(log);
+    if refuse_link(&folder).is_err() {
+        return Vec::new();
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_str().and_then(canonical).is_some())
+        .map(|entry| entry.path())
+        .filter(|path| is_ours(path) && !is_held(path))
+        .collect()
+}
+
+/// What we leave there is an empty file.
+fn is_ours(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == 0)
+}
+
+fn is_held(path: &Path) -> bool {
+    let opened = files::unlinked().write(true).open(path);
+    opened.is_ok_and(|file| files::try_lock(&file).is_ok_and(|is_free| !is_free))
+}
+
 fn folder(log: &Path) -> PathBuf {
     let mut name = log.file_name().unwrap_or_default().to_owned();
     name.push(".live");
     log.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_only_empty_files_with_ids_of_ours_are_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("radio");
+        Session::prepare(&log).unwrap();
+        let live = Session::begin(&log).unwrap();
+        let folder = folder(&log);
+        let id = || uuid::Uuid::now_v7().to_string();
+        let dead = folder.join(id());
+        fs::write(&dead, "").unwrap();
+        let kept = [
+            ("recording.wav".to_owned(), "theirs"),
+            ("empty".to_owned(), ""),
+            (GATE.to_owned(), "theirs too"),
+            (id(), "not empty"),
+            (id().to_uppercase(), ""),
+        ];
+        for (name, text) in &kept {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        assert!(Session::any_dead(&log));
+        drop(Session::gate(&log).unwrap());
+        Session::sweep(&log);
+        assert!(!dead.exists() && live.path.exists());
+        assert!(Session::is_alive(&log, live.id()));
+        for (name, text) in &kept {
+            assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), *text);
+        }
+        assert!(!Session::any_dead(&log));
+    }
 }

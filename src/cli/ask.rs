@@ -7,16 +7,13 @@ use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
-use crate::domain::{Citation, Complexity, Outcome, dollars};
+use crate::domain::{Citation, Complexity, Outcome, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, Question};
 use crate::protocol::{EventBody, Mode};
 use crate::text::sanitize;
 
 /// A question longer than this is a document.
 const LONGEST_QUESTION: usize = 64 << 10;
-
-/// Warnings about the answer itself, which whoever reads it should know.
-const TOLD: [&str; 2] = ["answer_cut_short", "context_overflow"];
 
 /// Arguments of `ask`.
 #[derive(Debug, Args)]
@@ -80,9 +77,11 @@ async fn answer(
     let mut begun = false;
     let mut mode = None;
     let mut citations = Vec::new();
+    let mut warnings = Warnings::default();
     // A reader that goes away stops the run, and the run still ends as every run does.
     let mut written = Ok(());
     while let Some(event) = run.next_event().await {
+        let event = engine.published(event);
         let told = match (&event.body, json) {
             _ if written.is_err() => Ok(()),
             (_, true) => say_json(&event),
@@ -90,12 +89,8 @@ async fn answer(
                 begun = true;
                 say(text)
             }
-            // What was cut off still ends its line.
-            (EventBody::RunFinished { outcome, .. }, _)
-                if begun && matches!(outcome, Outcome::Cancelled | Outcome::Failed) =>
-            {
-                say("\n")
-            }
+            // What follows begins on a line of its own, also after an answer that was cut off.
+            (EventBody::RunFinished { .. }, _) if begun => say("\n"),
             _ => Ok(()),
         };
         if let Err(error) = told {
@@ -107,25 +102,30 @@ async fn answer(
             EventBody::AnswerFinished { citations: all, .. } => citations = all,
             EventBody::Warning { code, message } if !json => {
                 tracing::warn!("{message}");
-                let told = match code.as_str() {
-                    "embedding_failed" => !embedding.has_failed(),
-                    code => TOLD.contains(&code),
-                };
-                if told {
-                    complain(&message);
-                }
+                warnings.add(&code, &message);
             }
             last @ EventBody::RunFinished { .. } => end = Some(last),
             _ => {}
         }
     }
+    // What was said of the index while it was brought up to date is not said again.
+    let said = |code: &str| match code {
+        "embedding_failed" => embedding.has_failed(),
+        "index_incomplete" => embedding.has_told(),
+        _ => false,
+    };
+    let told = warnings.at_the_answer().filter(|kind| !said(&kind.code));
+    let told: Vec<_> = told.map(WarningKind::line).collect();
     embedding.end().await;
     written?;
+    for line in &told {
+        complain(line);
+    }
     if let Some(line) = run.complaint() {
         complain(line);
     }
     if let (Some(end), false) = (&end, json) {
-        say(footer(end, mode, &citations))?;
+        say(footer(end, mode, &citations, warnings.count()))?;
     }
     run.answer(end).await?;
     Ok(())
@@ -160,7 +160,7 @@ fn read_question(words: &[String]) -> Result<String, Failure> {
 }
 
 /// The sources, and one line that says how the answer came about.
-fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String {
+fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation], warnings: usize) -> String {
     let EventBody::RunFinished {
         outcome,
         complexity,
@@ -178,7 +178,7 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
     if !matches!(outcome, Outcome::Answered | Outcome::NotFound) {
         return String::new();
     }
-    let mut text = "\n".to_owned();
+    let mut text = String::new();
     if !citations.is_empty() {
         text.push('\n');
     }
@@ -196,9 +196,13 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
     };
     let route = complexity.map_or("unknown", Complexity::as_str);
     let about = if spent.estimated { "~" } else { "" };
-    let tokens = match prompt_tokens + completion_tokens {
+    let tokens = match prompt_tokens.saturating_add(*completion_tokens) {
         0 => String::new(),
         tokens => format!(" · {about}{}", counted(tokens as usize, "token")),
+    };
+    let warnings = match warnings {
+        0 => String::new(),
+        warnings => format!(" · {}", counted(warnings, "warning")),
     };
     let cost = match (spent.cost_usd, mode) {
         (Some(cost), _) => format!(" · {about}{}", dollars(cost)),
@@ -207,7 +211,7 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation]) -> String
     };
     let calls = counted(*reasoning_calls as usize, "call");
     text.push_str(&format!(
-        "\n— {engine}{route} · {calls}, {calls_saved} saved{tokens}{cost} · {:.1} s\n",
+        "\n— {engine}{route} · {calls}, {calls_saved} saved{tokens}{cost}{warnings} · {:.1} s\n",
         ms / 1000.0
     ));
     text

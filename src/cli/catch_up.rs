@@ -15,6 +15,8 @@ use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport};
 
 /// How long an answer waits for the meaning of what is new, once its words can be found.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a step that is under way has for its end once it was told to stop.
+pub(super) const LAST_STEP: Duration = Duration::from_secs(1);
 
 /// What an answer is going to be looked up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,7 @@ async fn embed_for_a_while(
         () = tokio::time::sleep(PATIENCE) => None,
         () = cancel.cancelled() => {
             stop.store(true, Ordering::Relaxed);
+            let _ = tokio::time::timeout(LAST_STEP, task).await;
             return Err(Failure::interrupted());
         }
     };
@@ -114,8 +117,10 @@ struct GoingOn {
 }
 
 impl Embedding {
-    /// How long the batch under way may take to be kept.
-    const LAST_BATCH: Duration = Duration::from_secs(1);
+    /// Whether it has been said that not every passage is found by its meaning.
+    pub(super) fn has_told(&self) -> bool {
+        self.failed || self.going_on.is_some()
+    }
 
     /// Whether it has been said that it failed.
     pub(super) fn has_failed(&self) -> bool {
@@ -126,7 +131,7 @@ impl Embedding {
     pub(super) async fn end(self) {
         if let Some(GoingOn { stop, task }) = self.going_on {
             stop.store(true, Ordering::Relaxed);
-            let _ = tokio::time::timeout(Self::LAST_BATCH, task).await;
+            let _ = tokio::time::timeout(LAST_STEP, task).await;
         }
     }
 }
@@ -180,7 +185,8 @@ pub(super) async fn update(
         }
         () = cancel.cancelled() => {
             stop.store(true, Ordering::Relaxed);
-            let _ = task.await;
+            // What is under way may still be kept; a folder that does not answer is left behind.
+            let _ = tokio::time::timeout(LAST_STEP, task).await;
             Err(Failure::interrupted())
         }
     }

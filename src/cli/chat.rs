@@ -1,9 +1,12 @@
 use std::io::{IsTerminal, stdin, stdout};
 
+use tokio_util::sync::CancellationToken;
+
 use crate::config::Settings;
 use crate::engine::{Conversation, Engine, SAMPLES};
 use crate::tui::{Sample, Setup, ThemeName, run as run_screen};
 
+use super::interruption::interruptible_screen;
 use super::output::Failure;
 
 /// Opens the screen and stays until the user leaves it.
@@ -13,15 +16,14 @@ pub(super) fn run(settings: &Settings) -> Result<(), Failure> {
             "the screen needs a terminal; in a script use 'kb-agent ask QUESTION'",
         ));
     }
-    let runtime = tokio::runtime::Runtime::new().map_err(Failure::failed)?;
-    let result = runtime.block_on(converse(settings));
-    // Nothing is left to wait for but a tool call whose run is gone.
-    runtime.shutdown_background();
-    result
+    interruptible_screen(async |cancel| converse(settings, cancel).await)
 }
 
-async fn converse(settings: &Settings) -> Result<(), Failure> {
-    let engine = Engine::open(settings).await?;
+async fn converse(settings: &Settings, cancel: CancellationToken) -> Result<(), Failure> {
+    let engine = tokio::select! {
+        engine = Engine::open(settings) => engine?,
+        () = cancel.cancelled() => return Err(Failure::interrupted()),
+    };
     let identity = engine.identity();
     let samples = if engine.is_demo() { SAMPLES } else { &[] };
     let setup = Setup {
@@ -40,7 +42,11 @@ async fn converse(settings: &Settings) -> Result<(), Failure> {
         notices: engine.notices().to_vec(),
     };
     let (conversation, commands, updates) = Conversation::begin(engine)?;
-    let result = run_screen(setup, commands, updates).await;
+    let result = run_screen(setup, commands, updates, cancel.clone()).await;
     conversation.end().await;
+    if cancel.is_cancelled() {
+        // A terminal that went has nobody to be told of it.
+        return Err(Failure::interrupted());
+    }
     result.map_err(Failure::failed)
 }

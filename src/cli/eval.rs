@@ -8,9 +8,12 @@ mod graded_passages;
 mod grades;
 mod grading;
 mod judged;
+mod lines;
 mod metrics;
 mod routing;
 mod small_talk;
+
+use std::path::Path;
 
 use clap::{Args, Subcommand};
 
@@ -32,6 +35,16 @@ enum What {
     Routing(routing::Routing),
     /// Grading, on questions with passages that do or do not answer them
     Grading(grading::Grading),
+}
+
+impl Eval {
+    /// The documents that are measured on, where those are not the knowledge base.
+    pub(super) fn documents(&self) -> Option<&Path> {
+        match &self.what {
+            What::Beir(beir) => Some(&beir.dir),
+            What::Routing(_) | What::Grading(_) => None,
+        }
+    }
 }
 
 /// Measures what the arguments name and prints the figures.

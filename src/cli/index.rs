@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::catch_up::{Part, update};
+use super::catch_up::{LAST_STEP, Part, update};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
@@ -151,7 +151,7 @@ fn watch(
             ended = &mut upkeep => ended,
             () = cancel.cancelled() => {
                 watch.close();
-                let _ = upkeep.await;
+                let _ = tokio::time::timeout(LAST_STEP, upkeep).await;
                 return Err(Failure::interrupted());
             }
         };

@@ -1,42 +1,199 @@
-//! Commands that can be stopped from outside.
+//! What ends the program from outside: signals, and a terminal that is gone.
+//!
+//! The first asks for an end in order, which has [`IN_ORDER`]. Then, or when it is asked for a
+//! second time, the terminal is given back and the process ends, whatever its tasks are doing: the
+//! threads here wait for none of them.
+
+use std::io;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::output::Failure;
+use crate::tui::give_back_terminal;
+
+/// How long an end in order may take.
+const IN_ORDER: Duration = Duration::from_secs(2);
+/// How long a terminal that takes nothing is waited for.
+const LAST_WRITE: Duration = Duration::from_millis(200);
+/// The exit code of what was interrupted.
+const INTERRUPTED: i32 = 130;
 
 /// Runs `work` with a token that is cancelled when the user or the system asks the program to
 /// stop. Blocking work that pays no heed to the token is not waited for afterwards.
 pub(super) fn interruptible<T>(
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    let ending = Arc::new(Ending::default());
+    watch_signals(&ending).map_err(Failure::failed)?;
+    run(&ending, work)
+}
+
+/// [`interruptible`] for work that owns the terminal: it is also asked to stop when that is gone.
+pub(super) fn interruptible_screen<T>(
+    work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let ending = Arc::new(Ending::default());
+    watch_signals(&ending).map_err(Failure::failed)?;
+    watch_terminal(&ending).map_err(Failure::failed)?;
+    run(&ending, work)
+}
+
+fn run<T>(
+    ending: &Arc<Ending>,
+    work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let runtime = Runtime::new().map_err(Failure::failed)?;
-    let result = runtime.block_on(async {
-        let cancel = CancellationToken::new();
-        let interrupted = cancel.clone();
-        let watch = tokio::spawn(async move {
-            interruption().await;
-            interrupted.cancel();
-        });
-        let result = work(cancel).await;
-        watch.abort();
-        result
-    });
+    let result = runtime.block_on(work(ending.cancel.clone()));
+    ending.over.store(true, Ordering::SeqCst);
     runtime.shutdown_background();
     result
 }
 
-async fn interruption() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Somebody, who may ask again to say that it is to be at once.
+    Somebody,
+    /// A terminal that goes. The system and the shell both say so, in whatever order, and no more
+    /// is meant by hearing it twice.
+    Window,
+}
+
+#[derive(Default)]
+struct Ending {
+    cancel: CancellationToken,
+    asked: AtomicBool,
+    /// Nothing is left that the token could stop.
+    over: AtomicBool,
+}
+
+impl Ending {
+    fn ask(&self, by: Asked) {
+        if self.over.load(Ordering::SeqCst) {
+            end_now();
+        }
+        if self.asked.swap(true, Ordering::SeqCst) {
+            if by == Asked::Somebody {
+                end_now();
             }
             return;
         }
+        let deadline = thread::Builder::new().name("deadline".to_owned());
+        let deadline = deadline.spawn(|| {
+            thread::sleep(IN_ORDER);
+            end_now();
+        });
+        if deadline.is_err() {
+            end_now();
+        }
+        self.cancel.cancel();
     }
-    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// Ends the process, its terminal as it was found. What is written of the index and the log is
+/// whole at any moment, as it is when the process is killed.
+fn end_now() -> ! {
+    let (done, is_done) = mpsc::channel();
+    let restore = thread::Builder::new().name("restore".to_owned());
+    let restore = restore.spawn(move || {
+        give_back_terminal();
+        let _ = done.send(());
+    });
+    if restore.is_ok() {
+        let _ = is_done.recv_timeout(LAST_WRITE);
+    }
+    process::exit(INTERRUPTED)
+}
+
+#[cfg(unix)]
+fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM])?;
+    if !survives_its_terminal() {
+        signals.add_signal(SIGHUP)?;
+    }
+    let ending = Arc::clone(ending);
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                ending.ask(match signal {
+                    SIGHUP => Asked::Window,
+                    _ => Asked::Somebody,
+                });
+            }
+        })?;
+    Ok(())
+}
+
+/// Whether this was started to go on when its terminal goes, as `nohup` does: that signal is
+/// ignored then, and a program that catches it would undo that.
+#[cfg(unix)]
+fn survives_its_terminal() -> bool {
+    let ignored = std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            let mask = status
+                .lines()
+                .find_map(|line| line.strip_prefix("SigIgn:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        });
+    let hangup = 1 << (signal_hook::consts::SIGHUP - 1);
+    ignored.is_some_and(|mask| mask & hangup != 0)
+}
+
+/// A terminal can go without a signal, where it is not the one that controls this session.
+#[cfg(unix)]
+fn watch_terminal(ending: &Arc<Ending>) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::io::Errno;
+
+    let ending = Arc::clone(ending);
+    thread::Builder::new()
+        .name("terminal".to_owned())
+        .spawn(move || {
+            let (input, output) = (rustix::stdio::stdin(), rustix::stdio::stdout());
+            loop {
+                // That it is gone is told unasked.
+                let mut both = [&input, &output].map(|fd| PollFd::new(fd, PollFlags::empty()));
+                match poll(&mut both, None) {
+                    Err(Errno::INTR) => {}
+                    Ok(_) => return ending.ask(Asked::Window),
+                    Err(error) => {
+                        return tracing::warn!(%error, "the terminal's end cannot be seen");
+                    }
+                }
+            }
+        })?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
+    let ending = Arc::clone(ending);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || {
+            while runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
+                ending.ask(Asked::Somebody);
+            }
+        })?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn watch_terminal(_: &Arc<Ending>) -> io::Result<()> {
+    Ok(())
 }

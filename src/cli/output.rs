@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::config::SettingError;
 use crate::engine::EngineError;
-use crate::text::is_unsafe;
+use crate::text::escape_json;
 
 /// How a command ends when it does not end well.
 #[derive(Debug)]
@@ -79,6 +79,9 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// What a figure that nothing was recorded for is drawn as.
+pub(super) const NOTHING: &str = "–";
+
 /// `1 call`, `2 calls`.
 pub(super) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
@@ -103,19 +106,7 @@ pub(super) fn say(text: impl Display) -> io::Result<()> {
 
 /// Writes one JSON object on a line of its own.
 pub(super) fn say_json(value: &impl Serialize) -> io::Result<()> {
-    let json = serde_json::to_string(value)?;
-    let mut line = String::with_capacity(json.len() + 1);
-    for c in json.chars() {
-        // JSON escapes the first controls only; a terminal also obeys those from U+0080 on.
-        if c.is_ascii() && c != '\u{7f}' || !is_unsafe(c) {
-            line.push(c);
-        } else {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                line.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
-    }
+    let mut line = escape_json(&serde_json::to_string(value)?).into_owned();
     line.push('\n');
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes())?;

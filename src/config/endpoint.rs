@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::address::address;
-use super::settings::{Variable, number, secret, variable};
-use super::{Environment, SettingError};
+use super::Environment;
+use super::address::{address, protected};
+use super::error::SettingError;
+use super::settings::{number, secret};
+use super::variable::{Variable, reaching, variable};
 
 /// A chat endpoint.
 #[derive(Debug, Clone)]
@@ -46,16 +48,16 @@ pub struct JobSettings {
     pub max_tokens: Option<u32>,
 }
 
-pub(super) const BASE_URL: Variable = variable("KB_AGENT_LLM_BASE_URL", "an http or https address");
+pub(super) const BASE_URL: Variable = reaching("KB_AGENT_LLM_BASE_URL", "an http or https address");
 pub(super) const API_KEY: Variable =
-    variable("KB_AGENT_LLM_API_KEY", "printable ASCII without spaces");
-pub(super) const MODEL: Variable = variable("KB_AGENT_LLM_MODEL", "a model's name");
+    reaching("KB_AGENT_LLM_API_KEY", "printable ASCII without spaces");
+pub(super) const MODEL: Variable = reaching("KB_AGENT_LLM_MODEL", "a model's name");
 pub(super) const TIMEOUT: Variable = variable(
     "KB_AGENT_LLM_TIMEOUT_SECS",
     "a number of seconds from 1 to 3600",
 );
 const RETRIES: Variable = variable("KB_AGENT_LLM_RETRIES", "a whole number from 0 to 10");
-const SERVER: Variable = variable("KB_AGENT_LLM_SERVER", "a name of the servers' table");
+const SERVER: Variable = reaching("KB_AGENT_LLM_SERVER", "a name of the servers' table");
 const CONTEXT: Variable = variable(
     "KB_AGENT_LLM_CONTEXT_TOKENS",
     "a whole number from 1024 to 10000000",
@@ -75,22 +77,22 @@ const TEMPERATURE: &str = "a number from 0 to 2";
 const MAX_TOKENS: &str = "a whole number from 16 to 1000000";
 
 const ANALYZE: OfJob = OfJob {
-    model: variable("KB_AGENT_LLM_MODEL_ANALYZE", "a model's name"),
+    model: reaching("KB_AGENT_LLM_MODEL_ANALYZE", "a model's name"),
     temperature: variable("KB_AGENT_LLM_TEMPERATURE_ANALYZE", TEMPERATURE),
     max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", MAX_TOKENS),
 };
 const PLAN: OfJob = OfJob {
-    model: variable("KB_AGENT_LLM_MODEL_PLAN", "a model's name"),
+    model: reaching("KB_AGENT_LLM_MODEL_PLAN", "a model's name"),
     temperature: variable("KB_AGENT_LLM_TEMPERATURE_PLAN", TEMPERATURE),
     max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_PLAN", MAX_TOKENS),
 };
 const GRADE: OfJob = OfJob {
-    model: variable("KB_AGENT_LLM_MODEL_GRADE", "a model's name"),
+    model: reaching("KB_AGENT_LLM_MODEL_GRADE", "a model's name"),
     temperature: variable("KB_AGENT_LLM_TEMPERATURE_GRADE", TEMPERATURE),
     max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_GRADE", MAX_TOKENS),
 };
 const SYNTHESIZE: OfJob = OfJob {
-    model: variable("KB_AGENT_LLM_MODEL_SYNTHESIZE", "a model's name"),
+    model: reaching("KB_AGENT_LLM_MODEL_SYNTHESIZE", "a model's name"),
     temperature: variable("KB_AGENT_LLM_TEMPERATURE_SYNTHESIZE", TEMPERATURE),
     max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", MAX_TOKENS),
 };
@@ -146,6 +148,7 @@ pub(super) fn endpoint(
     let Some(base_url) = address(environment, BASE_URL)? else {
         return Ok(None);
     };
+    protected(environment, API_KEY, Some(&base_url))?;
     Ok(Some(EndpointSettings {
         base_url,
         api_key,

@@ -8,11 +8,13 @@ use std::path::Path;
 
 use super::endpoint::{self, DEFAULT_TIMEOUT};
 use super::settings::{
-    AUDIT_LOG, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL,
-    EMBEDDING_MODEL, LOG, MAX_ITERATIONS, SOURCE, STORE_URL, THEME, VECTOR_THRESHOLD,
+    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, SOURCE, STORE_URL, THEME,
+    VECTOR_THRESHOLD,
 };
+use super::trust::{Word, admit};
 use super::unknown::{Unknown, unknown};
-use super::{Environment, Origin, Overrides, SettingError, Settings, variables};
+use super::{Class, Environment, Origin, Overrides, SettingError, Settings, address, variables};
 use crate::text::one_line;
 
 /// A value is shown up to this length.
@@ -29,8 +31,8 @@ pub struct Survey {
     pub unknown: Vec<Unknown>,
     /// Every setting.
     pub listed: Vec<Listed>,
-    /// The `.env` file that was read, one line.
-    pub file: Option<String>,
+    /// The `.env` files that were read, a line each.
+    pub files: Vec<String>,
 }
 
 /// One setting.
@@ -38,6 +40,8 @@ pub struct Survey {
 pub struct Listed {
     /// The variable.
     pub name: &'static str,
+    /// What it can do.
+    pub class: Class,
     /// Its value on one line, secrets masked; `None` where nobody set it and nothing is built in
     /// here.
     pub value: Option<String>,
@@ -56,12 +60,14 @@ pub struct Idle {
     pub next: String,
 }
 
-/// The survey of the process's environment and of `.env` in the current folder, or of the named
-/// file; what of them cannot be read is among what is refused, and comes first.
+/// The survey of what a program that starts reads. What of it cannot be read, and what the working
+/// folder's `.env` may not say, is among what is refused, and comes first.
 pub fn survey_of(env_file: Option<&Path>, overrides: &Overrides) -> Survey {
-    let (environment, unreadable) = Environment::read_what_can_be(env_file);
+    let folder = Environment::folder_beside(env_file);
+    let (mut environment, mut refused) = Environment::read_what_can_be(env_file, folder);
+    refused.extend(admit(&mut environment, overrides, &mut |_| Word::Unasked));
     let mut survey = survey(&environment, overrides);
-    survey.refused.splice(0..0, unreadable);
+    survey.refused.splice(0..0, refused);
     survey
 }
 
@@ -94,7 +100,11 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
             };
             Listed {
                 name,
-                value: shown(name, from, made),
+                class: variable.class,
+                value: match from.held(name) {
+                    Some(value) if flag.is_none() => Some(masked(name, value)),
+                    _ => shown(name, from, made),
+                },
                 origin: flag.map_or_else(|| from.origin(name), Origin::Flag),
                 // What cannot be used has its own line.
                 idle: environment
@@ -115,11 +125,12 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
         refused,
         unknown: unknown(environment).collect(),
         listed,
-        file: environment.file().map(path),
+        files: environment.files().map(path).collect(),
     }
 }
 
-fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
+/// The flag that wins over whatever is set.
+pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
     if name == SOURCE.name && !overrides.sources.is_empty() {
         return Some("--kb");
     }
@@ -131,23 +142,29 @@ fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
 
 /// The value in effect.
 fn shown(name: &str, environment: &Environment, settings: Option<&Settings>) -> Option<String> {
-    let set = environment.get(name);
-    if [endpoint::API_KEY.name, EMBEDDING_API_KEY.name].contains(&name) {
-        return set.map(|key| format!("[masked, {} characters]", key.chars().count()));
-    }
-    if [
-        endpoint::BASE_URL.name,
-        EMBEDDING_BASE_URL.name,
-        STORE_URL.name,
-    ]
-    .contains(&name)
-    {
-        return set.map(address);
+    let set = environment.get(name).map(|value| masked(name, value));
+    if KEYS.contains(&name) || ADDRESSES.contains(&name) {
+        return set;
     }
     let resolved = settings.and_then(|settings| of_settings(name, settings));
-    let written = || set.map(|value| one_line(value, VALUE_CHARS));
     let built_in = || (name == endpoint::TIMEOUT.name).then(|| DEFAULT_TIMEOUT.to_string());
-    resolved.or_else(written).or_else(built_in)
+    resolved.or(set).or_else(built_in)
+}
+
+const KEYS: [&str; 2] = [endpoint::API_KEY.name, EMBEDDING_API_KEY.name];
+const ADDRESSES: [&str; 3] = [
+    endpoint::BASE_URL.name,
+    EMBEDDING_BASE_URL.name,
+    STORE_URL.name,
+];
+
+/// What a variable is set to, on one line and without what is secret.
+pub(super) fn masked(name: &str, value: &str) -> String {
+    match name {
+        name if KEYS.contains(&name) => format!("[masked, {} characters]", value.chars().count()),
+        name if ADDRESSES.contains(&name) => address::shown(value),
+        _ => one_line(value, VALUE_CHARS),
+    }
 }
 
 /// What the settings made of it, where it has a default that belongs to them.
@@ -164,6 +181,8 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
         name if name == DATA_DIR.name => path(&settings.data_dir),
         name if name == CONFIG_DIR.name => path(settings.config_dir.as_deref()?),
         name if name == AUDIT_LOG.name => path(&settings.audit_log),
+        name if name == AUDIT_KEEP.name => (settings.audit_keep_bytes >> 20).to_string(),
+        name if name == AUDIT_PROMPTS.name => u8::from(settings.audit_prompts).to_string(),
         name if name == LOG.name => one_line(&settings.log_filter, VALUE_CHARS),
         name if name == THEME.name => settings.theme.clone(),
         name if name == MAX_ITERATIONS.name => limits.max_iterations.to_string(),
@@ -187,6 +206,9 @@ fn idle(name: &str, environment: &Environment) -> Option<Idle> {
         None
     };
     if let Some(needed) = needed.filter(|needed| !is_set(needed)) {
+        if environment.held(needed).is_some() {
+            return Some(held_back(name, needed, environment));
+        }
         return Some(Idle {
             line: format!("{name} is set without effect: {needed} is not set"),
             next: format!("set {needed}, or remove {name}"),
@@ -207,38 +229,40 @@ fn idle(name: &str, environment: &Environment) -> Option<Idle> {
             next: format!("remove {name}"),
         });
     }
-    let file = environment.file().filter(|_| environment.is_outvoted(name));
-    file.map(|file| Idle {
+    environment.outvoted(name).map(|file| Idle {
         line: format!(
-            "{name} is set without effect in {}: the environment wins over it",
-            path(file)
+            "{name} is set without effect in {}: {} wins over it",
+            path(file),
+            winner(&environment.origin(name))
         ),
-        next: "nothing, if the environment's value is what you want".to_owned(),
+        next: "nothing, if the value in effect is what you want".to_owned(),
     })
+}
+
+/// Of a setting that waits for one which the folder's `.env` makes and may not make.
+fn held_back(name: &str, needed: &str, environment: &Environment) -> Idle {
+    let folder = path(&environment.folder().unwrap_or_default());
+    let (why, how) = if environment.is_let_in() {
+        let why = "you have not agreed to what would be sent there".to_owned();
+        (why, " with the same options")
+    } else {
+        (format!("{folder} is not trusted"), "")
+    };
+    Idle {
+        line: format!("{name} is set without effect: {needed} is held back: {why}"),
+        next: format!("run 'kb-agent trust {folder}'{how}, or remove {name}"),
+    }
+}
+
+fn winner(origin: &Origin) -> String {
+    match origin {
+        Origin::File(file) => path(file),
+        _ => "the environment".to_owned(),
+    }
 }
 
 fn path(path: &Path) -> String {
     one_line(&path.to_string_lossy(), VALUE_CHARS)
-}
-
-/// An address without what may be secret in it: who asks, and what a query says.
-fn address(text: &str) -> String {
-    const MASKED: &str = "[masked]";
-    let (scheme, rest) = match text.split_once("://") {
-        Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => (String::new(), text),
-    };
-    // A password may hold any character, so that only the host behind the last '@' is sure.
-    if let Some((_, behind)) = rest.rsplit_once('@') {
-        let end = behind
-            .find(|c: char| !c.is_ascii_alphanumeric() && !".-:[]".contains(c))
-            .unwrap_or(behind.len());
-        return one_line(&format!("{scheme}{MASKED}@{}", &behind[..end]), VALUE_CHARS);
-    }
-    match rest.find(['?', '#']) {
-        Some(end) => one_line(&format!("{scheme}{}{MASKED}", &rest[..=end]), VALUE_CHARS),
-        None => one_line(text, VALUE_CHARS),
-    }
 }
 
 #[cfg(test)]
@@ -330,6 +354,37 @@ mod tests {
             survey.unknown[0].meant.as_deref(),
             Some("KB_AGENT_LLM_API_KEY")
         );
+    }
+
+    #[test]
+    fn trust_what_is_held_back_is_not_called_unset() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().canonicalize().unwrap();
+        let of_folder = [("KB_AGENT_LLM_BASE_URL", "https://h/v1")];
+        let own = [
+            ("KB_AGENT_DATA_DIR", "data"),
+            ("KB_AGENT_LLM_API_KEY", "sk-1"),
+        ];
+        let mut environment = Environment::from_pairs(own)
+            .with_folder(folder.join(".env").to_str().unwrap(), of_folder);
+        let line = |environment: &Environment| {
+            let survey = survey(environment, &Overrides::default());
+            let idle = of(&survey, "KB_AGENT_LLM_API_KEY").idle.clone().unwrap();
+            format!("{} → {}", idle.line, idle.next)
+        };
+        let folder = folder.display();
+        let held =
+            "KB_AGENT_LLM_API_KEY is set without effect: KB_AGENT_LLM_BASE_URL is held back: ";
+        assert_eq!(
+            line(&environment),
+            format!(
+                "{held}{folder} is not trusted → run 'kb-agent trust {folder}', or remove \
+                 KB_AGENT_LLM_API_KEY"
+            )
+        );
+        environment.let_in();
+        environment.hold_back("KB_AGENT_LLM_BASE_URL");
+        assert!(line(&environment).starts_with(&format!("{held}you have not agreed")));
     }
 
     #[test]

@@ -3,34 +3,29 @@ use std::str::FromStr;
 
 use etcetera::AppStrategy;
 use secrecy::SecretString;
-use thiserror::Error;
 
 use crate::domain::RoutingLimits;
+use crate::globs::Inclusion;
 use crate::text::one_line;
 
-use super::address::address;
+use super::address::{address, protected};
+use super::error::SettingError;
 use super::unknown::unknown;
+use super::variable::{Variable, reaching, variable};
 use super::{EndpointSettings, Environment, endpoint};
-
-/// A setting's name and what it may be, for messages and documentation.
-#[derive(Debug, Clone, Copy)]
-pub struct Variable {
-    /// The environment variable.
-    pub name: &'static str,
-    /// What values it takes, to be read after "must be".
-    pub allowed: &'static str,
-}
 
 /// Every setting there is.
 pub fn variables() -> impl Iterator<Item = Variable> {
     endpoint::VARIABLES.into_iter().chain(OWN)
 }
 
-const OWN: [Variable; 13] = [
+const OWN: [Variable; 17] = [
     EMBEDDING_BASE_URL,
     EMBEDDING_MODEL,
     EMBEDDING_API_KEY,
+    PLAIN_HTTP_HOSTS,
     SOURCE,
+    INCLUDE,
     DATA_DIR,
     CONFIG_DIR,
     STORE_URL,
@@ -38,22 +33,33 @@ const OWN: [Variable; 13] = [
     VECTOR_THRESHOLD,
     AUTO_APPROVE,
     AUDIT_LOG,
+    AUDIT_KEEP,
+    AUDIT_PROMPTS,
     LOG,
     THEME,
 ];
 
 pub(super) const EMBEDDING_BASE_URL: Variable =
-    variable("KB_AGENT_EMBEDDING_BASE_URL", "an http or https address");
-pub(super) const EMBEDDING_MODEL: Variable = variable("KB_AGENT_EMBEDDING_MODEL", "a model's name");
-pub(super) const EMBEDDING_API_KEY: Variable = variable(
+    reaching("KB_AGENT_EMBEDDING_BASE_URL", "an http or https address");
+pub(super) const EMBEDDING_MODEL: Variable = reaching("KB_AGENT_EMBEDDING_MODEL", "a model's name");
+pub(super) const EMBEDDING_API_KEY: Variable = reaching(
     "KB_AGENT_EMBEDDING_API_KEY",
     "printable ASCII without spaces",
 );
+pub(super) const PLAIN_HTTP_HOSTS: Variable = reaching(
+    "KB_AGENT_PLAIN_HTTP_HOSTS",
+    "names of hosts, separated by commas",
+);
 pub(super) const SOURCE: Variable =
-    variable("KB_AGENT_SOURCE", "folders or files, separated as in PATH");
-pub(super) const DATA_DIR: Variable = variable("KB_AGENT_DATA_DIR", "a folder");
-pub(super) const CONFIG_DIR: Variable = variable("KB_AGENT_CONFIG_DIR", "a folder");
-pub(super) const STORE_URL: Variable = variable("KB_AGENT_STORE_URL", "a store's address");
+    reaching("KB_AGENT_SOURCE", "folders or files, separated as in PATH");
+/// It reaches out: it makes files of secrets part of what is read.
+pub(super) const INCLUDE: Variable = reaching(
+    "KB_AGENT_INCLUDE",
+    "patterns of files such as *.env, separated as in PATH",
+);
+pub(super) const DATA_DIR: Variable = reaching("KB_AGENT_DATA_DIR", "a folder");
+pub(super) const CONFIG_DIR: Variable = reaching("KB_AGENT_CONFIG_DIR", "a folder");
+pub(super) const STORE_URL: Variable = reaching("KB_AGENT_STORE_URL", "a store's address");
 pub(super) const MAX_ITERATIONS: Variable =
     variable("KB_AGENT_MAX_ITERATIONS", "a whole number from 1 to 10");
 pub(super) const VECTOR_THRESHOLD: Variable =
@@ -62,7 +68,12 @@ pub(super) const AUTO_APPROVE: Variable = variable(
     "KB_AGENT_AUTO_APPROVE_MAX_ITEMS",
     "a whole number from 0 to 100",
 );
-pub(super) const AUDIT_LOG: Variable = variable("KB_AGENT_AUDIT_LOG", "a file");
+pub(super) const AUDIT_LOG: Variable = reaching("KB_AGENT_AUDIT_LOG", "a file");
+/// It reaches out: a small number has parts of the log removed.
+pub(super) const AUDIT_KEEP: Variable =
+    reaching("KB_AGENT_AUDIT_KEEP_MB", "a whole number from 1 to 1000000");
+/// It reaches out: whole documents are written to the log then.
+pub(super) const AUDIT_PROMPTS: Variable = reaching("KB_AGENT_AUDIT_PROMPTS", "0 or 1");
 pub(super) const LOG: Variable = variable(
     "KB_AGENT_LOG",
     "a filter such as info, debug or kb_agent=trace",
@@ -72,12 +83,11 @@ pub(super) const THEME: Variable = variable(
     "one of auto, dark, light, high-contrast, mono",
 );
 
-pub(super) const fn variable(name: &'static str, allowed: &'static str) -> Variable {
-    Variable { name, allowed }
-}
-
 /// What the diagnostics filter is when nobody sets it.
 pub const DEFAULT_LOG_FILTER: &str = "info";
+
+/// How many megabytes of audit log are kept when nobody says.
+const DEFAULT_AUDIT_KEEP_MB: u64 = 512;
 
 /// A value is quoted up to this length.
 pub(super) const VALUE_CHARS: usize = 80;
@@ -93,12 +103,18 @@ pub struct Settings {
     pub embedding: Option<EmbeddingSettings>,
     /// The folders and files of the knowledge base; empty is the bundled demo.
     pub sources: Vec<PathBuf>,
+    /// Files in them that are read although they are hidden or hold secrets by their names.
+    pub include: Inclusion,
     /// Index, audit log, diagnostics.
     pub data_dir: PathBuf,
     /// The user's own prompts, prices and servers, where there are any.
     pub config_dir: Option<PathBuf>,
     /// The audit file.
     pub audit_log: PathBuf,
+    /// How much of it is kept, with the parts that were put aside.
+    pub audit_keep_bytes: u64,
+    /// Whether prompts and replies of model calls go there, and into `ask --json`, too.
+    pub audit_prompts: bool,
     /// The settings that route.
     pub limits: RoutingLimits,
     /// The diagnostics filter.
@@ -109,6 +125,9 @@ pub struct Settings {
     pub no_color: bool,
     /// What is set and not acted on, one line each: later features, misspelt names.
     pub without_effect: Vec<String>,
+    /// Where this program itself is, which takes documents apart in processes of its own; `None`
+    /// does that on threads, as where the library is used without the program.
+    pub own_program: Option<PathBuf>,
 }
 
 /// An embedding endpoint.
@@ -133,68 +152,15 @@ pub struct Overrides {
     pub log_filter: Option<&'static str>,
 }
 
-/// A setting that cannot be used; one line that says what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum SettingError {
-    /// The value is not what it must be.
-    #[error("{name} is '{value}': it must be {allowed}")]
-    Value {
-        /// The variable.
-        name: &'static str,
-        /// What it is set to.
-        value: String,
-        /// What it may be.
-        allowed: &'static str,
-    },
-    /// An address without its scheme.
-    #[error("{name} is '{value}': it must be {allowed}; did you mean {meant}?")]
-    Bare {
-        /// The variable.
-        name: &'static str,
-        /// What it is set to.
-        value: String,
-        /// What it may be.
-        allowed: &'static str,
-        /// The address that was probably meant.
-        meant: String,
-    },
-    /// The value is a secret and is not what it must be.
-    #[error("{name} cannot be used: it must be {allowed}")]
-    Secret {
-        /// The variable.
-        name: &'static str,
-        /// What it may be.
-        allowed: &'static str,
-    },
-    /// The value is not UTF-8.
-    #[error("{name} is not UTF-8 text: give it in UTF-8")]
-    NotText {
-        /// The variable.
-        name: String,
-    },
-    /// The settings file cannot be read.
-    #[error("{} cannot be read: {why}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        why: String,
-    },
-    /// There is no home folder to put data under.
-    #[error("no home folder is known: set KB_AGENT_DATA_DIR to a folder that may be written")]
-    NoHome,
-}
-
-impl SettingError {
-    /// The variable whose value cannot be used.
-    pub fn variable(&self) -> Option<&str> {
-        match self {
-            Self::Value { name, .. } | Self::Bare { name, .. } | Self::Secret { name, .. } => {
-                Some(name)
-            }
-            Self::NotText { name } => Some(name),
-            Self::File { .. } | Self::NoHome => None,
+impl Overrides {
+    /// The same where these documents take the place of the knowledge base.
+    #[must_use]
+    pub fn over(&self, documents: Option<&Path>) -> Self {
+        let mut overrides = self.clone();
+        if let Some(documents) = documents {
+            overrides.sources = vec![documents.to_owned()];
         }
+        overrides
     }
 }
 
@@ -229,6 +195,10 @@ impl Settings {
             audit_log: environment
                 .get(AUDIT_LOG.name)
                 .map_or_else(|| data_dir.join("audit.jsonl"), PathBuf::from),
+            audit_keep_bytes: number(environment, AUDIT_KEEP, 1..=1_000_000)?
+                .unwrap_or(DEFAULT_AUDIT_KEEP_MB)
+                << 20,
+            audit_prompts: number(environment, AUDIT_PROMPTS, 0..=1_u8)? == Some(1),
             limits: RoutingLimits {
                 max_iterations: number(environment, MAX_ITERATIONS, 1..=10)?
                     .unwrap_or(defaults.max_iterations),
@@ -238,6 +208,7 @@ impl Settings {
                     .unwrap_or(defaults.auto_approve_max_items),
             },
             sources,
+            include: include(environment)?,
             config_dir: environment
                 .get(CONFIG_DIR.name)
                 .map(PathBuf::from)
@@ -247,12 +218,8 @@ impl Settings {
             theme: theme.to_owned(),
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
+            own_program: None,
         })
-    }
-
-    /// Where the bundled demo knowledge base is laid out.
-    pub fn demo_dir(&self) -> PathBuf {
-        self.data_dir.join("demo-kb")
     }
 
     /// The folder of the indexes.
@@ -266,9 +233,26 @@ impl Settings {
     }
 }
 
+/// What a folder's `.env` includes is of that folder.
+fn include(environment: &Environment) -> Result<Inclusion, SettingError> {
+    let Some(set) = environment.get(INCLUDE.name) else {
+        return Ok(Inclusion::default());
+    };
+    let within = environment
+        .is_of_folder(INCLUDE.name)
+        .then(|| environment.folder())
+        .flatten();
+    let patterns: Vec<String> = std::env::split_paths(set)
+        .map(|pattern| pattern.to_string_lossy().into_owned())
+        .filter(|pattern| !pattern.is_empty())
+        .collect();
+    Inclusion::new(patterns.iter().map(String::as_str), within).map_err(|_| refused(INCLUDE, set))
+}
+
 fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, SettingError> {
     let api_key = secret(environment, EMBEDDING_API_KEY)?;
     let base_url = address(environment, EMBEDDING_BASE_URL)?;
+    protected(environment, EMBEDDING_API_KEY, base_url.as_deref())?;
     Ok(base_url.map(|base_url| EmbeddingSettings {
         base_url,
         api_key,
@@ -338,14 +322,14 @@ pub(super) fn refused(variable: Variable, value: &str) -> SettingError {
     }
 }
 
-fn platform_data_dir() -> Result<PathBuf, SettingError> {
+pub(super) fn platform_data_dir() -> Result<PathBuf, SettingError> {
     let path = platform().map(|strategy| strategy.data_dir());
     path.filter(|path| path != Path::new(""))
         .ok_or(SettingError::NoHome)
 }
 
 /// Without a home there is nothing to put before what is built in, which is no error.
-fn platform_config_dir() -> Option<PathBuf> {
+pub(super) fn platform_config_dir() -> Option<PathBuf> {
     let path = platform().map(|strategy| strategy.config_dir());
     path.filter(|path| path != Path::new(""))
 }
@@ -373,6 +357,7 @@ mod tests {
         assert!(settings.llm.is_none());
         assert_eq!(settings.limits, RoutingLimits::default());
         assert_eq!(settings.audit_log, Path::new("data/audit.jsonl"));
+        assert_eq!(settings.audit_keep_bytes, 512 << 20);
         assert_eq!(settings.log_filter, "info");
         assert_eq!(settings.theme, "auto");
         assert!(settings.sources.is_empty() && settings.without_effect.is_empty());
@@ -388,12 +373,15 @@ mod tests {
             ("KB_AGENT_VECTOR_SCORE_THRESHOLD", "NaN"),
             ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "-1"),
             ("KB_AGENT_AUTO_APPROVE_MAX_ITEMS", "101"),
+            ("KB_AGENT_AUDIT_KEEP_MB", "0"),
+            ("KB_AGENT_AUDIT_PROMPTS", "yes"),
             ("KB_AGENT_LLM_TIMEOUT_SECS", "0"),
             ("KB_AGENT_LLM_BASE_URL", "http//localhost:8080"),
             ("KB_AGENT_LLM_BASE_URL", "mailto:me"),
             ("KB_AGENT_LLM_BASE_URL", ":8080"),
             ("KB_AGENT_EMBEDDING_BASE_URL", "ftp://somewhere"),
             ("KB_AGENT_THEME", "pink"),
+            ("KB_AGENT_INCLUDE", "*.env:[a"),
             ("KB_AGENT_LOG", "kb_agent=loud"),
         ] {
             let line = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)])

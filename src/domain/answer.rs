@@ -17,6 +17,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Whether the run went its whole way: what a run that broke off left undone was not saved.
+    pub fn is_complete(self) -> bool {
+        matches!(self, Self::Answered | Self::NotFound)
+    }
+
     /// The word of the wire format.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -57,7 +62,7 @@ impl Citation {
 pub struct Answer {
     /// The text, with `[n]` marks.
     pub text: String,
-    /// What the marks stand for, by number.
+    /// What the marks stand for, in the order in which the text first uses them.
     pub citations: Vec<Citation>,
     /// Answered or not found.
     pub outcome: Outcome,

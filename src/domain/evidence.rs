@@ -144,6 +144,11 @@ impl Evidence {
     }
 }
 
+/// Whether two passages, each a source and lines of it, are one (R14).
+pub fn is_same_passage(a: (&str, LineRange), b: (&str, LineRange)) -> bool {
+    a.0 == b.0 && a.1.overlaps(b.1)
+}
+
 /// Adds `found` to `context`, merging what has the same source and overlapping lines (R14).
 ///
 /// A merged item keeps the id, tool and place of the first; its lines and text grow to hold both,
@@ -158,10 +163,9 @@ pub fn add_evidence(
     for mut item in found {
         // A wide item can bridge two that were apart, so merging repeats until nothing overlaps.
         let mut home: Option<usize> = None;
-        while let Some(at) = context
-            .iter()
-            .position(|known| known.source == item.source && known.lines.overlaps(item.lines))
-        {
+        while let Some(at) = context.iter().position(|known| {
+            is_same_passage((&known.source, known.lines), (&item.source, item.lines))
+        }) {
             let known = context.remove(at);
             touched.retain(|id| *id != known.id);
             home = Some(home.map_or(at, |before| before.min(at)));

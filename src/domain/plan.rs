@@ -22,7 +22,9 @@ pub enum QueryType {
 /// How much of the graph a question needs (after Adaptive-RAG, Jeong 2024).
 ///
 /// Whatever is missing or unknown counts as [`Complexity::Complex`]: the long way is never wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Complexity {
     /// Purely social: straight to the answer.
@@ -43,6 +45,17 @@ impl Complexity {
             Self::Complex => "complex",
         }
     }
+}
+
+/// Something that spoke for the route, in the words of the engine that decided it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cue {
+    /// A rule, a measure or a word of the question.
+    pub cue: String,
+    /// Of a measure its probability, of a word the part of that probability that goes without it;
+    /// 0–1. A rule has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
 }
 
 /// What `analyze_and_route` decided, kept in the state as `routing_plan`.

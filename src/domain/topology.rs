@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::RouteReason;
 
 /// The five nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeName {
     /// One call: what kind of question, which way, which tools.

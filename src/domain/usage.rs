@@ -40,14 +40,14 @@ impl Usage {
             (None, None) => None,
             (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
         };
-        self.calls += other.calls;
+        self.calls = self.calls.saturating_add(other.calls);
         self.prompt_tokens = sum(self.prompt_tokens, other.prompt_tokens);
         self.completion_tokens = sum(self.completion_tokens, other.completion_tokens);
         self.cached_tokens = sum(self.cached_tokens, other.cached_tokens);
         self.reasoning_tokens = sum(self.reasoning_tokens, other.reasoning_tokens);
         self.estimated |= other.estimated;
         self.nano_usd = self.nano_usd.saturating_add(other.nano_usd);
-        self.priced_calls += other.priced_calls;
+        self.priced_calls = self.priced_calls.saturating_add(other.priced_calls);
     }
 
     /// US dollars; unknown as soon as one call has no known price, because a part of a sum is not
@@ -68,7 +68,7 @@ pub fn dollars(cost: f64) -> String {
 }
 
 /// The three short cuts that are counted as `fast_path_hit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathType {
     /// Small talk went straight to the answer.
@@ -80,6 +80,13 @@ pub enum PathType {
 }
 
 impl PathType {
+    /// All of them.
+    pub const ALL: [Self; 3] = [
+        Self::Chitchat,
+        Self::SimpleSkipGrading,
+        Self::RuleAutoApprove,
+    ];
+
     /// The word of the wire format.
     pub fn as_str(self) -> &'static str {
         match self {

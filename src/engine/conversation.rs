@@ -1,5 +1,6 @@
 //! The tasks behind the screen: a worker that answers, and an index that follows the files.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -10,16 +11,20 @@ use crate::agent::Worker;
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
 use crate::protocol::{Command, KnowledgeStatus, NoticeLevel, Update};
 
+use super::reading;
 use super::upkeep::{Upkeep, keep_up_to_date};
 use super::{Engine, EngineError};
 
 /// Commands that may wait for the worker.
 const COMMANDS_IN_FLIGHT: usize = 16;
+/// How long what goes on behind the screen has for its end.
+const IN_ORDER: Duration = Duration::from_millis(1500);
 /// How often a long indexing tells how far it is.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// Everything that goes on behind one screen; ends with [`Conversation::end`].
 pub struct Conversation {
+    reading: tokio::task::JoinHandle<()>,
     worker: tokio::task::JoinHandle<()>,
     upkeep: tokio::task::JoinHandle<()>,
     watch: Arc<Watch>,
@@ -35,16 +40,27 @@ impl Conversation {
         let (commands, received) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let (updates, screen) = mpsc::channel(super::EVENTS_IN_FLIGHT);
         let (events, audit) = engine.audited(updates.clone())?;
-        let worker = tokio::spawn(Worker::new(engine.agent.clone(), received, events).run());
+        let (questions, asked) = mpsc::channel(COMMANDS_IN_FLIGHT);
+        let knowledge = engine.knowledge.clone();
+        let reading = reading::dispatch(received, questions, updates.clone(), knowledge);
+        let reading = tokio::spawn(reading);
+        let worker = tokio::spawn(Worker::new(engine.agent.clone(), asked, events).run());
         let watch = Arc::new(Watch::new());
         let knowledge = engine.knowledge.clone();
         let (watched, apart) = (watch.clone(), engine.own_files.clone());
         let upkeep = tokio::task::spawn_blocking(move || {
             let telling = Telling::new(&knowledge, &updates);
             telling.progress();
-            keep_up_to_date(&knowledge, &watched, &apart, &|told| telling.tell(told));
+            let keep = || {
+                keep_up_to_date(&knowledge, &watched, &apart, &|told| telling.tell(told));
+            };
+            if panic::catch_unwind(AssertUnwindSafe(keep)).is_err() {
+                telling.settle(false);
+                telling.send(broke_off());
+            }
         });
         let conversation = Self {
+            reading,
             worker,
             upkeep,
             watch,
@@ -54,12 +70,31 @@ impl Conversation {
         Ok((conversation, commands, screen))
     }
 
-    /// Waits for every task. The screen's channels must be gone: that cancels a run.
+    /// Ends every task; the screen's channels must be gone, which cancels a run. Waits for their
+    /// end, but not for one that does not come: a folder that does not answer, or a disk, holds up
+    /// who looks into it for as long as it likes.
     pub async fn end(self) {
         self.watch.close();
-        let _ = self.worker.await;
-        let _ = self.upkeep.await;
-        let _ = tokio::task::spawn_blocking(move || self.audit.join()).await;
+        let audit = self.audit;
+        let in_order = async {
+            let _ = self.reading.await;
+            let _ = self.worker.await;
+            // The run's last event is what this waits for, before anything else.
+            let _ = tokio::task::spawn_blocking(move || audit.join()).await;
+            let _ = self.upkeep.await;
+        };
+        if tokio::time::timeout(IN_ORDER, in_order).await.is_err() {
+            tracing::warn!("left behind at the end: work that did not stop in time");
+        }
+    }
+}
+
+fn broke_off() -> Update {
+    Update::Notice {
+        level: NoticeLevel::Warning,
+        message: "the index is no longer kept up to date: that broke off; the diagnostics say \
+                  why, and a new start takes it up again"
+            .to_owned(),
     }
 }
 

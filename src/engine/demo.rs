@@ -1,10 +1,20 @@
 //! The demo knowledge base that the binary carries.
+//!
+//! It is laid out in a folder named by the hash of what is in it, so that another version has
+//! another folder and nothing is ever cleaned: what a person put beside it, or wrote into one of
+//! its files, stays.
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use include_dir::{Dir, include_dir};
+use include_dir::{Dir, File, include_dir};
+
+use crate::files;
+
+/// The folder of all versions, and the demo's own name.
+const HOME: &str = "demo";
+const NAME: &str = "demo-kb";
 
 static DEMO: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/demo-kb");
 
@@ -22,41 +32,98 @@ pub const SAMPLES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Lays the demo out under `folder`, so that it is read like anybody's files.
-///
-/// Files that are already right are left alone, so that a second start re-indexes nothing; files
-/// of an earlier version are replaced, and those it no longer has are removed.
-pub(super) fn lay_out(folder: &Path) -> io::Result<()> {
-    let mut wanted = Vec::new();
-    write(&DEMO, folder, &mut wanted)?;
-    remove_others(folder, &wanted)
+/// Where this version's demo belongs, below the data folder. Its last part is what people see.
+pub(super) fn folder(data_dir: &Path) -> PathBuf {
+    data_dir.join(HOME).join(hash()).join(NAME)
 }
 
-fn write(dir: &Dir<'_>, folder: &Path, wanted: &mut Vec<std::path::PathBuf>) -> io::Result<()> {
-    fs::create_dir_all(folder.join(dir.path()))?;
-    for file in dir.files() {
-        let path = folder.join(file.path());
-        if fs::read(&path).ok().as_deref() != Some(file.contents()) {
-            let unfinished = path.with_extension("part");
-            fs::write(&unfinished, file.contents())?;
-            fs::rename(&unfinished, &path)?;
+/// Lays the demo out below the data folder, so that it is read like anybody's files, and says
+/// where. Only what is missing is written; no link is followed on the way.
+pub(super) fn lay_out(data_dir: &Path) -> io::Result<PathBuf> {
+    files::create_private_dir(data_dir)?;
+    let mut at = data_dir.to_owned();
+    for part in [HOME, &hash(), NAME] {
+        at.push(part);
+        make_folder(&at)?;
+    }
+    for file in files_of(&DEMO) {
+        let mut inner = at.clone();
+        for part in file.path().parent().into_iter().flatten() {
+            inner.push(part);
+            make_folder(&inner)?;
         }
-        wanted.push(path);
+        let path = at.join(file.path());
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                files::write_atomic(&path, file.contents())?;
+            }
+            Err(error) => return Err(error),
+            Ok(meta) if meta.is_file() => {}
+            Ok(_) => return Err(in_the_way(&path, "file")),
+        }
     }
-    for inner in dir.dirs() {
-        write(inner, folder, wanted)?;
-    }
-    Ok(())
+    Ok(at)
 }
 
-fn remove_others(folder: &Path, wanted: &[std::path::PathBuf]) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            remove_others(&path, wanted)?;
-        } else if !wanted.contains(&path) {
-            fs::remove_file(&path)?;
+/// What other versions laid out; a person may have put notes there, so that it is only named.
+pub(super) fn of_other_versions(data_dir: &Path) -> Vec<PathBuf> {
+    let home = data_dir.join(HOME);
+    let own = hash();
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    let mut others = vec![data_dir.join(NAME)];
+    if is_folder(&home)
+        && let Ok(entries) = fs::read_dir(&home)
+    {
+        let names = entries.flatten().map(|entry| entry.file_name());
+        others.extend(
+            names
+                .filter(|name| *name != *own)
+                .map(|name| home.join(name)),
+        );
+    }
+    others.retain(|path| is_folder(path));
+    others.sort_unstable();
+    others
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => files::create_private_dir(path),
+        Err(error) => Err(error),
+        Ok(meta) if meta.is_dir() => Ok(()),
+        Ok(_) => Err(in_the_way(path, "folder")),
+    }
+}
+
+fn in_the_way(path: &Path, wanted: &str) -> io::Error {
+    let is_link = path.is_symlink();
+    let what = if is_link {
+        "is a link, which is not followed"
+    } else {
+        "stands in the way"
+    };
+    io::Error::other(format!(
+        "{} {what}: the demo's {wanted} belongs there",
+        path.display()
+    ))
+}
+
+/// Of names and contents, so that it says whether a folder holds this version's demo.
+fn hash() -> String {
+    let mut hasher = blake3::Hasher::new();
+    for file in files_of(&DEMO) {
+        for part in [file.path().as_os_str().as_encoded_bytes(), file.contents()] {
+            hasher
+                .update(&(part.len() as u64).to_le_bytes())
+                .update(part);
         }
     }
-    Ok(())
+    hasher.finalize().to_hex()[..12].to_owned()
+}
+
+fn files_of(dir: &'static Dir<'static>) -> Vec<&'static File<'static>> {
+    let mut files: Vec<&File<'_>> = dir.files().collect();
+    files.extend(dir.dirs().flat_map(files_of));
+    files.sort_unstable_by_key(|file| file.path());
+    files
 }

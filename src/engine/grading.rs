@@ -105,6 +105,7 @@ impl Grader {
         CallOrigin {
             run: &self.run,
             node,
+            calls: None,
         }
     }
 }

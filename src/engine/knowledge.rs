@@ -1,13 +1,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::agent::ports::Embedder;
 use crate::config::Settings;
+use crate::files::wait_for;
 use crate::kb::embed::{EmbeddingEndpoint, EndpointEmbedder, SentenceEmbedding};
-use crate::kb::{KbError, KnowledgeBase, Progress, UpdateReport};
+use crate::kb::{Changes, KbError, KnowledgeBase, Progress, Sources, UpdateReport};
 
 use super::{EngineError, demo};
 
@@ -25,18 +25,16 @@ pub fn open_knowledge_at(
     home: &Path,
 ) -> Result<KnowledgeBase, EngineError> {
     let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
-    Ok(KnowledgeBase::open(roots, home, embedder)?)
+    let base = KnowledgeBase::open(roots, home, embedder)?;
+    Ok(base.reading_by(settings.own_program.as_deref()))
 }
 
 /// The same for somebody who is going to rebuild it: a damaged index does not stand in the way.
 pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
     let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
     let home = settings.index_dir();
-    Ok(KnowledgeBase::open_for_rebuild(
-        &roots(settings)?,
-        &home,
-        embedder,
-    )?)
+    let base = KnowledgeBase::open_for_rebuild(sources(settings)?, &home, embedder)?;
+    Ok(base.reading_by(settings.own_program.as_deref()))
 }
 
 /// The same without blocking, for somebody who has the built-in model anyway.
@@ -68,29 +66,33 @@ pub(super) fn embedder(
 }
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {
-    let roots = roots(settings)?;
-    Ok(KnowledgeBase::open(
-        &roots,
-        &settings.index_dir(),
-        embedder,
-    )?)
+    let base = KnowledgeBase::open(sources(settings)?, &settings.index_dir(), embedder)?;
+    Ok(base.reading_by(settings.own_program.as_deref()))
+}
+
+fn sources(settings: &Settings) -> Result<Sources, EngineError> {
+    Ok(Sources {
+        paths: roots(settings)?,
+        include: settings.include.clone(),
+    })
 }
 
 fn roots(settings: &Settings) -> Result<Vec<PathBuf>, EngineError> {
     if !settings.sources.is_empty() {
         return Ok(settings.sources.clone());
     }
-    let path = settings.demo_dir();
-    match demo::lay_out(&path) {
-        Ok(()) => Ok(vec![path]),
-        Err(source) => Err(EngineError::DataDir { path, source }),
+    match demo::lay_out(&settings.data_dir) {
+        Ok(folder) => Ok(vec![folder]),
+        Err(source) => Err(EngineError::DataDir {
+            path: settings.data_dir.clone(),
+            source,
+        }),
     }
 }
 
 /// How long another process may hold the index before that is worth a word: a start that finds
 /// nothing to do holds it for a moment only.
 const PATIENCE: Duration = Duration::from_secs(3);
-const ASK_AGAIN: Duration = Duration::from_millis(25);
 
 /// The fast half of an update: the words can be searched; blocks. Waits a moment while another
 /// process does the same, and then is [`KbError::Locked`]: what is there can be searched all the
@@ -100,7 +102,17 @@ pub fn update_words(
     progress: &(dyn Fn(Progress) + Sync),
     stop: &AtomicBool,
 ) -> Result<UpdateReport, KbError> {
-    patiently(stop, || knowledge.update_words(progress, stop))
+    update_changed(knowledge, &Changes::Everything, progress, stop)
+}
+
+/// [`update_words`] where it is known what has changed.
+pub fn update_changed(
+    knowledge: &KnowledgeBase,
+    changes: &Changes,
+    progress: &(dyn Fn(Progress) + Sync),
+    stop: &AtomicBool,
+) -> Result<UpdateReport, KbError> {
+    patiently(stop, || knowledge.update_changed(changes, progress, stop))
 }
 
 /// The slow half: what has no vector yet is embedded.
@@ -126,13 +138,9 @@ fn patiently(
     stop: &AtomicBool,
     update: impl Fn() -> Result<UpdateReport, KbError>,
 ) -> Result<UpdateReport, KbError> {
-    let asked = Instant::now();
-    loop {
-        match update() {
-            Err(KbError::Locked) if asked.elapsed() < PATIENCE && !stop.load(Ordering::Relaxed) => {
-                thread::sleep(ASK_AGAIN);
-            }
-            result => return result,
-        }
-    }
+    let updated = wait_for(PATIENCE, || match update() {
+        Err(KbError::Locked) if !stop.load(Ordering::Relaxed) => Ok(None),
+        result => result.map(Some),
+    })?;
+    updated.ok_or(KbError::Locked)
 }

@@ -49,6 +49,7 @@ impl Router {
             origin: CallOrigin {
                 run: &self.run,
                 node: NodeName::AnalyzeAndRoute,
+                calls: None,
             },
             query,
             history: &[],

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
 use crate::kb::embed::Remembering;
-use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, JobSettings, Jobs};
+use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, Job, JobSettings, Jobs};
 use crate::reasoner::offline::OfflineReasoner;
 
 use super::EngineError;
@@ -43,17 +43,16 @@ pub(super) fn built_in(variable: &str) -> Option<String> {
         return Some(RETRIES.to_string());
     }
     let (kind, job) = name.rsplit_once('_')?;
-    let jobs = Jobs::default();
-    let of_job = match job {
-        "ANALYZE" => &jobs.analyze,
-        "PLAN" => &jobs.plan,
-        "GRADE" => &jobs.grade,
-        "SYNTHESIZE" => &jobs.synthesize,
+    let job = match job {
+        "ANALYZE" => Job::Analyze,
+        "PLAN" => Job::Plan,
+        "GRADE" => Job::Grade,
+        "SYNTHESIZE" => Job::Synthesize,
         _ => return None,
     };
     match kind {
-        "TEMPERATURE" => Some(of_job.temperature.to_string()),
-        "MAX_TOKENS" => Some(of_job.max_tokens.to_string()),
+        "TEMPERATURE" => Some(Jobs::default().of(job).temperature.to_string()),
+        "MAX_TOKENS" => Some(job.tokens_told().to_owned()),
         _ => None,
     }
 }
@@ -84,6 +83,6 @@ fn job(set: &config::JobSettings, built_in: &JobSettings) -> JobSettings {
     JobSettings {
         model: set.model.clone(),
         temperature: set.temperature.unwrap_or(built_in.temperature),
-        max_tokens: set.max_tokens.unwrap_or(built_in.max_tokens),
+        max_tokens: set.max_tokens,
     }
 }

@@ -7,6 +7,7 @@
 //! there is news and is then taken up where it was: also where the files never rest, it gets on.
 
 use std::collections::BTreeSet;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,9 +16,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::config::Settings;
-use crate::kb::{Held, KbError, KnowledgeBase, Progress, SkipReason, UpdateReport, Watch, Woken};
+use crate::kb::{
+    Changes, Held, KbError, KnowledgeBase, Progress, SkipReason, UpdateReport, Watch, Woken,
+};
 
-use super::knowledge::{embed_some, update_words};
+use super::knowledge::{embed_some, update_changed};
 
 /// How often a follower takes over what was done, and asks whether it is its turn; and how long
 /// an embedding makes room, at most.
@@ -113,30 +116,35 @@ impl Keeper<'_> {
         thread::scope(|scope| {
             let (bell, rung) = channel();
             scope.spawn(move || self.embed(&rung));
+            let mut changes = Changes::Everything;
             loop {
-                self.words();
+                if self.unbroken("indexing", || self.words(&changes)).is_none() {
+                    self.reading.store(false, Ordering::Relaxed);
+                }
                 // It listens for as long as this goes on.
                 let _ = bell.send(());
                 while let Some(notice) = self.watch.notice() {
                     (self.tell)(Upkeep::Notice(notice));
                 }
-                if self.watch.next(None) == Woken::Closed {
-                    return;
-                }
+                changes = match self.watch.next(None) {
+                    Woken::Changed(changes) => changes,
+                    Woken::Due => Changes::Everything,
+                    Woken::Closed => return,
+                };
             }
         });
     }
 
-    fn words(&self) {
+    fn words(&self, changes: &Changes) {
         self.reading.store(true, Ordering::Relaxed);
-        self.update_words();
+        self.update_words(changes);
         self.reading.store(false, Ordering::Relaxed);
     }
 
-    fn update_words(&self) {
+    fn update_words(&self, changes: &Changes) {
         let step = |progress| (self.tell)(Upkeep::Step(progress));
         loop {
-            match update_words(self.knowledge, &step, self.watch.closed()) {
+            match update_changed(self.knowledge, changes, &step, self.watch.closed()) {
                 Ok(report) => {
                     self.words.is_over();
                     self.tell_who_is_away(&report);
@@ -182,7 +190,9 @@ impl Keeper<'_> {
             if woken == Err(RecvTimeoutError::Disconnected) || self.is_closed() {
                 return;
             }
-            again = self.meaning();
+            again = self
+                .unbroken("embedding", || self.meaning())
+                .unwrap_or(Some(TRY_AGAIN));
             let is_over = again != Some(FOLLOW) && !self.is_closed();
             // Who reads rings again.
             if is_over && !self.reading.load(Ordering::Relaxed) {
@@ -207,6 +217,17 @@ impl Keeper<'_> {
                 Some(TRY_AGAIN)
             }
         }
+    }
+
+    /// What the work comes to; `None` where it panicked, which is told and ends nothing else.
+    fn unbroken<T>(&self, what: &str, work: impl FnOnce() -> T) -> Option<T> {
+        let done = panic::catch_unwind(AssertUnwindSafe(work)).ok();
+        if done.is_none() {
+            let notice =
+                format!("{what} broke off by a fault of the program; see logs/ in the data folder");
+            (self.tell)(Upkeep::Notice(notice));
+        }
+        done
     }
 
     fn follow(&self) {

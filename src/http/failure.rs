@@ -88,6 +88,10 @@ impl Site {
                     format!("put them into {proxy}"),
                 );
             }
+            408 | 409 | 425 => (
+                "cannot take the request now",
+                "try again, or see the server's log".to_owned(),
+            ),
             429 => ("has had enough requests", "wait, then ask again".to_owned()),
             300..=399 => return self.redirect(status, None),
             400..=499 => ("rejects the request", self.way_out(&said)),
@@ -101,11 +105,16 @@ impl Site {
         let code = status.as_u16();
         let (host, base_url) = (&self.host, self.variables.base_url);
         let mut to = String::new();
-        if let Some(mut url) = location.and_then(|to| self.base().join(to).ok()) {
-            // What a query says may be a secret; where it leads does not need it.
+        if let Some(mut url) = location.and_then(|to| self.base().join(to).ok())
+            && matches!(url.scheme(), "http" | "https")
+        {
+            // Name, password and query may be secrets; where it leads does not need them.
+            let bare = url.set_username("").and_then(|()| url.set_password(None));
             url.set_query(None);
             url.set_fragment(None);
-            to = format!(" to {}", self.quote(url.as_str()));
+            if bare.is_ok() {
+                to = format!(" to {}", self.quote(url.as_str()));
+            }
         }
         Trouble::new(
             format!("{host} redirects ({code}){to}"),
@@ -241,6 +250,10 @@ mod tests {
                 "llm.example:8080 has had enough requests (429): the server's own words; wait, then ask again",
             ),
             (
+                409,
+                "llm.example:8080 cannot take the request now (409): the server's own words; try again, or see the server's log",
+            ),
+            (
                 308,
                 "llm.example:8080 redirects (308); set KB_AGENT_LLM_BASE_URL to where it leads",
             ),
@@ -251,6 +264,32 @@ mod tests {
         ] {
             let status = StatusCode::from_u16(status).unwrap();
             assert_eq!(site(None).refusal(status, body).to_string(), line);
+        }
+    }
+
+    #[test]
+    fn trust_of_a_redirect_only_host_and_path_are_shown() {
+        for (location, to) in [
+            (
+                "https://user:password@h.example/v1?key=s#t",
+                " to https://h.example/v1",
+            ),
+            ("//user:password@h.example/v1", " to http://h.example/v1"),
+            (
+                "/else\u{202e}where",
+                " to http://llm.example:8080/else%E2%80%AEwhere",
+            ),
+            ("mailto:user:password@h.example", ""),
+            ("file:///etc/passwd", ""),
+            ("http://", ""),
+        ] {
+            let line = site(None)
+                .redirect(StatusCode::FOUND, Some(location))
+                .to_string();
+            let expected = format!(
+                "llm.example:8080 redirects (302){to}; set KB_AGENT_LLM_BASE_URL to where it leads"
+            );
+            assert_eq!(line, expected, "{location}");
         }
     }
 

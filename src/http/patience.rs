@@ -1,4 +1,4 @@
-//! How long to wait before a request is made again.
+//! How long to wait for a response, and before a request is made again.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
@@ -12,6 +12,13 @@ use time::macros::format_description;
 const HTTP_DATE: &[BorrowedFormatItem<'_>] = format_description!(
     "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
 );
+
+/// How long a whole response may take where silence of `silence` is borne with: who sends a byte now
+/// and then is alive, and may still never come to an end. A stream that goes on saying something
+/// is measured anew at each word.
+pub fn whole(silence: Duration) -> Duration {
+    silence.saturating_mul(10)
+}
 
 /// What the server asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {

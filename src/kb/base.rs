@@ -4,19 +4,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::budget::ByteBudget;
+use super::documents::Documents;
 use super::embed::Noting;
 use super::error::KbError;
-use super::extract::Extraction;
+use super::extract::{Extraction, SkipReason};
 use super::grep::{self, GrepPassage, ReadAs};
 use super::lock::{Held, Right, try_lock};
-use super::manifest::Document;
 use super::names;
-use super::roots::Roots;
+use super::roots::{Roots, Sources};
 use super::search::{self, Hit, SearchMode};
 use super::shelf::Shelf;
+use super::status::KbStatus;
 use super::store::{EmbeddedStore, Passage, Store, Within};
-use super::update::{Job, Progress, UpdateReport};
+use super::update::{Changes, Job, PassedOver, Progress, UpdateReport};
 use crate::agent::ports::{EmbedError, Embedder, ToolError};
+use crate::files::create_private_dir;
+
+/// For work that nobody stops.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A set of folders and files with their index.
 ///
@@ -28,50 +34,21 @@ pub struct KnowledgeBase {
     embedder: Noting,
     store: Box<dyn Store>,
     shelf: Shelf,
-}
-
-/// What the index holds.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct KbStatus {
-    /// What to call it: the folders' names.
-    pub name: String,
-    /// Documents indexed.
-    pub documents: usize,
-    /// Chunks indexed.
-    pub chunks: usize,
-    /// Chunks that still wait for their embedding.
-    pub pending: usize,
-}
-
-impl KbStatus {
-    /// What cannot be found by its meaning yet, in one line; `None` when all can.
-    pub fn incomplete(&self) -> Option<String> {
-        if self.pending == 0 {
-            return None;
-        }
-        let all = self.chunks.max(self.pending);
-        if all == 1 {
-            let line = "the only passage is not embedded yet; it is found by its words only";
-            return Some(line.to_owned());
-        }
-        Some(format!(
-            "{} of {all} passages are embedded; the others are found by their words only",
-            all - self.pending
-        ))
-    }
+    passed_over: PassedOver,
+    budget: ByteBudget,
 }
 
 impl KnowledgeBase {
     /// Opens the base over these folders and files. Its index lives in a subfolder of
     /// `index_home` that belongs to this set of roots.
     pub fn open(
-        roots: &[PathBuf],
+        sources: impl Into<Sources>,
         index_home: &Path,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, KbError> {
-        let roots = Roots::open(roots)?;
-        let home = index_home.join(folder_of(&roots));
-        fs::create_dir_all(&home).map_err(KbError::io(&home))?;
+        let roots = Roots::open(sources)?;
+        let home = index_home.join(roots.folder_name());
+        create_private_dir(&home).map_err(KbError::io(&home))?;
         keep_to_the_owner(&home)?;
         let store = EmbeddedStore::open(&home, embedder.model_id())?;
         Ok(Self {
@@ -79,6 +56,8 @@ impl KnowledgeBase {
             embedder: Noting::new(embedder),
             store: Box::new(store),
             shelf: Shelf::open(&home),
+            passed_over: PassedOver::default(),
+            budget: ByteBudget::default(),
             home,
         })
     }
@@ -86,18 +65,30 @@ impl KnowledgeBase {
     /// [`KnowledgeBase::open`] for somebody who is going to [`KnowledgeBase::rebuild`]: an index
     /// that cannot be opened, for whatever reason, is thrown away instead of standing in the way.
     pub fn open_for_rebuild(
-        roots: &[PathBuf],
+        sources: impl Into<Sources>,
         index_home: &Path,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, KbError> {
-        let error = match Self::open(roots, index_home, Arc::clone(&embedder)) {
+        let sources = sources.into();
+        let error = match Self::open(&sources, index_home, Arc::clone(&embedder)) {
             Err(error @ (KbError::Io { .. } | KbError::Damaged(_) | KbError::Lexical(_))) => error,
             other => return other,
         };
-        let home = index_home.join(folder_of(&Roots::open(roots)?));
+        let home = index_home.join(Roots::open(&sources)?.folder_name());
         tracing::warn!(%error, "the index cannot be opened and is thrown away");
         EmbeddedStore::discard(&home)?;
-        Self::open(roots, index_home, embedder)
+        Self::open(sources, index_home, embedder)
+    }
+
+    /// The same base, whose documents are taken apart by processes of `program`, which is
+    /// kb-agent itself: a document that was made to do harm ends one of those and nothing else.
+    /// Without this it happens on threads, which cannot be stopped and share our memory.
+    #[must_use]
+    pub fn reading_by(mut self, program: Option<&Path>) -> Self {
+        if let Some(program) = program {
+            self.shelf.read_by(program.to_owned());
+        }
+        self
     }
 
     /// Brings the index up to date with the files; blocks.
@@ -132,7 +123,18 @@ impl KnowledgeBase {
         progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
-        self.run(progress, stop, words)
+        self.update_changed(&Changes::Everything, progress, stop)
+    }
+
+    /// [`KnowledgeBase::update_words`] where it is known what has changed: then only that is looked
+    /// at. After an update that did not end well, everything is all the same.
+    pub fn update_changed(
+        &self,
+        changes: &Changes,
+        progress: &(dyn Fn(Progress) + Sync),
+        stop: &AtomicBool,
+    ) -> Result<UpdateReport, KbError> {
+        self.run(progress, stop, |job| job.words(changes))
     }
 
     /// [`KnowledgeBase::update_words`] from nothing; the vectors are gone with the words.
@@ -184,6 +186,8 @@ impl KnowledgeBase {
             store: self.store.as_ref(),
             shelf: &self.shelf,
             embedder: &self.embedder,
+            passed_over: &self.passed_over,
+            budget: &self.budget,
             progress,
             stop,
             pause: None,
@@ -214,6 +218,10 @@ impl KnowledgeBase {
         &self.home
     }
 
+    pub(super) fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
     /// Takes over what another process has indexed since.
     pub fn refresh(&self) -> Result<(), KbError> {
         self.store.refresh(self.embedder.model_id())
@@ -226,7 +234,7 @@ impl KnowledgeBase {
             name: self.roots.name(),
             documents: snapshot.documents().len(),
             chunks: snapshot.chunks(),
-            pending: snapshot.pending().map_or(0, |pending| pending.len()),
+            pending: snapshot.pending_count(),
         }
     }
 
@@ -248,22 +256,31 @@ impl KnowledgeBase {
 
     /// A resolved file as the index reads it: its text, and where its places are.
     pub fn read(&self, resolved: &Path) -> Result<Extraction, ToolError> {
+        self.read_unless(resolved, &NEVER)
+    }
+
+    /// [`KnowledgeBase::read`], which gives up soon after `stop` is raised.
+    pub(crate) fn read_unless(
+        &self,
+        resolved: &Path,
+        stop: &AtomicBool,
+    ) -> Result<Extraction, ToolError> {
         let name = self
             .source_of(resolved)
             .unwrap_or_else(|| resolved.to_string_lossy().into_owned());
-        self.shelf
-            .document(resolved, &name)
+        let file = self.roots.open_file(resolved).map_err(SkipReason::from);
+        file.and_then(|file| self.shelf.document_unless(&file, &name, stop))
             .map_err(|reason| ToolError::Failed(format!("{name}: {reason}")))
     }
 
     /// The indexed documents, ordered by name.
-    pub fn documents(&self) -> Result<Arc<[Document]>, KbError> {
+    pub fn documents(&self) -> Result<Documents, KbError> {
         Ok(self.store.snapshot().documents())
     }
 
     /// The documents that a name, title, path or glob may mean; exact ones alone, if there are any.
     pub(crate) fn find_documents(&self, asked: &str) -> Result<Vec<String>, KbError> {
-        Ok(names::find(&self.documents()?, asked))
+        names::find(&self.documents()?, asked)
     }
 
     /// The documents that a question mentions by the name of their file.
@@ -273,17 +290,18 @@ impl KnowledgeBase {
 
     /// Passages for a query, best first. Blocks.
     pub fn search(&self, mode: SearchMode, query: &str, k: usize) -> Result<Vec<Hit>, KbError> {
+        let all = Within::all(&NEVER);
         match mode {
-            SearchMode::Vector => self.vector(query, k, None),
-            SearchMode::Lexical => search::lexical(self.store.snapshot().as_ref(), query, k, None),
-            SearchMode::Hybrid => self.hybrid(query, &[], k, None),
+            SearchMode::Vector => self.vector(query, k, all),
+            SearchMode::Lexical => search::lexical(self.store.snapshot().as_ref(), query, k, all),
+            SearchMode::Hybrid => self.hybrid(query, &[], k, all),
             SearchMode::Grep => Ok(self.search_files(query, k)?.0),
         }
     }
 
     /// What [`SearchMode::Grep`] finds, and what it took the query for. Blocks.
     pub fn search_files(&self, query: &str, k: usize) -> Result<(Vec<Hit>, ReadAs), KbError> {
-        let (passages, read_as) = grep::grep(&self.roots, &self.shelf, query, k)?;
+        let (passages, read_as) = grep::grep(&self.roots, &self.shelf, query, k, &NEVER)?;
         Ok((search::grep_hits(passages), read_as))
     }
 
@@ -322,8 +340,13 @@ impl KnowledgeBase {
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from
     /// the files as they are now.
-    pub(crate) fn grep(&self, query: &str, k: usize) -> Result<Vec<GrepPassage>, KbError> {
-        Ok(grep::grep(&self.roots, &self.shelf, query, k)?.0)
+    pub(crate) fn grep(
+        &self,
+        query: &str,
+        k: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<GrepPassage>, KbError> {
+        Ok(grep::grep(&self.roots, &self.shelf, query, k, stop)?.0)
     }
 
     /// The names of all indexed documents below a folder, or the file itself.
@@ -359,22 +382,6 @@ fn keep_to_the_owner(home: &Path) -> Result<(), KbError> {
         fs::set_permissions(home, fs::Permissions::from_mode(0o700)).map_err(KbError::io(home))?;
     }
     Ok(())
-}
-
-/// One folder a set of roots, in whatever order they were given.
-pub(super) fn folder_of(roots: &Roots) -> String {
-    let mut paths: Vec<&Path> = roots.paths().collect();
-    paths.sort();
-    let mut hasher = blake3::Hasher::new();
-    for path in paths {
-        hasher.update(path.as_os_str().as_encoded_bytes());
-        hasher.update(&[0]);
-    }
-    hasher.finalize().to_hex()[..16].to_owned()
-}
-
-fn words(job: &Job<'_>) -> Result<UpdateReport, KbError> {
-    job.words()
 }
 
 fn embed(job: &Job<'_>) -> Result<UpdateReport, KbError> {

@@ -14,7 +14,7 @@ mod noting;
 mod remembering;
 mod wordpiece;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
@@ -64,10 +64,52 @@ impl Embedder for SentenceEmbedding {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let made = self.embed_stoppable(texts, &AtomicBool::new(false))?;
+        made.ok_or_else(|| EmbedError("it was stopped".into()))
+    }
+
+    fn embed_stoppable(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Some(Vec::new()));
         }
-        self.loaded()?.embed(texts)
+        let loaded = self.loaded()?;
+        let made = match texts {
+            [text] => loaded.one(text, &loaded.all).map(|made| vec![made]),
+            _ => loaded.embed(texts, &loaded.pools, stop),
+        };
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        made.map(Some)
+    }
+
+    /// Behind everything that somebody waits for.
+    fn embed_unless(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        if texts.is_empty() {
+            return Ok(Some(Vec::new()));
+        }
+        let loaded = self.loaded()?;
+        let behind = loaded.behind.get_or_init(|| {
+            let pools = loaded.pools.iter().map(|_| {
+                let pool = pool_of_one();
+                pool.run(step_back);
+                pool
+            });
+            pools.collect()
+        });
+        let made = loaded.embed(texts, behind, stop);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        made.map(Some)
     }
 
     fn takes_the_cores(&self) -> bool {
@@ -90,6 +132,9 @@ struct Loaded {
     mask: NodeId,
     out: NodeId,
     pools: Vec<Arc<ThreadPool>>,
+    /// As many for work in bulk, which leaves the cores to whatever else wants them; made when there
+    /// is some.
+    behind: OnceLock<Vec<Arc<ThreadPool>>>,
     /// All cores on one text: somebody waits for it.
     all: Arc<ThreadPool>,
     /// Where the next call starts, so that calls at the same time do not queue on one pool.
@@ -133,24 +178,28 @@ impl Loaded {
             mask: node("mask")?,
             out: node("out")?,
             tokens: WordPiece::bert_uncased(),
-            pools: (0..workers)
-                .map(|_| Arc::new(ThreadPool::with_num_threads(1)))
-                .collect(),
+            pools: (0..workers).map(|_| pool_of_one()).collect(),
+            behind: OnceLock::new(),
             all: Arc::new(ThreadPool::with_num_threads(workers)),
             turn: AtomicUsize::new(0),
             model,
         })
     }
 
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let workers = self.pools.len().min(texts.len());
+    /// Only part of it is made once `stop` is raised.
+    fn embed(
+        &self,
+        texts: &[&str],
+        pools: &[Arc<ThreadPool>],
+        stop: &AtomicBool,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let is_wanted = || !stop.load(Ordering::Relaxed);
+        let workers = pools.len().min(texts.len());
         let start = self.turn.fetch_add(workers, Ordering::Relaxed);
-        let pool = |worker: usize| &self.pools[start.wrapping_add(worker) % self.pools.len()];
-        if let [text] = texts {
-            return Ok(vec![self.one(text, &self.all)?]);
-        }
+        let pool = |worker: usize| &pools[start.wrapping_add(worker) % pools.len()];
         if workers == 1 {
-            return texts.iter().map(|text| self.one(text, pool(0))).collect();
+            let texts = texts.iter().take_while(|_| is_wanted());
+            return texts.map(|text| self.one(text, pool(0))).collect();
         }
         let next = AtomicUsize::new(0);
         let slots: Vec<OnceLock<Result<Vec<f32>, EmbedError>>> =
@@ -159,8 +208,9 @@ impl Loaded {
             for worker in 0..workers {
                 let (pool, next, slots) = (pool(worker), &next, &slots);
                 scope.spawn(move || {
-                    while let Some(at) =
-                        Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < texts.len())
+                    while is_wanted()
+                        && let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed))
+                            .filter(|at| *at < texts.len())
                     {
                         slots[at].get_or_init(|| self.one(texts[at], pool));
                     }
@@ -200,6 +250,23 @@ impl Loaded {
             return Err(EmbedError(what.into()));
         }
         Ok(normalised(vector))
+    }
+}
+
+fn pool_of_one() -> Arc<ThreadPool> {
+    Arc::new(ThreadPool::with_num_threads(1))
+}
+
+/// Gives this thread the processor only when others leave it; where the system knows no such thing
+/// of one thread alone, it stays as it is.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    {
+        const BEHIND: i32 = 10;
+        let set = rustix::process::setpriority_process(None, BEHIND);
+        if let Err(error) = set {
+            tracing::debug!(%error, "the embedding runs beside everything else");
+        }
     }
 }
 

@@ -38,6 +38,8 @@ pub enum KbError {
     Embed(#[from] EmbedError),
     /// The query says nothing to look for.
     BadQuery(String),
+    /// Nobody waits for it any more.
+    Stopped,
 }
 
 impl fmt::Display for KbError {
@@ -76,6 +78,7 @@ impl KbError {
             }
             Self::Embed(error) => error.trouble(),
             Self::BadQuery(line) => line.as_str().into(),
+            Self::Stopped => "it was stopped".into(),
         }
     }
 
@@ -148,7 +151,13 @@ impl From<TantivyError> for KbError {
 fn of_file(path: &Path, error: &io::Error) -> KbError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            KbError::Damaged(one_line(&format!("{}: {error}", path.display())))
+            let place = path.display().to_string();
+            let place = if place.is_empty() {
+                place
+            } else {
+                place + ": "
+            };
+            KbError::Damaged(one_line(&format!("{place}{error}")))
         }
         kind => KbError::io(path)(io::Error::new(kind, error.to_string())),
     }

@@ -2,28 +2,36 @@
 //!
 //! Decoding and conversion are decided once, here, so that the line numbers of the index, of grep
 //! and of `read_file` agree. `format` says what a file is; one file a format turns it into lines
-//! with their places. Documents come from anywhere: what takes one apart runs `confined`, and
-//! `archive` and the formats bound what comes out of it.
+//! with their places. Documents come from anywhere, and what takes them apart was not written
+//! against harm: it runs in a process of its own (`readers` start and end it, `child` is it, `wire`
+//! is what they say to each other, with `label`), on a thread that is `confined` where there is no
+//! program to start, and `archive` and the formats bound what comes out of it.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use encoding_rs::Encoding;
 use serde::{Deserialize, Serialize};
 
+pub use child::{READER_ARGUMENT, read_documents};
 use confined::confined;
+pub(super) use decode::utf_16_by_pattern;
 use draft::Draft;
-pub(super) use draft::plain;
+pub(super) use draft::{MAX_TEXT_BYTES, plain};
 use format::Format;
+pub(super) use label::{MAX_LABEL_BYTES, label, labelled};
+use readers::Readers;
+pub(super) use readers::Session;
 pub use reason::SkipReason;
 
 use super::names::stem;
+use super::opened::Opened;
 use crate::domain::{LineRange, Place};
+use crate::files::Unreadable;
 
 mod archive;
+mod child;
 mod compound;
 mod confined;
 mod decode;
@@ -32,22 +40,27 @@ mod dos;
 mod draft;
 mod epub;
 mod format;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod html;
 mod json;
+mod label;
 mod mail;
 mod notebook;
 mod odf;
 mod office;
 mod pdf;
 mod pptx;
+mod readers;
 mod reason;
 mod records;
 mod rows;
 mod sheet;
+mod wire;
 mod xls;
 mod xml;
 
-/// A document that takes longer is given up.
+/// A document that takes longer on a thread is given up.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Text files larger than this are not indexed.
@@ -176,12 +189,13 @@ impl Shape {
 
 /// Whether the lines of this file are its own bytes, so that they can be searched where they lie.
 ///
-/// `false` also for what cannot be opened: reading it then gives the reason.
-pub(super) fn is_lines(path: &Path) -> bool {
-    head_of(path).is_ok_and(|(head, size)| is_lines_by(path, &head, size))
+/// `false` also for what cannot be read: reading it then gives the reason.
+pub(super) fn is_lines(file: &Opened) -> bool {
+    let head = file.head(SNIFF_BYTES);
+    head.is_ok_and(|head| is_lines_by(file.path(), &head, file.size()))
 }
 
-/// [`is_lines`] for somebody who has the file open: `head` is how it begins, some
+/// [`is_lines`] for somebody who has begun to read it: `head` is how it begins, some
 /// [`SNIFF_BYTES`] of its `size`. What is text but too large to be converted is searched as it is.
 pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
     match Format::of(path, head) {
@@ -190,122 +204,122 @@ pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
     }
 }
 
-/// Why a file of that size cannot be indexed, if that is why.
-pub(super) fn too_large(path: &Path, size: u64) -> Option<SkipReason> {
+/// Whether a file of that name and size is too large to be indexed.
+pub(super) fn is_too_large(path: &Path, size: u64) -> bool {
     let limit = if format::is_document(path) {
         MAX_DOCUMENT_BYTES
     } else {
         MAX_FILE_BYTES
     };
-    (size > limit).then(|| {
-        let is_text = |head: &[u8]| Encoding::for_bom(head).is_some() || !head.contains(&0);
-        match head_of(path) {
-            Ok((head, _)) if is_lines_by(path, &head, size) && is_text(&head) => {
-                SkipReason::LargeText(size)
-            }
-            _ => SkipReason::TooLarge(size),
-        }
-    })
+    size > limit
 }
 
-/// Reads a document of any known format; once `stop` is raised, one that takes long is not waited
-/// for.
-pub(super) fn extract(
-    path: &Path,
-    source: &str,
-    stop: &AtomicBool,
-) -> Result<Extraction, SkipReason> {
-    let (head, size) = head_of(path)?;
-    let format = Format::of(path, &head);
-    if let Format::Lines(shape) = format {
-        // Nothing at all is no text either, except for text.
-        if size == 0 && format::is_document(path) {
+/// How a file that [`is_too_large`] is left out: text can still be searched where it lies.
+pub(super) fn too_large(file: &Opened) -> SkipReason {
+    let is_text = |head: &[u8]| Encoding::for_bom(head).is_some() || !head.contains(&0);
+    match file.head(SNIFF_BYTES) {
+        Ok(head) if is_lines_by(file.path(), &head, file.size()) && is_text(&head) => {
+            SkipReason::LargeText(file.size())
+        }
+        _ => SkipReason::TooLarge(file.size()),
+    }
+}
+
+/// Reads documents of any known format, those that have to be taken apart in processes of their
+/// own where it is told which program does that.
+#[derive(Debug, Default)]
+pub(super) struct Extractor {
+    readers: Option<Readers>,
+}
+
+impl Extractor {
+    /// `program` is this program; without it, documents are taken apart on threads.
+    pub fn new(program: Option<PathBuf>) -> Self {
+        Self {
+            readers: program.map(Readers::new),
+        }
+    }
+
+    /// To be held while one document after the other is read.
+    pub fn session(&self) -> Session<'_> {
+        Session::of(self.readers.as_ref())
+    }
+
+    /// What a document says; once `stop` is raised, one that takes long is not waited for.
+    pub fn extract(
+        &self,
+        file: &Opened,
+        source: &str,
+        stop: &AtomicBool,
+    ) -> Result<Extraction, SkipReason> {
+        let format = Format::of(file.path(), &file.head(SNIFF_BYTES)?);
+        let size = file.size();
+        if let Format::Lines(shape) = format {
+            // Nothing at all is no text either, except for text.
+            if size == 0 && format::is_document(file.path()) {
+                return Err(SkipReason::NoText("the file is empty".to_owned()));
+            }
+            let text = decode::decode(read_bytes(file, MAX_FILE_BYTES)?)?;
+            return Ok(Extraction {
+                shape,
+                ..Extraction::of_text(source, text)
+            });
+        }
+        if let Format::Unread(what) = format {
+            return Err(SkipReason::Unsupported(what.to_owned()));
+        }
+        if size == 0 {
             return Err(SkipReason::NoText("the file is empty".to_owned()));
         }
-        let text = read_text(path)?;
-        return Ok(Extraction {
-            shape,
-            ..Extraction::of_text(source, text)
-        });
+        let limit = if format.is_text() && format != Format::Mail {
+            MAX_FILE_BYTES
+        } else {
+            MAX_DOCUMENT_BYTES
+        };
+        if size > limit {
+            return Err(SkipReason::TooLarge(size));
+        }
+        // Only its ending matters.
+        let name = file.path().file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        let Some(readers) = &self.readers else {
+            let bytes = read_bytes(file, limit)?;
+            let name = PathBuf::from(name.as_ref());
+            return confined(TIME_LIMIT, stop, move || convert(&name, format, bytes));
+        };
+        let document = readers::Document {
+            file: file.file(),
+            name: &name,
+            size,
+            limit,
+        };
+        readers.read(&document, stop)
     }
-    if let Format::Unread(what) = format {
-        return Err(SkipReason::Unsupported(what.to_owned()));
-    }
-    if size == 0 {
-        return Err(SkipReason::NoText("the file is empty".to_owned()));
-    }
-    let path = path.to_owned();
-    confined(TIME_LIMIT, stop, move || convert(&path, format))
 }
 
-fn convert(path: &Path, format: Format) -> Result<Extraction, SkipReason> {
+/// What the bytes of a document say that has to be taken apart.
+fn convert(name: &Path, format: Format, bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
     match format {
-        Format::Pdf => pdf::document(read_bytes(path, MAX_DOCUMENT_BYTES)?),
-        Format::Mail => mail::document(&read_bytes(path, MAX_DOCUMENT_BYTES)?),
-        Format::Archive | Format::Compound => {
-            let size = head_of(path)?.1;
-            if size > MAX_DOCUMENT_BYTES {
-                return Err(SkipReason::TooLarge(size));
-            }
-            if format == Format::Archive {
-                return office::document(path);
-            }
-            office::old_document(&read_bytes(path, MAX_DOCUMENT_BYTES)?)
-        }
-        Format::Html => html::document(path, &read_text(path)?),
-        Format::Records => records::document(path, &read_text(path)?),
-        Format::Notebook => notebook::document(&read_text(path)?),
+        Format::Pdf => pdf::document(bytes),
+        Format::Mail => mail::document(&bytes),
+        Format::Archive => office::document(&bytes),
+        Format::Compound => office::old_document(&bytes),
+        Format::Html => html::document(name, &decode::decode(bytes)?),
+        Format::Records => records::document(name, &decode::decode(bytes)?),
+        Format::Notebook => notebook::document(&decode::decode(bytes)?),
         Format::PackedJson => {
             let mut draft = Draft::default();
-            draft.push(&json::laid_out(&read_text(path)?));
+            draft.push(&json::laid_out(&decode::decode(bytes)?));
             draft.finish(Shape::Data, None, "the file is empty")
         }
         Format::Lines(_) | Format::Unread(_) => Err(SkipReason::Binary),
     }
 }
 
-/// The beginning of a file and its size. Opening a pipe waits for somebody to write into it, so
-/// what is no file is not opened.
-fn head_of(path: &Path) -> Result<(Vec<u8>, u64), SkipReason> {
-    let refused = |error: io::Error| SkipReason::Unreadable(error.to_string());
-    let meta = fs::metadata(path).map_err(refused)?;
-    if !meta.is_file() {
-        return Err(SkipReason::NotRegular);
-    }
-    let mut head = Vec::new();
-    File::open(path)
-        .map_err(refused)?
-        .take(SNIFF_BYTES as u64)
-        .read_to_end(&mut head)
-        .map_err(refused)?;
-    Ok((head, meta.len()))
-}
-
-/// Reads a file as text, in whatever encoding, without a byte order mark; single broken bytes
-/// become `�`.
-pub(super) fn read_text(path: &Path) -> Result<String, SkipReason> {
-    decode::decode(read_bytes(path, MAX_FILE_BYTES)?)
-}
-
 /// A whole file of at most `limit` bytes.
-fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, SkipReason> {
-    let refused = |error: io::Error| SkipReason::Unreadable(error.to_string());
-    let meta = fs::metadata(path).map_err(refused)?;
-    if !meta.is_file() {
-        return Err(SkipReason::NotRegular);
-    }
-    if meta.len() > limit {
-        return Err(SkipReason::TooLarge(meta.len()));
-    }
-    let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
-    // A file can grow between the two looks at it, so the limit holds for the reading too.
-    File::open(path)
-        .map_err(refused)?
-        .take(limit + 1)
-        .read_to_end(&mut bytes)
-        .map_err(refused)?;
-    if bytes.len() as u64 > limit {
-        return Err(SkipReason::TooLarge(bytes.len() as u64));
-    }
-    Ok(bytes)
+fn read_bytes(file: &Opened, limit: u64) -> Result<Vec<u8>, SkipReason> {
+    file.bytes(limit).map_err(|why| match why {
+        Unreadable::TooLarge { .. } => SkipReason::TooLarge(file.size()),
+        why => why.into(),
+    })
 }

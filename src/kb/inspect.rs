@@ -5,15 +5,15 @@
 //! somebody else is at work is seen without keeping anybody from it.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::base::folder_of;
+use super::documents::{Document, Documents};
 use super::error::KbError;
 use super::lock::{Right, is_held};
-use super::manifest::Document;
-use super::roots::Roots;
-use super::shelf::Shelf;
+use super::roots::{Roots, Sources};
+use super::shelf::{self, Shelf};
 use super::store::{EmbeddedStore, Store};
 use super::walk::{Found, Walked, walk};
 
@@ -39,6 +39,19 @@ pub struct Inspection {
     pub files: usize,
     /// Files that are not part of the index, and will not be.
     pub left_out: usize,
+    /// What other versions of the program keep beside it.
+    pub others: Vec<OtherVersion>,
+    /// What is wrong with the vectors of the model.
+    pub damaged_vectors: Option<String>,
+}
+
+/// A folder that another version of the program has made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherVersion {
+    /// What it is called.
+    pub name: String,
+    /// Bytes of its files.
+    pub size: u64,
 }
 
 /// What is in the folder of an index.
@@ -76,17 +89,26 @@ pub struct Indexed {
 /// Looks at the index of these folders, and at the folders. Blocks, for as long as a walk over
 /// all files takes.
 pub fn inspect(
-    roots: &[PathBuf],
+    sources: impl Into<Sources>,
     index_home: &Path,
     model_id: &str,
     stop: &AtomicBool,
 ) -> Result<Inspection, KbError> {
-    let roots = Roots::open(roots)?;
-    let home = index_home.join(folder_of(&roots));
-    let (store, mut state) = open(&home, model_id)?;
+    let roots = Roots::open(sources)?;
+    let home = index_home.join(roots.folder_name());
+    let others = others(&home);
+    let (store, mut state) = open(&home, model_id, &others)?;
+    let mut damaged_vectors = None;
+    if let Some(store) = &store {
+        let (words, vectors) = store.damage(model_id);
+        damaged_vectors = vectors;
+        if let Some(why) = words {
+            state = IndexState::Damaged(why);
+        }
+    }
     let is_written = is_held(&home, Right::Documents)?;
     let is_embedded = is_held(&home, Right::Vectors)?;
-    let walked = walk(&roots);
+    let walked = walk(&roots, stop);
     let mut left_out = walked.skipped.len();
     if let (Some(store), IndexState::Ready(indexed)) = (&store, &mut state) {
         let documents = store.snapshot().documents();
@@ -95,7 +117,10 @@ pub fn inspect(
         let silent = unknown
             .iter()
             .take(MOST_LOOKED_INTO)
-            .filter(|file| shelf.is_left_out(&file.path, &file.source, stop) == Some(true))
+            .filter(|file| match roots.open_file(&file.path) {
+                Ok(opened) => shelf.is_left_out(&opened, &file.source, stop) == Some(true),
+                Err(_) => true,
+            })
             .count();
         indexed.new -= silent;
         left_out += silent;
@@ -109,10 +134,44 @@ pub fn inspect(
         is_embedded,
         files: walked.found.len(),
         left_out,
+        others,
+        damaged_vectors,
     })
 }
 
-fn open(home: &Path, model_id: &str) -> Result<(Option<EmbeddedStore>, IndexState), KbError> {
+/// The folders of other versions, in the order of their names.
+fn others(home: &Path) -> Vec<OtherVersion> {
+    let entries = fs::read_dir(home).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut others: Vec<OtherVersion> = folders
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let is_ours = EmbeddedStore::is_a_format(&name) || shelf::is_a_folder(&name);
+            (is_ours && !EmbeddedStore::is_own(&name)).then(|| OtherVersion {
+                size: size_of_files(&entry.path()),
+                name,
+            })
+        })
+        .collect();
+    others.sort_by(|a, b| a.name.cmp(&b.name));
+    others
+}
+
+/// Of all files below this folder; links are not followed.
+fn size_of_files(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => size_of_files(&entry.path()),
+        _ => entry.metadata().map_or(0, |meta| meta.len()),
+    });
+    sizes.sum()
+}
+
+fn open(
+    home: &Path,
+    model_id: &str,
+    others: &[OtherVersion],
+) -> Result<(Option<EmbeddedStore>, IndexState), KbError> {
     if !home.is_dir() {
         return Ok((None, IndexState::Missing));
     }
@@ -125,17 +184,24 @@ fn open(home: &Path, model_id: &str) -> Result<(Option<EmbeddedStore>, IndexStat
             let indexed = Indexed {
                 documents: snapshot.documents().len(),
                 chunks: snapshot.chunks(),
-                pending: snapshot.pending()?.len(),
+                pending: snapshot.pending_count(),
                 dimensions: store.dimensions(),
                 ..Indexed::default()
             };
             return Ok((Some(store), IndexState::Ready(indexed)));
         }
         Ok(Some(_)) => IndexState::Damaged("its list of documents is missing or broken".to_owned()),
-        Ok(None) => match EmbeddedStore::other_formats(home) {
-            others if others.is_empty() => IndexState::Missing,
-            others => IndexState::OtherFormat(others),
-        },
+        Ok(None) => {
+            let names = others.iter().map(|other| other.name.clone());
+            let formats: Vec<String> = names
+                .filter(|name| EmbeddedStore::is_a_format(name))
+                .collect();
+            if formats.is_empty() {
+                IndexState::Missing
+            } else {
+                IndexState::OtherFormat(formats)
+            }
+        }
         Err(KbError::Damaged(why)) => IndexState::Damaged(why),
         Err(error) => return Err(error),
     };
@@ -143,11 +209,7 @@ fn open(home: &Path, model_id: &str) -> Result<(Option<EmbeddedStore>, IndexStat
 }
 
 /// Counts the differences; returns the files that no document is of.
-fn compare<'a>(
-    indexed: &mut Indexed,
-    documents: &[Document],
-    walked: &'a Walked,
-) -> Vec<&'a Found> {
+fn compare<'a>(indexed: &mut Indexed, documents: &Documents, walked: &'a Walked) -> Vec<&'a Found> {
     let mut known: HashMap<&str, &Document> = documents
         .iter()
         .map(|document| (document.source.as_str(), document))
@@ -169,7 +231,6 @@ fn compare<'a>(
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::sync::Arc;
 
     use super::*;

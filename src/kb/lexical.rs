@@ -9,16 +9,17 @@
 //! only what is alive, and the scores that a search returns are summed up term by term, not in
 //! the order in which the rows happen to lie.
 
+mod checked;
+mod directory;
 mod statistics;
 mod writer;
 
 use std::panic;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use tantivy::collector::TopDocs;
-use tantivy::directory::MmapDirectory;
 use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, TermSetQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TantivyDocument, TextFieldIndexing,
@@ -29,9 +30,11 @@ use tantivy::{
 };
 
 use super::error::KbError;
+use super::manifest::Journal;
 use super::tokens;
 use super::typos::{self, Correction, Sought};
 use crate::domain::Place;
+use directory::Files;
 use statistics::Statistics;
 
 pub(super) use statistics::holding_chunks;
@@ -47,16 +50,19 @@ const MOST: usize = 4096;
 
 /// The index on disk and a reader of it.
 pub(super) struct LexicalIndex {
+    dir: PathBuf,
     index: Index,
     reader: IndexReader,
     fields: Fields,
 }
 
 /// What a commit says about itself.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Payload {
-    /// Which manifest belongs to it; 0 before the first commit.
+    /// Which commit it is; 0 before the first.
     pub generation: u64,
+    /// What the documents are told by.
+    pub journal: Journal,
 }
 
 /// A chunk as the lexical index knows it.
@@ -108,13 +114,15 @@ impl LexicalIndex {
             return Ok(None);
         }
         let open = || -> Result<Self, KbError> {
-            let index = Index::open(directory(dir)?)?;
+            let index = Index::open(Files::open(dir)?)?;
             if index.schema() != schema().0 {
                 return Err(KbError::Damaged(
                     "its fields are of another version".to_owned(),
                 ));
             }
-            Self::over(index)
+            let opened = Self::over(dir, index)?;
+            opened.has_its_files()?;
+            Ok(opened)
         };
         // At files that are cut off within their last bytes tantivy panics.
         let opened = panic::catch_unwind(panic::AssertUnwindSafe(open))
@@ -128,12 +136,12 @@ impl LexicalIndex {
         std::fs::create_dir_all(dir).map_err(KbError::io(dir))?;
         let create = || -> Result<Self, KbError> {
             let settings = IndexSettings::default();
-            Self::over(Index::create(directory(dir)?, schema().0, settings)?)
+            Self::over(dir, Index::create(Files::open(dir)?, schema().0, settings)?)
         };
         create().map_err(|error| error.within(dir))
     }
 
-    fn over(index: Index) -> Result<Self, KbError> {
+    fn over(dir: &Path, index: Index) -> Result<Self, KbError> {
         let fields = schema().1;
         index.tokenizers().register(TOKENIZER, tokens::analyzer());
         let reader = index
@@ -141,6 +149,7 @@ impl LexicalIndex {
             .reload_policy(ReloadPolicy::Manual)
             .try_into()?;
         Ok(Self {
+            dir: dir.to_owned(),
             index,
             reader,
             fields,
@@ -308,10 +317,6 @@ impl LexicalView {
         }
         Ok(None)
     }
-}
-
-fn directory(dir: &Path) -> Result<MmapDirectory, KbError> {
-    Ok(MmapDirectory::open(dir).map_err(tantivy::TantivyError::from)?)
 }
 
 /// Removes a file or a folder; one that is not there is removed already.

@@ -6,14 +6,19 @@
 //! kept as the text gives them, made comparable; which document one means is decided when somebody
 //! asks, so that a link to a document that is added later works without reading this one again.
 //! What stands in a code block is an example, no link; an id in it is still a mention.
+//!
+//! A document may be one line of a million ids: each line costs what is on it and no more, and of
+//! the links of a document the first [`MAX_LINKS`] are kept.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use self::forms::Forms;
-use self::relations::Relations;
+use self::relations::{Named, Relations};
 
 mod forms;
 mod relations;
@@ -62,62 +67,97 @@ const NOT_TICKETS: &[&str] = &[
     "GPT", "IPV", "HTTP", "P", "Q", "H",
 ];
 
+/// More links than a person could follow: an export of all tickets is a list, not a text.
+const MAX_LINKS: usize = 100_000;
+/// How many links are read before somebody looks again whether to go on.
+const LOOK_UP: usize = 1024;
+
 static ID: LazyLock<Option<Regex>> =
     // A letter without case, as in Chinese, ends no id and begins none.
     LazyLock::new(|| Regex::new(r"(?-u:\b)([A-Z][A-Z0-9]+)-([0-9]+)(?-u:\b)").ok());
 
-/// All references of a text. `source` is the document's own name, which relative paths start at.
-pub(super) fn links(source: &str, text: &str) -> Vec<Link> {
+/// The references of a text. `source` is the document's own name, which relative paths start at.
+/// `None` once `stop` is raised.
+pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<Link>> {
     let forms = Forms::of(source, text);
     let mut relations = Relations::of(source);
     let mut fence = Fence::default();
-    let mut links: Vec<Link> = Vec::new();
+    let mut links = Links::default();
     for (at, line) in text.lines().enumerate() {
+        if links.is_full() {
+            break;
+        }
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        links.begin(at + 1);
         let ids = positions_of_ids(line);
-        let mut add = |target: LinkTarget, kind: LinkKind| {
-            let link = Link {
-                line: at + 1,
-                target,
-                kind,
-            };
-            let known = links
-                .iter()
-                .rev()
-                .take_while(|known| known.line == link.line)
-                .any(|known| known.target == link.target);
-            if !known {
-                links.push(link);
-            }
-        };
         if fence.holds(line) {
             for (_, id) in ids {
-                add(LinkTarget::Id(id.to_owned()), LinkKind::Mention);
+                links.add(LinkTarget::Id(id.to_owned()), LinkKind::Mention);
             }
             continue;
         }
         let named = relations.read(line, &ids);
-        let kind_at = |at: usize, plain: LinkKind| {
-            named
-                .iter()
-                .find(|span| span.range.contains(&at))
-                .map_or(plain, |span| LinkKind::Relation(span.name.clone()))
-        };
         for (at, target, kind) in forms.targets(line) {
-            add(target, kind_at(at, kind));
+            links.add(target, kind_at(&named, at, kind));
         }
-        for (at, id) in ids {
-            add(
-                LinkTarget::Id(id.to_owned()),
-                kind_at(at, LinkKind::Mention),
-            );
+        for (n, (at, id)) in ids.into_iter().enumerate() {
+            if links.is_full() || (n % LOOK_UP == 0 && stop.load(Ordering::Relaxed)) {
+                break;
+            }
+            let kind = kind_at(&named, at, LinkKind::Mention);
+            links.add(LinkTarget::Id(id.to_owned()), kind);
         }
         for span in &named {
+            if links.is_full() {
+                break;
+            }
             for path in forms.bare_paths(line.get(span.range.clone()).unwrap_or_default()) {
-                add(path, LinkKind::Relation(span.name.clone()));
+                links.add(path, LinkKind::Relation(span.name.clone()));
             }
         }
     }
-    links
+    Some(links.all)
+}
+
+/// The relation that is named for this place of the line. Names are in the order of their places
+/// and do not overlap.
+fn kind_at(named: &[Named], at: usize, plain: LinkKind) -> LinkKind {
+    let before = named.partition_point(|span| span.range.start <= at);
+    named[..before]
+        .last()
+        .filter(|span| span.range.contains(&at))
+        .map_or(plain, |span| LinkKind::Relation(span.name.clone()))
+}
+
+/// The links so far, each target once a line.
+#[derive(Default)]
+struct Links {
+    all: Vec<Link>,
+    line: usize,
+    on_line: HashSet<LinkTarget>,
+}
+
+impl Links {
+    fn begin(&mut self, line: usize) {
+        self.line = line;
+        self.on_line.clear();
+    }
+
+    fn add(&mut self, target: LinkTarget, kind: LinkKind) {
+        if !self.is_full() && self.on_line.insert(target.clone()) {
+            self.all.push(Link {
+                line: self.line,
+                target,
+                kind,
+            });
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.all.len() >= MAX_LINKS
+    }
 }
 
 /// Where ticket ids stand in a line.
@@ -178,7 +218,8 @@ mod tests {
 
     /// The links of a text, written `line target kind`.
     fn found(source: &str, text: &str) -> Vec<String> {
-        links(source, text)
+        links(source, text, &AtomicBool::new(false))
+            .unwrap()
             .into_iter()
             .map(|link| {
                 let target = match link.target {
@@ -210,6 +251,59 @@ mod tests {
             "7 PROJ-8 参见",
         ];
         assert_eq!(found("tickets/PROJ-1.md", text), expected);
+    }
+
+    /// A text with so many of something.
+    type Text = fn(usize) -> String;
+
+    /// What is written for each number, one after the other.
+    fn each(n: usize, write: impl Fn(usize) -> String) -> String {
+        (0..n).fold(String::new(), |text, n| text + &write(n))
+    }
+
+    #[test]
+    fn ends_a_line_costs_what_is_on_it() {
+        // Ten times the text takes some ten times as long; by the square it was a hundred times.
+        let most: [(&str, Text); 10] = [
+            ("ids", |n| each(n, |n| format!("PROJ-{n} "))),
+            ("verbs", |n| each(n, |n| format!("blocks PROJ-{n}. "))),
+            ("row", |n| {
+                let head = "| Blocks ".repeat(n);
+                let ids: String = each(n, |n| format!("| PROJ-{n} "));
+                format!("{head}|\n{ids}|\n")
+            }),
+            ("links", |n| each(n, |n| format!("[a]({n}.md) "))),
+            ("open links", |n| "[a](b ".repeat(n)),
+            ("open angles", |n| "[a](<b ".repeat(n)),
+            ("open wiki", |n| "[[a ".repeat(n)),
+            ("ticks", |n| "` `` [a](".repeat(n)),
+            ("tags", |n| "<a <a href='".repeat(n)),
+            ("labels", |n| {
+                each(n, |n| format!("[l{n}]: {n}.md\n[x][u{n}]\n"))
+            }),
+        ];
+        for (what, text) in most {
+            let time = |n: usize| {
+                let text = text(n);
+                let start = std::time::Instant::now();
+                links("a.md", &text, &AtomicBool::new(false)).unwrap();
+                start.elapsed()
+            };
+            let (small, large) = (time(1_000), time(10_000));
+            assert!(
+                large < small * 40 + std::time::Duration::from_millis(300),
+                "{what}: {small:?} for 1,000, {large:?} for 10,000"
+            );
+        }
+    }
+
+    #[test]
+    fn ends_the_reading_of_links_when_told_to() {
+        let text = "PROJ-1\n".repeat(10);
+        assert_eq!(links("a.md", &text, &AtomicBool::new(true)), None);
+        let ids: String = each(MAX_LINKS + 9, |n| format!("PROJ-{n} "));
+        let some = links("a.md", &ids, &AtomicBool::new(false)).unwrap();
+        assert_eq!(some.len(), MAX_LINKS);
     }
 
     #[test]

@@ -4,14 +4,17 @@
 //! A child that is just being started has a copy of every open file until it runs its program. So
 //! a right is given back in words and does not wait for the last copy to be closed.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use super::error::KbError;
+use crate::files;
 
+/// How long somebody is waited for who is only opening.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Longer than it takes to see whether a right is held.
 const A_LOOK: Duration = Duration::from_millis(5);
 
@@ -50,10 +53,10 @@ impl Drop for Held {
 
 /// The right, unless another holds it. Who only looks, as [`is_held`] does, is gone in a moment.
 pub(super) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, KbError> {
-    match held(home, right, File::try_lock)? {
+    match held(home, right, files::try_lock)? {
         None => {
             thread::sleep(A_LOOK);
-            held(home, right, File::try_lock)
+            held(home, right, files::try_lock)
         }
         taken => Ok(taken),
     }
@@ -68,38 +71,27 @@ pub(super) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(KbError::io(&path)(error)),
     };
-    match file.try_lock_shared() {
-        Ok(()) => {
-            drop(Held { file });
-            Ok(false)
-        }
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(KbError::io(&path)(error)),
+    let is_shared = files::try_lock_shared(&file).map_err(KbError::io(&path))?;
+    if is_shared {
+        drop(Held { file });
     }
+    Ok(!is_shared)
 }
 
 /// The right along with others who share it, waiting a moment for one who has it alone.
 pub(super) fn share(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
-    patiently(|| held(home, right, File::try_lock_shared))
+    patiently(|| held(home, right, files::try_lock_shared))
 }
 
 fn held(
     home: &Path,
     right: Right<'_>,
-    take: impl FnOnce(&File) -> Result<(), TryLockError>,
+    take: impl FnOnce(&File) -> io::Result<bool>,
 ) -> Result<Option<Held>, KbError> {
     let path = path_of(home, right);
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(KbError::io(&path))?;
-    match take(&file) {
-        Ok(()) => Ok(Some(Held { file })),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(KbError::io(&path)(error)),
-    }
+    let file = files::open_to_lock(&path).map_err(KbError::io(&path))?;
+    let is_taken = take(&file).map_err(KbError::io(&path))?;
+    Ok(is_taken.then_some(Held { file }))
 }
 
 fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
@@ -118,14 +110,7 @@ pub(super) fn lock(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
 
 /// What `take` gives as soon as it gives something; [`KbError::Locked`] after two seconds.
 pub(super) fn patiently<T>(take: impl Fn() -> Result<Option<T>, KbError>) -> Result<T, KbError> {
-    const ATTEMPTS: usize = 80;
-    for _ in 0..ATTEMPTS {
-        if let Some(taken) = take()? {
-            return Ok(taken);
-        }
-        thread::sleep(Duration::from_millis(25));
-    }
-    Err(KbError::Locked)
+    files::wait_for(PATIENCE, take)?.ok_or(KbError::Locked)
 }
 
 #[cfg(test)]

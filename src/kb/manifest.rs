@@ -1,183 +1,254 @@
 //! What the index knows about each document.
 //!
-//! A manifest belongs to one commit of the lexical index: it is written under a new generation
-//! number first, the commit names that number in its payload, and only then does it count. A kill
-//! at any moment leaves either the old pair or the new pair.
+//! A journal: what a commit changes is written behind what is there, and a journal whose entries are
+//! mostly overtaken is written anew under another number. The commit of the lexical index names the
+//! journal and how much of it counts; what a kill left behind that does not. So a kill at any moment
+//! leaves either the old pair or the new pair, and a commit costs what it changes.
 //!
 //! It is read at every start, so it is compact: numbers and strings one after another, behind a
-//! sum that tells a broken file. References stay as they are written until somebody asks.
+//! sum that tells a broken record. References stay as they are written until somebody asks.
 
-use std::fs;
-use std::io::{ErrorKind, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
+use super::documents::{Change, ChunkEntry, Document, Documents};
 use super::error::KbError;
-use super::links::Link;
 use super::store::ChunkKey;
 use super::walk::Stamp;
 use crate::domain::LineRange;
+use crate::files;
 
-/// One document of the index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
-    /// Its file, as evidence names it.
-    pub source: String,
-    /// Its first heading, or the file's name.
-    pub title: String,
-    /// BLAKE3 of what was read from it.
-    pub hash: [u8; 32],
-    /// The file when it was read.
-    pub(super) stamp: Stamp,
-    /// Whether the file was old enough when it was read that a later change shows in the stamp.
-    pub(super) settled: bool,
-    /// Names its rows in the lexical index; never used twice.
-    pub(super) number: u32,
-    /// Its chunks, in order.
-    pub(super) chunks: Vec<ChunkEntry>,
-    /// The references it makes, as JSON.
-    pub(super) links: Box<[u8]>,
+/// A journal, and how much of it belongs to a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Journal {
+    /// Which; 0 while there is none.
+    pub number: u64,
+    /// Bytes.
+    pub len: u64,
+    /// What has been written into it, one by one.
+    pub entries: usize,
 }
 
-impl Document {
-    /// The references it makes.
-    pub fn links(&self) -> Vec<Link> {
-        serde_json::from_slice(&self.links).unwrap_or_default()
-    }
-}
-
-/// What the manifest knows about a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ChunkEntry {
-    /// Names its vector.
-    pub key: ChunkKey,
-    /// Where in the file.
-    pub lines: LineRange,
-}
-
-/// The documents of one commit, ordered by `source`.
+/// What records say: documents that are new or have changed, and names that are gone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Manifest {
-    pub documents: Vec<Document>,
+pub(super) struct Entries {
+    pub list: Vec<Entry>,
     /// The number that the next document gets.
     pub next_number: u32,
 }
 
-impl Manifest {
-    /// Of that generation; `None` when it is missing or broken, which calls for a rebuild. That
-    /// the system refuses to read it does not.
-    pub fn load(dir: &Path, generation: u64) -> Result<Option<Self>, KbError> {
-        let path = path(dir, generation);
-        match fs::read(&path) {
-            Ok(bytes) => Ok(decode(&bytes)),
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    Put(Arc<Document>),
+    Gone(String),
+}
+
+impl Journal {
+    /// Whether so much of it has been overtaken that it should be written anew.
+    pub fn is_mostly_overtaken(&self, documents: usize) -> bool {
+        const TOLERATED: usize = 1024;
+        self.entries > 2 * documents + TOLERATED
+    }
+
+    /// What stands in it behind `from`, which is no more than belongs to the commit. `None` when it
+    /// is missing or broken, which calls for a rebuild. That the system refuses to read it does not.
+    pub fn read(&self, dir: &Path, from: u64) -> Result<Option<Entries>, KbError> {
+        if self.number == 0 {
+            return Ok(Some(Entries::default()));
+        }
+        let path = path(dir, self.number);
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut file = File::open(&path)?;
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(self.len.saturating_sub(from))
+                .read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        match read() {
+            Ok(bytes) if bytes.len() as u64 == self.len.saturating_sub(from) => {
+                let records = match from {
+                    0 => bytes.strip_prefix(MAGIC),
+                    _ => Some(bytes.as_slice()),
+                };
+                Ok(records.and_then(decode))
+            }
+            Ok(_) => Ok(None),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(KbError::io(&path)(error)),
         }
     }
 
+    /// Writes these behind what belongs to the commit, over whatever a kill has left there.
+    pub fn append(&self, dir: &Path, entries: &Entries) -> Result<Self, KbError> {
+        let path = path(dir, self.number);
+        let record = encode(entries);
+        let write = || -> std::io::Result<()> {
+            let mut file = OpenOptions::new().write(true).open(&path)?;
+            file.set_len(self.len)?;
+            file.seek(SeekFrom::Start(self.len))?;
+            file.write_all(&record)?;
+            file.sync_data()
+        };
+        write().map_err(KbError::io(&path))?;
+        Ok(Self {
+            number: self.number,
+            len: self.len + record.len() as u64,
+            entries: self.entries + entries.list.len(),
+        })
+    }
+
+    /// Writes a journal of that number that says only this, whole or not at all.
+    pub fn write_anew(dir: &Path, number: u64, entries: &Entries) -> Result<Self, KbError> {
+        let goal = path(dir, number);
+        let record = encode(entries);
+        let written = files::write_atomic_by(&goal, |file| {
+            file.write_all(MAGIC)?;
+            file.write_all(&record)
+        });
+        written.map_err(KbError::io(&goal))?;
+        Ok(Self {
+            number,
+            len: (MAGIC.len() + record.len()) as u64,
+            entries: entries.list.len(),
+        })
+    }
+
     /// The number of what is written next. It is taken from the clock, so that an index that was
     /// thrown away and made anew never repeats a number that some reader knows.
-    pub fn next_generation(generation: u64) -> u64 {
+    pub fn next_number(last: u64) -> u64 {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_millis() as u64);
-        now.max(generation + 1)
+        now.max(last + 1)
     }
 
-    /// Writes it under that generation, whole or not at all.
-    pub fn save(&self, dir: &Path, generation: u64) -> Result<(), KbError> {
-        let goal = path(dir, generation);
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(dir)?;
-            file.write_all(&encode(self))?;
-            file.as_file().sync_all()?;
-            file.persist(&goal).map_err(|error| error.error)?;
-            Ok(())
-        };
-        write().map_err(KbError::io(&goal))
-    }
-
-    /// Removes all generations but this one, and what a kill left of others. What cannot be
-    /// removed now is removed next time.
-    pub fn tidy(dir: &Path, keep: u64) {
-        let kept = path(dir, keep);
+    /// Removes all others, and what a kill left of one in the making. What cannot be removed now
+    /// is removed next time.
+    pub fn tidy(&self, dir: &Path) {
+        let kept = path(dir, self.number);
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let is_manifest = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
-            if (is_manifest && entry.path() != kept) || name.starts_with(".tmp") {
+            let is_journal = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+            if (is_journal && entry.path() != kept) || name.starts_with(".tmp") {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
 }
 
-const PREFIX: &str = "documents-";
-const SUFFIX: &str = ".bin";
-const MAGIC: &[u8; 8] = b"KBDOC001";
-/// Magic and sum.
-const HEADER: usize = 16;
-
-fn path(dir: &Path, generation: u64) -> PathBuf {
-    dir.join(format!("{PREFIX}{generation}{SUFFIX}"))
+impl Entries {
+    /// Applies them, in their order; says what became of which document.
+    pub fn apply(self, documents: &mut Documents) -> Vec<Change> {
+        let applied = self.list.into_iter().map(|entry| match entry {
+            Entry::Put(document) => Change {
+                before: documents.insert(Arc::clone(&document)),
+                after: Some(document),
+            },
+            Entry::Gone(source) => Change {
+                before: documents.remove(&source),
+                after: None,
+            },
+        });
+        applied.collect()
+    }
 }
 
-fn encode(manifest: &Manifest) -> Vec<u8> {
-    let mut out = Vec::with_capacity(manifest.documents.len() * 256 + HEADER);
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&[0; 8]);
-    number(&mut out, manifest.next_number);
-    number(&mut out, manifest.documents.len() as u32);
-    for document in &manifest.documents {
-        for text in [
-            document.source.as_bytes(),
-            document.title.as_bytes(),
-            &document.links,
-        ] {
-            number(&mut out, text.len() as u32);
-            out.extend_from_slice(text);
-        }
-        out.extend_from_slice(&document.hash);
-        let stamp = document.stamp;
-        for part in [stamp.size, stamp.modified, stamp.changed, stamp.inode] {
-            out.extend_from_slice(&part.to_le_bytes());
-        }
-        out.push(u8::from(document.settled));
-        number(&mut out, document.number);
-        number(&mut out, document.chunks.len() as u32);
-        for chunk in &document.chunks {
-            out.extend_from_slice(&chunk.key.0);
-            number(&mut out, chunk.lines.start as u32);
-            number(&mut out, chunk.lines.end as u32);
+const PREFIX: &str = "documents-";
+const SUFFIX: &str = ".bin";
+const MAGIC: &[u8] = b"KBDOC002";
+/// Length and sum.
+const HEADER: usize = 16;
+const PUT: u8 = 1;
+const GONE: u8 = 0;
+
+fn path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("{PREFIX}{number}{SUFFIX}"))
+}
+
+/// One record.
+fn encode(entries: &Entries) -> Vec<u8> {
+    let mut out = vec![0; HEADER];
+    number(&mut out, entries.next_number);
+    number(&mut out, entries.list.len() as u32);
+    for entry in &entries.list {
+        match entry {
+            Entry::Put(document) => {
+                out.push(PUT);
+                encode_document(&mut out, document);
+            }
+            Entry::Gone(source) => {
+                out.push(GONE);
+                number(&mut out, source.len() as u32);
+                out.extend_from_slice(source.as_bytes());
+            }
         }
     }
     let sum = sum(&out[HEADER..]);
-    out[MAGIC.len()..HEADER].copy_from_slice(&sum.to_le_bytes());
+    let len = (out.len() - HEADER) as u64;
+    out[..8].copy_from_slice(&len.to_le_bytes());
+    out[8..HEADER].copy_from_slice(&sum.to_le_bytes());
     out
+}
+
+fn encode_document(out: &mut Vec<u8>, document: &Document) {
+    for text in [
+        document.source.as_bytes(),
+        document.title.as_bytes(),
+        &document.links,
+    ] {
+        number(out, text.len() as u32);
+        out.extend_from_slice(text);
+    }
+    out.extend_from_slice(&document.hash);
+    let stamp = document.stamp;
+    for part in [stamp.size, stamp.modified, stamp.changed, stamp.inode] {
+        out.extend_from_slice(&part.to_le_bytes());
+    }
+    out.push(u8::from(document.settled));
+    number(out, document.number);
+    number(out, document.chunks.len() as u32);
+    for chunk in &document.chunks {
+        out.extend_from_slice(&chunk.key.0);
+        number(out, chunk.lines.start as u32);
+        number(out, chunk.lines.end as u32);
+    }
 }
 
 fn number(out: &mut Vec<u8>, number: u32) {
     out.extend_from_slice(&number.to_le_bytes());
 }
 
-/// `None` when anything about it is wrong.
-fn decode(bytes: &[u8]) -> Option<Manifest> {
-    let body = bytes.get(HEADER..)?;
-    let stated = u64::from_le_bytes(bytes[MAGIC.len()..HEADER].try_into().ok()?);
-    if !bytes.starts_with(MAGIC) || stated != sum(body) {
-        return None;
+/// All of these records; `None` when anything about one is wrong.
+fn decode(bytes: &[u8]) -> Option<Entries> {
+    let mut all = Entries::default();
+    let mut records = Rest(bytes);
+    while !records.0.is_empty() {
+        let (len, stated) = (records.long()?, records.long()?);
+        let body = records.bytes(usize::try_from(len).ok()?)?;
+        if stated != sum(body) {
+            return None;
+        }
+        let mut rest = Rest(body);
+        all.next_number = rest.number()?;
+        let count = rest.number()? as usize;
+        all.list.reserve(count.min(body.len()));
+        for _ in 0..count {
+            all.list.push(match rest.array::<1>()? {
+                [PUT] => Entry::Put(Arc::new(rest.document()?)),
+                [GONE] => Entry::Gone(rest.text()?),
+                _ => return None,
+            });
+        }
     }
-    let mut rest = Rest(body);
-    let next_number = rest.number()?;
-    let count = rest.number()? as usize;
-    let mut documents = Vec::with_capacity(count.min(body.len()));
-    for _ in 0..count {
-        documents.push(rest.document()?);
-    }
-    Some(Manifest {
-        documents,
-        next_number,
-    })
+    Some(all)
 }
 
 /// What is still to be read.
@@ -265,10 +336,12 @@ fn sum(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
     use crate::kb::links;
 
-    fn manifest() -> Manifest {
+    fn entries() -> Entries {
         let document = |n: usize| Document {
             source: format!("folder/ü{n}.md"),
             title: "Titel".repeat(n),
@@ -290,12 +363,18 @@ mod tests {
                     },
                 })
                 .collect(),
-            links: serde_json::to_vec(&links::links("a.md", "see [[Other]] and PROJ-1"))
-                .unwrap()
-                .into(),
+            links: serde_json::to_vec(&links::links(
+                "a.md",
+                "see [[Other]] and PROJ-1",
+                &AtomicBool::new(false),
+            ))
+            .unwrap()
+            .into(),
         };
-        Manifest {
-            documents: (0..5).map(document).collect(),
+        let mut list: Vec<Entry> = (0..5).map(|n| Entry::Put(Arc::new(document(n)))).collect();
+        list.push(Entry::Gone("folder/ü2.md".to_owned()));
+        Entries {
+            list,
             next_number: 99,
         }
     }
@@ -303,20 +382,55 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_what_is_broken_is_told() {
         let dir = tempfile::tempdir().unwrap();
-        let manifest = manifest();
-        manifest.save(dir.path(), 7).unwrap();
-        let loaded = Manifest::load(dir.path(), 7).unwrap();
-        assert_eq!(loaded.as_ref(), Some(&manifest));
-        assert_eq!(loaded.unwrap().documents[1].links().len(), 2);
-        assert_eq!(Manifest::load(dir.path(), 8).unwrap(), None);
-        let bytes = encode(&manifest);
-        for cut in 0..bytes.len() {
-            assert_eq!(decode(&bytes[..cut]), None, "cut at {cut}");
+        let entries = entries();
+        let journal = Journal::write_anew(dir.path(), 7, &entries).unwrap();
+        assert_eq!(
+            journal.read(dir.path(), 0).unwrap().as_ref(),
+            Some(&entries)
+        );
+        let other = Journal {
+            number: 8,
+            ..journal
+        };
+        assert_eq!(other.read(dir.path(), 0).unwrap(), None);
+        let mut documents = Documents::default();
+        entries.clone().apply(&mut documents);
+        assert_eq!((documents.len(), documents.chunks()), (4, 1 + 3 + 4));
+        assert_eq!(documents.get("folder/ü1.md").unwrap().links().len(), 2);
+        assert!(documents.lie_in("folder") && !documents.lie_in("fold"));
+        let record = encode(&entries);
+        for cut in 1..record.len() {
+            assert_eq!(decode(&record[..cut]), None, "cut at {cut}");
         }
-        for at in 0..bytes.len() {
-            let mut broken = bytes.clone();
+        for at in 0..record.len() {
+            let mut broken = record.clone();
             broken[at] ^= 0x10;
             assert_eq!(decode(&broken), None, "broken at {at}");
         }
+    }
+
+    #[test]
+    fn a_journal_grows_by_what_changed_and_over_what_a_kill_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Journal::write_anew(dir.path(), 7, &entries()).unwrap();
+        let gone = |source: &str| Entries {
+            list: vec![Entry::Gone(source.to_owned())],
+            next_number: 100,
+        };
+        let killed = first
+            .append(dir.path(), &gone("a name that is long"))
+            .unwrap();
+        let second = first.append(dir.path(), &gone("folder/ü1.md")).unwrap();
+        assert!(second.len < killed.len && second.len - first.len < 100);
+        let tail = second.read(dir.path(), first.len).unwrap().unwrap();
+        assert_eq!(tail, gone("folder/ü1.md"));
+        let all = second.read(dir.path(), 0).unwrap().unwrap();
+        assert_eq!((all.list.len(), all.next_number), (7, 100));
+        // Who still reads the commit before finds it as it was.
+        assert_eq!(first.read(dir.path(), 0).unwrap(), Some(entries()));
+        assert_eq!(second.entries, 7);
+        assert!(!second.is_mostly_overtaken(5));
+        second.tidy(dir.path());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

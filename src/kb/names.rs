@@ -4,9 +4,11 @@
 //! extension, its title, a folder, a pattern; in any case, with a letter wrong. The plainest way
 //! that finds anything decides, so that an exact name never brings its neighbours along.
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobSet;
 
-use super::manifest::Document;
+use super::documents::{Document, Documents};
+use super::error::KbError;
+use crate::globs::{self, BadGlob};
 use crate::text::is_cjk;
 
 /// Shorter names have too many neighbours.
@@ -15,16 +17,16 @@ const MIN_CHARS_FOR_SLIP: usize = 4;
 const CHARS_FOR_TWO_SLIPS: usize = 9;
 
 /// The documents that a path, file name, title, folder or glob means.
-pub(super) fn find(documents: &[Document], asked: &str) -> Vec<String> {
+pub(super) fn find(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
     let asked = asked.trim();
     let asked = asked.strip_prefix("./").unwrap_or(asked);
     let asked = asked.trim_matches('/');
     if asked.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let exact = pick(documents, |d| d.source == asked);
     if !exact.is_empty() {
-        return exact;
+        return Ok(exact);
     }
     let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
     let folded = asked.to_lowercase().replace('\\', "/");
@@ -52,17 +54,17 @@ pub(super) fn find(documents: &[Document], asked: &str) -> Vec<String> {
         .map(|way| pick_by(&names, way))
         .find(|found| !found.is_empty());
     if let Some(found) = found {
-        return found;
+        return Ok(found);
     }
     if asked.contains(['*', '?', '[', '{']) {
         return glob(documents, asked);
     }
-    nearest(&names, &folded)
+    Ok(nearest(&names, &folded))
 }
 
 /// The documents whose file's name stands in the question: `tools.md` always, `fast-path` and
 /// `PROJ-101` too, but `tools` alone is an ordinary word.
-pub(super) fn mentioned(documents: &[Document], question: &str) -> Vec<String> {
+pub(super) fn mentioned(documents: &Documents, question: &str) -> Vec<String> {
     let folded = question.to_lowercase();
     let words = words(&folded);
     let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
@@ -182,27 +184,36 @@ fn words(folded: &str) -> Vec<&str> {
 }
 
 /// The pattern as it is; if that finds nothing, at any depth.
-fn glob(documents: &[Document], pattern: &str) -> Vec<String> {
+fn glob(documents: &Documents, pattern: &str) -> Result<Vec<String>, KbError> {
     let anywhere = format!("**/{pattern}");
     let ways = if pattern.contains('/') {
         vec![pattern, &anywhere]
     } else {
         vec![anywhere.as_str()]
     };
-    ways.into_iter()
-        .filter_map(matcher)
-        .map(|matcher| pick(documents, |d| matcher.is_match(&d.source)))
-        .find(|found| !found.is_empty())
-        .unwrap_or_default()
+    for way in ways {
+        // A name may hold brackets and be no pattern.
+        let Some(matcher) = matcher(way)? else {
+            continue;
+        };
+        let found = pick(documents, |d| matcher.is_match(&d.source));
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
 }
 
-fn matcher(pattern: &str) -> Option<GlobMatcher> {
-    GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .case_insensitive(true)
-        .build()
-        .ok()
-        .map(|glob| glob.compile_matcher())
+/// `None` for what is no pattern; an error for one that asks for too much.
+fn matcher(pattern: &str) -> Result<Option<GlobSet>, KbError> {
+    match globs::set_of(pattern) {
+        Ok(set) => Ok(Some(set)),
+        Err(BadGlob::Malformed) => Ok(None),
+        Err(BadGlob::TooComplicated) => {
+            let line = "the pattern is too complicated; use fewer braces, or name the file";
+            Err(KbError::BadQuery(line.to_owned()))
+        }
+    }
 }
 
 /// The documents whose name is one slip away from this, or two from a long one.
@@ -275,7 +286,7 @@ fn slips(asked: &[char], name: &str, most: usize) -> Option<usize> {
     row.last().copied().filter(|&slips| slips <= most)
 }
 
-fn pick(documents: &[Document], way: impl Fn(&Document) -> bool) -> Vec<String> {
+fn pick(documents: &Documents, way: impl Fn(&Document) -> bool) -> Vec<String> {
     documents
         .iter()
         .filter(|document| way(document))
@@ -294,6 +305,31 @@ fn pick_by(names: &[Names<'_>], way: &dyn Fn(&Names<'_>) -> bool) -> Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kb::walk::Stamp;
+
+    #[test]
+    fn ends_a_pattern_that_asks_for_too_much_with_an_error() {
+        let document = Document {
+            source: "notes/a.md".to_owned(),
+            title: "A".to_owned(),
+            hash: [0; 32],
+            stamp: Stamp::default(),
+            settled: true,
+            number: 0,
+            chunks: Vec::new(),
+            links: Box::default(),
+        };
+        let documents = Documents::from_iter([document]);
+        let find = |asked: &str| find(&documents, asked);
+        let nested = |depth: usize| "{a,".repeat(depth) + "b" + &"}".repeat(depth);
+        for depth in [9, 280, 1000] {
+            assert!(matches!(find(&nested(depth)), Err(KbError::BadQuery(_))));
+        }
+        let wide = "{*a*,?b?}".repeat(200);
+        assert!(matches!(find(&wide), Ok(found) if found.is_empty()));
+        assert_eq!(find("{x,{a,b}}.md").unwrap(), ["notes/a.md"]);
+        assert!(find("[a").unwrap().is_empty());
+    }
 
     #[test]
     fn a_slip_is_a_letter_wrong_missing_too_many_or_swapped() {

@@ -9,13 +9,53 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use super::error::KbError;
+use super::opened::Opened;
 use super::walk;
 use crate::agent::ports::ToolError;
+use crate::files::{self, Unreadable};
+use crate::globs::{Globs, Inclusion};
+
+/// What a knowledge base is made of, as somebody names it.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// Folders and files.
+    pub paths: Vec<PathBuf>,
+    /// Files that are read although they are hidden or hold secrets by their names.
+    pub include: Inclusion,
+}
+
+impl From<&[PathBuf]> for Sources {
+    fn from(paths: &[PathBuf]) -> Self {
+        Self {
+            paths: paths.to_vec(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&Sources> for Sources {
+    fn from(sources: &Sources) -> Self {
+        sources.clone()
+    }
+}
+
+impl From<&Vec<PathBuf>> for Sources {
+    fn from(paths: &Vec<PathBuf>) -> Self {
+        paths.as_slice().into()
+    }
+}
+
+impl<const N: usize> From<&[PathBuf; N]> for Sources {
+    fn from(paths: &[PathBuf; N]) -> Self {
+        paths.as_slice().into()
+    }
+}
 
 /// The folders and files of one knowledge base.
 #[derive(Debug, Clone)]
 pub(super) struct Roots {
     roots: Vec<Root>,
+    include: Inclusion,
 }
 
 #[derive(Debug, Clone)]
@@ -30,9 +70,10 @@ struct Root {
 
 impl Roots {
     /// Checks that each exists and can be read; a root within another root is dropped.
-    pub fn open(given: &[PathBuf]) -> Result<Self, KbError> {
+    pub fn open(given: impl Into<Sources>) -> Result<Self, KbError> {
+        let given = given.into();
         let mut paths: Vec<(PathBuf, bool)> = Vec::new();
-        for path in given {
+        for path in &given.paths {
             let (canonical, is_file) = inspect(path).map_err(|source| KbError::Root {
                 path: path.clone(),
                 source,
@@ -63,7 +104,27 @@ impl Roots {
                 }
             })
             .collect();
-        Ok(Self { roots })
+        Ok(Self {
+            roots,
+            include: given.include,
+        })
+    }
+
+    /// What of a root is read although it is hidden or holds secrets by its name.
+    pub fn include(&self, root: &Path) -> Globs {
+        self.include.of_root(root)
+    }
+
+    /// The folder that belongs to this set of roots, in whatever order they were given.
+    pub fn folder_name(&self) -> String {
+        let mut paths: Vec<&Path> = self.paths().collect();
+        paths.sort();
+        let mut hasher = blake3::Hasher::new();
+        for path in paths {
+            hasher.update(path.as_os_str().as_encoded_bytes());
+            hasher.update(&[0]);
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
     }
 
     /// The canonical paths.
@@ -118,7 +179,9 @@ impl Roots {
         for candidate in self.candidates(asked) {
             match candidate.canonicalize() {
                 Ok(real) => match self.roots.iter().find(|root| real.starts_with(&root.path)) {
-                    Some(root) if walk::lists(&root.path, &real) => return Ok(real),
+                    Some(root) if walk::lists(&root.path, &self.include(&root.path), &real) => {
+                        return Ok(real);
+                    }
                     Some(_) => {}
                     None => outside = true,
                 },
@@ -132,6 +195,13 @@ impl Roots {
         } else {
             Err(missing())
         }
+    }
+
+    /// Opens a file of the base by its canonical path, through no link below its root: what is
+    /// opened lies within the base, whatever was put in the place of the path meanwhile.
+    pub fn open_file(&self, canonical: &Path) -> Result<Opened, Unreadable> {
+        let root = self.paths().find(|root| canonical.starts_with(root));
+        Opened::beneath(root.unwrap_or(Path::new("")), canonical)
     }
 
     fn candidates(&self, asked: &str) -> Vec<PathBuf> {
@@ -219,7 +289,7 @@ fn inspect(path: &Path) -> std::io::Result<(PathBuf, bool)> {
     let canonical = path.canonicalize()?;
     let is_file = canonical.is_file();
     if is_file {
-        std::fs::File::open(&canonical)?;
+        files::open_regular(&canonical)?;
     } else {
         std::fs::read_dir(&canonical)?;
     }

@@ -71,7 +71,7 @@ pub(super) fn vector(
 ) -> Result<Vec<Hit>, KbError> {
     let query = not_empty(query)?;
     // More than asked for, because pieces of one line become one hit.
-    let found = snapshot.semantic(&embed(embedder, query)?, pool(k), within)?;
+    let found = snapshot.semantic(&embed(embedder, query, within)?, pool(k), within)?;
     let cosines = Cosines::of(embedder.model_id(), query, &found);
     let candidates = join(snapshot, None, &LexicalMatches::default(), found)?;
     let found = ranked(candidates, By::Meaning, cosines, 0.0);
@@ -112,7 +112,7 @@ pub(super) fn hybrid(
         Ok::<_, KbError>((vector, matches))
     };
     let (lexical, semantic) = thread::scope(|scope| {
-        let embedding = scope.spawn(|| embed(embedder, meaning));
+        let embedding = scope.spawn(|| embed(embedder, meaning, asked.within));
         // The cores of an embedding wait for each other many times; one that is busy with the
         // words stops them all. An endpoint's embedding goes on beside the words.
         let given = if embedder.takes_the_cores() {
@@ -125,11 +125,13 @@ pub(super) fn hybrid(
         (lexical, joined(side))
     });
     let lexical = lexical?;
+    asked.within.go_on()?;
     let rewritten = meant(snapshot, embedder, meaning, &lexical)?;
     let (meaning, semantic) = match &rewritten {
         None => (meaning, semantic),
         Some(meant) => {
-            let side = thread::scope(|scope| joined(scope.spawn(|| embed(embedder, meant))));
+            let side =
+                thread::scope(|scope| joined(scope.spawn(|| embed(embedder, meant, asked.within))));
             match side.and_then(near) {
                 Ok(found) => (meant.as_str(), Ok(found)),
                 Err(error) => {
@@ -139,6 +141,7 @@ pub(super) fn hybrid(
             }
         }
     };
+    asked.within.go_on()?;
     let (vector, semantic) = match semantic {
         Ok((vector, matches)) => (Some(vector), matches),
         Err(error) if !lexical.matches.is_empty() => {
@@ -334,9 +337,11 @@ fn hits(snapshot: &dyn Snapshot, found: Vec<Found>, k: usize) -> Result<Vec<Hit>
         .collect()
 }
 
-fn embed(embedder: &dyn Embedder, text: &str) -> Result<Vec<f32>, KbError> {
+fn embed(embedder: &dyn Embedder, text: &str, within: Within<'_>) -> Result<Vec<f32>, KbError> {
     let missing = || EmbedError("no vector came back for the query".into());
-    Ok(embedder.embed(&[text])?.pop().ok_or_else(missing)?)
+    let made = embedder.embed_stoppable(&[text], within.stop)?;
+    let mut made = made.ok_or(KbError::Stopped)?;
+    Ok(made.pop().ok_or_else(missing)?)
 }
 
 pub(super) fn not_empty(query: &str) -> Result<&str, KbError> {

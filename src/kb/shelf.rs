@@ -4,7 +4,7 @@
 //! A format that has to be taken apart (a PDF takes a second) is taken apart once, and its
 //! [`Extraction`] kept on disk, for the update, grep and `read_file` alike; also that a file
 //! cannot be read, or every search would try again. What is kept is named by the file's path,
-//! size and time, so a changed file is simply another one, and says itself whether it is whole:
+//! [`Stamp`], so a changed file is simply another one, and says itself whether it is whole:
 //! a file that a crash cut short is not believed but made anew.
 
 use std::collections::HashSet;
@@ -12,69 +12,81 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::UNIX_EPOCH;
 
-use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
-
-use super::extract::{self, Extraction, Mark, Shape, SkipReason};
-use super::walk::Found;
+use super::extract::{
+    self, Extraction, Extractor, MAX_LABEL_BYTES, MAX_TEXT_BYTES, Session, SkipReason, label,
+    labelled,
+};
+use super::opened::Opened;
+use super::walk::{Found, Stamp};
+use crate::files::{create_private_dir, read_bounded, write_cache_by};
 
 /// Raised when extraction gets better, so that what is kept is made anew.
-const VERSION: u32 = 2;
+const VERSION: u32 = 4;
+/// A text, its label, and a line for their hash.
+const LARGEST: u64 = (MAX_TEXT_BYTES + MAX_LABEL_BYTES) as u64 + 1024;
 
-/// Where the texts are kept, beside the index: they outlive its formats.
-pub(super) const FOLDER: &str = "texts";
-
-/// Where documents are read from.
-#[derive(Debug, Clone)]
-pub(super) struct Shelf {
-    dir: PathBuf,
+/// Where the texts are kept, beside the index: they outlive its formats. Other versions have
+/// other folders, or each would remove what the other keeps.
+pub(super) fn folder() -> String {
+    format!("texts-{VERSION}")
 }
 
-/// What is kept of an extraction beside its text.
-#[derive(Serialize, Deserialize)]
-struct Label {
-    title: Option<String>,
-    shape: Shape,
-    places: Vec<Mark>,
+/// Whether some version of the program calls its folder so.
+pub(super) fn is_a_folder(name: &str) -> bool {
+    let rest = name.strip_prefix("texts");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// Where documents are read from.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    dir: PathBuf,
+    extractor: Extractor,
 }
 
 impl Shelf {
     /// Keeps its texts in a folder of `home`, which is made when there is something to keep.
     pub fn open(home: &Path) -> Self {
         Self {
-            dir: home.join(FOLDER),
+            dir: home.join(folder()),
+            extractor: Extractor::default(),
         }
     }
 
-    /// What the file says, or why it says nothing. `source` is its name as evidence gives it.
-    pub fn document(&self, path: &Path, source: &str) -> Result<Extraction, SkipReason> {
-        self.document_unless(path, source, &AtomicBool::new(false))
+    /// From now on, documents are taken apart by processes of this program.
+    pub fn read_by(&mut self, program: PathBuf) {
+        self.extractor = Extractor::new(Some(program));
     }
 
-    /// The same, and [`SkipReason::Stopped`] once `stop` is raised while it takes long.
+    /// To be held while one document after the other is read: what is started for the first is
+    /// kept for the others.
+    pub fn session(&self) -> Session<'_> {
+        self.extractor.session()
+    }
+
+    /// What the file says, or why it says nothing: [`SkipReason::Stopped`] once `stop` is raised
+    /// while it takes long. `source` is its name as evidence gives it.
     pub fn document_unless(
         &self,
-        path: &Path,
+        file: &Opened,
         source: &str,
         stop: &AtomicBool,
     ) -> Result<Extraction, SkipReason> {
-        if extract::is_lines(path) {
-            return extract::extract(path, source, stop);
+        if extract::is_lines(file) {
+            return self.extractor.extract(file, source, stop);
         }
-        let Some(before) = stamp(path) else {
-            return extract::extract(path, source, stop);
-        };
-        let goal = self.dir.join(name(path, before));
-        if let Some(known) = fs::read(&goal).ok().and_then(|bytes| unpack(&bytes)) {
+        let before = Stamp::of(file.meta());
+        let path = file.path().to_owned();
+        let goal = self.dir.join(name(&path, before));
+        if let Some(known) = read_kept(&goal) {
             return known;
         }
-        let made = extract::extract(path, source, stop);
+        let made = self.extractor.extract(file, source, stop);
         let lasting = made.as_ref().err().is_none_or(SkipReason::is_lasting);
         // What changed while it was read is not kept under either time.
         if lasting
-            && stamp(path) == Some(before)
+            && fs::symlink_metadata(&path).is_ok_and(|meta| Stamp::of(&meta) == before)
             && let Err(error) = self.keep(&goal, &made)
         {
             tracing::debug!(%source, %error, "its text is not kept");
@@ -84,13 +96,12 @@ impl Shelf {
 
     /// Whether nothing is to be found in this file; `None` where finding out would take long.
     /// Keeps nothing.
-    pub fn is_left_out(&self, path: &Path, source: &str, stop: &AtomicBool) -> Option<bool> {
-        if extract::is_lines(path) {
-            return Some(extract::extract(path, source, stop).is_err());
+    pub fn is_left_out(&self, file: &Opened, source: &str, stop: &AtomicBool) -> Option<bool> {
+        if extract::is_lines(file) {
+            return Some(self.extractor.extract(file, source, stop).is_err());
         }
-        let kept = self.dir.join(name(path, stamp(path)?));
-        let known = fs::read(kept).ok().and_then(|bytes| unpack(&bytes))?;
-        Some(known.is_err())
+        let kept = self.dir.join(name(file.path(), Stamp::of(file.meta())));
+        Some(read_kept(&kept)?.is_err())
     }
 
     /// Removes the texts that belong to none of these files any more. What cannot be removed now
@@ -101,7 +112,7 @@ impl Shelf {
         };
         let used: HashSet<String> = files
             .iter()
-            .map(|file| name(&file.path, (file.stamp.size, file.stamp.modified)))
+            .map(|file| name(&file.path, file.stamp))
             .collect();
         for entry in entries.flatten() {
             let known = entry.file_name().to_str().is_some_and(|n| used.contains(n));
@@ -112,63 +123,48 @@ impl Shelf {
     }
 
     fn keep(&self, goal: &Path, made: &Result<Extraction, SkipReason>) -> io::Result<()> {
-        fs::create_dir_all(&self.dir)?;
-        let mut file = NamedTempFile::new_in(&self.dir)?;
-        file.write_all(&pack(made)?)?;
-        file.persist(goal).map_err(|error| error.error)?;
-        Ok(())
+        create_private_dir(&self.dir)?;
+        write_cache_by(goal, |file| pack(made, file))
     }
 }
 
-/// Size, and nanoseconds since 1970.
-fn stamp(path: &Path) -> Option<(u64, u64)> {
-    let meta = fs::metadata(path).ok()?;
-    let modified = meta.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some((meta.len(), modified.as_nanos() as u64))
+/// `None` where nothing is kept, or nothing whole.
+fn read_kept(path: &Path) -> Option<Result<Extraction, SkipReason>> {
+    unpack(read_bounded(path, LARGEST).ok()?)
 }
 
-fn name(path: &Path, (size, modified): (u64, u64)) -> String {
+fn name(path: &Path, stamp: Stamp) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&VERSION.to_le_bytes());
-    hasher.update(&size.to_le_bytes());
-    hasher.update(&modified.to_le_bytes());
+    for part in [stamp.size, stamp.modified, stamp.changed, stamp.inode] {
+        hasher.update(&part.to_le_bytes());
+    }
     hasher.update(path.as_os_str().as_encoded_bytes());
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
 /// The hash of the rest, the label, the text: a line each for the first two.
-fn pack(made: &Result<Extraction, SkipReason>) -> io::Result<Vec<u8>> {
-    let (label, text) = match made {
-        Ok(document) => {
-            let label = Label {
-                title: document.title.clone(),
-                shape: document.shape,
-                places: document.places.clone(),
-            };
-            (Ok(label), document.text.as_str())
-        }
-        Err(reason) => (Err(reason), ""),
-    };
-    let label = serde_json::to_vec(&label)?;
-    let body = [label.as_slice(), b"\n", text.as_bytes()].concat();
-    let hash = blake3::hash(&body).to_hex();
-    Ok([hash.as_bytes(), b"\n", &body].concat())
+fn pack(made: &Result<Extraction, SkipReason>, to: &mut impl Write) -> io::Result<()> {
+    let label = label(made)?;
+    let text = made.as_ref().map_or("", |document| &document.text);
+    let parts = [&label, b"\n".as_slice(), text.as_bytes()];
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    writeln!(to, "{}", hasher.finalize().to_hex())?;
+    parts.into_iter().try_for_each(|part| to.write_all(part))
 }
 
-fn unpack(bytes: &[u8]) -> Option<Result<Extraction, SkipReason>> {
-    let (hash, body) = split_line(bytes)?;
+fn unpack(mut bytes: Vec<u8>) -> Option<Result<Extraction, SkipReason>> {
+    let (hash, body) = split_line(&bytes)?;
     if blake3::hash(body).to_hex().as_bytes() != hash {
         return None;
     }
-    let (label, text) = split_line(body)?;
-    let label: Result<Label, SkipReason> = serde_json::from_slice(label).ok()?;
-    let text = str::from_utf8(text).ok()?;
-    Some(label.map(|label| Extraction {
-        text: text.to_owned(),
-        title: label.title,
-        shape: label.shape,
-        places: label.places,
-    }))
+    let label = split_line(body)?.0.to_vec();
+    // Two lines, with their ends.
+    bytes.drain(..hash.len() + label.len() + 2);
+    labelled(&label, String::from_utf8(bytes).ok()?)
 }
 
 fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -180,6 +176,7 @@ fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
     use crate::domain::{Place, PlaceUnit};
+    use crate::kb::extract::{Mark, Shape};
 
     fn document() -> Extraction {
         Extraction {
@@ -204,23 +201,32 @@ mod tests {
             Ok(document()),
             Err(SkipReason::Damaged("its end".to_owned())),
         ] {
-            let packed = pack(&made).unwrap();
-            assert_eq!(unpack(&packed), Some(made));
+            let mut packed = Vec::new();
+            pack(&made, &mut packed).unwrap();
+            assert_eq!(unpack(packed.clone()), Some(made));
             for end in 0..packed.len() {
-                assert_eq!(unpack(&packed[..end]), None);
+                assert_eq!(unpack(packed[..end].to_vec()), None);
             }
         }
     }
 
     #[test]
-    fn another_time_or_size_is_another_text() {
+    fn another_time_size_or_file_is_another_text() {
         let path = Path::new("/a/b.pdf");
+        let stamp = |size, modified, changed, inode| Stamp {
+            size,
+            modified,
+            changed,
+            inode,
+        };
         let names = [
-            name(path, (1, 2)),
-            name(path, (2, 1)),
-            name(path, (1, 3)),
-            name(Path::new("/a/c.pdf"), (1, 2)),
+            name(path, stamp(1, 2, 3, 4)),
+            name(path, stamp(2, 1, 3, 4)),
+            name(path, stamp(1, 3, 3, 4)),
+            name(path, stamp(1, 2, 4, 4)),
+            name(path, stamp(1, 2, 3, 5)),
+            name(Path::new("/a/c.pdf"), stamp(1, 2, 3, 4)),
         ];
-        assert_eq!(HashSet::from(names).len(), 4);
+        assert_eq!(HashSet::from(names).len(), 6);
     }
 }

@@ -6,17 +6,19 @@
 
 mod commit;
 mod embedded;
-mod join;
+mod holders;
 mod view;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 
+use super::budget::Reservation;
 use super::chunk::Chunk;
+use super::documents::Documents;
 use super::error::KbError;
-use super::manifest::Document;
 use super::typos::Correction;
 use super::walk::Stamp;
 use crate::domain::{LineRange, Place};
@@ -48,7 +50,7 @@ pub(super) trait Snapshot: Send + Sync {
     fn commit(&self) -> u64;
 
     /// All documents, ordered by name.
-    fn documents(&self) -> Arc<[Document]>;
+    fn documents(&self) -> Documents;
 
     /// How many chunks they have together.
     fn chunks(&self) -> usize;
@@ -75,13 +77,19 @@ pub(super) trait Snapshot: Send + Sync {
     /// The chunks that have no vector yet, each text once; the documents that lack few before
     /// those that lack many.
     fn pending(&self) -> Result<Arc<[(ChunkId, ChunkKey)]>, KbError>;
+
+    /// How many these are; quick however many chunks there are.
+    fn pending_count(&self) -> usize;
 }
 
 /// Changes to the documents, visible together or not at all. Dropped without a commit, nothing
 /// has happened; a kill at any moment leaves the last commit.
 pub(super) trait Batch {
     /// The documents as this batch found them, ordered by name.
-    fn documents(&self) -> Arc<[Document]>;
+    fn documents(&self) -> Documents;
+
+    /// Whether it found none because everything is to be made anew.
+    fn is_afresh(&self) -> bool;
 
     /// Says how many documents are about to be put, as far as that is known. A hint.
     fn expect(&mut self, documents: usize);
@@ -169,7 +177,22 @@ impl Hasher for AsItIs {
 
 /// A chunk of one snapshot, and of no other. Those of one document are in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct ChunkId(pub(super) u64);
+pub(super) struct ChunkId(u64);
+
+impl ChunkId {
+    /// At that place of the document with that number.
+    fn new(document: u32, at: u32) -> Self {
+        Self(u64::from(document) << 32 | u64::from(at))
+    }
+
+    fn document(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    fn at(self) -> u32 {
+        self.0 as u32
+    }
+}
 
 /// A document to be indexed.
 pub(super) struct Incoming {
@@ -187,6 +210,8 @@ pub(super) struct Incoming {
     pub links: Vec<u8>,
     /// Its chunks, in order, with their keys.
     pub chunks: Vec<(ChunkKey, Chunk)>,
+    /// Kept for as long as the store holds copies of the chunks in memory that wait for something.
+    pub reservation: Reservation,
 }
 
 /// An indexed chunk.
@@ -238,5 +263,37 @@ pub(super) struct LexicalMatches {
     pub corrections: Vec<Correction>,
 }
 
-/// Documents to stay within; `None` for all.
-pub(super) type Within<'a> = Option<&'a HashSet<String>>;
+/// What a search keeps within.
+#[derive(Debug, Clone, Copy)]
+pub struct Within<'a> {
+    /// These documents; `None` for all.
+    pub(super) documents: Option<&'a HashSet<String>>,
+    /// It ends as [`KbError::Stopped`] soon after this is raised.
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl<'a> Within<'a> {
+    /// All documents.
+    pub fn all(stop: &'a AtomicBool) -> Self {
+        Self {
+            documents: None,
+            stop,
+        }
+    }
+
+    /// Only these documents.
+    pub fn these(documents: &'a HashSet<String>, stop: &'a AtomicBool) -> Self {
+        Self {
+            documents: Some(documents),
+            stop,
+        }
+    }
+
+    /// An error once it is to end.
+    pub(super) fn go_on(self) -> Result<(), KbError> {
+        if self.stop.load(AtomicOrdering::Relaxed) {
+            return Err(KbError::Stopped);
+        }
+        Ok(())
+    }
+}

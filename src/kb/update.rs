@@ -6,11 +6,16 @@
 //! vectors, so there is no state that a kill could leave wrong. Each phase has a writer's right
 //! of its own, so that a saved file need not wait until everything is embedded.
 
+mod changes;
 mod embedding;
 mod reading;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use changes::Changes;
+pub(super) use changes::PassedOver;
+
+use super::budget::ByteBudget;
 use super::error::KbError;
 use super::roots::Roots;
 use super::shelf::Shelf;
@@ -59,6 +64,8 @@ pub struct UpdateReport {
     pub embedded: usize,
     /// Files that are not in the index, and why.
     pub skipped: Vec<Skipped>,
+    /// Files that were looked at to find this out.
+    pub looked_at: usize,
 }
 
 /// One update.
@@ -67,6 +74,9 @@ pub(super) struct Job<'a> {
     pub store: &'a dyn Store,
     pub shelf: &'a Shelf,
     pub embedder: &'a dyn Embedder,
+    pub passed_over: &'a PassedOver,
+    /// What documents on their way into the index may take of the memory.
+    pub budget: &'a ByteBudget,
     pub progress: &'a (dyn Fn(Progress) + Sync),
     /// Ends it as soon as can be.
     pub stop: &'a AtomicBool,
@@ -77,16 +87,17 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// The words from nothing.
     pub fn words_afresh(&self) -> Result<UpdateReport, KbError> {
-        let batch = self.store.begin(true)?;
-        let mut report = reading::read(self, batch)?;
-        self.count(&mut report);
-        Ok(report)
+        self.read(true, &Changes::Everything)
     }
 
     /// The words: what changed is read and can be searched.
-    pub fn words(&self) -> Result<UpdateReport, KbError> {
-        let batch = self.store.begin(false)?;
-        let mut report = reading::read(self, batch)?;
+    pub fn words(&self, changes: &Changes) -> Result<UpdateReport, KbError> {
+        self.read(false, changes)
+    }
+
+    fn read(&self, afresh: bool, changes: &Changes) -> Result<UpdateReport, KbError> {
+        let batch = self.store.begin(afresh)?;
+        let mut report = reading::read(self, batch, changes)?;
         self.count(&mut report);
         Ok(report)
     }
@@ -96,7 +107,7 @@ impl Job<'_> {
         match self.store.begin_vectors() {
             Ok(vectors) => embedding::embed(self, vectors),
             // Whoever embeds is doing it for another commit.
-            Err(KbError::Locked) if self.store.snapshot().pending()?.is_empty() => Ok(0),
+            Err(KbError::Locked) if self.store.snapshot().pending_count() == 0 => Ok(0),
             Err(error) => Err(error),
         }
     }
@@ -104,13 +115,13 @@ impl Job<'_> {
     /// Both, one after the other; `afresh` forgets everything first.
     pub fn all(&self, afresh: bool) -> Result<UpdateReport, KbError> {
         if !afresh {
-            let mut report = self.words()?;
+            let mut report = self.words(&Changes::Everything)?;
             report.embedded = self.meaning()?;
             return Ok(report);
         }
         let mut vectors = self.store.begin_vectors()?;
         let batch = self.store.begin(true)?;
-        let mut report = reading::read(self, batch)?;
+        let mut report = reading::read(self, batch, &Changes::Everything)?;
         vectors.clear()?;
         report.embedded = embedding::embed(self, vectors)?;
         self.count(&mut report);

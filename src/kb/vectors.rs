@@ -2,27 +2,30 @@
 //!
 //! Rows of int8 with one scale each, keyed by the hash of the text they were made of, so that a
 //! chunk that only moved is never embedded again. Two files: `…rows` with nothing but the numbers,
-//! mapped and scanned where it lies, and `…keys` with a key and a scale for each row. A batch
-//! goes to the rows first and to the keys second, and only what the keys name counts: a kill
-//! in between costs that batch. Both grow in place and never shrink; what drops rows writes a
-//! pair of files under a new number, so that whoever still reads the old pair can go on.
+//! and `…keys` with a key and a scale for each row. A batch goes to the rows first and to the keys
+//! second, and only what the keys name counts: a kill in between costs that batch. Both grow in
+//! place and never shrink; what drops rows writes a pair of files under a new number, so that
+//! whoever still reads the old pair can go on.
+//!
+//! The rows are read into memory by the first search: a file that somebody cuts off under a map
+//! would end the process, and reading costs no more than the faults of a map do.
 //!
 //! All rows are scanned: that cannot miss a neighbour, and takes a millisecond for fifty thousand
 //! of them. Of more, their signs are looked at first (`signs`).
 
 mod files;
-mod mapped;
 mod nearest;
 mod signs;
+mod simd;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use self::files::Files;
-use self::mapped::Mapped;
-use self::nearest::Query;
+use self::nearest::{Query, Wanted};
 use self::signs::Signs;
 use super::error::KbError;
 use super::store::{ChunkKey, KeyHash};
@@ -36,7 +39,10 @@ pub(super) struct Vectors {
     dims: usize,
     keys: Vec<ChunkKey>,
     scales: Vec<f32>,
-    rows: Option<Mapped>,
+    /// Opened with the keys: what another process replaces meanwhile can still be read.
+    rows_file: Option<File>,
+    /// Read by the first search.
+    rows: OnceLock<Vec<u8>>,
     /// Whether every key on disk has its row; if not, the pair is written anew before it grows.
     whole: bool,
     /// Where each key's row is; made when somebody asks.
@@ -45,8 +51,8 @@ pub(super) struct Vectors {
     /// only one.
     signs: OnceLock<Signs>,
     searched: AtomicBool,
-    /// Counts changes, so that what was derived from the rows knows when it is stale.
-    epoch: u64,
+    /// Counts how often the rows were other ones, and not merely more of them.
+    lineage: u64,
 }
 
 impl Vectors {
@@ -57,12 +63,13 @@ impl Vectors {
             dims: 0,
             keys: Vec::new(),
             scales: Vec::new(),
-            rows: None,
+            rows_file: None,
+            rows: OnceLock::new(),
             whole: true,
             places: OnceLock::new(),
             signs: OnceLock::new(),
             searched: AtomicBool::new(false),
-            epoch: 0,
+            lineage: 0,
         };
         vectors.refresh()?;
         Ok(vectors)
@@ -72,14 +79,21 @@ impl Vectors {
     pub fn refresh(&mut self) -> Result<(), KbError> {
         // What drops rows removes the old files, perhaps between two looks at them.
         const ATTEMPTS: usize = 5;
-        for _ in 1..ATTEMPTS {
+        for _ in 0..ATTEMPTS {
             match self.catch_up() {
                 Err(KbError::Io { source, .. })
                     if source.kind() == std::io::ErrorKind::NotFound => {}
                 result => return result,
             }
         }
-        self.catch_up()
+        // Keys whose rows are gone are worth nothing: there is no pair, and the next batch makes one.
+        tracing::debug!("the vectors' rows are missing");
+        Ok(())
+    }
+
+    /// What is wrong with the files, as far as their sizes tell; makes and mends nothing.
+    pub fn damage(home: &Path, model_id: &str) -> Option<String> {
+        Files::damage(home, model_id)
     }
 
     /// [`Vectors::refresh`], of another model's rows if that is another one.
@@ -87,9 +101,9 @@ impl Vectors {
         if self.files.are_of(model_id) {
             return self.refresh();
         }
-        let epoch = self.epoch;
+        let lineage = self.lineage;
         *self = Self::open(home, model_id)?;
-        self.epoch += epoch + 1;
+        self.lineage += lineage + 1;
         Ok(())
     }
 
@@ -113,9 +127,19 @@ impl Vectors {
         (!self.keys.is_empty()).then_some(self.dims)
     }
 
-    /// How often the rows have changed under this handle.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
+    /// Stays the same as long as rows are only added.
+    pub fn lineage(&self) -> u64 {
+        self.lineage
+    }
+
+    /// What the row was made of.
+    pub fn key(&self, row: usize) -> Option<&ChunkKey> {
+        self.keys.get(row)
+    }
+
+    /// The keys of that row and all after it.
+    pub fn keys_from(&self, row: usize) -> &[ChunkKey] {
+        self.keys.get(row..).unwrap_or_default()
     }
 
     /// How many rows there are, those of vanished chunks included.
@@ -132,32 +156,42 @@ impl Vectors {
         places.get(key).map(|at| *at as usize)
     }
 
-    /// Adds rows, on disk first. Only under the lock.
-    pub fn append(&mut self, found: &[(ChunkKey, Vec<f32>)]) -> Result<(), KbError> {
-        let Some((_, first)) = found.first().filter(|(_, first)| !first.is_empty()) else {
-            return Ok(());
-        };
-        self.fits(first)?;
-        if !self.files.exist() || self.dims != first.len() {
-            self.write_anew(first.len(), |_| false)?;
+    /// Whether vectors of this length can be added to the files as they are.
+    pub fn has_room(&self, dims: usize) -> bool {
+        self.files.exist() && self.dims == dims && self.whole
+    }
+
+    /// Sees to it that vectors of this length can be added. Only under the lock.
+    pub fn make_room(&mut self, dims: usize) -> Result<(), KbError> {
+        if !self.files.exist() || self.dims != dims {
+            self.write_anew(dims, |_| false)
         } else if !self.whole {
-            self.write_anew(self.dims, |_| true)?;
+            self.write_anew(self.dims, |_| true)
+        } else {
+            Ok(())
         }
-        let mut fresh = Vec::with_capacity(found.len());
+    }
+
+    /// What of these is to be added to what is there; `None` when nothing is. Writing it needs
+    /// nothing of this, so that searches do not wait for the disk; afterwards
+    /// [`Vectors::refresh`] takes it over. Only under the lock.
+    pub fn addition(&self, found: &[(ChunkKey, Vec<f32>)]) -> Option<Addition> {
+        let mut seen: HashSet<ChunkKey, KeyHash> = HashSet::default();
+        let mut keys = Vec::with_capacity(found.len());
         let mut rows = Vec::with_capacity(found.len() * self.dims);
         for (key, vector) in found {
-            let is_new = self.row_of(key).is_none() && !fresh.iter().any(|(known, _)| known == key);
+            let is_new = self.row_of(key).is_none() && seen.insert(*key);
             if vector.len() == self.dims && is_new {
-                fresh.push((*key, quantise(vector, &mut rows)));
+                keys.push((*key, quantise(vector, &mut rows)));
             }
         }
-        if fresh.is_empty() {
-            return Ok(());
-        }
-        self.files
-            .append(self.keys.len(), self.dims, &rows, &fresh)?;
-        self.push(&fresh);
-        self.map()
+        (!keys.is_empty()).then(|| Addition {
+            files: self.files.clone(),
+            at: self.keys.len(),
+            dims: self.dims,
+            rows,
+            keys,
+        })
     }
 
     /// Keeps only these rows. Only under the lock.
@@ -176,38 +210,60 @@ impl Vectors {
         }
     }
 
-    /// The `k` nearest of the rows that `wanted` lets through, with their cosine, best first.
+    /// The `k` nearest of the rows that `wanted` lets through, with their cosine, best first; of
+    /// some of them only once `stop` is raised.
     pub fn nearest(
         &self,
         query: &[f32],
         k: usize,
         wanted: &(dyn Fn(usize) -> bool + Sync),
-    ) -> Vec<(usize, f64)> {
+        stop: &AtomicBool,
+    ) -> Result<Vec<(usize, f64)>, KbError> {
         let Some(query) = Query::new(query, self.dims) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
-        let table = self.table();
+        let table = self.table()?;
         let again = self.searched.swap(true, Ordering::Relaxed);
         let signs = (again && signs::pay(self.len(), self.dims))
             .then(|| self.signs.get_or_init(|| Signs::of(table.rows, self.dims)));
-        nearest::nearest(&query, &table, signs, k, wanted)
+        let wanted = Wanted { row: wanted, stop };
+        Ok(nearest::nearest(&query, &table, signs, k, &wanted))
     }
 
     /// The cosine with each of these rows; `None` when the query is of another length.
-    pub fn cosines(&self, query: &[f32], rows: &[usize]) -> Option<Vec<f64>> {
-        let query = Query::new(query, self.dims)?;
-        let table = self.table();
+    pub fn cosines(&self, query: &[f32], rows: &[usize]) -> Result<Option<Vec<f64>>, KbError> {
+        let Some(query) = Query::new(query, self.dims) else {
+            return Ok(None);
+        };
+        let table = self.table()?;
         let cosines = rows.iter().map(|&row| f64::from(table.cosine(&query, row)));
-        Some(cosines.collect())
+        Ok(Some(cosines.collect()))
     }
 
-    fn table(&self) -> nearest::Table<'_> {
-        nearest::Table {
+    fn table(&self) -> Result<nearest::Table<'_>, KbError> {
+        Ok(nearest::Table {
             keys: &self.keys,
             scales: &self.scales,
-            rows: self.rows.as_ref().map_or(&[], |rows| files::body(rows)),
+            rows: self.rows()?,
             dims: self.dims,
+        })
+    }
+
+    /// From that row on.
+    fn read_rows(&self, from: usize) -> Result<Vec<u8>, KbError> {
+        match &self.rows_file {
+            Some(file) => self.files.rows(file, from..self.keys.len(), self.dims),
+            None => Ok(Vec::new()),
         }
+    }
+
+    /// As many as there are keys.
+    fn rows(&self) -> Result<&[u8], KbError> {
+        if let Some(rows) = self.rows.get() {
+            return Ok(rows);
+        }
+        let read = self.read_rows(0)?;
+        Ok(self.rows.get_or_init(|| read))
     }
 
     /// After a failure nothing is known, so that the next time everything is read.
@@ -237,25 +293,26 @@ impl Vectors {
             self.forget(read.dims);
         }
         self.whole = read.whole;
+        self.rows_file = Some(read.rows);
         if !read.keys.is_empty() {
             self.push(&read.keys);
-            self.map()?;
+            self.read_on();
         }
         Ok(())
     }
 
     fn forget(&mut self, dims: usize) {
-        self.epoch += 1;
+        self.lineage += 1;
         self.dims = dims;
         self.keys.clear();
         self.scales.clear();
-        self.rows = None;
+        self.rows_file = None;
+        self.rows = OnceLock::new();
         self.places = OnceLock::new();
         self.signs = OnceLock::new();
     }
 
     fn push(&mut self, fresh: &[(ChunkKey, f32)]) {
-        self.epoch += 1;
         for (key, scale) in fresh {
             if let Some(places) = self.places.get_mut() {
                 places.insert(*key, self.keys.len() as u32);
@@ -265,35 +322,68 @@ impl Vectors {
         }
     }
 
-    /// Keys must never be counted that no mapped row stands behind.
-    fn map(&mut self) -> Result<(), KbError> {
-        let mapped = self.files.map(self.keys.len(), self.dims);
-        if mapped.is_err() {
-            self.lose();
+    /// Reads the rows of new keys, where the others have been read.
+    fn read_on(&mut self) {
+        let Some(mut rows) = self.rows.take() else {
+            return;
+        };
+        let known = rows.len() / self.dims;
+        match self.read_rows(known) {
+            Ok(more) => rows.extend(more),
+            Err(error) => {
+                // The next search reads all of them, or says what is wrong.
+                tracing::debug!(%error, "the new rows cannot be read");
+                self.signs = OnceLock::new();
+                return;
+            }
         }
-        let mapped = mapped?;
         if let Some(signs) = self.signs.get_mut() {
-            signs.extend(files::body(&mapped), self.dims);
+            signs.extend(&rows, self.dims);
         }
-        self.rows = Some(mapped);
-        Ok(())
+        self.rows = OnceLock::from(rows);
     }
 
     fn write_anew(&mut self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<(), KbError> {
-        let table = self.table();
-        let kept = (0..table.keys.len()).filter(|&at| keep(&table.keys[at]));
-        let kept: Vec<_> = kept
-            .map(|at| (table.keys[at], table.scales[at], table.row(at)))
+        let kept: Vec<usize> = (0..self.keys.len())
+            .filter(|&at| keep(&self.keys[at]))
             .collect();
-        let next = self.files.write_anew(dims, &kept)?;
-        let keys: Vec<_> = kept.iter().map(|(key, scale, _)| (*key, *scale)).collect();
-        self.files = next;
-        self.whole = true;
-        self.forget(dims);
-        self.push(&keys);
-        self.map()?;
+        let table = if kept.is_empty() {
+            None
+        } else {
+            match self.table() {
+                // Rows that cannot be read are made anew as well.
+                Err(KbError::Damaged(_)) => None,
+                table => Some(table?),
+            }
+        };
+        let kept: Vec<_> = match table {
+            Some(table) => kept
+                .into_iter()
+                .map(|at| (table.keys[at], table.scales[at], table.row(at)))
+                .collect(),
+            None => Vec::new(),
+        };
+        self.files = self.files.write_anew(dims, &kept)?;
         self.files.remove_older();
-        Ok(())
+        self.forget(dims);
+        self.catch_up()
+    }
+}
+
+/// Rows that are about to be added, and where.
+pub(super) struct Addition {
+    files: Files,
+    at: usize,
+    dims: usize,
+    rows: Vec<u8>,
+    keys: Vec<(ChunkKey, f32)>,
+}
+
+impl Addition {
+    /// Writes them; they count from then on. Only under the lock.
+    pub fn write(&self) -> Result<(), KbError> {
+        self.files
+            .append(self.at, self.dims, &self.rows, &self.keys)
     }
 }
 
@@ -312,6 +402,10 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+
+    fn nearest(vectors: &Vectors, query: &[f32], k: usize) -> Result<Vec<(usize, f64)>, KbError> {
+        vectors.nearest(query, k, &|_| true, &AtomicBool::new(false))
+    }
 
     fn unit(seed: u8) -> Vec<f32> {
         let raw: Vec<f32> = (0..48_u8)
@@ -335,8 +429,17 @@ mod tests {
         found.find(is).unwrap()
     }
 
+    /// As an embedding does it.
+    fn append(vectors: &mut Vectors, found: &[(ChunkKey, Vec<f32>)]) {
+        vectors.make_room(found[0].1.len()).unwrap();
+        if let Some(addition) = vectors.addition(found) {
+            addition.write().unwrap();
+        }
+        vectors.refresh().unwrap();
+    }
+
     fn best(vectors: &Vectors, n: u8, k: usize) -> Vec<ChunkKey> {
-        let found = vectors.nearest(&unit(n), k, &|_| true);
+        let found = nearest(vectors, &unit(n), k).unwrap();
         found.iter().map(|(row, _)| vectors.keys[*row]).collect()
     }
 
@@ -344,7 +447,7 @@ mod tests {
     fn rows_survive_reopening_and_torn_writes() {
         let dir = tempfile::tempdir().unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
-        vectors.append(&rows(1, 21)).unwrap();
+        append(&mut vectors, &rows(1, 21));
         for (torn, extension) in [("keys", "keys"), ("some of a row", "rows")] {
             let path = file(dir.path(), extension);
             let mut file = OpenOptions::new().append(true).open(path).unwrap();
@@ -352,10 +455,10 @@ mod tests {
         }
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 20);
-        vectors.append(&rows(1, 40)).unwrap();
+        append(&mut vectors, &rows(1, 40));
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 39);
-        let found = vectors.nearest(&unit(30), 3, &|_| true);
+        let found = nearest(&vectors, &unit(30), 3).unwrap();
         assert_eq!((found.len(), vectors.keys[found[0].0]), (3, key(30)));
         assert!((found[0].1 - 1.0).abs() < 0.01, "{found:?}");
         assert!(found[0].1 >= found[1].1 && found[1].1 >= found[2].1);
@@ -374,14 +477,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = Vectors::open(dir.path(), "m").unwrap();
         let mut reader = Vectors::open(dir.path(), "m").unwrap();
-        writer.append(&rows(1, 5)).unwrap();
+        append(&mut writer, &rows(1, 5));
         assert_eq!(reader.len(), 0);
         reader.refresh().unwrap();
         assert_eq!(best(&reader, 3, 1), [key(3)]);
-        let epoch = reader.epoch();
+        let lineage = reader.lineage();
         reader.refresh().unwrap();
-        assert_eq!(reader.epoch(), epoch);
-        writer.append(&rows(5, 9)).unwrap();
+        assert_eq!(reader.lineage(), lineage);
+        append(&mut writer, &rows(5, 9));
         reader.refresh().unwrap();
         assert_eq!((reader.len(), best(&reader, 7, 1)), (8, vec![key(7)]));
         // The old rows can be read until the reader moves on.
@@ -398,14 +501,14 @@ mod tests {
     fn keys_without_rows_do_not_count() {
         let dir = tempfile::tempdir().unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
-        vectors.append(&rows(1, 9)).unwrap();
+        append(&mut vectors, &rows(1, 9));
         drop(vectors);
         let path = file(dir.path(), "rows");
         let short = fs::read(&path).unwrap();
         fs::write(&path, &short[..short.len() - 3 * 48 - 1]).unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 4);
-        vectors.append(&rows(1, 20)).unwrap();
+        append(&mut vectors, &rows(1, 20));
         let vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 19);
         for n in 1..20 {
@@ -417,11 +520,11 @@ mod tests {
     fn files_that_are_not_ours_are_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
-        vectors.append(&rows(1, 9)).unwrap();
+        append(&mut vectors, &rows(1, 9));
         fs::write(file(dir.path(), "keys"), "something else altogether").unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
         assert_eq!(vectors.len(), 0);
-        vectors.append(&rows(1, 3)).unwrap();
+        append(&mut vectors, &rows(1, 3));
         assert_eq!(Vectors::open(dir.path(), "m").unwrap().len(), 2);
     }
 
@@ -429,9 +532,9 @@ mod tests {
     fn a_vector_of_another_length_finds_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let mut vectors = Vectors::open(dir.path(), "m").unwrap();
-        assert!(vectors.nearest(&unit(1), 5, &|_| true).is_empty());
-        vectors.append(&rows(1, 2)).unwrap();
-        assert!(vectors.nearest(&[1.0], 5, &|_| true).is_empty());
-        assert_eq!(vectors.cosines(&[1.0], &[0]), None);
+        assert!(nearest(&vectors, &unit(1), 5).unwrap().is_empty());
+        append(&mut vectors, &rows(1, 2));
+        assert!(nearest(&vectors, &[1.0], 5).unwrap().is_empty());
+        assert_eq!(vectors.cosines(&[1.0], &[0]).unwrap(), None);
     }
 }

@@ -6,18 +6,28 @@
 //! are not followed: what they lead to inside a root is listed at its own place, and what lies
 //! outside is not part of the base. That also makes loops impossible.
 //!
-//! Folders are read side by side; the order of the result is that of the names all the same.
+//! `belonging` decides about each entry: by the `rules` of its folder and by the names of `secret`
+//! files. Folders are read side by side; the order of the result is that of the names all the same.
 
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::extract::{SkipReason, too_large};
+pub(super) use belonging::builder;
+
+use super::extract::{SkipReason, is_too_large, too_large};
+use super::opened::Opened;
 use super::roots::Roots;
+use crate::globs::Globs;
+
+mod belonging;
+mod rules;
+mod secret;
 
 /// A file that was passed over, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +64,8 @@ impl Stamp {
     /// Clocks of file systems tick as slowly as this.
     const TICK: Duration = Duration::from_secs(2);
 
-    fn of(meta: &Metadata) -> Self {
+    /// Of a file that was looked at.
+    pub fn of(meta: &Metadata) -> Self {
         let modified = meta.modified().ok();
         let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let stamp = Self {
@@ -107,8 +118,8 @@ impl Walked {
     }
 }
 
-/// All files of the base.
-pub(super) fn walk(roots: &Roots) -> Walked {
+/// All files of the base; not all of them once `stop` is raised.
+pub(super) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
     let Walked {
         mut found,
         mut skipped,
@@ -120,26 +131,26 @@ pub(super) fn walk(roots: &Roots) -> Walked {
             skipped.push(away(root));
             continue;
         }
-        if !has_readable_rules(root) {
-            skipped.push(skip(roots, root, SkipReason::BadRules));
-            continue;
-        }
         let (tell, told) = mpsc::channel();
         let (miss, missed) = mpsc::channel();
         let pass_over = tell.clone();
-        let mut builder = builder(root);
-        builder.filter_entry(move |entry| {
-            let path = entry.path();
-            let known = !is_dir(entry) || has_readable_rules(path);
-            if !known {
-                // Nobody listens only when the walk is over.
-                let _ = pass_over.send(Err((path.to_owned(), SkipReason::BadRules)));
+        let aside = move |path: &Path, reason| {
+            // Received until the walk is over.
+            let _ = pass_over.send(Err((path.to_owned(), reason)));
+        };
+        let builder = match builder(root, &roots.include(root), |_| true, aside) {
+            Ok(builder) => builder,
+            Err(reason) => {
+                skipped.push(skip(roots, root, reason));
+                continue;
             }
-            known
-        });
+        };
         builder.build_parallel().run(|| {
             let (tell, miss) = (tell.clone(), miss.clone());
             Box::new(move |entry| {
+                if stop.load(Ordering::Relaxed) {
+                    return WalkState::Quit;
+                }
                 let news = match entry {
                     Ok(entry) => sort(roots, root, &entry),
                     Err(error) => {
@@ -188,44 +199,57 @@ fn is_not_found(error: &io::Error) -> bool {
 }
 
 /// Whether a walk of this root comes by this path. Looks only at the folders on the way.
-pub(super) fn lists(root: &Path, canonical: &Path) -> bool {
-    if !is_plain(root, canonical) || !has_readable_rules(root) {
-        return false;
-    }
-    let goal = canonical.to_owned();
-    let mut builder = builder(root);
-    builder.filter_entry(move |entry| {
-        goal.starts_with(entry.path()) && (!is_dir(entry) || has_readable_rules(entry.path()))
-    });
-    builder
-        .build()
-        .filter_map(Result::ok)
-        .any(|entry| entry.path() == canonical)
+pub(super) fn lists(root: &Path, include: &Globs, canonical: &Path) -> bool {
+    matches!(way_to(root, include, canonical), Some(Ok(_)))
 }
 
-pub(super) fn builder(root: &Path) -> WalkBuilder {
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .hidden(true)
-        .parents(false)
-        .git_global(false)
-        .require_git(false)
-        .follow_links(false);
-    builder
+/// What a walk of this root would make of this file; `None` when it does not come by. Who knows
+/// that it does need not look at the folders on the way.
+pub(super) fn look(
+    roots: &Roots,
+    root: &Path,
+    file: &Path,
+    is_listed: bool,
+) -> Option<Result<Found, Skipped>> {
+    let entry = if is_listed {
+        let mut builder = WalkBuilder::new(file);
+        builder.standard_filters(false).follow_links(false);
+        Ok(builder.build().next()?.ok()?)
+    } else {
+        way_to(root, &roots.include(root), file)?
+    };
+    let seen = match entry {
+        Ok(entry) => sort(roots, root, &entry)?,
+        Err(reason) => Err((file.to_owned(), reason)),
+    };
+    Some(seen.map_err(|(path, reason)| skip(roots, &path, reason)))
+}
+
+/// The entry that a walk comes by at this path, or why it is left out, where that is said.
+fn way_to(root: &Path, include: &Globs, canonical: &Path) -> Option<Result<DirEntry, SkipReason>> {
+    if !is_plain(root, canonical) {
+        return None;
+    }
+    let goal = canonical.to_owned();
+    let is_on_the_way = move |entry: &DirEntry| goal.starts_with(entry.path());
+    let (goal, left_out) = (canonical.to_owned(), Arc::new(Mutex::new(None)));
+    let told = Arc::clone(&left_out);
+    let aside = move |path: &Path, reason| {
+        if path == goal {
+            *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+        }
+    };
+    let builder = builder(root, include, is_on_the_way, aside).ok()?;
+    let mut entries = builder.build().filter_map(Result::ok);
+    let found = entries.find(|entry| entry.path() == canonical).map(Ok);
+    found.or_else(|| {
+        let mut left_out = left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        left_out.take().map(Err)
+    })
 }
 
 pub(super) fn is_dir(entry: &DirEntry) -> bool {
     entry.file_type().is_some_and(|kind| kind.is_dir())
-}
-
-/// Whether the ignore files of this folder can be opened without waiting for ever.
-/// A folder whose rules nobody can know is not looked into.
-pub(super) fn has_readable_rules(folder: &Path) -> bool {
-    [".gitignore", ".ignore", ".git/info/exclude"]
-        .iter()
-        .all(|name| {
-            fs::metadata(folder.join(name)).map_or(true, |meta| meta.is_file() || meta.is_dir())
-        })
 }
 
 /// Whether names below the root can be written down and read back.
@@ -291,14 +315,14 @@ fn sort(
         return pass_over(SkipReason::BadName);
     }
     match entry.metadata() {
-        Ok(meta) => match too_large(path, meta.len()) {
-            Some(reason) => pass_over(reason),
-            None => Some(Ok(Found {
-                path: path.to_owned(),
-                source,
-                stamp: Stamp::of(&meta),
-            })),
-        },
+        Ok(meta) if is_too_large(path, meta.len()) => pass_over(
+            Opened::beneath(root, path).map_or_else(SkipReason::from, |file| too_large(&file)),
+        ),
+        Ok(meta) => Some(Ok(Found {
+            path: path.to_owned(),
+            source,
+            stamp: Stamp::of(&meta),
+        })),
         Err(error) => pass_over(SkipReason::Unreadable(plain(&error))),
     }
 }

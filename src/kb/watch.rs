@@ -12,14 +12,14 @@ mod news;
 mod scope;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use notify::{Config, RecommendedWatcher, Watcher, WatcherKind};
 
-use super::KnowledgeBase;
+use super::{Changes, KnowledgeBase};
 use armed::{Armed, Arming};
 use news::{Board, Heard, News};
 use scope::Scope;
@@ -39,10 +39,10 @@ pub struct Watch {
 }
 
 /// Why [`Watch::next`] came back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Woken {
     /// Files have changed and it is quiet again, or has not been for a second.
-    Changed,
+    Changed(Changes),
     /// Nothing has, for as long as the caller wanted to wait.
     Due,
     /// [`Watch::close`].
@@ -126,14 +126,14 @@ impl Watch {
                     if !self.look() {
                         continue;
                     }
-                    Woken::Changed
+                    Woken::Changed(Changes::Everything)
                 }
                 Heard::Nothing => Woken::Due,
                 Heard::News(news) => {
-                    if !self.sift(news) {
+                    let Some(changes) = self.sift(news) else {
                         continue;
-                    }
-                    Woken::Changed
+                    };
+                    Woken::Changed(changes)
                 }
             };
             self.watching().returned = Some(Instant::now());
@@ -158,13 +158,15 @@ impl Watch {
         watching.polling.is_some() || watching.arm()
     }
 
-    /// Whether the news may concern the base.
-    fn sift(&self, news: News) -> bool {
+    /// What of the news may concern the base.
+    fn sift(&self, news: News) -> Option<Changes> {
         let mut watching = self.watching();
         if let Some(error) = &news.broken {
             watching.poll_instead(error);
-        } else if news.everything && RecommendedWatcher::kind() == WatcherKind::Inotify {
-            // Folders that nobody heard of are not watched.
+        } else if (news.everything || news.rules)
+            && RecommendedWatcher::kind() == WatcherKind::Inotify
+        {
+            // Folders that nobody heard of, or that were left out before, are not watched.
             watching.armed.disarm(None);
             watching.arm();
         } else if news.root {
@@ -172,11 +174,14 @@ impl Watch {
             watching.armed.disarm(known.then_some(&news.paths));
             watching.arm();
         }
-        let everything = news.everything || news.root || news.broken.is_some();
+        let everything = news.everything || news.root || news.rules || news.broken.is_some();
         let (paths, ignored) = watching.scope.sift(news.paths);
         self.board.ignore(ignored);
         watching.follow(&paths);
-        everything || !paths.is_empty()
+        if everything {
+            return Some(Changes::Everything);
+        }
+        (!paths.is_empty()).then_some(Changes::Files(paths))
     }
 
     fn watching(&self) -> MutexGuard<'_, Watching> {
@@ -192,8 +197,9 @@ impl Watching {
             return false;
         };
         let mut is_new = false;
+        let folders = |from: &Path| self.scope.folders(from);
         for place in self.scope.places() {
-            match self.armed.place(watcher, &place) {
+            match self.armed.place(watcher, &place, &folders) {
                 Ok(Arming::New) => is_new = true,
                 Ok(Arming::Known) => {}
                 Ok(Arming::Missing) => self.missing = true,
@@ -212,7 +218,8 @@ impl Watching {
         let Some(watcher) = self.watcher.as_mut() else {
             return;
         };
-        match self.armed.appeared(watcher, paths) {
+        let folders = |from: &Path| self.scope.folders(from);
+        match self.armed.appeared(watcher, paths, &folders) {
             Ok(()) => self.tell_of_barred(),
             Err(error) => self.poll_instead(&error),
         }
@@ -268,7 +275,11 @@ mod tests {
         let limit = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
         watch.board.hear(Err(limit), &Scope::of_folder("/kb", &[]));
         let woken = watch.next(None);
-        assert_eq!(woken, Woken::Changed, "what was missed must be looked for");
+        assert_eq!(
+            woken,
+            Woken::Changed(Changes::Everything),
+            "what was missed must be looked for"
+        );
         let line = watch.notice().unwrap();
         assert!(
             line.contains("limit of watched folders is reached")

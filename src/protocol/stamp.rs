@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -6,6 +7,27 @@ use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
+use uuid::{ContextV7, Uuid};
+
+/// The last millisecond of the year 9999: what comes after has no form on the wire.
+const LAST: u64 = 253_402_300_799_999;
+/// The same for ids, which count nanoseconds (the year 2500).
+const LAST_OF_IDS: u64 = 16_725_225_600_000;
+
+/// Keeps ids in order within a millisecond, and when the clock goes back a little.
+static IDS: Mutex<ContextV7> = Mutex::new(ContextV7::new());
+
+/// A new id, later in order than all before it in this process.
+pub fn new_id() -> Uuid {
+    id_at(Timestamp::now())
+}
+
+/// A clock beyond what ids can hold makes the last of them, and no panic.
+fn id_at(moment: Timestamp) -> Uuid {
+    let millis = moment.0.min(LAST_OF_IDS);
+    let nanos = (millis % 1000) as u32 * 1_000_000;
+    Uuid::new_v7(uuid::Timestamp::from_unix(&IDS, millis / 1000, nanos))
+}
 
 /// Sortable, unique name of a run (UUID version 7).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -15,7 +37,7 @@ pub struct RunId(pub String);
 impl RunId {
     /// A new one, later in order than all before it.
     pub fn generate() -> Self {
-        Self(uuid::Uuid::now_v7().to_string())
+        Self(new_id().to_string())
     }
 }
 
@@ -35,15 +57,35 @@ const MILLISECONDS: &[BorrowedFormatItem<'_>] =
 impl Timestamp {
     /// The present moment by the machine's clock.
     pub fn now() -> Self {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        Self(since.as_millis() as u64)
+        Self::at(SystemTime::now())
+    }
+
+    /// A moment by a clock that may be wrong: what lies before 1970 or behind the year 9999 is
+    /// taken for the first or the last moment between.
+    pub fn at(moment: SystemTime) -> Self {
+        let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let millis = u64::try_from(since.as_millis()).unwrap_or(LAST);
+        Self(millis.min(LAST))
+    }
+
+    /// Whether a moment is within the years that calendars of four digits have.
+    pub fn is_in_calendar(moment: SystemTime) -> bool {
+        let since = moment.duration_since(UNIX_EPOCH);
+        since.is_ok_and(|since| since.as_millis() <= u128::from(LAST))
     }
 
     fn date_time(self) -> OffsetDateTime {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
             .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+    }
+
+    /// `2025-11-21 12:01`, UTC.
+    pub fn minute(self) -> String {
+        let moment = self.date_time();
+        let (year, month, day) = moment.to_calendar_date();
+        let (hour, minute, _) = moment.time().as_hms();
+        let month = u8::from(month);
+        format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}")
     }
 
     /// `12:01:07.412`, UTC.
@@ -82,6 +124,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn timestamps_round_trip_to_the_millisecond() {
@@ -90,6 +133,28 @@ mod tests {
         assert_eq!(json, "\"2025-11-21T00:01:07.412Z\"");
         assert_eq!(serde_json::from_str::<Timestamp>(&json).unwrap(), moment);
         assert_eq!(moment.clock(), "00:01:07.412");
+        assert_eq!(moment.minute(), "2025-11-21 00:01");
+    }
+
+    #[test]
+    fn trust_a_clock_that_is_wrong_stops_nothing() {
+        let day = Duration::from_hours(24);
+        let before = UNIX_EPOCH.checked_sub(day).unwrap();
+        let far = UNIX_EPOCH.checked_add(day * 365 * 253_000).unwrap();
+        for (moment, text, is_in) in [
+            (before, "1970-01-01T00:00:00.000Z", false),
+            (UNIX_EPOCH, "1970-01-01T00:00:00.000Z", true),
+            (far, "9999-12-31T23:59:59.999Z", false),
+        ] {
+            let stamp = Timestamp::at(moment);
+            assert_eq!(stamp.to_string(), text);
+            assert_eq!(Timestamp::is_in_calendar(moment), is_in);
+            let json = serde_json::to_string(&stamp).unwrap();
+            assert_eq!(serde_json::from_str::<Timestamp>(&json).unwrap(), stamp);
+            assert!(id_at(stamp) < id_at(stamp));
+        }
+        let worst = Timestamp(u64::MAX);
+        assert!(!worst.to_string().is_empty() && !worst.clock().is_empty());
     }
 
     #[test]

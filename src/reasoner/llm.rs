@@ -2,19 +2,24 @@
 //!
 //! Each job is the same three steps: `prompt` turns the job into messages, `exchange` holds the
 //! talk with the server until there is a reply, `read` makes sense of what a model wrote. Only the
-//! middle step waits or fails, in layers of its own: `client` makes one request, `stream` reads one
-//! reply, `failure` knows what went wrong. Prompting and reading are pure, so what models get
+//! middle step waits or fails, in layers of its own: `client` makes one request, `body` waits for its
+//! bytes, `stream` reads one reply, `failure` knows what went wrong. Prompting and reading are pure, so what models get
 //! wrong is tested by tables. What servers do differently, what prompts say and what tokens cost
 //! is data in `assets/`, and users can put their own before it. `checkup` tries it all out.
 //!
 //! Nothing is spawned: a dropped future takes its connection with it, which is how a run is
 //! cancelled.
 
+mod body;
 mod checkup;
 mod client;
 mod dialect;
 mod exchange;
 mod failure;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
+mod halves;
+mod hearing;
 mod job;
 mod overflow;
 mod overrides;
@@ -53,7 +58,7 @@ pub use stream::CutShort;
 use client::Endpoint;
 use exchange::{Exchange, Reply, Wanted};
 use overrides::Overrides;
-use prompt::Prompts;
+use prompt::{Fence, Prompts};
 use room::Room;
 use shape::Shape;
 use wire::Message;
@@ -154,15 +159,18 @@ impl EndpointReasoner {
             Some(model) => model,
             None => self.main_model().await?,
         };
-        let wanted = Wanted {
+        let mut wanted = Wanted {
+            job,
             origin,
             model,
             settings,
             shape,
-            room: Room::in_context(self.context_tokens, settings.max_tokens),
+            room: Room::NONE,
             messages,
             out,
         };
+        let longest = wanted.tokens(self.exchange.endpoint.dialects.of_model(model));
+        wanted.room = Room::in_context(self.context_tokens, longest);
         self.exchange.hold(wanted).await
     }
 }
@@ -195,7 +203,8 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
-        let messages = |room: &Room| self.prompts.analyze(&job, room);
+        let fence = Fence::new();
+        let messages = |room: &Room| self.prompts.analyze(&job, room, &fence);
         let reply = self
             .ask(
                 Job::Analyze,
@@ -212,7 +221,8 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
-        let messages = |room: &Room| self.prompts.plan(&job, self.tools, room);
+        let fence = Fence::new();
+        let messages = |room: &Room| self.prompts.plan(&job, self.tools, room, &fence);
         let reply = self
             .ask(Job::Plan, job.origin, Some(shape::plan()), &messages, None)
             .await?;
@@ -223,12 +233,13 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
-        let messages = |room: &Room| self.prompts.grade(&job, room);
+        let fence = Fence::new();
+        let messages = |room: &Room| self.prompts.grade(&job, room, &fence);
         let reply = self
             .ask(
                 Job::Grade,
                 job.origin,
-                Some(shape::grades()),
+                Some(shape::grades(job.context.len())),
                 &messages,
                 None,
             )
@@ -245,7 +256,8 @@ impl Reasoner for EndpointReasoner {
         job: SynthesizeJob<'_>,
         out: AnswerSink,
     ) -> Result<Synthesis, ReasonerError> {
-        let messages = |room: &Room| self.prompts.synthesize(&job, room);
+        let fence = Fence::new();
+        let messages = |room: &Room| self.prompts.synthesize(&job, room, &fence);
         let reply = self
             .ask(Job::Synthesize, job.origin, None, &messages, Some(&out))
             .await?;

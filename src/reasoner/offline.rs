@@ -6,6 +6,7 @@
 //! deterministic, so that a run can be repeated and a test can say what it expects.
 
 mod analyze;
+mod because;
 mod both_sides;
 mod bridges;
 mod choose;

@@ -7,11 +7,13 @@
 //! plainly a line states the link: 1.0 a line that names the relation, 0.8 a link, 0.6 a mention.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::{
-    Document, Extraction, KnowledgeBase, Link, LinkKind, LinkTarget, holds_ticket, spaced, stem,
+    Document, Documents, Extraction, KbError, KnowledgeBase, Link, LinkKind, LinkTarget,
+    holds_ticket, spaced, stem,
 };
 
 const MAX_PASSAGES: usize = 20;
@@ -22,7 +24,11 @@ const MAX_ABOVE: usize = 40;
 /// How far above a link the heading may stand that says of which ticket it speaks.
 const MAX_HEADING_ABOVE: usize = 12;
 
-pub(super) fn run(base: &KnowledgeBase, entity: &str) -> Result<Vec<Evidence>, ToolError> {
+pub(super) fn run(
+    base: &KnowledgeBase,
+    entity: &str,
+    stop: &AtomicBool,
+) -> Result<Vec<Evidence>, ToolError> {
     let entity = entity.trim();
     if entity.is_empty() {
         return Err(ToolError::BadArguments(
@@ -33,6 +39,9 @@ pub(super) fn run(base: &KnowledgeBase, entity: &str) -> Result<Vec<Evidence>, T
     let node = Node::find(base, &documents, entity)?;
     let mut passages: Vec<Passage> = Vec::new();
     for document in documents.iter() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(KbError::Stopped.into());
+        }
         let own = node.is_document(document);
         let mut lines: BTreeMap<usize, Line> = BTreeMap::new();
         for link in &document.links() {
@@ -50,7 +59,7 @@ pub(super) fn run(base: &KnowledgeBase, entity: &str) -> Result<Vec<Evidence>, T
     // Stable: equally plain lines stay in the order of their files.
     passages.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.own.cmp(&a.own)));
     passages.truncate(MAX_PASSAGES);
-    Ok(read(base, passages))
+    Ok(read(base, passages, stop))
 }
 
 /// What was asked for: an id, documents, or both (`PROJ-101` is a ticket and `PROJ-101.md`).
@@ -64,7 +73,7 @@ struct Node {
 }
 
 impl Node {
-    fn find(base: &KnowledgeBase, documents: &[Document], entity: &str) -> Result<Self, ToolError> {
+    fn find(base: &KnowledgeBase, documents: &Documents, entity: &str) -> Result<Self, ToolError> {
         let mut found: HashSet<String> = base.find_documents(entity)?.into_iter().collect();
         if found.is_empty() && entity.contains('/') {
             let resolved = base.resolve(entity)?;
@@ -191,13 +200,13 @@ fn collect(source: &str, own: bool, lines: BTreeMap<usize, Line>, passages: &mut
 
 /// The passages from the files as they are now, best first; without those whose file has become
 /// shorter since it was indexed.
-fn read(base: &KnowledgeBase, passages: Vec<Passage>) -> Vec<Evidence> {
+fn read(base: &KnowledgeBase, passages: Vec<Passage>, stop: &AtomicBool) -> Vec<Evidence> {
     let mut documents: HashMap<String, Option<Extraction>> = HashMap::new();
     let mut found: Vec<Evidence> = Vec::new();
     for passage in passages {
         let document = documents.entry(passage.source.clone()).or_insert_with(|| {
             let resolved = base.resolve(&passage.source).ok()?;
-            base.read(&resolved).ok()
+            base.read_unless(&resolved, stop).ok()
         });
         let Some(document) = document else { continue };
         let text: Vec<&str> = document.text.lines().collect();

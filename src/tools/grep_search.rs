@@ -1,15 +1,21 @@
 //! By words or a regular expression. The score is the share of the query's words that a passage
 //! holds, rare words counting more.
 
+use std::sync::atomic::AtomicBool;
+
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, EvidenceId, Measured, ToolName};
 use crate::kb::KnowledgeBase;
 
 const MAX_PASSAGES: usize = 10;
 
-pub(super) fn run(base: &KnowledgeBase, query: &str) -> Result<Vec<Evidence>, ToolError> {
+pub(super) fn run(
+    base: &KnowledgeBase,
+    query: &str,
+    stop: &AtomicBool,
+) -> Result<Vec<Evidence>, ToolError> {
     Ok(base
-        .grep(query, MAX_PASSAGES)?
+        .grep(query, MAX_PASSAGES, stop)?
         .into_iter()
         .map(|found| Evidence {
             id: EvidenceId(String::new()),

@@ -7,11 +7,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::toolbox::{evidence, is_relevant, nearness};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, MOST_LISTED, Measured, Score, ToolName};
-use crate::kb::{Hit, KnowledgeBase, stem};
+use crate::kb::{Hit, KnowledgeBase, Within, stem};
 
 /// Passages looked at to find the files of a topic.
 const POOL: usize = 50;
@@ -63,6 +64,7 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     path: Option<&str>,
+    stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     if query.trim().is_empty() {
         return Err(ToolError::BadArguments(
@@ -71,26 +73,31 @@ pub(super) fn run(
     }
     let path = path.map(str::trim).filter(|path| !path.is_empty());
     if query.trim() == EVERYTHING {
-        let files = path.map(|path| files_at(base, path)).transpose()?;
-        return listed(base, files.as_ref());
+        let files = path.map(|path| files_at(base, path, stop)).transpose()?;
+        return listed(base, files.as_ref(), stop);
     }
     let named = match path {
-        Some(path) => Some(files_at(base, path)?),
+        Some(path) => Some(files_at(base, path, stop)?),
         None => mentioned(base, query)?,
     };
     let (files, by_name) = match named {
         Some(files) => (files, true),
-        None => (files_about(base, query)?, false),
+        None => (files_about(base, query, stop)?, false),
     };
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let hits = base.hybrid(&topic(query), &[], MAX_PASSAGES, Some(&files))?;
+    let hits = base.hybrid(
+        &topic(query),
+        &[],
+        MAX_PASSAGES,
+        Within::these(&files, stop),
+    )?;
     let kept = near_the_best(hits, by_name);
     if kept.is_empty() && by_name {
         let mut sources: Vec<&String> = files.iter().collect();
         sources.sort();
-        return openings(base, sources, MAX_FILES);
+        return openings(base, sources, MAX_FILES, stop);
     }
     Ok(kept
         .into_iter()
@@ -99,12 +106,16 @@ pub(super) fn run(
 }
 
 /// A folder or file of the base, else whatever documents the name or glob means.
-fn files_at(base: &KnowledgeBase, path: &str) -> Result<HashSet<String>, ToolError> {
+fn files_at(
+    base: &KnowledgeBase,
+    path: &str,
+    stop: &AtomicBool,
+) -> Result<HashSet<String>, ToolError> {
     let resolved = base.resolve(path);
     if let Ok(resolved) = &resolved {
         let found = base.sources_under(resolved)?;
         return if found.is_empty() {
-            Err(not_indexed(base, path, resolved))
+            Err(not_indexed(base, path, resolved, stop))
         } else {
             Ok(found)
         };
@@ -117,11 +128,11 @@ fn files_at(base: &KnowledgeBase, path: &str) -> Result<HashSet<String>, ToolErr
 }
 
 /// Why something that is there has no documents.
-fn not_indexed(base: &KnowledgeBase, path: &str, resolved: &Path) -> ToolError {
+fn not_indexed(base: &KnowledgeBase, path: &str, resolved: &Path, stop: &AtomicBool) -> ToolError {
     if resolved.is_dir() {
-        return ToolError::Failed(format!("{path} holds no documents"));
+        return ToolError::BadArguments(format!("{path} holds no documents"));
     }
-    match base.read(resolved) {
+    match base.read_unless(resolved, stop) {
         Err(error) => error,
         Ok(_) => ToolError::Failed(format!(
             "{path} is not in the index yet; read_file shows what it says"
@@ -135,10 +146,14 @@ fn mentioned(base: &KnowledgeBase, query: &str) -> Result<Option<HashSet<String>
 }
 
 /// The files whose best passages come nearest to the topic.
-fn files_about(base: &KnowledgeBase, query: &str) -> Result<HashSet<String>, ToolError> {
+fn files_about(
+    base: &KnowledgeBase,
+    query: &str,
+    stop: &AtomicBool,
+) -> Result<HashSet<String>, ToolError> {
     let mut best: HashMap<String, f64> = HashMap::new();
     let words = words(query);
-    let hits = base.hybrid(&topic(query), &[], POOL, None)?;
+    let hits = base.hybrid(&topic(query), &[], POOL, Within::all(stop))?;
     for document in base.documents()?.iter() {
         if is_named_by(&document.source, &words) {
             best.insert(document.source.clone(), 0.0);
@@ -217,6 +232,7 @@ fn near_the_best(hits: Vec<Hit>, by_name: bool) -> Vec<Hit> {
 fn listed(
     base: &KnowledgeBase,
     files: Option<&HashSet<String>>,
+    stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let documents = base.documents()?;
     let mut sources: Vec<&String> = documents
@@ -230,7 +246,7 @@ fn listed(
         let depth = source.matches('/').count();
         (depth, rank.unwrap_or(FIRST.len()), (*source).clone())
     });
-    openings(base, sources, MOST_LISTED + 1)
+    openings(base, sources, MOST_LISTED + 1, stop)
 }
 
 /// So many files from their beginning, without those that hold nothing.
@@ -238,10 +254,11 @@ fn openings(
     base: &KnowledgeBase,
     sources: Vec<&String>,
     most: usize,
+    stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let mut found = Vec::new();
     for source in sources {
-        if found.len() == most {
+        if found.len() == most || stop.load(Ordering::Relaxed) {
             break;
         }
         if let Some(passage) = base.opening(source)? {

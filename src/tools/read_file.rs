@@ -1,6 +1,8 @@
 //! A named file, or some of its lines. The score is 1.0: it was asked for by name, nothing was
 //! measured.
 
+use std::sync::atomic::AtomicBool;
+
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::KnowledgeBase;
@@ -13,6 +15,7 @@ pub(super) fn run(
     path: &str,
     start: Option<usize>,
     end: Option<usize>,
+    stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let resolved = base.resolve(path)?;
     if resolved.is_dir() {
@@ -21,7 +24,7 @@ pub(super) fn run(
         )));
     }
     let source = base.source_of(&resolved).unwrap_or_else(|| path.to_owned());
-    let document = base.read(&resolved)?;
+    let document = base.read_unless(&resolved, stop)?;
     let lines: Vec<&str> = document.text.lines().collect();
     let first = start.unwrap_or(1).max(1);
     let last = end.unwrap_or(lines.len()).min(lines.len());

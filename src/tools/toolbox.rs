@@ -1,9 +1,10 @@
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 
 use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
-use crate::agent::ports::{Caveat, ToolError, Toolbox};
+use crate::agent::ports::{Caveat, ToolError, Toolbox, blocking};
 use crate::domain::{Evidence, EvidenceId, ToolCall, ToolName};
 use crate::kb::{Hit, KnowledgeBase};
 
@@ -26,7 +27,7 @@ impl Toolbox for KbToolbox {
         let base = Arc::clone(&self.base);
         let call = call.clone();
         let tool = call.tool();
-        tokio::task::spawn_blocking(move || dispatch(&base, &call))
+        blocking(move |stop| dispatch(&base, &call, stop))
             .await
             .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
     }
@@ -44,21 +45,27 @@ impl Toolbox for KbToolbox {
     }
 }
 
-fn dispatch(base: &KnowledgeBase, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+fn dispatch(
+    base: &KnowledgeBase,
+    call: &ToolCall,
+    stop: &AtomicBool,
+) -> Result<Vec<Evidence>, ToolError> {
     match call {
-        ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k),
-        ToolCall::GrepSearch { query } => grep_search::run(base, query),
+        ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k, stop),
+        ToolCall::GrepSearch { query } => grep_search::run(base, query, stop),
         ToolCall::HybridSearch {
             semantic_query,
             exact_keywords,
-        } => hybrid_search::run(base, semantic_query, exact_keywords),
+        } => hybrid_search::run(base, semantic_query, exact_keywords, stop),
         ToolCall::ReadFile {
             path,
             start_line,
             end_line,
-        } => read_file::run(base, path, *start_line, *end_line),
-        ToolCall::LocalFileQa { query, path } => local_file_qa::run(base, query, path.as_deref()),
-        ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id),
+        } => read_file::run(base, path, *start_line, *end_line, stop),
+        ToolCall::LocalFileQa { query, path } => {
+            local_file_qa::run(base, query, path.as_deref(), stop)
+        }
+        ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id, stop),
     }
 }
 

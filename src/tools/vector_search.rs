@@ -1,9 +1,11 @@
 //! By meaning. The score is the probability of relevance at that cosine.
 
+use std::sync::atomic::AtomicBool;
+
 use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, ToolName};
-use crate::kb::KnowledgeBase;
+use crate::kb::{KnowledgeBase, Within};
 
 const DEFAULT_K: usize = 10;
 const MAX_K: usize = 50;
@@ -12,6 +14,7 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     k: Option<usize>,
+    stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let k = k.unwrap_or(DEFAULT_K);
     if k == 0 {
@@ -20,7 +23,7 @@ pub(super) fn run(
         )));
     }
     Ok(base
-        .vector(query, k.min(MAX_K), None)?
+        .vector(query, k.min(MAX_K), Within::all(stop))?
         .into_iter()
         .filter(is_relevant)
         .map(|hit| evidence(ToolName::VectorSearch, hit))

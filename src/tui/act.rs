@@ -1,14 +1,19 @@
 //! What the actions of the keymap do.
 
+use std::collections::BTreeSet;
+
 use crossterm::event::KeyEvent;
 
 use crate::protocol::{Command, NoticeLevel};
 
 use super::ask;
+use super::follow;
 use super::keymap::Action;
 use super::layout::Pane;
 use super::list::List;
-use super::model::{Model, Overlay};
+use super::model::{Detail, Model, Overlay};
+use super::panes::{detail, path};
+use super::reading;
 use super::slash::ROUTES;
 use super::update::Effect;
 
@@ -29,7 +34,16 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Last if model.focus == Pane::Chat => model.chat.last(),
         Action::First => scroll(model, |list, _| list.first()),
         Action::Last => scroll(model, List::last),
+        Action::Open if model.focus == Pane::Evidence => return reading::open_selected(model),
+        Action::Open if model.focus == Pane::Chat => return reading::open_citation(model),
+        Action::NextCitation => select_citation(model, 1),
+        Action::PreviousCitation => select_citation(model, -1),
         Action::Open => open(model),
+        Action::Unfold => model.evidence.expanded = !model.evidence.expanded,
+        Action::Unroll => {
+            model.path.unrolled = !model.path.unrolled;
+            model.path.list = List::default();
+        }
         Action::Filter => {
             model.audit.typing = true;
             model.audit.left_end = false;
@@ -49,6 +63,8 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Retry => ask::choose_route(model),
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),
+        Action::Suspend => return vec![Effect::Suspend],
+        Action::NextEvidence | Action::PreviousEvidence | Action::Copy | Action::Edit => {}
     }
     Vec::new()
 }
@@ -66,6 +82,7 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::PageDown => list.page(1),
         Action::First => list.first(),
         Action::Last => list.last(usize::MAX),
+        Action::Open if matches!(overlay, Overlay::Detail(_)) => unfold(model),
         Action::Open => {
             if let Some(Overlay::Retry(list)) = model.overlay.take()
                 && let Some((_, route)) = ROUTES.get(list.selected)
@@ -79,7 +96,7 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
         }
         Action::Cancel | Action::Help => model.overlay = model.beneath.take(),
         Action::Quit => {
-            (model.overlay, model.beneath) = (None, None);
+            (model.overlay, model.beneath, model.reading) = (None, None, None);
             return quit(model);
         }
         _ => {}
@@ -90,8 +107,28 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
 /// Gives the keys to a pane.
 pub fn focus(model: &mut Model, pane: Pane) {
     model.focus = pane;
-    if pane != Pane::Chat {
+    if pane == Pane::Chat {
+        follow::end(model);
+    } else {
         model.side = pane;
+    }
+}
+
+/// Unfolds the part that is selected, or folds it again.
+fn unfold(model: &mut Model) {
+    let width = model.arrangement().overlay_room().width.into();
+    let Some(Overlay::Detail(shown)) = &model.overlay else {
+        return;
+    };
+    let lines = detail::lines(model, shown, width);
+    let part = lines.get(shown.list.selected).and_then(|line| line.part);
+    let head = lines.iter().position(|line| line.part == part);
+    if let (Some(part), Some(head), Some(Overlay::Detail(shown))) = (part, head, &mut model.overlay)
+    {
+        if !shown.unfolded.remove(&part) {
+            shown.unfolded.insert(part);
+        }
+        shown.list.selected = head;
     }
 }
 
@@ -105,7 +142,8 @@ pub fn move_audit(model: &mut Model, by: impl Fn(&mut List, usize)) {
 fn scroll(model: &mut Model, by: impl Fn(&mut List, usize)) {
     match model.focus {
         Pane::Chat => {}
-        Pane::Path => by(&mut model.path.list, usize::MAX),
+        Pane::Path if model.path.unrolled => by(&mut model.path.list, usize::MAX),
+        Pane::Path => follow::step(model, by),
         Pane::Evidence => {
             let items = model.shown_run().map_or(0, |run| run.evidence.len());
             by(&mut model.evidence.list, items);
@@ -116,12 +154,18 @@ fn scroll(model: &mut Model, by: impl Fn(&mut List, usize)) {
 
 fn open(model: &mut Model) {
     match model.focus {
-        Pane::Chat => {}
+        Pane::Chat | Pane::Evidence => {}
         Pane::Path => {
-            model.path.unrolled = !model.path.unrolled;
-            model.path.list = List::default();
+            let item = path::current(model);
+            if model.shown_run().is_some() {
+                follow::select(model, item);
+            }
+            model.overlay = Some(Overlay::Detail(Detail {
+                item,
+                unfolded: BTreeSet::new(),
+                list: List::default(),
+            }));
         }
-        Pane::Evidence => model.evidence.expanded = !model.evidence.expanded,
         Pane::Audit => {
             // Keys can come faster than pictures, and the pane may not have been drawn since.
             if !model.audit.left_end {
@@ -139,6 +183,30 @@ fn open(model: &mut Model) {
                 });
             }
         }
+    }
+}
+
+/// Goes round: after the last citation comes the first.
+fn select_citation(model: &mut Model, by: isize) {
+    let count = model.shown_run().map_or(0, |run| run.citations.len());
+    if count == 0 {
+        return;
+    }
+    let at = match model.chat.citation {
+        Some(at) => (at.min(count - 1).cast_signed() + by).rem_euclid(count.cast_signed()) as usize,
+        None if by > 0 => 0,
+        None => count - 1,
+    };
+    model.chat.citation = Some(at);
+    model.chat.reveal = true;
+    if let Some(citation) = model.shown_run().and_then(|run| run.citations.get(at)) {
+        let words = format!(
+            "[{}] {}:{}",
+            citation.n,
+            citation.source,
+            citation.location()
+        );
+        model.say(NoticeLevel::Info, &words);
     }
 }
 
@@ -166,9 +234,17 @@ fn show_run(model: &mut Model, by: isize) {
         .unwrap_or(last)
         .saturating_add_signed(by)
         .min(last);
+    show_turn(model, at);
+}
+
+/// The panes show the run of that turn.
+pub(super) fn show_turn(model: &mut Model, at: usize) {
+    let last = model.turns.len().saturating_sub(1);
     model.shown = (at != last || model.pending.is_some()).then_some(at);
+    model.chat.citation = None;
     model.evidence.list = List::default();
     model.path.list = List::default();
+    model.path.selected = None;
     model.audit.left_end = false;
     let asked = crate::text::one_line(&model.turns[at].run.query, 60);
     model.say(
@@ -182,7 +258,9 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
         model.say(NoticeLevel::Info, "Stopping …");
         return vec![Effect::Send(Command::Cancel)];
     }
-    if model.notice.is_some() {
+    if model.focus == Pane::Chat && model.chat.citation.is_some() {
+        model.chat.citation = None;
+    } else if model.notice.is_some() {
         model.notice = None;
     } else if !model.audit.filter.is_empty() && model.focus == Pane::Audit {
         model.audit.filter.clear();
@@ -198,7 +276,7 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-fn quit(model: &mut Model) -> Vec<Effect> {
+pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     if std::mem::replace(&mut model.leaving, true) {
         return vec![Effect::Quit];
     }

@@ -4,98 +4,160 @@
 //! message arrived. The clock ticks only while something moves; an idle screen wakes for nothing.
 
 use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::task::Poll;
 
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{Event as Input, EventStream};
+use crossterm::execute;
 use futures_util::{StreamExt, poll};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
+use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{Command, Timestamp, Update};
 
 use super::TuiError;
+use super::editor;
 use super::model::FRAME;
 use super::screen::Screen;
-use super::terminal::TerminalGuard;
+use super::suspend::{JobSignal, JobSignals, is_job, stop_job};
+use super::terminal::{self, Output, TerminalGuard};
 use super::update::{Effect, Msg};
 
-/// Runs until the person leaves, a signal asks to, or the terminal is gone.
+/// Runs until the person leaves, `leave` is cancelled, or the terminal is gone.
 pub async fn event_loop(
     mut screen: Screen,
     commands: mpsc::Sender<Command>,
     mut updates: mpsc::Receiver<Update>,
+    leave: CancellationToken,
 ) -> Result<(), TuiError> {
-    let mut signals = Signals::listen()?;
+    let mut jobs = JobSignals::listen()?;
     let guard = TerminalGuard::take()?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+    let mut drawn = drawn_on(&guard)?;
     // The first picture before the first question to the terminal.
-    screen.draw(&mut terminal)?;
-    guard.enhance()?;
-    let mut inputs = EventStream::new();
+    screen.draw(&mut drawn)?;
+    terminal::enhance()?;
+    // While the person's editor has the terminal, its keys are not ours.
+    let mut inputs = Some(EventStream::new());
+    let mut editing: Option<Child> = None;
     let mut frames = frames();
     let mut engine = true;
     loop {
-        let first = tokio::select! {
-            // After a panic nothing may be drawn any more, so that is asked first.
+        if let Some(error) = guard.failure() {
+            return Err(error.into());
+        }
+        let mut pending = Vec::new();
+        let (mut stop, mut redraw) = (false, false);
+        tokio::select! {
+            // An end is asked for first: it must not wait behind anything.
             biased;
-            () = guard.lost() => return Err(TuiError::Panicked),
-            () = signals.next() => break,
-            input = inputs.next() => match input {
-                Some(input) => message(input?),
+            () = leave.cancelled() => break,
+            job = jobs.next() => match job {
+                JobSignal::Stop => stop = true,
+                JobSignal::Continue if editing.is_some() => {}
+                JobSignal::Continue => {
+                    terminal::take_again()?;
+                    redraw = true;
+                }
+            },
+            ended = closed(&mut editing) => {
+                editing = None;
+                inputs = Some(EventStream::new());
+                terminal::take_again()?;
+                redraw = true;
+                pending.push(Msg::Edited(ended));
+            }
+            input = next_input(&mut inputs) => match input {
+                Some(input) => pending.extend(message(input?)),
                 None => break,
             },
             update = updates.recv(), if engine => {
                 engine = update.is_some();
-                Some(update.map_or(Msg::EngineGone, Msg::Update))
+                pending.push(update.map_or(Msg::EngineGone, Msg::Update));
             }
-            _ = frames.tick(), if screen.is_animated() => Some(Msg::Tick(Timestamp::now())),
-        };
-        let mut pending: Vec<Msg> = first.into_iter().collect();
+            _ = frames.tick(), if screen.is_animated() => {
+                pending.push(Msg::Tick(Timestamp::now()));
+            }
+        }
         // Polled with this task's waker: the stream keeps the first one it is given.
-        while let Poll::Ready(Some(input)) = poll!(inputs.next()) {
+        while let Poll::Ready(Some(input)) = poll!(pin!(next_input(&mut inputs))) {
             pending.extend(message(input?));
         }
         while let Ok(update) = updates.try_recv() {
             pending.push(Msg::Update(update));
         }
-        if pending.is_empty() {
+        if pending.is_empty() && !stop && !redraw {
             continue;
         }
-        if pending.iter().any(|msg| matches!(msg, Msg::Resize(..))) {
+        redraw |= pending.iter().any(|msg| matches!(msg, Msg::Resize(..)));
+        if redraw && terminal::is_ours() {
             // A terminal that shrank has lost cells, even when it is back at the size we knew, so
             // nothing of the last picture is taken for granted. `Terminal::clear` would wait for
             // the terminal to say where its cursor is.
-            terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-            terminal.backend_mut().clear_region(ClearType::All)?;
+            drawn = drawn_on(&guard)?;
+            drawn.backend_mut().clear_region(ClearType::All)?;
         }
         let moved_before = screen.is_animated();
         for msg in pending {
-            if apply(&mut screen, msg, &commands) == Flow::Leave {
-                return Ok(());
+            match apply(&mut screen, msg, &commands) {
+                Flow::Leave => return Ok(()),
+                Flow::Suspend => stop = true,
+                Flow::Edit(path, line) if editing.is_none() => {
+                    if let Err(reason) = edit(&path, line, &mut inputs, &mut editing)? {
+                        drawn = drawn_on(&guard)?;
+                        screen.handle(Msg::Edited(Err(reason)));
+                    }
+                }
+                Flow::Stay | Flow::Edit(..) => {}
             }
+        }
+        if stop {
+            if is_job() {
+                terminal::give_back_terminal();
+                stop_job()?;
+                // SIGCONT, which ends that, says when to go on.
+                continue;
+            }
+            screen.handle(Msg::NotSuspended);
         }
         if screen.is_animated() && !moved_before {
             frames.reset();
         }
-        if guard.is_ours() {
-            screen.draw(&mut terminal)?;
+        if terminal::is_ours() {
+            screen.draw(&mut drawn)?;
         }
     }
     Ok(())
 }
 
-#[derive(PartialEq, Eq)]
+type Drawn = Terminal<CrosstermBackend<Output>>;
+
+fn drawn_on(guard: &TerminalGuard) -> io::Result<Drawn> {
+    Terminal::new(CrosstermBackend::new(guard.output()))
+}
+
 enum Flow {
     Stay,
     Leave,
+    Suspend,
+    Edit(PathBuf, usize),
 }
 
 fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flow {
     for effect in screen.handle(msg) {
         match effect {
             Effect::Quit => return Flow::Leave,
+            Effect::Suspend => return Flow::Suspend,
+            Effect::Edit { path, line } => return Flow::Edit(path, line),
+            // Where the terminal is gone, the next drawing tells.
+            Effect::Copy(text) => {
+                let _ = execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text));
+            }
             Effect::Send(command) => {
                 if let Err(refused) = commands.try_send(command) {
                     let command = match refused {
@@ -108,6 +170,51 @@ fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flo
         }
     }
     Flow::Stay
+}
+
+/// The next key or click; none come while there is no stream of them.
+async fn next_input(inputs: &mut Option<EventStream>) -> Option<io::Result<Input>> {
+    match inputs {
+        Some(inputs) => inputs.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Gives the terminal to the person's editor; takes it again when that cannot be started, and says
+/// why in one line.
+fn edit(
+    path: &Path,
+    line: usize,
+    inputs: &mut Option<EventStream>,
+    editing: &mut Option<Child>,
+) -> io::Result<Result<(), String>> {
+    let give_away = || {
+        *inputs = None;
+        terminal::give_back_terminal();
+    };
+    match editor::start(path, line, give_away) {
+        Ok(child) => *editing = Some(child),
+        Err(reason) => {
+            if inputs.is_none() {
+                *inputs = Some(EventStream::new());
+                terminal::take_again()?;
+            }
+            return Ok(Err(reason));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// The end of the editor, if one is open: why it did not end well, in one line.
+async fn closed(editing: &mut Option<Child>) -> Result<(), String> {
+    let Some(child) = editing else {
+        return std::future::pending().await;
+    };
+    match child.wait().await {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("The editor ended with {status}.")),
+        Err(error) => Err(format!("The editor's end is not known: {error}.")),
+    }
 }
 
 fn message(input: Input) -> Option<Msg> {
@@ -129,42 +236,4 @@ fn frames() -> Interval {
     let mut frames = interval(FRAME);
     frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
     frames
-}
-
-#[cfg(unix)]
-struct Signals([tokio::signal::unix::Signal; 3]);
-
-#[cfg(unix)]
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self([
-            signal(SignalKind::terminate())?,
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::hangup())?,
-        ]))
-    }
-
-    async fn next(&mut self) {
-        let [terminate, interrupt, hangup] = &mut self.0;
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            _ = hangup.recv() => {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-struct Signals;
-
-#[cfg(not(unix))]
-impl Signals {
-    fn listen() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }

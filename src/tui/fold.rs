@@ -4,11 +4,13 @@
 //! live one did, and stepping back is folding fewer events.
 
 mod evidence;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod run;
 mod step;
 mod trail;
 
 pub use evidence::{EvidenceFold, EvidenceRow, Grade, Standing};
 pub use run::RunView;
-pub use step::{Finish, NodeState, NodeView, TakenEdge};
+pub use step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit};
 pub use trail::{AuditRow, Level};

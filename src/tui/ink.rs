@@ -65,6 +65,8 @@ pub enum Ink {
     Warning,
     /// Good to know.
     Info,
+    /// A citation that is selected.
+    Chosen,
     /// The name of a key.
     Key,
     /// The selected row of a list; laid under the other inks.

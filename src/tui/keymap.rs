@@ -34,6 +34,10 @@ pub enum Action {
     Last,
     /// Show more of what is selected.
     Open,
+    /// Show more or less of what is selected, where it stands.
+    Unfold,
+    /// The path as it ran, or the graph.
+    Unroll,
     /// Narrow the audit list.
     Filter,
     /// To the next warning.
@@ -62,10 +66,24 @@ pub enum Action {
     NextRun,
     /// Choose a route and ask again.
     Retry,
+    /// To the next item of evidence.
+    NextEvidence,
+    /// To the item of evidence before.
+    PreviousEvidence,
+    /// To the next citation of the answer.
+    NextCitation,
+    /// To the citation before.
+    PreviousCitation,
+    /// Copy what is shown.
+    Copy,
+    /// Open the file in the person's editor.
+    Edit,
     /// Stop the run, else close what is open.
     Cancel,
     /// Clear the question; twice: leave.
     Quit,
+    /// Back to the shell, which brings it back with `fg`.
+    Suspend,
 }
 
 /// Where a key means something.
@@ -74,6 +92,10 @@ pub enum Action {
 pub enum Place {
     /// The chat pane, where text is typed.
     Prompt,
+    /// The chat pane while nothing is typed and the answer has citations.
+    Answer,
+    /// The chat pane while a citation is selected.
+    Citation,
     /// Any of the other panes.
     List,
     /// The path pane.
@@ -82,6 +104,10 @@ pub enum Place {
     Evidence,
     /// The audit pane.
     Audit,
+    /// The source view.
+    Source,
+    /// The details of a node.
+    Detail,
     /// What lies above the panes.
     Overlay,
     /// Everywhere below an overlay.
@@ -93,11 +119,14 @@ impl Place {
     pub fn title(self) -> &'static str {
         match self {
             Self::Prompt => "In the chat",
-            Self::List => "In the other panes",
+            Self::Answer => "In the chat, while nothing is typed",
+            Self::Citation => "On a citation",
+            Self::List => "In the other panes and in windows",
             Self::Path => "Path",
             Self::Evidence => "Evidence",
             Self::Audit => "Audit",
-            Self::Overlay => "In a window like this",
+            Self::Source => "In the source view",
+            Self::Detail | Self::Overlay => "In a window like this",
             Self::Global => "Everywhere",
         }
     }
@@ -187,16 +216,21 @@ impl Keymap {
         })
     }
 
-    /// Key and word for the last line, in these places.
+    /// Key and word for the last line, in these places; a key means what the first of them says.
     pub fn hints(&self, places: &[Place]) -> Vec<(String, &str)> {
-        places
-            .iter()
-            .flat_map(|place| self.bindings.iter().filter(move |b| b.place == *place))
-            .filter_map(|binding| {
-                let hint = binding.hint.as_deref()?;
-                Some((binding.keys.first()?.glyph(), hint))
-            })
-            .collect()
+        let mut hints: Vec<(String, &str)> = Vec::new();
+        let of = |place: &Place| {
+            let place = *place;
+            self.bindings.iter().filter(move |b| b.place == place)
+        };
+        for binding in places.iter().flat_map(of) {
+            if let (Some(hint), Some(key)) = (&binding.hint, binding.keys.first())
+                && !hints.iter().any(|(known, _)| *known == key.glyph())
+            {
+                hints.push((key.glyph(), hint));
+            }
+        }
+        hints
     }
 
     /// What the first key that does this is called.
@@ -208,9 +242,18 @@ impl Keymap {
         Some(binding.keys.first()?.name())
     }
 
-    /// Everything, for help.
-    pub fn bindings(&self) -> &[Binding] {
-        &self.bindings
+    /// What help says of a place. What a key does in a window as it does in the panes is told once.
+    pub fn bindings_of(&self, place: Place) -> impl Iterator<Item = &Binding> {
+        let in_panes = |one: &Binding| {
+            self.bindings.iter().any(|other| {
+                other.place == Place::List
+                    && other.action == one.action
+                    && other.keys.first() == one.keys.first()
+            })
+        };
+        self.bindings
+            .iter()
+            .filter(move |one| one.place == place && (place != Place::Overlay || !in_panes(one)))
     }
 }
 
@@ -332,7 +375,7 @@ mod tests {
     fn the_table_loads_and_no_key_is_bound_twice_in_a_place() {
         let keymap = Keymap::load().unwrap();
         let mut seen: Vec<(Place, Key)> = Vec::new();
-        for binding in keymap.bindings() {
+        for binding in &keymap.bindings {
             for key in &binding.keys {
                 assert!(
                     !seen.contains(&(binding.place, *key)),

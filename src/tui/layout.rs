@@ -74,6 +74,8 @@ pub struct Arrangement {
     pub status: Option<(Pane, Rect)>,
     /// Where text is typed.
     pub prompt: Option<Rect>,
+    /// Where a document is read, when one has the screen for itself.
+    pub reading: Option<Rect>,
     /// Where a notice stands: on the border above the prompt or the last line.
     pub notice: Rect,
     /// Horizontal borders: row, first and last column.
@@ -99,6 +101,7 @@ impl Arrangement {
             titles: Vec::new(),
             status: None,
             prompt: None,
+            reading: None,
             notice: Rect::new(
                 2,
                 screen.height.saturating_sub(1),
@@ -113,6 +116,7 @@ impl Arrangement {
         }
         arrangement.outer();
         match breadth {
+            _ if model.reading.is_some() => arrangement.reading(model),
             _ if model.zoomed => arrangement.zoomed(model),
             Breadth::Wide => arrangement.wide(model),
             Breadth::Medium => arrangement.medium(model),
@@ -247,6 +251,19 @@ impl Arrangement {
             bottom
         };
         self.titled(model.focus, Rect::new(1, 1, right - 1, foot - 1));
+    }
+
+    /// One document, below its title and what is to be said of it.
+    fn reading(&mut self, model: &Model) {
+        let doubted = model
+            .reading
+            .as_ref()
+            .is_some_and(|view| view.doubt.is_some());
+        let border = 2 + u16::from(doubted);
+        let above = border + 1;
+        let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
+        self.across.push((border, 0, right));
+        self.reading = Some(Rect::new(1, above, right - 1, bottom.saturating_sub(above)));
     }
 
     /// A blank row below the title, where there is room for it.

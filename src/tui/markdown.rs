@@ -4,8 +4,10 @@
 //! as far as it is known and never needs to be repaired. Whatever has no form in a terminal
 //! (images, HTML) stays readable as text.
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr;
+
+use crate::text::markup;
 
 use super::ink::{Emphasis, Ink, Row};
 use super::table::Table;
@@ -17,9 +19,7 @@ pub fn render(text: &str, width: usize) -> Vec<Row> {
         width: width.max(1),
         ..Page::default()
     };
-    let options =
-        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    for event in Parser::new_ext(text, options) {
+    for event in Parser::new_ext(text, markup()) {
         page.event(event);
     }
     page.flush();

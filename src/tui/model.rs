@@ -16,8 +16,11 @@ use super::ink::Row;
 use super::keymap::{Keymap, Place};
 use super::layout::{Arrangement, Pane};
 use super::list::List;
-use super::panes::{audit, chat, evidence, path};
+pub use super::overlay::{Detail, Overlay};
+use super::panes::graph::PathItem;
+use super::panes::{audit, chat, detail, evidence, path};
 use super::prompt::Prompt;
+use super::source_view::SourceView;
 use super::{Sample, Setup, TuiError};
 
 /// Between two frames of the animation.
@@ -56,6 +59,8 @@ pub struct Model {
     pub zoomed: bool,
     /// What lies above the panes.
     pub overlay: Option<Overlay>,
+    /// A document that has the screen for itself; overlays lie above it.
+    pub reading: Option<SourceView>,
     /// What help lies above, and gives back.
     pub beneath: Option<Overlay>,
     /// One line for the person.
@@ -111,43 +116,13 @@ pub struct Notice {
     pub message: String,
 }
 
-/// What lies above the panes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Overlay {
-    /// All keys.
-    Help(List),
-    /// An event as the log holds it.
-    Json {
-        /// Its lines.
-        lines: Vec<String>,
-        /// How far it is scrolled.
-        list: List,
-    },
-    /// Which route to ask again by.
-    Retry(List),
-}
-
-impl Overlay {
-    /// How far it is scrolled, and what is selected.
-    pub fn list(&self) -> &List {
-        match self {
-            Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
-        }
-    }
-
-    /// The same, to be changed.
-    pub fn list_mut(&mut self) -> &mut List {
-        match self {
-            Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
-        }
-    }
-}
-
 /// The path pane.
 #[derive(Debug, Clone, Default)]
 pub struct PathState {
     /// Whether it shows the path as it ran.
     pub unrolled: bool,
+    /// What was selected: the other panes mark what belongs to it.
+    pub selected: Option<PathItem>,
     /// How far it is scrolled.
     pub list: List,
 }
@@ -193,6 +168,7 @@ impl Model {
             side: Pane::Path,
             zoomed: false,
             overlay: None,
+            reading: None,
             beneath: None,
             notice: None,
             prompt: Prompt::default(),
@@ -218,18 +194,29 @@ impl Model {
         self.turns.is_empty() && self.pending.is_none()
     }
 
+    /// Which turn the panes show.
+    pub fn shown_at(&self) -> Option<usize> {
+        match self.shown {
+            None if self.pending.is_some() => None,
+            None => self.turns.len().checked_sub(1),
+            at => at,
+        }
+    }
+
     /// The turn that the panes show.
     pub fn shown_turn(&self) -> Option<&Turn> {
-        match self.shown {
-            Some(at) => self.turns.get(at),
-            None if self.pending.is_some() => None,
-            None => self.turns.last(),
-        }
+        self.turns.get(self.shown_at()?)
     }
 
     /// The run that the panes show.
     pub fn shown_run(&self) -> Option<&RunView> {
         self.shown_turn().map(|turn| &turn.run)
+    }
+
+    /// Whether the answer that the panes show refers to passages.
+    fn cites(&self) -> bool {
+        self.shown_run()
+            .is_some_and(|run| !run.citations.is_empty())
     }
 
     /// Audit rows that pass the filter.
@@ -254,10 +241,22 @@ impl Model {
 
     /// Where the next key is looked up.
     pub fn places(&self) -> &'static [Place] {
-        if self.overlay.is_some() {
-            return &[Place::Overlay];
+        match &self.overlay {
+            Some(Overlay::Detail(_)) => return &[Place::Detail, Place::Overlay],
+            Some(_) => return &[Place::Overlay],
+            None => {}
+        }
+        if self.reading.is_some() {
+            return &[Place::Source, Place::Overlay];
         }
         match self.focus {
+            Pane::Chat if self.prompt.is_empty() && self.cites() => {
+                if self.chat.citation.is_some() {
+                    &[Place::Citation, Place::Answer, Place::Prompt, Place::Global]
+                } else {
+                    &[Place::Answer, Place::Prompt, Place::Global]
+                }
+            }
             Pane::Chat => &[Place::Prompt, Place::Global],
             Pane::Path => &[Place::Path, Place::List, Place::Global],
             Pane::Evidence => &[Place::Evidence, Place::List, Place::Global],
@@ -300,6 +299,9 @@ impl Model {
     /// Settles what depends on the size of the screen, so that drawing only reads.
     pub fn settle(&mut self) {
         let places = self.arrangement();
+        if let (Some(view), Some(area)) = (&mut self.reading, places.reading) {
+            view.settle(area.as_size());
+        }
         if let Some(area) = places.pane(Pane::Chat) {
             chat::settle(self, area.as_size());
         }
@@ -311,17 +313,19 @@ impl Model {
             }
             self.audit.list.settle(audit_rows, height);
         }
-        let items = self.shown_run().map_or(0, |run| run.evidence.len());
         if let Some(area) = places.pane(Pane::Evidence) {
-            let height = evidence::list_height(self, area.as_size());
-            self.evidence.list.settle(items, height);
+            evidence::settle(self, area.as_size());
         }
         if let Some(area) = places.pane(Pane::Path) {
-            let rows = path::rows(self, area.as_size()).len();
-            self.path.list.settle_view(rows, usize::from(area.height));
+            path::settle(self, area.as_size());
         }
         let room = places.overlay_room();
+        let details = match &self.overlay {
+            Some(Overlay::Detail(shown)) => detail::lines(self, shown, room.width.into()).len(),
+            _ => 0,
+        };
         match &mut self.overlay {
+            Some(Overlay::Detail(shown)) => shown.list.settle(details, room.height.into()),
             Some(Overlay::Help(list)) => {
                 let rows = super::overlays::help_rows(&self.keymap, room.width.into()).len();
                 list.settle_view(rows, room.height.into());

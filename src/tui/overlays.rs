@@ -1,10 +1,11 @@
-//! What lies above the panes: help, an event as JSON, the choice of a route.
+//! What lies above the panes: help, an event as JSON, the choice of a route, a node's details.
 
 use crate::domain::Complexity;
 
 use super::ink::{Ink, Row, pad};
 use super::keymap::{Keymap, Place};
 use super::model::{Model, Overlay};
+use super::panes::detail;
 use super::panes::path::route_ink;
 use super::slash::{COMMANDS, ROUTES};
 use super::wrap::wrap;
@@ -15,6 +16,11 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
         Overlay::Help(_) => ("Help", help_rows(&model.keymap, width)),
         Overlay::Json { lines, .. } => ("Event", json_rows(lines, width)),
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
+        Overlay::Detail(shown) => {
+            let lines = detail::lines(model, shown, width);
+            let rows = lines.into_iter().map(|line| line.row).collect();
+            (detail::title(shown.item), rows)
+        }
     }
 }
 
@@ -22,7 +28,7 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
 pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
     let section = |place: Place| {
         let mut rows = vec![Row::of(Ink::Heading, place.title())];
-        for binding in keymap.bindings().iter().filter(|b| b.place == place) {
+        for binding in keymap.bindings_of(place) {
             let keys: Vec<_> = binding.keys.iter().take(2).map(|key| key.name()).collect();
             rows.push(
                 Row::of(Ink::Key, pad(&keys.join(", "), KEYS))
@@ -32,7 +38,9 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
         rows.push(Row::default());
         rows
     };
-    let mut left = [Place::Prompt, Place::Global].map(section).concat();
+    let mut left = [Place::Prompt, Place::Answer, Place::Global]
+        .map(section)
+        .concat();
     let mut commands = vec![Row::of(Ink::Heading, "Commands at the prompt")];
     for (name, arguments, help) in COMMANDS {
         let usage = format!("{name} {arguments}");
@@ -50,23 +58,27 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
         Place::Path,
         Place::Evidence,
         Place::Audit,
-        Place::Overlay,
+        Place::Source,
     ]
     .map(section)
     .concat();
+    let windows = [section(Place::Detail), section(Place::Overlay)];
+    let [mut detail, overlay] = windows;
+    // The keys of a node's details stand with those of any window.
+    detail.pop();
+    let right = [right, detail, overlay[1..].to_vec()].concat();
     let signs = vec![
-        Row::of(Ink::Heading, "Signs"),
         Row::of(Ink::Waiting, "○ waiting  ")
             .with(Ink::Running, "◐ at work  ")
-            .with(Ink::Done, "● done"),
-        Row::of(Ink::Skipped, "· skipped  ")
-            .with(Ink::Warning, "◼ stopped  ")
-            .with(Ink::Failed, "× failed, dropped"),
-        Row::of(Ink::Running, "↺ 2 ")
-            .with(Ink::Text, "entered twice  ")
-            .with(Ink::Warning, "⚠ warning"),
-        Row::of(Ink::Strong, "▇▇▇")
-            .with(Ink::Text, " graded   ")
+            .with(Ink::Done, "● done  ")
+            .with(Ink::Skipped, "· skipped"),
+        Row::of(Ink::Warning, "◼ stopped  ")
+            .with(Ink::Failed, "× failed, dropped  ")
+            .with(Ink::Running, "↺ 2 ")
+            .with(Ink::Text, "entered twice"),
+        Row::of(Ink::Warning, "⚠ warning  ")
+            .with(Ink::Strong, "▇▇▇")
+            .with(Ink::Text, " graded  ")
             .with(Ink::Unmeasured, "╌╌╌ nobody measured"),
     ];
     let mut right = right;
@@ -76,7 +88,12 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
         return left.into_iter().map(|row| row.fit(width)).collect();
     }
     // The shorter column has room for them.
-    left.extend(signs);
+    let shorter = if left.len() <= right.len() {
+        &mut left
+    } else {
+        &mut right
+    };
+    shorter.extend(signs);
     let half = width / 2;
     let count = left.len().max(right.len());
     left.resize(count, Row::default());

@@ -2,7 +2,19 @@
 
 pub mod audit;
 pub mod chat;
+pub mod citations;
+pub mod detail;
 pub mod evidence;
+pub mod fences;
+pub mod foot;
+pub mod graph;
+pub mod gutter;
+pub mod node;
+pub mod page;
 pub mod path;
+pub mod savings;
+pub mod score;
+pub mod source;
 pub mod trace;
 pub mod welcome;
+pub mod why;

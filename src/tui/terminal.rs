@@ -1,127 +1,214 @@
 //! The terminal, borrowed: raw mode and all that, and given back as it was found.
 //!
-//! Given back on return, on error, on panic (before the message is printed) and on signals, which
-//! end the event loop like any other way out.
+//! Given back on return, on error, on a panic of the thread that draws (before the message is
+//! printed), while the program is suspended, and by [`give_back_terminal`] where the program ends
+//! beside this room. What says that it is borrowed is one for the process, as the terminal is.
 
 use std::io::{self, Stdout, Write, stdout};
-use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 
+use crossterm::Command;
 use crossterm::cursor::Show;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
     KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
+use crossterm::execute;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
     supports_keyboard_enhancement,
 };
-use crossterm::{execute, queue};
-use tokio::sync::Notify;
 
-use crate::text::CONFINED_THREAD;
+static TAKEN: AtomicBool = AtomicBool::new(false);
+static ENHANCED: AtomicBool = AtomicBool::new(false);
 
 /// While this lives, the terminal is ours.
 #[derive(Debug)]
 pub struct TerminalGuard {
-    state: Arc<Borrowed>,
+    failure: Failure,
 }
 
-#[derive(Debug)]
-struct Borrowed {
-    taken: AtomicBool,
-    enhanced: AtomicBool,
-    lost: Notify,
-}
+/// The first write that failed.
+type Failure = Arc<Mutex<Option<io::Error>>>;
 
 impl TerminalGuard {
     /// Takes the terminal.
     pub fn take() -> io::Result<Self> {
-        let state = Arc::new(Borrowed {
-            taken: AtomicBool::new(true),
-            enhanced: AtomicBool::new(false),
-            lost: Notify::new(),
-        });
         let guard = Self {
-            state: Arc::clone(&state),
+            failure: Failure::default(),
         };
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if thread::current().name() == Some(CONFINED_THREAD) {
-                return;
-            }
-            state.give_back();
-            before(info);
-            state.lost.notify_one();
-        }));
-        enable_raw_mode()?;
-        execute!(
-            stdout(),
-            EnterAlternateScreen,
-            EnableBracketedPaste,
-            EnableMouseCapture
-        )?;
+        TAKEN.store(true, Ordering::SeqCst);
+        enter()?;
         Ok(guard)
     }
 
-    /// Asks for keys that tell Shift+Enter from Enter, where that is worth asking: a terminal that
-    /// does not answer would cost two seconds.
-    pub fn enhance(&self) -> io::Result<()> {
-        if answers_queries() && supports_keyboard_enhancement()? {
-            execute!(
-                stdout(),
-                PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)
-            )?;
-            self.state.enhanced.store(true, Ordering::SeqCst);
+    /// Where to draw. A write that fails is told by [`TerminalGuard::failure`] and not to who
+    /// draws: ratatui reports it on standard error while it is dropped, which panics when that is
+    /// gone with the terminal.
+    pub fn output(&self) -> Output {
+        Output {
+            out: stdout(),
+            failure: Arc::clone(&self.failure),
         }
-        Ok(())
-    }
-}
-
-impl TerminalGuard {
-    /// Whether the terminal has not been given back yet.
-    pub fn is_ours(&self) -> bool {
-        self.state.taken.load(Ordering::SeqCst)
     }
 
-    /// Waits until a panic anywhere in the program has given the terminal back.
-    pub async fn lost(&self) {
-        self.state.lost.notified().await;
+    /// Why the terminal cannot be written, once it could not.
+    pub fn failure(&self) -> Option<io::Error> {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.take()
     }
 }
 
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        self.state.give_back();
+        give_back_terminal();
     }
 }
 
-impl Borrowed {
-    /// Once; whoever comes second finds it done. There is nobody left to tell of a failure.
-    fn give_back(&self) {
-        if !self.taken.swap(false, Ordering::SeqCst) {
-            return;
+/// Asks for keys that tell Shift+Enter from Enter, where that is worth asking: a terminal that does
+/// not answer would cost two seconds.
+pub fn enhance() -> io::Result<()> {
+    if answers_queries() && supports_keyboard_enhancement()? {
+        push_enhancement()?;
+        ENHANCED.store(true, Ordering::SeqCst);
+    }
+    Ok(())
+}
+
+/// Whether the terminal is borrowed at the moment.
+pub fn is_ours() -> bool {
+    TAKEN.load(Ordering::SeqCst)
+}
+
+/// Takes the terminal again, whatever has become of its modes since.
+pub fn take_again() -> io::Result<()> {
+    if TAKEN.swap(true, Ordering::SeqCst) {
+        // Stopped without a warning: what is remembered as set may not be set any more.
+        disable_raw_mode()?;
+        if ENHANCED.load(Ordering::SeqCst) {
+            execute!(stdout(), PopKeyboardEnhancementFlags)?;
         }
-        let mut out = stdout();
-        if self.enhanced.load(Ordering::SeqCst) {
-            let _ = queue!(out, PopKeyboardEnhancementFlags);
-        }
-        let _ = leave(&mut out);
-        let _ = disable_raw_mode();
+    }
+    enter()?;
+    if ENHANCED.load(Ordering::SeqCst) {
+        push_enhancement()?;
+    }
+    Ok(())
+}
+
+/// Gives the terminal back as it was found, if it is borrowed. Any thread may do that, whatever
+/// the one that draws is doing; who comes second finds it done. A failure has nobody to be told
+/// to.
+pub fn give_back_terminal() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut sequences = String::new();
+    if ENHANCED.load(Ordering::SeqCst) {
+        add(&mut sequences, PopKeyboardEnhancementFlags);
+    }
+    add(&mut sequences, DisableMouseCapture);
+    add(&mut sequences, DisableBracketedPaste);
+    add(&mut sequences, LeaveAlternateScreen);
+    add(&mut sequences, Show);
+    // A terminal that takes nothing at the moment must not keep the modes from being set back.
+    let takes_it = takes_writes();
+    if takes_it {
+        write_past_the_lock(&sequences);
+    }
+    let _ = disable_raw_mode();
+    if !takes_it {
+        write_past_the_lock(&sequences);
     }
 }
 
-fn leave(out: &mut Stdout) -> io::Result<()> {
-    queue!(
-        out,
-        DisableMouseCapture,
-        DisableBracketedPaste,
-        LeaveAlternateScreen,
-        Show
-    )?;
-    out.flush()
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(
+        stdout(),
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        EnableMouseCapture
+    )
+}
+
+fn push_enhancement() -> io::Result<()> {
+    execute!(
+        stdout(),
+        PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES)
+    )
+}
+
+fn add(sequences: &mut String, command: impl Command) {
+    let _ = command.write_ansi(sequences);
+}
+
+#[cfg(unix)]
+fn takes_writes() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let out = rustix::stdio::stdout();
+    let mut asked = [PollFd::new(&out, PollFlags::OUT)];
+    poll(&mut asked, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+#[cfg(not(unix))]
+fn takes_writes() -> bool {
+    true
+}
+
+/// The thread that draws may hold the lock of standard output, waiting for a terminal that takes
+/// no more.
+#[cfg(unix)]
+fn write_past_the_lock(text: &str) {
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        match rustix::io::write(rustix::stdio::stdout(), rest) {
+            Ok(written) if written > 0 => rest = &rest[written..],
+            Err(rustix::io::Errno::INTR) => {}
+            _ => return,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn write_past_the_lock(text: &str) {
+    let mut out = stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Standard output that keeps its failure to itself.
+#[derive(Debug)]
+pub struct Output {
+    out: Stdout,
+    failure: Failure,
+}
+
+impl Output {
+    fn keep(&self, error: io::Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(error);
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.out.write(bytes) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                self.keep(error);
+                Ok(bytes.len())
+            }
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Err(error) = self.out.flush() {
+            self.keep(error);
+        }
+        Ok(())
+    }
 }
 
 fn answers_queries() -> bool {

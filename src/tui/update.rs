@@ -3,10 +3,10 @@
 //! Pure: no clock, no terminal, no channel. Time enters as a message, and what must happen
 //! outside leaves as an effect.
 
-use crossterm::event::{
-    KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
-};
-use ratatui::layout::{Position, Size};
+use std::path::PathBuf;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
+use ratatui::layout::Size;
 
 use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update};
 use crate::text::{one_line, sanitize};
@@ -17,7 +17,7 @@ use super::layout::Pane;
 use super::list::List;
 use super::model::{Model, Overlay, Turn};
 use super::panes::chat;
-use super::{act, ask};
+use super::{act, ask, mouse::mouse, reading};
 
 /// What can reach the screen.
 #[derive(Debug, Clone)]
@@ -38,6 +38,10 @@ pub enum Msg {
     Refused(Command),
     /// The engine is gone.
     EngineGone,
+    /// The editor is closed, or could not be opened: one line says why.
+    Edited(Result<(), String>),
+    /// There is no shell to go back to.
+    NotSuspended,
 }
 
 /// What must happen outside.
@@ -47,6 +51,17 @@ pub enum Effect {
     Send(Command),
     /// Leave.
     Quit,
+    /// Put this on the clipboard, if the terminal lets us.
+    Copy(String),
+    /// Open the person's editor.
+    Edit {
+        /// The file.
+        path: PathBuf,
+        /// At which line, from 1.
+        line: usize,
+    },
+    /// Stop, until the shell says to go on.
+    Suspend,
 }
 
 /// Takes one message.
@@ -55,19 +70,26 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Key(event) if event.kind != KeyEventKind::Release => return key(model, event),
         Msg::Key(_) => {}
         Msg::Paste(text) => paste(model, &text),
-        Msg::Mouse(event) => mouse(model, event),
+        Msg::Mouse(event) => return mouse(model, event),
         Msg::Resize(width, height) => model.size = Size::new(width, height),
         Msg::Update(Update::Event(event)) => stream(model, &event),
         Msg::Update(Update::Knowledge(status)) => model.knowledge = status,
+        Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Notice { level, message }) => model.hear(level, &message),
+        Msg::Edited(result) => return reading::edited(model, result),
         Msg::Tick(now) => {
             model.now = model.now.max(now);
             model.frame = model.frame.wrapping_add(1);
         }
         Msg::Refused(command) => refused(model, command),
+        Msg::NotSuspended => model.say(
+            NoticeLevel::Info,
+            "This window has no shell to go back to; Ctrl+C twice leaves.",
+        ),
         Msg::EngineGone => {
             model.pending = None;
             model.current = None;
+            reading::abandon(model);
             let now = model.now;
             if let Some(turn) = model.turns.last_mut() {
                 turn.run.abandon("the engine stopped", now);
@@ -91,12 +113,15 @@ fn stream(model: &mut Model, event: &Event) {
         model.pending = None;
         model.current = Some(run.id.clone());
         model.shown = None;
+        model.chat.citation = None;
         model.evidence = super::model::EvidenceState::default();
         model.path.list = List::default();
+        model.path.selected = None;
         model.audit.left_end = false;
+        let trail = AuditRow::of(event, &run).into_iter().collect();
         model.turns.push(Turn {
             run,
-            trail: AuditRow::of(event).into_iter().collect(),
+            trail,
             cache: chat::TurnCache::default(),
         });
         return;
@@ -112,8 +137,8 @@ fn stream(model: &mut Model, event: &Event) {
     else {
         return;
     };
+    turn.trail.extend(AuditRow::of(event, &turn.run));
     turn.run.apply(event);
-    turn.trail.extend(AuditRow::of(event));
     if matches!(event.body, EventBody::RunFinished { .. }) {
         model.current = None;
         model.hush();
@@ -132,6 +157,7 @@ fn refused(model: &mut Model, command: Command) {
                 "The engine is busy and did not take the question; it is back in the prompt.",
             );
         }
+        Command::ReadDocument { .. } => reading::refused(model),
         Command::Cancel | Command::Forget => model.say(
             NoticeLevel::Warning,
             "The engine is busy and did not hear that; try again.",
@@ -146,7 +172,7 @@ fn paste(model: &mut Model, text: &str) {
         return;
     }
     // Whatever has the keys, it takes no text, and what was pasted must not be lost.
-    (model.overlay, model.beneath) = (None, None);
+    (model.overlay, model.beneath, model.reading) = (None, None, None);
     act::focus(model, Pane::Chat);
     model.prompt.paste(&sanitize(text));
 }
@@ -158,6 +184,10 @@ fn is_filtering(model: &Model) -> bool {
 
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     model.hush();
+    // What has the keys does not matter: it is all still there afterwards.
+    if model.keymap.action(event, &[Place::Global]) == Some(Action::Suspend) {
+        return vec![Effect::Suspend];
+    }
     if is_filtering(model) {
         return filter_key(model, event);
     }
@@ -177,6 +207,10 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         // Leaving and starting over must work from everywhere.
         let action = action.or_else(|| model.keymap.action(event, &[Place::Global]));
         return action.map_or_else(Vec::new, |action| act::on_overlay(model, action));
+    }
+    if model.reading.is_some() {
+        let action = action.or_else(|| model.keymap.action(event, &[Place::Global]));
+        return action.map_or_else(Vec::new, |action| reading::act(model, action));
     }
     if model.focus == Pane::Chat {
         if model.prompt.is_empty() {
@@ -203,6 +237,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     match action {
         Some(action) => act::on_panes(model, action, event),
         None if model.focus == Pane::Chat => {
+            model.chat.citation = None;
             model.prompt.key(event);
             Vec::new()
         }
@@ -257,58 +292,4 @@ fn filter_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         _ => {}
     }
     Vec::new()
-}
-
-/// Rows that one turn of the wheel moves.
-const WHEEL: isize = 3;
-
-fn mouse(model: &mut Model, event: MouseEvent) {
-    let by = match event.kind {
-        MouseEventKind::ScrollUp => -WHEEL,
-        MouseEventKind::ScrollDown => WHEEL,
-        MouseEventKind::Down(MouseButton::Left) => 0,
-        _ => return,
-    };
-    if let Some(overlay) = &mut model.overlay {
-        if let Overlay::Help(list) | Overlay::Json { list, .. } = overlay {
-            list.step(by);
-        }
-        return;
-    }
-    let places = model.arrangement();
-    let position = Position::new(event.column, event.row);
-    let Some(pane) = places.pane_at(position) else {
-        return;
-    };
-    if by == 0 {
-        act::focus(model, pane);
-        let Some(area) = places.pane(pane).filter(|area| area.contains(position)) else {
-            return;
-        };
-        let row = usize::from(position.y - area.y);
-        match pane {
-            Pane::Evidence => {
-                let items = model.shown_run().map_or(0, |run| run.evidence.len());
-                let clicked = model.evidence.list.top + row;
-                if clicked < items {
-                    model.evidence.list.selected = clicked;
-                }
-            }
-            Pane::Audit => {
-                let reserved = super::panes::audit::reserved(model);
-                if let Some(row) = row.checked_sub(reserved) {
-                    model.audit.left_end = true;
-                    model.audit.list.selected = model.audit.list.top + row;
-                }
-            }
-            Pane::Chat | Pane::Path => {}
-        }
-        return;
-    }
-    match pane {
-        Pane::Chat => model.chat.step(by),
-        Pane::Path => model.path.list.step(by),
-        Pane::Evidence => model.evidence.list.step(by),
-        Pane::Audit => act::move_audit(model, |list, _| list.step(by)),
-    }
 }

@@ -9,10 +9,11 @@ use unicode_width::UnicodeWidthStr;
 use crate::protocol::{Mode, NoticeLevel};
 
 use super::borders::borders;
+use super::follow;
 use super::ink::{Ink, Row, counted, grouped, pad};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::model::Model;
-use super::panes::{audit, evidence, path};
+use super::panes::{audit, evidence, path, source};
 use super::theme::Theme;
 use super::window::window;
 use super::wrap::wrap;
@@ -39,18 +40,27 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
             put(buffer, theme, line, &row);
         }
         let selected = match pane {
-            Pane::Evidence => evidence::selected_row(model),
+            Pane::Evidence => evidence::selected_row(model, area.as_size()),
             Pane::Audit => audit::selected_row(model),
-            Pane::Chat | Pane::Path => None,
+            Pane::Path => path::selected_row(model),
+            Pane::Chat => None,
         };
         if let Some(line) = selected.and_then(|at| area.rows().nth(at)) {
             buffer.set_style(line, theme.style(Ink::Selected));
+        }
+        for at in follow::marked_rows(model, pane, area.as_size()) {
+            if let Some(line) = area.rows().nth(at) {
+                put(buffer, theme, line, &Row::of(Ink::Focus, "▌"));
+            }
         }
     }
     let caret = places
         .prompt
         .and_then(|area| prompt(model, theme, area, buffer));
     notice(model, &places, theme, buffer);
+    if let Some(area) = places.reading {
+        document(model, area, theme, buffer);
+    }
     if let Some(area) = places.prompt {
         commands(model, area, theme, buffer);
     }
@@ -116,7 +126,8 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
 
 fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
     let mut right = Row::default();
-    let tokens: u64 = model.turns.iter().map(|turn| turn.run.tokens()).sum();
+    let each = model.turns.iter().map(|turn| turn.run.tokens());
+    let tokens = each.fold(0, u64::saturating_add);
     if tokens > 0 {
         right.push(Ink::Dim, format!(" {} tok ", grouped(tokens)));
     }
@@ -125,19 +136,24 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     if model.is_busy() && model.overlay.is_none() {
         left = left.with(Ink::Key, "Esc").with(Ink::Dim, " stop  ");
     }
-    let hints = model.keymap.hints(model.places());
+    let mut hints = model.keymap.hints(model.places());
+    let last = places.screen.height - 1;
+    if model.notice.is_some() && model.overlay.is_none() && places.notice.y == last {
+        // What is said stands here, and half a hint behind it reads as part of it.
+        hints.clear();
+        left = Row::default();
+    }
     let help = Row::of(Ink::Key, "?").with(Ink::Dim, " help ");
-    for (key, word) in hints {
-        let hint = Row::of(Ink::Key, key).with(Ink::Dim, format!(" {word}  "));
+    for (key, word) in &hints {
+        let hint = Row::of(Ink::Key, key.as_str()).with(Ink::Dim, format!(" {word}  "));
         if left.width() + hint.width() + help.width() > room {
             break;
         }
         left = left.join(hint);
     }
-    if model.overlay.is_none() {
+    if model.overlay.is_none() && !hints.is_empty() {
         left = left.join(help);
     }
-    let last = places.screen.height - 1;
     line_with_ends(places.screen, last, left, right, theme, buffer);
 }
 
@@ -204,6 +220,26 @@ fn status(model: &Model, pane: Pane) -> Row {
         Pane::Path => path::status(model),
         Pane::Evidence => evidence::status(model),
         Pane::Audit => audit::status(model),
+    }
+}
+
+/// Draws the document that has the screen for itself, with its title and what is to be said of it.
+fn document(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
+    let Some(view) = &model.reading else {
+        return;
+    };
+    let rows = source::head(model, view, area.width.into());
+    let head = Rect {
+        y: 1,
+        height: area.y - 2,
+        ..area
+    };
+    for (line, row) in head
+        .rows()
+        .zip(rows)
+        .chain(area.rows().zip(view.visible.clone()))
+    {
+        put(buffer, theme, line, &row);
     }
 }
 
@@ -277,10 +313,15 @@ fn notice(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
             y: bottom.saturating_sub((rows.len() - 1 - at) as u16),
             ..places.notice
         };
-        if rows.len() > 1 {
-            clear(line, buffer);
-        }
-        put(buffer, theme, line, &row.clone().with(ink, " "));
+        let row = row.clone().with(ink, " ");
+        // The look of what lies below must not shine through.
+        let width = if rows.len() > 1 {
+            line.width
+        } else {
+            line.width.min(row.width() as u16)
+        };
+        clear(Rect { width, ..line }, buffer);
+        put(buffer, theme, line, &row);
     }
 }
 

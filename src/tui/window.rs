@@ -5,7 +5,7 @@ use ratatui::layout::{Margin, Rect};
 
 use super::ink::{Ink, Row};
 use super::layout::Arrangement;
-use super::model::{Model, Overlay};
+use super::model::{Detail, Model, Overlay};
 use super::overlays;
 use super::theme::Theme;
 use super::view::{clear, put};
@@ -85,7 +85,7 @@ pub fn window(
     }
     for (at, (line, row)) in inside.rows().zip(rows.iter().skip(top)).enumerate() {
         put(buffer, theme, line, row);
-        if let Overlay::Retry(list) = shown
+        if let Overlay::Retry(list) | Overlay::Detail(Detail { list, .. }) = shown
             && list.selected == top + at
         {
             buffer.set_style(line, theme.style(Ink::Selected));

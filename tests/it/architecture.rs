@@ -9,28 +9,56 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("domain", &["text"]),
     // What the two endpoints share, below the rooms that use them.
     ("http", &["text"]),
+    // Files that others may have made or may change: bounded, without waiting, without links.
+    ("files", &[]),
+    // What the fuzz targets beside each reader share; in no build of the program.
+    ("fuzz", &[]),
     ("protocol", &["domain", "text"]),
     ("agent", &["protocol", "domain", "text"]),
-    ("config", &["domain", "text"]),
+    // Patterns of files, refused where the crate behind them would panic.
+    ("globs", &[]),
+    ("config", &["domain", "files", "globs", "text"]),
     // What the ports name, the rooms behind them may name: run ids and modes are part of a port.
     (
         "reasoner",
-        &["agent::ports", "protocol", "domain", "http", "text"],
+        &[
+            "agent::ports",
+            "protocol",
+            "domain",
+            "files",
+            "http",
+            "text",
+        ],
     ),
-    ("kb", &["agent::ports", "domain", "http", "text"]),
+    (
+        "kb",
+        &[
+            "agent::ports",
+            "domain",
+            "files",
+            "fuzz",
+            "globs",
+            "http",
+            "text",
+        ],
+    ),
     ("tools", &["kb", "agent::ports", "domain", "text"]),
-    ("audit", &["agent::ports", "protocol", "domain", "text"]),
+    (
+        "audit",
+        &["agent::ports", "protocol", "domain", "files", "text"],
+    ),
     ("tui", &["protocol", "domain", "text"]),
     (
         "engine",
         &[
-            "config", "reasoner", "tools", "kb", "audit", "agent", "protocol", "domain", "text",
+            "config", "reasoner", "tools", "kb", "audit", "agent", "protocol", "domain", "files",
+            "text",
         ],
     ),
     (
         "cli",
         &[
-            "tui", "engine", "config", "kb", "audit", "protocol", "domain", "text",
+            "tui", "engine", "config", "kb", "audit", "protocol", "domain", "files", "text",
         ],
     ),
 ];

@@ -222,6 +222,8 @@ async fn a_kill_loses_no_line_that_was_shown_and_the_next_start_says_so() {
         run.seen,
         "all that was shown is on disk"
     );
+    let verified = demo.run(&["audit", "verify"]);
+    assert!(verified.status.success(), "{}", text(&verified.stderr));
 
     let next = demo.run(&["ask", "--json", "hello"]);
     let line = one_line(&next);
@@ -261,6 +263,35 @@ async fn a_run_that_goes_on_elsewhere_is_not_closed() {
     run.child.wait().unwrap();
 }
 
+/// Deletes the log under a run, and lets the run go to its end.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn trust_a_log_that_is_deleted_during_a_run_is_made_anew_and_told() {
+    let endpoint = hanging_endpoint().await;
+    for replace in [false, true] {
+        let demo = Workplace::with_demo();
+        let mut run = Hanging::start(&demo, &endpoint);
+        let log = demo.place().audit_log();
+        if replace {
+            fs::rename(&log, log.with_extension("mine")).unwrap();
+            fs::write(&log, "").unwrap();
+        } else {
+            fs::remove_file(&log).unwrap();
+        }
+        run.signal("INT");
+        while run.read().is_some() {}
+        let ended = run.child.wait_with_output().unwrap();
+        let said = text(&ended.stderr);
+        assert_eq!(said.matches("was removed or replaced").count(), 1, "{said}");
+        let last = run.seen.last().unwrap();
+        assert_eq!(demo.place().audit().last(), Some(last));
+        // What was in the other one is missed.
+        let verified = demo.run(&["audit", "verify"]);
+        assert_eq!(verified.status.code(), Some(1));
+        assert!(one_line(&verified).contains("line 1 was removed"));
+    }
+}
+
 #[test]
 fn a_log_with_a_torn_last_line_is_continued() {
     let demo = Workplace::with_demo();
@@ -271,4 +302,10 @@ fn a_log_with_a_torn_last_line_is_continued() {
     let (torn, rest) = log.split_at(log.iter().position(|b| *b == b'\n').unwrap() + 1);
     assert_eq!(torn, b"{\"schema\": 1, \"ts\": \"20\n");
     assert_eq!(json_lines(rest)[0]["event"], "run_started");
+    demo.ask(&["hello"]);
+    let verified = demo.run(&["audit", "verify"]);
+    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    // A torn line that was ended by somebody else begins no log of ours.
+    fs::write(demo.place().audit_log(), torn).unwrap();
+    assert!(one_line(&demo.run(&["ask", "hello"])).contains("no audit log"));
 }

@@ -133,7 +133,7 @@ fn check(case: &Case, mode: Mode, finished: &Finished) {
     };
     assert_eq!(*told, mode);
     let complexity = finished.bodies().into_iter().find_map(|body| match body {
-        EventBody::RoutingPlan(plan) => Some(plan.complexity),
+        EventBody::RoutingPlan { plan, .. } => Some(plan.complexity),
         _ => None,
     });
     assert_eq!(complexity, Some(case.route), "{what}");

@@ -149,7 +149,7 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
         (
             "settings",
             "sources",
-            "4 of 32 settings set; there is no .env here",
+            "4 of 36 settings set; there is no .env here",
         ),
         ("endpoint", "reach", "answers; its kind of server: other"),
         ("endpoint", "models", "2 models listed, large among them"),
@@ -434,8 +434,8 @@ fn no_key_and_no_password_is_ever_printed() {
     place.file(".env", format!("KB_AGENT_LLM_API_KEY={KEY}\n"));
     let url = format!("{}?token={KEY}", at(server.address()));
     for args in [
-        &["doctor", "--kb", "kb"][..],
-        &["doctor", "--kb", "kb", "--json"],
+        &["doctor", "--kb", "kb", "--env-file", ".env"][..],
+        &["doctor", "--kb", "kb", "--env-file", ".env", "--json"],
     ] {
         let output = place
             .command(args)
@@ -591,7 +591,7 @@ fn a_base_without_an_index_is_not_broken_and_gets_none() {
     let output = place.run(&["doctor", "--json"]);
     let line = "the bundled demo will be searched";
     Told::by(output).has("index", "contents", "note", line, "run kb-agent index");
-    assert!(!place.data().join("demo-kb").exists());
+    assert!(!place.data().join("demo").exists());
 }
 
 /// The folder of the only index.
@@ -755,7 +755,7 @@ fn the_object_has_the_fields_that_the_readme_names() {
         assert!(!needs_next || check["next"].is_string(), "{check}");
     }
     for one in told.all["settings"].as_array().unwrap() {
-        assert_eq!(keys(one), set(&["name", "origin", "value"]));
+        assert_eq!(keys(one), set(&["class", "name", "origin", "value"]));
     }
     assert_eq!(text(&told.output.stdout).lines().count(), 1);
 }

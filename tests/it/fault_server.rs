@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What is done with one request.
 #[derive(Debug, Clone)]
@@ -22,6 +22,9 @@ pub enum Act {
     Hang(Vec<u8>),
     /// The first bytes, and then the others again and again until the other side hangs up.
     Flood(Vec<u8>, Vec<u8>),
+    /// The first bytes, and then the others again and again with this pause before each, until the
+    /// other side hangs up.
+    Drip(Vec<u8>, Vec<u8>, Duration),
     /// The connection is reset with the request unread.
     Reset,
 }
@@ -111,7 +114,7 @@ impl FaultServer {
         self.shared.sent.lock().unwrap().clone()
     }
 
-    /// How often the other side hung up on a [`Act::Hang`] or [`Act::Flood`].
+    /// How often the other side hung up on a [`Act::Hang`], [`Act::Flood`] or [`Act::Drip`].
     pub fn hung_up(&self) -> usize {
         *self.shared.hung_up.lock().unwrap()
     }
@@ -194,6 +197,15 @@ fn serve(mut stream: TcpStream, shared: &Shared) {
             Act::Flood(first, again) => {
                 let mut sent = stream.write_all(&first);
                 while sent.is_ok() {
+                    sent = stream.write_all(&again);
+                }
+                *shared.hung_up.lock().unwrap() += 1;
+                return;
+            }
+            Act::Drip(first, again, pause) => {
+                let mut sent = stream.write_all(&first);
+                while sent.is_ok() {
+                    thread::sleep(pause);
                     sent = stream.write_all(&again);
                 }
                 *shared.hung_up.lock().unwrap() += 1;

@@ -290,9 +290,17 @@ fn what_was_taken_apart_once_is_kept_and_what_is_kept_is_checked() {
             .unwrap()
             .unwrap()
             .path();
-        fs::read_dir(index.join("texts"))
-            .into_iter()
-            .flat_map(|entries| entries.flatten().map(|entry| entry.path()))
+        let folders = fs::read_dir(index).unwrap().flatten();
+        folders
+            .map(|folder| folder.path())
+            .filter(|path| {
+                path.file_name()
+                    .unwrap()
+                    .to_string_lossy()
+                    .starts_with("texts-")
+            })
+            .flat_map(|folder| fs::read_dir(folder).unwrap().flatten())
+            .map(|entry| entry.path())
             .collect()
     };
     let kept = texts(&bench);

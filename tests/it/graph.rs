@@ -104,7 +104,7 @@ async fn r01_the_plan_is_told_and_used() {
     };
     let (finished, _) = play(script, five_items()).await;
     let told = finished.bodies().into_iter().find_map(|body| match body {
-        EventBody::RoutingPlan(plan) => Some(plan.clone()),
+        EventBody::RoutingPlan { plan, .. } => Some(plan.clone()),
         _ => None,
     });
     assert_eq!(told, Some(plan));
@@ -178,7 +178,7 @@ async fn r06_re_entry_knows_what_failed_and_takes_another_tool() {
         .bodies()
         .into_iter()
         .filter_map(|body| match body {
-            EventBody::RoutingPlan(plan) => Some(plan.suggested_tools.clone()),
+            EventBody::RoutingPlan { plan, .. } => Some(plan.suggested_tools.clone()),
             _ => None,
         })
         .nth(1)
@@ -263,6 +263,7 @@ async fn r09_complex_runs_the_whole_path() {
             "node_finished",
             "route_decided",
             "node_entered",
+            "evidence_numbered",
             "answer_delta",
             "answer_delta",
             "answer_finished",

@@ -609,7 +609,7 @@ fn what_is_no_reply_is_named() {
             "no UTF-8",
             vec![stream(b"data: \xff\xfe\xfd\n\n")],
             "",
-            other("broken text"),
+            other("an event that is not JSON"),
         ),
         answered(
             "an error with status 200",
@@ -992,7 +992,7 @@ fn evidence_that_does_not_fit_is_trimmed_by_score_and_asked_for_once_more() {
             "the best item stays"
         );
         assert_eq!(
-            prompt(body).matches("<evidence n=").count(),
+            prompt(body).matches("<evidence-").count(),
             2,
             "numbers stay what they are"
         );
@@ -1039,7 +1039,11 @@ fn a_reply_that_would_leave_no_room_is_allowed_less() {
     ]);
     let place = place();
     let base_url = format!("http://{}/v1", server.address());
-    let output = place.ask(&base_url, &[], "hello");
+    let output = place.ask(
+        &base_url,
+        &[("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", "4096".to_owned())],
+        "hello",
+    );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let bodies: Vec<Value> = server.seen().iter().map(body).collect();
     let limits: Vec<_> = bodies.iter().map(|body| &body["max_tokens"]).collect();

@@ -85,6 +85,7 @@ impl Given {
         CallOrigin {
             run: &self.run,
             node,
+            calls: None,
         }
     }
 

@@ -45,7 +45,7 @@ fn short() -> Jobs {
         &mut jobs.grade,
         &mut jobs.synthesize,
     ] {
-        job.max_tokens = 256;
+        job.max_tokens = Some(256);
     }
     jobs
 }

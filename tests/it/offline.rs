@@ -68,6 +68,7 @@ async fn analyze(
             origin: CallOrigin {
                 run: &run,
                 node: NodeName::AnalyzeAndRoute,
+                calls: None,
             },
             query,
             history,
@@ -108,6 +109,7 @@ async fn plan(query: &str, routing: &RoutingPlan, round: Round<'_>) -> Vec<ToolC
             origin: CallOrigin {
                 run: &run,
                 node: NodeName::Plan,
+                calls: None,
             },
             query,
             history: round.history,
@@ -132,6 +134,7 @@ async fn grade(query: &str, sub_questions: &[&str], context: &[Evidence]) -> Vec
             origin: CallOrigin {
                 run: &run,
                 node: NodeName::GradeEvidence,
+                calls: None,
             },
             query,
             history: &[],
@@ -159,6 +162,7 @@ async fn answer(
                 origin: CallOrigin {
                     run: &run,
                     node: NodeName::Synthesize,
+                    calls: None,
                 },
                 query,
                 history,

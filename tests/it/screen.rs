@@ -1,7 +1,12 @@
 //! The screen: events and keys in, cells out.
 
+mod citations;
 mod details;
+mod evidence;
+mod path;
 pub mod runs;
+mod shown;
+mod source;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};
@@ -16,12 +21,16 @@ use runs::{Tape, item};
 const SIZES: [(u16, u16); 4] = [(160, 45), (100, 30), (60, 20), (39, 9)];
 
 pub fn screen() -> Screen {
+    themed(ThemeName::Dark)
+}
+
+fn themed(theme: ThemeName) -> Screen {
     let sample = |route, text: &str| Sample {
         route,
         text: text.to_owned(),
     };
     let mut screen = Screen::new(Setup {
-        theme: ThemeName::Dark,
+        theme,
         no_color: false,
         mode: Mode::Offline,
         model: "extractive".to_owned(),
@@ -171,7 +180,7 @@ fn a_run_that_failed_before_its_first_node_says_so() {
     assert!(!text.contains("× analyze_and_route"), "{text}");
     assert_eq!(text.matches("skipped: run failed").count(), 5, "{text}");
     press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Enter);
+    tap(&mut screen, KeyCode::Char('u'));
     let text = screen.text(160, 45);
     assert!(text.contains("failed before the first node"), "{text}");
 }
@@ -187,7 +196,7 @@ fn the_time_of_a_node_that_failed_is_not_that_of_one_that_came_to_its_end() {
         let text = screen.text(160, 45);
         assert!(text.contains(said), "{text}");
         // And so in the path as it ran.
-        tap(&mut screen, KeyCode::Enter);
+        tap(&mut screen, KeyCode::Char('u'));
         let text = screen.text(160, 45);
         assert!(text.contains(said), "{text}");
     }
@@ -728,6 +737,9 @@ fn any_msg() -> impl Strategy<Value = Msg> {
                 modifiers: KeyModifiers::NONE,
             })
         }),
+        1 => (0..60_usize, 0..400_usize).prop_map(|(first, lines)| Msg::Update(Update::Document(
+            source::any_document(first, lines)
+        ))),
         1 => any::<u32>().prop_map(|now| Msg::Tick(Timestamp(u64::from(now)))),
         1 => Just(Msg::EngineGone),
     ]

@@ -103,8 +103,14 @@ pub struct Recorded {
     pub run: String,
     /// `Authorization`.
     pub authorization: Option<String>,
-    /// The body.
+    /// The body, the mark of its fences left out.
     pub body: Value,
+}
+
+/// The text without the mark that the fences of a request carry.
+pub fn unmarked(text: &str) -> String {
+    let marks = regex::Regex::new(r"<(/?[a-z]+)-[0-9a-f]{8}\b").unwrap();
+    marks.replace_all(text, "<$1").into_owned()
 }
 
 impl Recorded {
@@ -170,7 +176,8 @@ impl ScriptedEndpoint {
                 node: header(request, "x-kb-agent-node").unwrap_or_default(),
                 run: header(request, "x-kb-agent-run").unwrap_or_default(),
                 authorization: header(request, "authorization"),
-                body: serde_json::from_slice(&request.body).unwrap_or_default(),
+                body: serde_json::from_str(&unmarked(&String::from_utf8_lossy(&request.body)))
+                    .unwrap_or_default(),
             })
             .collect()
     }

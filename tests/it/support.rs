@@ -115,6 +115,7 @@ impl Reasoner for ScriptedReasoner {
         self.trouble(NodeName::AnalyzeAndRoute).await?;
         let (plan, reply) = self.next(0, &self.script.analyses).unwrap_or_default();
         Ok(Analysis {
+            because: Vec::new(),
             plan,
             reply: reply.map(str::to_owned),
             small_talk: None,
@@ -362,6 +363,53 @@ pub async fn run_until(
     Finished { answer, events }
 }
 
+/// R23: what is sent to be cited is numbered once, before the answer, and the answer's citations have
+/// these numbers and no others, in the order in which the text first uses them.
+fn check_numbers(events: &[Event]) {
+    let mut context: Vec<EvidenceId> = Vec::new();
+    let mut numbered: Option<Vec<(usize, EvidenceId)>> = None;
+    for event in events {
+        match &event.body {
+            EventBody::EvidenceAdded { items } => {
+                context.extend(items.iter().map(|item| item.id.clone()));
+            }
+            EventBody::EvidenceRemoved { id, .. } => context.retain(|known| known != id),
+            EventBody::EvidenceNumbered { items } => {
+                assert_eq!(numbered, None, "numbered once");
+                let items = items.iter().map(|item| (item.n, item.id.clone()));
+                let items: Vec<_> = items.collect();
+                for (at, (n, id)) in items.iter().enumerate() {
+                    assert_eq!(*n, at + 1);
+                    assert!(context.contains(id), "{id} is numbered and not there");
+                }
+                numbered = Some(items);
+            }
+            EventBody::AnswerFinished { text, citations } => {
+                let mut first_used = Vec::new();
+                let marked = marked_numbers(text);
+                for citation in citations {
+                    let told = (citation.n, citation.id.clone());
+                    let known = numbered.as_ref().is_some_and(|all| all.contains(&told));
+                    assert!(known, "{told:?} is cited and not numbered");
+                    first_used.push(marked.iter().position(|n| *n == citation.n));
+                }
+                assert!(!first_used.contains(&None), "{citations:?} in {text}");
+                let in_order = first_used.is_sorted() || text.contains('`');
+                assert!(in_order, "{citations:?} in {text}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The numbers in the marks of an answer, in its order.
+fn marked_numbers(text: &str) -> Vec<usize> {
+    let after_open = text.split('[').skip(1);
+    let inside = after_open.filter_map(|rest| rest.split_once(']').map(|(inside, _)| inside));
+    let numbers = inside.flat_map(|inside| inside.split([',', '，', '、']));
+    numbers.filter_map(|n| n.trim().parse().ok()).collect()
+}
+
 /// What every stream keeps: one run, no gaps, one end, legal edges.
 pub fn check_stream(events: &[Event]) {
     assert!(matches!(events[0].body, EventBody::RunStarted { .. }));
@@ -384,6 +432,7 @@ pub fn check_stream(events: &[Event]) {
             .any(|edge| edge.from == pair[0] && edge.to == Some(pair[1]));
         assert!(legal, "{} → {} is no edge", pair[0], pair[1]);
     }
+    check_numbers(events);
     if matches!(outcome, Outcome::Answered | Outcome::NotFound) {
         assert_eq!(path.last(), Some(&NodeName::Synthesize));
         let told: String = events

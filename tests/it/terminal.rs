@@ -2,9 +2,10 @@
 
 use std::io::{Read, Write};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 
@@ -18,6 +19,15 @@ pub struct Terminal {
     child: Box<dyn portable_pty::Child + Send + Sync>,
     shown: Arc<(Mutex<Shown>, Condvar)>,
     modes_before: String,
+    reading: Arc<Reading>,
+    reader: JoinHandle<()>,
+}
+
+/// Whether what the program writes is read.
+#[derive(Default)]
+struct Reading {
+    stalled: AtomicBool,
+    over: AtomicBool,
 }
 
 struct Shown {
@@ -51,10 +61,14 @@ impl Terminal {
             Condvar::new(),
         ));
         let mut reader = pair.master.try_clone_reader().unwrap();
-        let seen = shown.clone();
-        thread::spawn(move || {
+        let reading = Arc::new(Reading::default());
+        let (seen, state) = (shown.clone(), reading.clone());
+        let reader = thread::spawn(move || {
             let mut bytes = [0; 8192];
-            loop {
+            while !state.over.load(Ordering::SeqCst) {
+                while state.stalled.load(Ordering::SeqCst) {
+                    thread::park();
+                }
                 let read = reader.read(&mut bytes).unwrap_or(0);
                 let mut shown = seen.0.lock().unwrap();
                 shown.parser.process(&bytes[..read]);
@@ -71,7 +85,14 @@ impl Terminal {
             child,
             shown,
             modes_before,
+            reading,
+            reader,
         }
+    }
+
+    /// Takes nothing any more, as a terminal whose connection hangs.
+    pub fn stall(&self) {
+        self.reading.stalled.store(true, Ordering::SeqCst);
     }
 
     pub fn keys(&mut self, keys: impl AsRef<[u8]>) {
@@ -122,6 +143,42 @@ impl Terminal {
     }
 
     #[cfg(unix)]
+    pub fn pid(&self) -> u32 {
+        self.child.process_id().unwrap()
+    }
+
+    /// Whether the line discipline is as it was before the program came.
+    pub fn is_cooked(&self) -> bool {
+        modes(self.master.as_ref()) == self.modes_before
+    }
+
+    /// Wipes what is shown, as another program would that writes over it.
+    pub fn wipe(&self) {
+        self.shown.0.lock().unwrap().parser.process(b"\x1b[2J");
+    }
+
+    /// Closes the window, and waits for the program's end for so long: the exit code and the time
+    /// it took, or nothing for a program that stays, which is killed.
+    #[cfg(unix)]
+    pub fn close_window(mut self, patience: Duration) -> Option<(u32, Duration)> {
+        self.reading.over.store(true, Ordering::SeqCst);
+        // The reader wakes up once more: a key is echoed, or drawn.
+        let _ = self.writer.write_all(b"x");
+        self.reader.join().unwrap();
+        drop((self.writer, self.master));
+        let closed = Instant::now();
+        while closed.elapsed() < patience {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return Some((status.exit_code(), closed.elapsed()));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        None
+    }
+
+    #[cfg(unix)]
     pub fn signal(&self, name: &str) {
         let pid = self.child.process_id().unwrap().to_string();
         assert!(
@@ -141,7 +198,13 @@ impl Terminal {
     }
 
     /// Waits for the program's end; the terminal must be as it was before.
-    pub fn end(mut self) -> u32 {
+    pub fn end(self) -> u32 {
+        self.end_timed().0
+    }
+
+    /// [`Terminal::end`], and how long that took.
+    pub fn end_timed(mut self) -> (u32, Duration) {
+        let begun = Instant::now();
         let (shown, changed) = &*self.shown;
         let (shown, _) = changed
             .wait_timeout_while(shown.lock().unwrap(), PATIENCE, |shown| !shown.ended)
@@ -151,14 +214,23 @@ impl Terminal {
             "still there:\n{}",
             shown.parser.screen().contents()
         );
+        let took = begun.elapsed();
+        drop(shown);
+        self.assert_as_found();
+        (self.child.wait().unwrap().exit_code(), took)
+    }
+
+    /// The terminal is as it was found: the shell's screen, the cursor, plain pasting, no mouse,
+    /// and the line discipline's settings.
+    pub fn assert_as_found(&self) {
+        let shown = self.shown.0.lock().unwrap();
         let screen = shown.parser.screen();
         assert!(!screen.alternate_screen(), "the alternate screen is left");
         assert!(!screen.hide_cursor(), "the cursor is back");
         assert!(!screen.bracketed_paste(), "pasting is plain again");
         assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
         drop(shown);
-        assert_eq!(modes(self.master.as_ref()), self.modes_before);
-        self.child.wait().unwrap().exit_code()
+        assert!(self.is_cooked(), "the line discipline is set back");
     }
 }
 

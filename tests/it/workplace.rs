@@ -25,6 +25,13 @@ fn indexed_demo() -> &'static Path {
     .path()
 }
 
+/// Where the demo was laid out below a data folder: its folder is named by its contents.
+pub fn demo_folder(data: &Path) -> PathBuf {
+    let laid_out = fs::read_dir(data.join("demo")).unwrap();
+    let mut folders = laid_out.map(|entry| entry.unwrap().path().join("demo-kb"));
+    folders.next().unwrap()
+}
+
 impl Workplace {
     /// With nothing indexed.
     pub fn empty() -> Self {
@@ -39,7 +46,7 @@ impl Workplace {
     pub fn with_demo() -> Demo {
         Demo {
             own: Self::empty(),
-            base: indexed_demo().join("data/demo-kb"),
+            base: demo_folder(&indexed_demo().join("data")),
         }
     }
 
@@ -81,9 +88,16 @@ impl Workplace {
         self.command(args).output().unwrap()
     }
 
-    /// The audit log, one object a line.
+    /// The audit log, one object a line, without what ties the lines together.
     pub fn audit(&self) -> Vec<Value> {
-        json_lines(&fs::read(self.audit_log()).unwrap())
+        let mut lines = json_lines(&fs::read(self.audit_log()).unwrap());
+        for line in &mut lines {
+            let fields = line.as_object_mut().unwrap();
+            fields.remove("noted");
+            let prev = fields.remove("prev");
+            assert!(prev.is_some(), "each line refers to the one before: {line}");
+        }
+        lines
     }
 }
 
@@ -103,7 +117,7 @@ impl Demo {
         let mut command = self.own.command(args);
         command
             .env("KB_AGENT_SOURCE", &self.base)
-            .env("KB_AGENT_DATA_DIR", self.base.parent().unwrap())
+            .env("KB_AGENT_DATA_DIR", indexed_demo().join("data"))
             .env("KB_AGENT_AUDIT_LOG", self.own.audit_log());
         command
     }

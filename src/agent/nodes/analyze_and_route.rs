@@ -18,7 +18,7 @@ pub(in crate::agent) async fn analyze_and_route(
         failed: &run.state.tool_history,
     };
     let called = run.guard(run.ports.reasoner.analyze(job)).await;
-    let analysis = run.settle(called)?;
+    let analysis = run.settle(NodeName::AnalyzeAndRoute, called).await?;
     run.state.usage.add(analysis.usage);
     run.events.caveats(analysis.warnings).await;
 
@@ -40,7 +40,11 @@ pub(in crate::agent) async fn analyze_and_route(
         let message = format!("every suggested tool had failed before: {tool} put first");
         run.events.warn("strategy_changed", message).await;
     }
-    run.events.emit(EventBody::RoutingPlan(plan.clone())).await;
+    let told = EventBody::RoutingPlan {
+        plan: plan.clone(),
+        because: analysis.because,
+    };
+    run.events.emit(told).await;
 
     let reason = route_after_analyze(plan.complexity);
     if plan.complexity == Complexity::Chitchat {

@@ -66,7 +66,7 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
         context: &run.state.context,
     };
     let called = run.guard(run.ports.reasoner.grade(job)).await;
-    let grades = run.settle(called)?;
+    let grades = run.settle(NodeName::GradeEvidence, called).await?;
     run.state.usage.add(grades.usage);
     run.events.caveats(grades.warnings).await;
 

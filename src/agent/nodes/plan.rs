@@ -22,7 +22,7 @@ pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReas
         refine: run.state.grader_action == Some(GraderAction::Refine),
     };
     let called = run.guard(run.ports.reasoner.plan(job)).await;
-    let planned = run.settle(called)?;
+    let planned = run.settle(NodeName::Plan, called).await?;
     run.state.usage.add(planned.usage);
     run.events.caveats(planned.warnings).await;
 

@@ -3,19 +3,38 @@ use tokio::sync::mpsc;
 use crate::agent::citations::CitationFilter;
 use crate::agent::ports::{AnswerSink, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob};
 use crate::agent::run::{Run, Stop, guard};
+use crate::agent::state::{AgentState, SearchFailure};
 use crate::domain::{
     Answer, Citation, Complexity, Evidence, NodeName, Outcome, RouteReason, Score,
 };
-use crate::protocol::EventBody;
-use crate::text::{StreamSanitizer, is_chinese, sanitize};
+use crate::protocol::{EventBody, NumberedItem};
+use crate::text::{StreamSanitizer, is_blank, is_chinese, one_line, sanitize};
 
 /// Pieces of an answer that may wait between the engine and the stream.
 const PIECES_IN_FLIGHT: usize = 32;
 
+/// What is said of an answer of which nothing is left once it is cleaned and its citations checked.
+const NOTHING_TO_SEE: &str = "the model's answer was empty: it held nothing to read but citations \
+                              of evidence that is not there; ask again, or choose another model";
+
+/// So many reasons for failed searches are told.
+const REASONS: usize = 2;
+
+/// And so much of them.
+const LONGEST_REASON: usize = 300;
+
 /// R23–R25: the answer.
 pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let chitchat = run.state.complexity() == Complexity::Chitchat;
-    let reply = run.state.reply.take().filter(|r| !r.trim().is_empty());
+    let reply = run.state.reply.take().filter(|reply| !is_blank(reply));
+    let trouble = trouble(&run.state);
+    if let Some(trouble) = &trouble {
+        if run.state.context.is_empty() && trouble.none_looked {
+            return Err(Stop::Failed(trouble.why_nothing_is_known()));
+        }
+        let message = trouble.line(false);
+        run.events.warn("search_failed", message).await;
+    }
     let (text, outcome, citations) = match reply {
         Some(reply) if chitchat => {
             run.state.calls_saved += 1;
@@ -25,7 +44,11 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
         }
         _ if !chitchat && run.state.context.is_empty() => {
             run.state.calls_saved += 1;
-            let text = nothing_found(&run.state.query, &run.state.discarded);
+            let mut text = nothing_found(&run.state.query, &run.state.discarded);
+            if let Some(trouble) = trouble {
+                let line = trouble.line(is_chinese(&run.state.query));
+                text.push_str(&format!("\n\n{line}"));
+            }
             say(run, text.clone()).await;
             (text, Outcome::NotFound, Vec::new())
         }
@@ -43,6 +66,77 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
         outcome,
     });
     Ok(None)
+}
+
+/// What failed while the evidence was looked for.
+struct Trouble {
+    /// Tools and reasons, each once.
+    reasons: Vec<String>,
+    failed: usize,
+    calls: usize,
+    /// Whether no call at all could look, and one of them because its search broke.
+    none_looked: bool,
+}
+
+/// R13, R23: that nothing was found may only be said by a search that took place.
+fn trouble(state: &AgentState) -> Option<Trouble> {
+    let calls = state.tool_history.len();
+    let broke = state.failures.iter().filter(|failure| failure.is_breakdown);
+    let broke = broke.count();
+    let all_failed = state.failures.len() == calls;
+    // A call for what is not there has looked; it is told of where no other call says more.
+    let told = |failure: &&SearchFailure| failure.is_breakdown || all_failed;
+    let mut reasons: Vec<String> = Vec::new();
+    let told: Vec<_> = state.failures.iter().filter(told).collect();
+    for failure in &told {
+        if !reasons.contains(&failure.line) {
+            reasons.push(failure.line.clone());
+        }
+    }
+    (!told.is_empty()).then_some(Trouble {
+        reasons,
+        failed: told.len(),
+        calls,
+        none_looked: broke > 0 && all_failed,
+    })
+}
+
+impl Trouble {
+    fn reasons(&self) -> String {
+        let more = self.reasons.len().saturating_sub(REASONS);
+        let mut text = self.reasons[..self.reasons.len() - more].join("; ");
+        if more > 0 {
+            text.push_str(&format!(" (+{more})"));
+        }
+        one_line(&text, LONGEST_REASON)
+    }
+
+    fn line(&self, chinese: bool) -> String {
+        let (failed, calls, reasons) = (self.failed, self.calls, self.reasons());
+        if chinese {
+            format!("（{calls} 次检索中有 {failed} 次失败：{reasons}）")
+        } else {
+            format!("{failed} of {calls} tool calls failed: {reasons}")
+        }
+    }
+
+    fn why_nothing_is_known(&self) -> String {
+        let reasons = self.reasons();
+        format!("the search failed, so what the knowledge base holds is not known: {reasons}")
+    }
+}
+
+/// Fixes the numbers of what is sent. The prompt, the answer's marks and the screen go by them.
+async fn number(run: &mut Run<'_>, context: &[Evidence]) {
+    if context.is_empty() {
+        return;
+    }
+    let numbered = context.iter().enumerate().map(|(at, item)| NumberedItem {
+        n: at + 1,
+        id: item.id.clone(),
+    });
+    let items = numbered.collect();
+    run.events.emit(EventBody::EvidenceNumbered { items }).await;
 }
 
 async fn say(run: &mut Run<'_>, text: String) {
@@ -64,14 +158,17 @@ async fn stream_answer(
     } else {
         CitationFilter::new(context.len())
     };
+    number(run, &context).await;
     let query = run.state.query.clone();
     let history = std::mem::take(&mut run.state.history);
     let sub_questions = run.state.sub_questions().to_vec();
     let run_id = run.events.run().clone();
+    let calls = run.calls.clone();
     let job = SynthesizeJob {
         origin: crate::agent::ports::CallOrigin {
             run: &run_id,
             node: NodeName::Synthesize,
+            calls: Some(&calls),
         },
         query: &query,
         history: &history,
@@ -95,7 +192,7 @@ async fn stream_answer(
         tokio::join!(reasoner.synthesize(job, AnswerSink(sink)), pass_on_all).0
     })
     .await;
-    let settled: Result<Synthesis, Stop> = run.settle(called);
+    let settled: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
     if let Err(Stop::Cancelled) = settled {
         return Err(Stop::Cancelled);
     }
@@ -118,6 +215,9 @@ async fn stream_answer(
         let message = format!("removed {}: no such evidence", marks.join(" "));
         run.events.warn("citation_removed", message).await;
     }
+    if is_blank(&text) {
+        return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
+    }
     let citations = cite(filter.used(), &context);
     Ok((text, synthesis.outcome, citations))
 }
@@ -125,7 +225,7 @@ async fn stream_answer(
 /// An answer that broke off is told as far as it came, so that it is in the log and its citations
 /// can be followed; the run fails all the same.
 async fn keep_what_came(run: &mut Run<'_>, text: String, citations: Vec<Citation>) {
-    if !text.is_empty() {
+    if !is_blank(&text) {
         run.events
             .emit(EventBody::AnswerFinished { text, citations })
             .await;

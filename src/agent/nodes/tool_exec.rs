@@ -3,7 +3,9 @@ use std::time::Instant;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
+use crate::agent::ports::ToolError;
 use crate::agent::run::{Run, Stop, guard, milliseconds};
+use crate::agent::state::SearchFailure;
 use crate::domain::{
     Complexity, Evidence, PathType, RouteReason, ToolRecord, add_evidence, route_after_tool_exec,
 };
@@ -36,7 +38,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
             Ok(items) => Found { items, error: None },
             Err(error) => Found {
                 items: Vec::new(),
-                error: Some(error.to_string()),
+                error: Some(error),
             },
         };
         run.events
@@ -44,7 +46,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
                 call: calls[at].clone(),
                 items: found.items.len(),
                 ms,
-                error: found.error.clone(),
+                error: found.error.as_ref().map(ToString::to_string),
             })
             .await;
         results[at] = Some(found);
@@ -58,11 +60,17 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
     let mut items = Vec::new();
     for (call, found) in calls.into_iter().zip(results) {
         let Some(found) = found else { continue };
+        if let Some(error) = &found.error {
+            run.state.failures.push(SearchFailure {
+                line: format!("{}: {error}", call.tool()),
+                is_breakdown: error.is_breakdown(),
+            });
+        }
         run.state.tool_history.push(ToolRecord {
             call,
             round: run.state.iteration,
             scores: found.items.iter().map(|item| item.score).collect(),
-            error: found.error,
+            error: found.error.map(|error| error.to_string()),
         });
         items.extend(found.items);
     }
@@ -85,7 +93,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
 
 struct Found {
     items: Vec<Evidence>,
-    error: Option<String>,
+    error: Option<ToolError>,
 }
 
 async fn add_to_context(run: &mut Run<'_>, items: Vec<Evidence>) {

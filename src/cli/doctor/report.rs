@@ -68,7 +68,7 @@ impl Report {
                 (None, Some(means)) => ("not set", means.to_owned()),
                 (None, None) => ("not set", origin(one)),
             };
-            let line = format!("{}: {value} ({from})", one.name);
+            let line = format!("{}: {value} ({from}; {})", one.name, one.class.as_str());
             let line = self.wrapped(&format!("  {line}"), 4);
             text.push_str(&match one.origin {
                 Origin::Default => self.toned(Tone::Faint, &line),
@@ -197,9 +197,14 @@ pub(super) fn as_json(settings: &[Setting], checks: &[Check]) -> Value {
         }
         one
     });
-    let settings = settings
-        .iter()
-        .map(|one| json!({"name": one.name, "value": one.value, "origin": one.origin.to_string()}));
+    let settings = settings.iter().map(|one| {
+        json!({
+            "name": one.name,
+            "value": one.value,
+            "origin": one.origin.to_string(),
+            "class": one.class.as_str(),
+        })
+    });
     json!({
         "ok": !is_broken,
         "version": env!("CARGO_PKG_VERSION"),

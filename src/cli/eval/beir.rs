@@ -32,7 +32,7 @@ use crate::text::sanitize;
 pub(super) struct Beir {
     /// Folder with corpus.jsonl, queries.jsonl and qrels/test.tsv
     #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    pub dir: PathBuf,
     /// How to search; grep is the lexical side of the index alone, BM25
     #[arg(long, value_enum, default_value_t = Tool::Hybrid)]
     tool: Tool,

@@ -13,6 +13,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
+use super::lines::{bare, each_line};
 use super::metrics::Grades;
 use crate::cli::output::Failure;
 
@@ -63,16 +64,17 @@ impl Collection {
     /// Reads the three files of the folder. Bad input is one line that says where.
     pub fn read(dir: &Path) -> Result<Self, Failure> {
         let corpus = dir.join("corpus.jsonl");
-        let bytes = text_of(&corpus)?;
-        let documents: Vec<Document> = records(&corpus, &bytes)?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(LAYOUT);
+        let documents: Vec<Document> = records(&corpus, |line| {
+            hasher.update(line.as_bytes());
+        })?;
         unique(&corpus, documents.iter().map(|document| &document.id))?;
         if documents.is_empty() {
             return Err(bad(&corpus, "there is no document in it"));
         }
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(LAYOUT).update(bytes.as_bytes());
         let path = dir.join("queries.jsonl");
-        let queries: Vec<Query> = records(&path, &text_of(&path)?)?;
+        let queries: Vec<Query> = records(&path, |_| ())?;
         unique(&path, queries.iter().map(|query| &query.id))?;
         if let Some(at) = queries
             .iter()
@@ -81,7 +83,7 @@ impl Collection {
             return Err(bad(&path, format!("query {} is empty", queries[at].id)));
         }
         let path = dir.join("qrels").join("test.tsv");
-        let judged = judgements(&path, &text_of(&path)?, &queries)?;
+        let judged = judgements(&path, &queries)?;
         let name = dir.canonicalize().ok();
         let name = name.as_deref().unwrap_or(dir).file_name();
         Ok(Self {
@@ -184,39 +186,27 @@ impl Document {
     }
 }
 
-fn text_of(path: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => bad(
-            path,
-            "not found; a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv",
-        ),
-        _ => bad(path, error),
-    })?;
-    decoded(path, bytes)
-}
+/// What to say of a file that is not there.
+const MISSING: &str =
+    "not found; a BEIR folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv";
 
-/// The text of a file; what is not UTF-8 is named by its line.
-pub(super) fn decoded(path: &Path, bytes: Vec<u8>) -> Result<String, Failure> {
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = whole.split(|&byte| byte == b'\n').count();
-        bad(path, format!("line {line} is not UTF-8"))
-    })?;
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    })
-}
-
-fn records<T: DeserializeOwned>(path: &Path, text: &str) -> Result<Vec<T>, Failure> {
-    let lines = text.lines().enumerate();
-    lines
-        .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(at, line)| {
+/// The records of a file; every line also goes to `seen` as it stands there.
+fn records<T: DeserializeOwned>(
+    path: &Path,
+    mut seen: impl FnMut(&str),
+) -> Result<Vec<T>, Failure> {
+    let mut records = Vec::new();
+    each_line(path, MISSING, |number, line| {
+        seen(line);
+        let line = bare(line);
+        if !line.trim().is_empty() {
             let form = r#"{"_id": "d1", "text": "…"}"#;
-            record(line, form).map_err(|what| bad(path, format!("line {}: {what}", at + 1)))
-        })
-        .collect()
+            let record = record(line, form);
+            records.push(record.map_err(|what| bad(path, format!("line {number}: {what}")))?);
+        }
+        Ok(())
+    })?;
+    Ok(records)
 }
 
 /// The record that a line holds, or what is wrong with it in a few words. `form` is what such a
@@ -262,21 +252,18 @@ fn gap(missing: Vec<&str>, what: &str) -> Option<String> {
 }
 
 /// `query-id corpus-id score`, or trec_eval's four columns with the iteration second.
-fn judgements(
-    path: &Path,
-    text: &str,
-    queries: &[Query],
-) -> Result<HashMap<String, Grades>, Failure> {
+fn judgements(path: &Path, queries: &[Query]) -> Result<HashMap<String, Grades>, Failure> {
     let mut judged: HashMap<String, Grades> = HashMap::new();
-    for (at, line) in text.lines().enumerate() {
+    each_line(path, MISSING, |number, line| {
+        let line = bare(line);
         if line.trim().is_empty() {
-            continue;
+            return Ok(());
         }
         let columns: Vec<&str> = line.trim_end_matches('\r').split('\t').collect();
         let ([query, document, grade] | [query, _, document, grade]) = columns[..] else {
             let what = format!(
-                "line {}: expected query-id, corpus-id and score between tabs, found {} columns",
-                at + 1,
+                "line {number}: expected query-id, corpus-id and score between tabs, found {} \
+                 columns",
                 columns.len()
             );
             return Err(bad(path, what));
@@ -287,13 +274,14 @@ fn judgements(
                 grades.insert(document.to_owned(), grade);
             }
             // The line that names the columns.
-            Err(_) if at == 0 && queries.iter().all(|known| known.id != query) => {}
+            Err(_) if number == 1 && queries.iter().all(|known| known.id != query) => {}
             Err(_) => {
-                let what = format!("line {}: the score '{grade}' is not a whole number", at + 1);
+                let what = format!("line {number}: the score '{grade}' is not a whole number");
                 return Err(bad(path, what));
             }
         }
-    }
+        Ok(())
+    })?;
     if judged.is_empty() {
         return Err(bad(path, "there is no judgement in it"));
     }

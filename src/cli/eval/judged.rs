@@ -5,7 +5,8 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
-use super::collection::{bad, decoded};
+use super::collection::bad;
+use super::lines::{bare, each_line};
 use crate::cli::output::Failure;
 
 /// The questions of a file, empty lines left out. `parse` says in a few words what is wrong with a
@@ -14,18 +15,15 @@ pub(super) fn read<T>(
     path: &Path,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Vec<T>, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => bad(path, "not found"),
-        _ => bad(path, error),
-    })?;
-    let text = decoded(path, bytes)?;
     let mut questions = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    each_line(path, "not found", |number, line| {
+        let line = bare(line);
         if !line.trim().is_empty() {
             let question = parse(line);
-            questions.push(question.map_err(|what| bad(path, format!("line {}: {what}", at + 1)))?);
+            questions.push(question.map_err(|what| bad(path, format!("line {number}: {what}")))?);
         }
-    }
+        Ok(())
+    })?;
     if questions.is_empty() {
         return Err(bad(path, "there is no question in it"));
     }

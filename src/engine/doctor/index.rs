@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::embedding::Embedding;
+use super::storage::megabytes;
 use super::{Check, Examination, broke_off, counted};
 use crate::config::Settings;
-use crate::kb::{IndexState, Indexed, Inspection, KbError, inspect};
+use crate::engine::demo;
+use crate::kb::{IndexState, Indexed, Inspection, KbError, Sources, inspect};
 
 const AREA: &str = "index";
 const WAIT: &str = "wait: another kb-agent is at it right now";
@@ -18,7 +20,15 @@ pub(super) async fn check(
     embedding: Option<Embedding>,
     examination: &mut Examination<'_>,
 ) {
-    let demo = settings.demo_dir();
+    let demo = demo::folder(&settings.data_dir);
+    for path in demo::of_other_versions(&settings.data_dir) {
+        examination.found(Check::note(
+            AREA,
+            "demo",
+            format!("{} holds another version's demo", path.display()),
+            "nothing, or remove it once no note of yours is in it",
+        ));
+    }
     let is_demo = settings.sources.is_empty();
     if is_demo && !demo.is_dir() {
         examination.found(Check::note(
@@ -37,7 +47,11 @@ pub(super) async fn check(
     examination.trying("the index");
     let begun = Instant::now();
     let model = embedding.as_ref().map(|of| of.model.clone());
-    let inspected = look(roots, settings.index_dir(), model.unwrap_or_default()).await;
+    let sources = Sources {
+        paths: roots,
+        include: settings.include.clone(),
+    };
+    let inspected = look(sources, settings.index_dir(), model.unwrap_or_default()).await;
     let took = begun.elapsed();
     let seen = match inspected {
         Some(Ok(seen)) => seen,
@@ -59,6 +73,9 @@ pub(super) async fn check(
             examination.found(meaning(&seen, indexed, embedding));
         }
     }
+    if let Some(check) = other_versions(&seen) {
+        examination.found(check);
+    }
     if seen.is_written || seen.is_embedded {
         let doing = if seen.is_written {
             "updates"
@@ -72,7 +89,7 @@ pub(super) async fn check(
 
 /// Beside everything else, and given up with it.
 async fn look(
-    roots: Vec<PathBuf>,
+    sources: Sources,
     home: PathBuf,
     model: String,
 ) -> Option<Result<Inspection, KbError>> {
@@ -84,7 +101,7 @@ async fn look(
     }
     let stop = Stopping(Arc::default());
     let stopped = Arc::clone(&stop.0);
-    let looking = tokio::task::spawn_blocking(move || inspect(&roots, &home, &model, &stopped));
+    let looking = tokio::task::spawn_blocking(move || inspect(sources, &home, &model, &stopped));
     looking.await.ok()
 }
 
@@ -172,6 +189,29 @@ fn files(seen: &Inspection, indexed: &Indexed) -> Check {
     }
 }
 
+/// What may go, once nobody uses the version that made it.
+fn other_versions(seen: &Inspection) -> Option<Check> {
+    if seen.others.is_empty() {
+        return None;
+    }
+    let (mut listed, mut places) = (Vec::new(), Vec::new());
+    for other in &seen.others {
+        listed.push(format!("{} ({})", other.name, megabytes(other.size)));
+        places.push(format!("'{}'", seen.home.join(&other.name).display()));
+    }
+    Some(
+        Check::ok(
+            AREA,
+            "other versions",
+            format!("of other versions of kb-agent: {}", listed.join(", ")),
+        )
+        .hint(format!(
+            "if no such version is used any more, they may go: rm -r {}",
+            places.join(" ")
+        )),
+    )
+}
+
 fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check {
     const NAME: &str = "meaning";
     let model = embedding.model.trim_start_matches("endpoint:");
@@ -183,6 +223,16 @@ fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check
             NAME,
             format!("{model} gives vectors of {here} numbers where the index holds {there}"),
             "kb-agent index --rebuild embeds everything again",
+        );
+    }
+    if let Some(why) = &seen.damaged_vectors
+        && !seen.is_embedded
+    {
+        return Check::broken(
+            AREA,
+            NAME,
+            format!("the vectors are damaged: {why}"),
+            "kb-agent index makes what is missing anew; until then it is found by its words",
         );
     }
     let (all, pending) = (indexed.chunks, indexed.pending);
@@ -221,6 +271,8 @@ mod tests {
             is_embedded: is_busy,
             files: 3,
             left_out: 0,
+            others: Vec::new(),
+            damaged_vectors: None,
         };
         let indexed = Indexed {
             documents: 3,

@@ -1,5 +1,5 @@
 use super::{Check, Examination, counted};
-use crate::config::{Listed, Origin, SettingError, Survey};
+use crate::config::{Class, Listed, Origin, SettingError, Survey};
 use crate::engine::thinking;
 
 const AREA: &str = "settings";
@@ -9,6 +9,8 @@ const AREA: &str = "settings";
 pub struct Setting {
     /// The variable.
     pub name: &'static str,
+    /// What it can do.
+    pub class: Class,
     /// Its value, secrets masked; `None` where there is none.
     pub value: Option<String>,
     /// Where that is from.
@@ -24,11 +26,13 @@ pub fn settings(survey: &Survey) -> Vec<Setting> {
         .map(
             |Listed {
                  name,
+                 class,
                  value,
                  origin,
                  ..
              }| Setting {
                 name,
+                class: *class,
                 value: value.clone().or_else(|| thinking::built_in(name)),
                 origin: origin.clone(),
                 unset: unset(name),
@@ -46,6 +50,7 @@ fn unset(name: &str) -> Option<&'static str> {
         "KB_AGENT_LLM_CONTEXT_TOKENS" => "not known",
         "KB_AGENT_EMBEDDING_BASE_URL" => "the built-in model",
         "KB_AGENT_SOURCE" => "the bundled demo",
+        "KB_AGENT_INCLUDE" => "no file of secrets",
         "KB_AGENT_STORE_URL" => "the data folder",
         name if name.starts_with("KB_AGENT_LLM_MODEL_") => "as for all",
         _ => return None,
@@ -54,11 +59,12 @@ fn unset(name: &str) -> Option<&'static str> {
 
 /// What was set in vain, wrongly or under a name that does not exist.
 pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
-    let is_set = |one: &&Listed| one.origin != Origin::Default;
+    let is_set = |one: &&Listed| !matches!(one.origin, Origin::Default | Origin::Untrusted(_));
     let set = survey.listed.iter().filter(is_set).count();
-    let file = match &survey.file {
-        Some(path) => format!("{path} was read"),
-        None => "there is no .env here".to_owned(),
+    let file = match &survey.files[..] {
+        [] => "there is no .env here".to_owned(),
+        [path] => format!("{path} was read"),
+        paths => format!("{} were read", paths.join(" and ")),
     };
     examination.found(Check::ok(
         AREA,
@@ -103,6 +109,50 @@ fn refusal(error: &SettingError) -> Check {
         SettingError::File { .. } => {
             let next = "correct that file, or name another with --env-file";
             ("file", error.to_string(), next.to_owned())
+        }
+        SettingError::Unwritten { path, .. } => {
+            let next = format!("make {} a file that can be written", path.display());
+            ("trust", error.to_string(), next)
+        }
+        SettingError::Untrusted {
+            file,
+            names,
+            advice,
+        } => {
+            let what = format!(
+                "{} sets {names}, which a folder may set only once you trust it",
+                file.display()
+            );
+            (
+                "trust",
+                what,
+                format!("look at that file, then run {advice}"),
+            )
+        }
+        SettingError::Doubtful { file, names, why } => {
+            let what = format!(
+                "{} sets {names}, which a folder may set only once you trust it, and it cannot be \
+                 trusted",
+                file.display()
+            );
+            ("trust", what, why.clone())
+        }
+        SettingError::Sending {
+            file,
+            what,
+            to,
+            advice,
+        } => {
+            let what = format!("{what} would be sent to {to}, as {} says", file.display());
+            ("trust", what, advice.clone())
+        }
+        SettingError::Unencrypted { name, host, allow } => {
+            let what = format!("{name} would go unencrypted to {host}");
+            let next = format!(
+                "use an https address, or set {allow}={host} where the key is set, if that network \
+                 is yours"
+            );
+            ("value", what, next)
         }
         SettingError::NoHome => {
             let next = "set KB_AGENT_DATA_DIR to a folder that may be written";

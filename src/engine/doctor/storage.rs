@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Check, Examination, Status, broke_off};
-use crate::audit::AuditError;
+use super::{Check, Examination, Status, broke_off, counted};
+use crate::audit::{AuditError, look_at, verify};
 use crate::config::Settings;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, prepare_data_folder};
 
 const AREA: &str = "storage";
 const MEGABYTE: u64 = 1 << 20;
@@ -30,8 +30,9 @@ pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>
         let disk = (folder.status != Status::Broken)
             .then(|| disk(&data))
             .flatten();
+        let chain = chain(&log);
         let log = audit_log(&log);
-        [Some(folder), Some(log), disk]
+        [Some(folder), Some(log), chain, disk]
     });
     match looking.await {
         Ok(checks) => checks
@@ -44,7 +45,7 @@ pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>
 
 fn folder(path: &Path) -> Check {
     const NAME: &str = "data folder";
-    if let Err(source) = fs::create_dir_all(path).and_then(|()| try_writing(path)) {
+    if let Err(source) = prepare_data_folder(path).and_then(|()| try_writing(path)) {
         let path = path.to_owned();
         return Check::failed(AREA, NAME, EngineError::DataDir { path, source }.trouble());
     }
@@ -68,9 +69,9 @@ fn audit_log(path: &Path) -> Check {
         let path = path.to_owned();
         Check::failed(AREA, NAME, AuditError { path, source }.trouble())
     };
-    let meta = match fs::metadata(path) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+    let meta = match look_at(path) {
+        Ok(Some(meta)) => meta,
+        Ok(None) => {
             return match try_writing(&existing(path)) {
                 Ok(()) => {
                     let line = format!("{shown} is made by the first question");
@@ -81,9 +82,6 @@ fn audit_log(path: &Path) -> Check {
         }
         Err(error) => return failed(error),
     };
-    if !meta.is_file() {
-        return failed(io::Error::other("it is not a regular file"));
-    }
     if let Err(error) = OpenOptions::new().append(true).open(path) {
         return failed(error);
     }
@@ -101,6 +99,35 @@ fn audit_log(path: &Path) -> Check {
             format!("{shown} can be written ({size} so far)"),
         ),
     }
+}
+
+/// Whether the log is as it was written; nothing where there is no log.
+fn chain(path: &Path) -> Option<Check> {
+    const NAME: &str = "audit chain";
+    let look = format!("run kb-agent audit verify '{}'", path.display());
+    let found = match verify(path) {
+        Ok(found) if found.lines > 0 || found.fault().is_some() => found,
+        // What is wrong with the log itself has its own line.
+        Ok(_) | Err(_) => return None,
+    };
+    if let Some(line) = found.fault() {
+        let next = format!(
+            "{look}; if that was you, move the log, its parts and its .head away, and the next \
+             question begins a new one"
+        );
+        return Some(Check::broken(AREA, NAME, line, next));
+    }
+    let lines = counted(found.lines as usize, "line");
+    let Some(first) = found.chained_from() else {
+        let line = format!("{lines} of an older version, which chained none");
+        return Some(Check::ok(AREA, NAME, line));
+    };
+    let line = match (first, found.unreadable) {
+        (1, 0) => format!("the chain over {lines} holds"),
+        (1, cut) => format!("the chain over {lines} holds; {cut} of them cannot be read"),
+        (first, _) => format!("the chain over {lines} holds from line {first} on"),
+    };
+    Some(Check::ok(AREA, NAME, line))
 }
 
 /// The room that is left; nothing where the system does not tell.
@@ -181,7 +208,7 @@ fn free_in(table: &str) -> Option<u64> {
     Some(kilobytes.saturating_mul(1024))
 }
 
-fn megabytes(bytes: u64) -> String {
+pub(super) fn megabytes(bytes: u64) -> String {
     match bytes {
         bytes if bytes < MEGABYTE => format!("{} kB", bytes.div_ceil(1024)),
         bytes if bytes < 10 * 1024 * MEGABYTE => format!("{} MB", bytes / MEGABYTE),
@@ -224,7 +251,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("audit.jsonl");
-        fs::write(&path, "{}\n").unwrap();
+        fs::write(&path, "").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let check = audit_log(&path);
         assert_eq!(check.status, Status::Note);

@@ -46,13 +46,12 @@ impl Headings {
     }
 }
 
-/// Blocks of Markdown.
-pub(super) fn markdown(lines: &[&str]) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+/// Blocks of Markdown, in order, each handed to `take`.
+pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
     let mut headings = Headings::default();
     let mut at = front_matter(lines);
     if at > 0 {
-        blocks.push(headings.block(0, at - 1));
+        take(headings.block(0, at - 1));
     }
     while at < lines.len() {
         let line = lines[at];
@@ -62,18 +61,18 @@ pub(super) fn markdown(lines: &[&str]) -> Vec<Block> {
             let end = (at + 1..lines.len())
                 .find(|&n| closes(lines[n], fence))
                 .unwrap_or(lines.len() - 1);
-            blocks.push(headings.block(at, end));
+            take(headings.block(at, end));
             at = end + 1;
         } else if let Some((level, title, height)) = heading(lines, at) {
             headings.enter(level, &title);
-            blocks.push(headings.heading(at, at + height - 1));
+            take(headings.heading(at, at + height - 1));
             at += height;
         } else if let Some(columns) = table(lines, at) {
             let end = (at + 2..lines.len())
                 .find(|&n| !lines[n].contains('|'))
                 .unwrap_or(lines.len())
                 - 1;
-            blocks.push(Block {
+            take(Block {
                 columns: Some(columns),
                 ..headings.block(at, end)
             });
@@ -88,52 +87,39 @@ pub(super) fn markdown(lines: &[&str]) -> Vec<Block> {
                 })
                 .unwrap_or(lines.len())
                 - 1;
-            blocks.push(headings.block(at, end));
+            take(headings.block(at, end));
             at = end + 1;
         }
     }
-    blocks
-}
-
-/// Each line for itself, under the name of its sheet.
-pub(super) fn rows(lines: usize, sheet: impl Fn(usize) -> Vec<String>) -> Vec<Block> {
-    (0..lines)
-        .map(|at| Block {
-            path: sheet(at),
-            ..Headings::default().block(at, at)
-        })
-        .collect()
 }
 
 /// Paragraphs of plain text.
-pub(super) fn paragraphs(lines: &[&str]) -> Vec<Block> {
-    split_before(lines, |at| {
+pub(super) fn paragraphs(lines: &[&str], take: &mut impl FnMut(Block)) {
+    split_before(lines, take, |at| {
         at > 0 && lines[at - 1].trim().is_empty() && !lines[at].trim().is_empty()
-    })
+    });
 }
 
 /// Top-level items of source code: what begins at the margin after a blank line.
-pub(super) fn code(lines: &[&str]) -> Vec<Block> {
-    split_before(lines, |at| {
+pub(super) fn code(lines: &[&str], take: &mut impl FnMut(Block)) {
+    split_before(lines, take, |at| {
         at > 0
             && lines[at - 1].trim().is_empty()
             && lines[at].chars().next().is_some_and(|c| !c.is_whitespace())
-    })
+    });
 }
 
-fn split_before(lines: &[&str], starts: impl Fn(usize) -> bool) -> Vec<Block> {
-    let mut blocks = Vec::new();
+fn split_before(lines: &[&str], take: &mut impl FnMut(Block), starts: impl Fn(usize) -> bool) {
     let mut start = 0;
     for at in 0..lines.len() {
         if starts(at) {
-            blocks.push(Headings::default().block(start, at - 1));
+            take(Headings::default().block(start, at - 1));
             start = at;
         }
     }
     if start < lines.len() {
-        blocks.push(Headings::default().block(start, lines.len() - 1));
+        take(Headings::default().block(start, lines.len() - 1));
     }
-    blocks
 }
 
 /// How many lines of metadata stand at the top between `---` marks.

@@ -60,6 +60,14 @@ pub(super) fn pieces(text: String) -> Vec<String> {
         return vec![text];
     }
     let mut pieces = Vec::new();
+    // What a line repeats is found once.
+    let mut seen = HashSet::new();
+    let mut keep = |piece: &str| {
+        let piece = piece.trim();
+        if !piece.is_empty() && seen.insert(blake3::hash(piece.as_bytes())) {
+            pieces.push(piece.to_owned());
+        }
+    };
     let mut rest = text.as_str();
     while rest.len() > MAX_BYTES {
         let limit = rest.floor_char_boundary(TARGET_BYTES);
@@ -69,12 +77,9 @@ pub(super) fn pieces(text: String) -> Vec<String> {
             .filter_map(|mark| head.rfind(mark).map(|at| at + mark.len()))
             .find(|&at| at > limit / 2)
             .unwrap_or(limit);
-        pieces.push(rest[..at].trim().to_owned());
+        keep(&rest[..at]);
         rest = &rest[at..];
     }
-    pieces.push(rest.trim().to_owned());
-    // What a line repeats is found once.
-    let mut seen = HashSet::new();
-    pieces.retain(|piece| !piece.is_empty() && seen.insert(piece.clone()));
+    keep(rest);
     pieces
 }

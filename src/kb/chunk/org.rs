@@ -1,29 +1,30 @@
 //! Blocks of Org: headings by their stars, `#+BEGIN` blocks whole.
 
+use std::collections::HashMap;
+
 use super::blocks::{Block, Headings};
 
 /// Words before a title that say how far it is done.
 const STATES: &[&str] = &["TODO", "DONE", "NEXT", "WAITING", "CANCELLED", "CANCELED"];
 
 /// Paragraphs and blocks under their headings.
-pub(super) fn blocks(lines: &[&str]) -> Vec<Block> {
-    let mut blocks = Vec::new();
+pub(super) fn blocks(lines: &[&str], take: &mut impl FnMut(Block)) {
     let mut headings = Headings::default();
+    let closings = closings(lines);
     let mut at = 0;
     while at < lines.len() {
         if lines[at].trim().is_empty() {
             at += 1;
         } else if let Some((level, title)) = heading(lines[at]) {
             headings.enter(level, &title);
-            blocks.push(headings.heading(at, at));
+            take(headings.heading(at, at));
             at += 1;
         } else {
-            let end = end(lines, at);
-            blocks.push(headings.block(at, end));
+            let end = end(lines, at, &closings);
+            take(headings.block(at, end));
             at = end + 1;
         }
     }
-    blocks
 }
 
 fn heading(line: &str) -> Option<(usize, String)> {
@@ -46,10 +47,19 @@ fn heading(line: &str) -> Option<(usize, String)> {
     Some((level, title.to_owned()))
 }
 
+/// Where each name is closed for the last time.
+fn closings<'l>(lines: &[&'l str]) -> HashMap<&'l str, usize> {
+    let lines = lines.iter().enumerate();
+    lines
+        .filter_map(|(at, line)| Some((directive(line, "#+end_")?, at)))
+        .collect()
+}
+
 /// The last line of the block or paragraph that begins here.
-fn end(lines: &[&str], start: usize) -> usize {
+fn end(lines: &[&str], start: usize, closings: &HashMap<&str, usize>) -> usize {
     let rest = || lines.iter().enumerate().skip(start + 1);
-    if let Some(name) = directive(lines[start], "#+begin_") {
+    let is_closed = |name: &&str| closings.get(name).is_some_and(|last| *last > start);
+    if let Some(name) = directive(lines[start], "#+begin_").filter(is_closed) {
         let closed = rest().find(|(_, line)| directive(line, "#+end_") == Some(name));
         if let Some((at, _)) = closed {
             return at;

@@ -4,8 +4,7 @@
 use super::blocks::{Block, Headings};
 
 /// Paragraphs, and directives with what belongs to them, under their headings.
-pub(super) fn blocks(lines: &[&str]) -> Vec<Block> {
-    let mut blocks = Vec::new();
+pub(super) fn blocks(lines: &[&str], take: &mut impl FnMut(Block)) {
     let mut headings = Headings::default();
     let mut marks: Vec<(char, bool)> = Vec::new();
     let mut at = 0;
@@ -19,15 +18,14 @@ pub(super) fn blocks(lines: &[&str]) -> Vec<Block> {
                 marks.len() - 1
             });
             headings.enter(level, heading.title);
-            blocks.push(headings.heading(at, at + heading.height - 1));
+            take(headings.heading(at, at + heading.height - 1));
             at += heading.height;
         } else {
             let end = end(lines, at);
-            blocks.push(headings.block(at, end));
+            take(headings.block(at, end));
             at = end + 1;
         }
     }
-    blocks
 }
 
 struct Heading<'a> {

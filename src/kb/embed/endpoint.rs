@@ -216,6 +216,17 @@ impl Embedder for EndpointEmbedder {
         vectors.ok_or_else(broken_off)
     }
 
+    fn embed_stoppable(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        if let Some(why) = self.rest() {
+            return Err(why);
+        }
+        self.vectors(texts, Patience::QUESTION, Some(stop))
+    }
+
     fn embed_unless(
         &self,
         texts: &[&str],

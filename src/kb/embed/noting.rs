@@ -57,6 +57,14 @@ impl Embedder for Noting {
         self.inner.knows(word)
     }
 
+    fn embed_stoppable(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        self.note(self.inner.embed_stoppable(texts, stop))
+    }
+
     fn embed_unless(
         &self,
         texts: &[&str],

@@ -2,6 +2,7 @@
 //! refinement, quoted. Their vectors are the same each time.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::agent::ports::{EmbedError, Embedder};
@@ -48,6 +49,15 @@ impl Embedder for Remembering {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let made = self.embed_stoppable(texts, &AtomicBool::new(false))?;
+        made.ok_or_else(|| EmbedError("it was stopped".into()))
+    }
+
+    fn embed_stoppable(
+        &self,
+        texts: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         let mut found = self.recall(texts);
         let mut new: Vec<&str> = texts
             .iter()
@@ -57,7 +67,9 @@ impl Embedder for Remembering {
             .collect();
         new.sort_unstable();
         new.dedup();
-        let made = self.inner.embed(&new)?;
+        let Some(made) = self.inner.embed_stoppable(&new, stop)? else {
+            return Ok(None);
+        };
         if made.len() != new.len() {
             let message = format!("{} vectors for {} texts", made.len(), new.len());
             return Err(EmbedError(message.into()));
@@ -70,7 +82,7 @@ impl Embedder for Remembering {
                 *slot = Some(made[at].clone());
             }
         }
-        Ok(found.into_iter().flatten().collect())
+        Ok(Some(found.into_iter().flatten().collect()))
     }
 
     fn takes_the_cores(&self) -> bool {

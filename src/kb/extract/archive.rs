@@ -5,9 +5,7 @@
 //! Entries are only ever read into memory by a name that we choose, so what the names say
 //! (`../../etc/passwd`) does not matter.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::Path;
+use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -26,16 +24,15 @@ const UNSUSPICIOUS: u64 = 16 * MEGABYTE;
 const MEGABYTE: u64 = 1024 * 1024;
 
 /// An archive and how much may still come out of it.
-pub(super) struct Archive {
-    zip: ZipArchive<BufReader<File>>,
+pub(super) struct Archive<'a> {
+    zip: ZipArchive<Cursor<&'a [u8]>>,
     left: u64,
 }
 
-impl Archive {
+impl<'a> Archive<'a> {
     /// Reads the table of contents.
-    pub fn open(path: &Path) -> Result<Self, SkipReason> {
-        let file = File::open(path).map_err(|error| SkipReason::Unreadable(error.to_string()))?;
-        let zip = ZipArchive::new(BufReader::new(file)).map_err(reason)?;
+    pub fn open(bytes: &'a [u8]) -> Result<Self, SkipReason> {
+        let zip = ZipArchive::new(Cursor::new(bytes)).map_err(reason)?;
         if zip.len() > MAX_ENTRIES {
             return Err(SkipReason::UnpacksTooMuch(format!("{} entries", zip.len())));
         }

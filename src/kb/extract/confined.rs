@@ -7,14 +7,12 @@
 //! few of those are borne, then no more documents are tried until some end.
 
 use std::panic;
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::SkipReason;
-use crate::text::CONFINED_THREAD;
 
 const STACK_BYTES: usize = 64 * 1024 * 1024;
 /// Threads left behind that are borne at once.
@@ -34,10 +32,9 @@ pub(super) fn confined<T: Send + 'static>(
     if LEFT_BEHIND.load(Ordering::Relaxed) >= MAX_LEFT_BEHIND {
         return Err(SkipReason::Congested);
     }
-    silence();
     let (send, receive) = mpsc::sync_channel(1);
     let worker = thread::Builder::new()
-        .name(CONFINED_THREAD.to_owned())
+        .name("document".to_owned())
         .stack_size(STACK_BYTES)
         .spawn(move || {
             let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
@@ -76,19 +73,6 @@ pub(super) fn confined<T: Send + 'static>(
             })
         }
     }
-}
-
-/// A panic on such a thread is an outcome like any other, and nothing to tell on the terminal.
-fn silence() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if thread::current().name() != Some(CONFINED_THREAD) {
-                before(info);
-            }
-        }));
-    });
 }
 
 #[cfg(test)]

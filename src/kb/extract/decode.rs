@@ -24,8 +24,9 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<String, SkipReason> {
             return decode_as(encoding, &bytes[mark..]);
         }
     } else if memchr::memchr(0, &bytes).is_some() {
-        let encoding = utf_16_by_pattern(&bytes).ok_or(SkipReason::Binary)?;
-        return decode_as(encoding, &bytes);
+        let is_whole = bytes.len().is_multiple_of(2);
+        let encoding = utf_16_by_pattern(&bytes).filter(|_| is_whole);
+        return decode_as(encoding.ok_or(SkipReason::Binary)?, &bytes);
     }
     let controls = bytes.iter().filter(|&&byte| is_control(byte)).count();
     if controls > 1 + bytes.len() / BYTES_PER_CONTROL || memchr::memchr(0, &bytes).is_some() {
@@ -87,11 +88,9 @@ fn is_control(byte: u8) -> bool {
     byte == 0x7f || (byte < 0x20 && !matches!(byte, 0x07..=0x0d | 0x1b))
 }
 
-/// Half the bytes of Western text in UTF-16 are NUL, all of them on one side.
-fn utf_16_by_pattern(bytes: &[u8]) -> Option<&'static Encoding> {
-    if !bytes.len().is_multiple_of(2) {
-        return None;
-    }
+/// Every other byte of Western text in UTF-16 is NUL. A text in which NULs part words or lines has
+/// them at other places too, or not at all of these.
+pub(in crate::kb) fn utf_16_by_pattern(bytes: &[u8]) -> Option<&'static Encoding> {
     let sample = &bytes[..bytes.len().min(PATTERN_BYTES)];
     let pairs = sample.len() / 2;
     let nuls_at = |side: usize| {
@@ -99,11 +98,12 @@ fn utf_16_by_pattern(bytes: &[u8]) -> Option<&'static Encoding> {
         side.filter(|byte| **byte == 0).count()
     };
     let (first, second) = (nuls_at(0), nuls_at(1));
-    let many = |nuls: usize| nuls * 10 >= pairs * 4;
-    let few = |nuls: usize| nuls * 20 <= pairs;
-    if many(second) && few(first) {
+    // A letter in ten of Czech is beyond Latin-1, and a few in a hundred end in NUL, such as Ā.
+    let most = |nuls: usize| nuls * 10 > pairs * 7;
+    let few = |nuls: usize| nuls * 50 <= pairs;
+    if most(second) && few(first) {
         Some(UTF_16LE)
-    } else if many(first) && few(second) {
+    } else if most(first) && few(second) {
         Some(UTF_16BE)
     } else {
         None
@@ -161,7 +161,8 @@ mod tests {
 
     #[test]
     fn utf_16_is_known_by_its_mark_and_by_its_nuls() {
-        let text = "Grüße aus Köln\r\nzwei Zeilen";
+        let text =
+            "Grüße aus Köln, příliš žluťoučký kůň\r\nzwei Zeilen, aber nicht kürzer als nötig";
         let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
         let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
         for (mark, bytes) in [
@@ -171,6 +172,23 @@ mod tests {
             (&[], &big),
         ] {
             assert_eq!(decode([mark, bytes].concat()).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_text_with_nuls_is_not_utf_16() {
+        for text in [
+            "abc\0".repeat(50),
+            "one\0two\0three\0four\0".to_owned(),
+            "a line of text\nanother one\0\0\0\0\0\0".to_owned(),
+            "\0\u{1}\u{2}x".to_owned(),
+            format!("{}\0\0", "x\0".repeat(20)),
+        ] {
+            assert_eq!(
+                decode(text.clone().into_bytes()),
+                Err(SkipReason::Binary),
+                "{text:?}"
+            );
         }
     }
 

@@ -11,7 +11,7 @@ use super::{Extraction, SkipReason};
 const PART: &str = "word/document.xml";
 
 /// Reads the document's body and its notes.
-pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> {
+pub(super) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReason> {
     let styles = match archive.text("word/styles.xml")? {
         Some(xml) => styles(&xml)?,
         None => HashMap::new(),

@@ -5,7 +5,7 @@ use crate::domain::{Place, PlaceUnit};
 use crate::text::one_line;
 
 /// No document says more than this; what does was made to fill the memory.
-pub(super) const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
+pub(in crate::kb) const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
 /// Titles and the names of places are shown on one line.
 const MAX_NAME_CHARS: usize = 200;
 

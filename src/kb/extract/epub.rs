@@ -8,7 +8,7 @@ use super::xml::{self, Event, Events};
 use super::{Extraction, SkipReason, html, office};
 
 /// Reads the chapters of the book.
-pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> {
+pub(super) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReason> {
     let container = archive.required("META-INF/container.xml")?;
     let package_at = root(&container)?
         .ok_or_else(|| SkipReason::Damaged("it does not say where the book is".to_owned()))?;

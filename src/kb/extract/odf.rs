@@ -16,7 +16,7 @@ use crate::domain::PlaceUnit;
 const MAX_REPEATED: usize = 64;
 
 /// Reads a text, a presentation or a spreadsheet.
-pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> {
+pub(super) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReason> {
     let manifest = archive.text("META-INF/manifest.xml")?.unwrap_or_default();
     if manifest.contains("encryption-data") {
         return Err(SkipReason::Encrypted);

@@ -1,7 +1,6 @@
 //! What the formats of Office share, and which of them a file is.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use super::archive::Archive;
 use super::compound::Compound;
@@ -10,8 +9,8 @@ use super::xml::{self, Event, Events};
 use super::{Extraction, SkipReason, docx, epub, odf, pptx, sheet, xls};
 
 /// Reads whatever document the archive is.
-pub(super) fn document(path: &Path) -> Result<Extraction, SkipReason> {
-    let mut archive = Archive::open(path)?;
+pub(super) fn document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
+    let mut archive = Archive::open(bytes)?;
     if archive.has("word/document.xml") {
         return docx::document(&mut archive);
     }
@@ -20,7 +19,7 @@ pub(super) fn document(path: &Path) -> Result<Extraction, SkipReason> {
     }
     if archive.has("xl/workbook.xml") {
         archive.check()?;
-        return sheet::xlsx(path);
+        return sheet::xlsx(bytes);
     }
     if archive.has("xl/workbook.bin") {
         return Err(unread(
@@ -76,7 +75,7 @@ struct Relation {
 
 impl Relations {
     /// Of the part of that name, `word/document.xml`.
-    pub fn of(archive: &mut Archive, part: &str) -> Result<Self, SkipReason> {
+    pub fn of(archive: &mut Archive<'_>, part: &str) -> Result<Self, SkipReason> {
         let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
         let Some(xml) = archive.text(&format!("{folder}/_rels/{file}.rels"))? else {
             return Ok(Self(HashMap::new()));
@@ -150,7 +149,7 @@ pub(super) fn inside(folder: &str, target: &str) -> String {
 }
 
 /// The title among an Office document's properties.
-pub(super) fn title(archive: &mut Archive) -> Option<String> {
+pub(super) fn title(archive: &mut Archive<'_>) -> Option<String> {
     let core = archive.text("docProps/core.xml").ok().flatten()?;
     xml::first(&core, "title")
 }

@@ -1,5 +1,7 @@
 //! Presentations: a heading a slide, its text, tables and notes.
 
+use std::collections::HashSet;
+
 use super::archive::Archive;
 use super::draft::{self, Draft};
 use super::office::{self, Relations};
@@ -10,22 +12,29 @@ use crate::domain::PlaceUnit;
 const PART: &str = "ppt/presentation.xml";
 
 /// Reads the slides in the order in which they are shown.
-pub(super) fn document(archive: &mut Archive) -> Result<Extraction, SkipReason> {
+pub(super) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReason> {
     let presentation = archive.required(PART)?;
     let relations = Relations::of(archive, PART)?;
     let mut draft = Draft::default();
     let mut events = Events::of(&presentation);
     let mut number = 0;
+    let mut shown = HashSet::new();
     while let Some(event) = events.next()? {
         let Event::Open(tag) = event else { continue };
-        if tag.name() != "sldId" || draft.is_full() {
+        if tag.name() != "sldId" {
             continue;
+        }
+        if draft.is_full() {
+            break;
         }
         number += 1;
         let part = tag
             .prefixed("r:id")
             .and_then(|id| relations.target(&id).map(str::to_owned));
-        let Some(part) = part else { continue };
+        // A slide is shown once; a list of the same one again and again is no presentation.
+        let Some(part) = part.filter(|part| shown.insert(part.clone())) else {
+            continue;
+        };
         // One missing slide is no reason to lose the others.
         let Some(xml) = archive.text(&part)? else {
             continue;

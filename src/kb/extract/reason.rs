@@ -1,7 +1,10 @@
+use std::io;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES};
+use crate::files::Unreadable;
 
 /// Why a file is not part of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
@@ -43,9 +46,18 @@ pub enum SkipReason {
     /// Reading it did not end in time.
     #[error("takes longer than {0} s to read")]
     TooSlow(u64),
+    /// Reading it took all the memory that a document may take, in megabytes.
+    #[error("takes more than {0} MB of memory to read")]
+    TooMuchMemory(u64),
+    /// The process that read it ended over it.
+    #[error("cannot be read: what takes it apart broke off")]
+    BrokeOff,
     /// Others did not end, and no more are tried along with them.
     #[error("not tried: too many other documents could not be read to their end; start again")]
     Congested,
+    /// The machine did not let it be read; says how. Another time it may.
+    #[error("not read this time: {0}")]
+    NotNow(String),
     /// Nobody waited for its end.
     #[error("not read: interrupted")]
     Stopped,
@@ -63,8 +75,14 @@ pub enum SkipReason {
     #[error("its name is not plain text")]
     BadName,
     /// Ignore rules that cannot be read may hide anything in their folder.
-    #[error("its ignore rules are not in a regular file")]
-    BadRules,
+    #[error("nothing in it is read: what its rules leave out cannot be known ({0})")]
+    BadRules(String),
+    /// By its name; says what such a file holds.
+    #[error(
+        "not read: by its name it holds {0}; to include it, name it in KB_AGENT_INCLUDE or as a \
+         knowledge base of its own"
+    )]
+    HoldsSecrets(String),
     /// The system refused.
     #[error("cannot be read: {0}")]
     Unreadable(String),
@@ -90,15 +108,54 @@ impl SkipReason {
             | Self::Damaged(_)
             | Self::Encrypted
             | Self::UnpacksTooMuch(_)
-            | Self::TooSlow(_) => true,
+            | Self::TooSlow(_)
+            | Self::TooMuchMemory(_)
+            | Self::BrokeOff => true,
             Self::Congested
+            | Self::NotNow(_)
             | Self::Stopped
             | Self::Away
             | Self::LinkOutside
             | Self::NotRegular
             | Self::BadName
-            | Self::BadRules
+            | Self::BadRules(_)
+            | Self::HoldsSecrets(_)
             | Self::Unreadable(_) => false,
         }
     }
+}
+
+impl SkipReason {
+    /// Whether it says something of the machine and nothing of the file: what was known of the
+    /// file before stays known.
+    pub(in crate::kb) fn is_passing(&self) -> bool {
+        matches!(self, Self::Congested | Self::NotNow(_))
+    }
+}
+
+impl From<Unreadable> for SkipReason {
+    fn from(why: Unreadable) -> Self {
+        match why {
+            Unreadable::NotRegular => Self::NotRegular,
+            Unreadable::Io(error) => error.into(),
+            why => Self::Unreadable(why.to_string()),
+        }
+    }
+}
+
+impl From<io::Error> for SkipReason {
+    fn from(error: io::Error) -> Self {
+        if is_link(&error) {
+            return Self::Unreadable("a link has taken its place".to_owned());
+        }
+        Self::Unreadable(error.to_string())
+    }
+}
+
+/// What the system says instead of following one.
+fn is_link(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::LOOP);
+    #[cfg(not(unix))]
+    return false;
 }

@@ -4,9 +4,7 @@
 //! Cells are read one after the other: a sheet with one value at its far corner is one cell to us
 //! and sixteen thousand million to who asks for a range.
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::Path;
+use std::io::Cursor;
 
 use calamine::{Data, DataRef, DataType, ExcelDateTime, Reader, Xlsx, XlsxError};
 
@@ -14,12 +12,12 @@ use super::rows::Workbook;
 use super::{Extraction, SkipReason};
 
 /// Reads a workbook.
-pub(super) fn xlsx(path: &Path) -> Result<Extraction, SkipReason> {
+pub(super) fn xlsx(bytes: &[u8]) -> Result<Extraction, SkipReason> {
     let broken = |error: XlsxError| match error {
         XlsxError::Password => SkipReason::Encrypted,
         error => SkipReason::Damaged(error.to_string()),
     };
-    let mut book: Xlsx<_> = calamine::open_workbook_from_rs(open(path)?).map_err(broken)?;
+    let mut book: Xlsx<_> = calamine::open_workbook_from_rs(Cursor::new(bytes)).map_err(broken)?;
     let names = book.sheet_names();
     let mut workbook = Workbook::default();
     for name in names {
@@ -35,12 +33,6 @@ pub(super) fn xlsx(path: &Path) -> Result<Extraction, SkipReason> {
         }
     }
     workbook.document(None)
-}
-
-fn open(path: &Path) -> Result<BufReader<File>, SkipReason> {
-    File::open(path)
-        .map(BufReader::new)
-        .map_err(|error| SkipReason::Unreadable(error.to_string()))
 }
 
 /// A value as Excel shows it, as far as it can be known without the format of its cell.

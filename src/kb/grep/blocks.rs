@@ -3,13 +3,14 @@
 //! The memory is that of one block, used again for the next file. Most files are one block and
 //! are read by one call. A line that is longer than a block comes in pieces that overlap, all
 //! under the number of that line. UTF-16, which announces itself, becomes UTF-8 on the way; other
-//! bytes stay as they are.
+//! bytes stay as they are. Holes, which a file has where nothing was ever written, are not read.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 
 use encoding_rs::{Decoder, Encoding, UTF_8};
 
-use crate::kb::extract::SNIFF_BYTES;
+use crate::kb::extract::{SNIFF_BYTES, utf_16_by_pattern};
 
 /// What is read at a time: large enough to be few calls, small enough to stay in the cache.
 const BLOCK_BYTES: usize = 256 * 1024;
@@ -93,7 +94,7 @@ impl Blocks {
             None => {}
         }
         Ok(match memchr::memchr(0, self.head()) {
-            Some(_) if is_utf_16(self.head()) => Kind::Unmarked,
+            Some(_) if utf_16_by_pattern(self.head()).is_some() => Kind::Unmarked,
             Some(_) => Kind::Binary,
             None => Kind::Plain,
         })
@@ -143,6 +144,23 @@ impl Blocks {
             line: self.line,
             offset: self.offset,
         }))
+    }
+
+    /// Goes on behind the hole in which the last block ended, if it did: in the same line, for
+    /// there is none that ends in a hole.
+    pub fn skip_hole(&mut self, mut file: &File) -> io::Result<()> {
+        let given = &self.buffer[self.start..self.given];
+        let may_end_in_hole = given.last() == Some(&0) && self.given == self.end;
+        if !may_end_in_hole || self.ended || self.decoder.is_some() {
+            return Ok(());
+        }
+        let at = file.stream_position()?;
+        let next = next_data(file, at)?;
+        if next > at {
+            let line = self.line + memchr::memchr_iter(b'\n', given).count();
+            self.reset(next, line);
+        }
+        Ok(())
     }
 
     fn reset(&mut self, offset: u64, line: usize) {
@@ -212,14 +230,17 @@ impl Blocks {
     }
 }
 
-/// Half the bytes of Western text in UTF-16 are NUL, all of them on one side.
-fn is_utf_16(head: &[u8]) -> bool {
-    let nuls = |side| {
-        let bytes = head.iter().skip(side).step_by(2);
-        bytes.filter(|byte| **byte == 0).count()
-    };
-    let (first, second, pairs) = (nuls(0), nuls(1), head.len() / 2);
-    first.max(second) * 10 >= pairs * 4 && first.min(second) * 20 <= pairs
+/// Moves on from `at` to where something was written, or to the end.
+fn next_data(mut file: &File, at: u64) -> io::Result<u64> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "macos"))]
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
+        Ok(next) => return Ok(next),
+        // Nothing was written from here to the end.
+        Err(rustix::io::Errno::NXIO) => return file.seek(SeekFrom::End(0)),
+        // The file system does not know.
+        Err(_) => {}
+    }
+    file.seek(SeekFrom::Start(at))
 }
 
 fn read_some(file: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
@@ -233,6 +254,8 @@ fn read_some(file: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     /// The blocks of these bytes: where, which line, what.
@@ -274,6 +297,62 @@ mod tests {
         let (_, line, bytes) = all.last().unwrap();
         let before = memchr::memchr_iter(b'\n', bytes).count();
         assert!(bytes.ends_with(b"\nthree") && line + before == 3);
+    }
+
+    #[test]
+    fn a_hole_is_not_read() {
+        const HOLE: i64 = 1 << 30;
+        let words = [
+            ("one", 1),
+            ("two", 2),
+            ("more", 2),
+            ("three", 3),
+            ("end", 3),
+        ];
+        let mut file = tempfile::tempfile().unwrap();
+        let mut expected = Vec::new();
+        for text in ["one\ntwo", "more\nthree", "end\n"] {
+            let at = file.stream_position().unwrap();
+            for (word, line) in words {
+                let found = text.find(word).map(|found| at + found as u64);
+                expected.extend(found.map(|at| (at, line, word)));
+            }
+            file.write_all(text.as_bytes()).unwrap();
+            file.seek(SeekFrom::Current(HOLE)).unwrap();
+        }
+        let end = file.stream_position().unwrap();
+        file.set_len(end).unwrap();
+        if !has_holes(&file) {
+            return;
+        }
+        file.rewind().unwrap();
+        let mut blocks = Blocks::new();
+        blocks.open(&mut file).unwrap();
+        let (mut number, mut seen) = (0, Vec::new());
+        while let Some(block) = blocks.next(&mut file).unwrap() {
+            number += 1;
+            for (word, _) in words {
+                if let Some(at) = memchr::memmem::find(block.bytes, word.as_bytes()) {
+                    let above = memchr::memchr_iter(b'\n', &block.bytes[..at]).count();
+                    seen.push((block.offset + at as u64, block.line + above, word));
+                }
+            }
+            blocks.skip_hole(&file).unwrap();
+        }
+        assert_eq!(seen, expected);
+        assert!(number < 20, "{number} blocks");
+    }
+
+    /// Not every file system leaves them out.
+    fn has_holes(file: &File) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let meta = file.metadata().unwrap();
+            meta.blocks() * 512 < meta.len() / 2
+        }
+        #[cfg(not(unix))]
+        false
     }
 
     #[test]

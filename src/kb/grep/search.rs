@@ -4,9 +4,9 @@
 //! something is found, for most files hold nothing. Only text whose bytes are not UTF-8 is
 //! decoded first, where the query could stand in it unseen.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
@@ -17,34 +17,46 @@ use super::pattern::Pattern;
 use super::tally::{Candidate, Class, Tally};
 use super::{CONTEXT_LINES, MAX_PASSAGE_LINES};
 use crate::domain::LineRange;
+use crate::kb::error::KbError;
 use crate::kb::extract::{self, MAX_FILE_BYTES};
+use crate::kb::opened::Opened;
 use crate::kb::roots::Roots;
 use crate::kb::shelf::Shelf;
 use crate::kb::walk;
 
 /// The best passages of all files, and some more in case a file is gone by the time it is shown.
-pub(super) fn search_all(roots: &Roots, shelf: &Shelf, pattern: &Pattern, keep: usize) -> Tally {
+pub(super) fn search_all(
+    roots: &Roots,
+    shelf: &Shelf,
+    pattern: &Pattern,
+    keep: usize,
+    stop: &AtomicBool,
+) -> Result<Tally, KbError> {
+    let _session = shelf.session();
     let done = Mutex::new(Tally::new(pattern.len(), keep));
     for (root, path) in roots.paths().enumerate() {
-        if !walk::has_readable_rules(path) {
+        let Ok(builder) = walk::builder(path, &roots.include(path), |_| true, |_, _| {}) else {
             continue;
-        }
-        let mut builder = walk::builder(path);
-        builder
-            .filter_entry(|entry| !walk::is_dir(entry) || walk::has_readable_rules(entry.path()));
+        };
         builder.build_parallel().run(|| {
-            let mut worker = Worker::new(root, shelf, pattern, keep, &done);
+            let mut worker = Worker::new(root, (shelf, stop), pattern, keep, &done);
             Box::new(move |entry| {
+                if stop.load(Ordering::Relaxed) {
+                    return WalkState::Quit;
+                }
                 if let Ok(entry) = entry
                     && is_of_the_base(path, &entry)
                 {
-                    worker.search(entry.path());
+                    worker.search(path, entry.path());
                 }
                 WalkState::Continue
             })
         });
     }
-    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+    if stop.load(Ordering::Relaxed) {
+        return Err(KbError::Stopped);
+    }
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// What the walk of the index lists, whatever its size.
@@ -75,7 +87,7 @@ impl Drop for Worker<'_> {
 impl<'a> Worker<'a> {
     fn new(
         root: usize,
-        shelf: &'a Shelf,
+        (shelf, stop): (&'a Shelf, &'a AtomicBool),
         pattern: &Pattern,
         keep: usize,
         done: &'a Mutex<Tally>,
@@ -85,6 +97,7 @@ impl<'a> Worker<'a> {
             pattern: pattern.clone(),
             reader: Reader {
                 shelf,
+                stop,
                 searcher: SearcherBuilder::new()
                     .line_number(true)
                     .bom_sniffing(false)
@@ -97,12 +110,15 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn search(&mut self, path: &Path) {
+    fn search(&mut self, root: &Path, path: &Path) {
         let Some(mut tally) = self.tally.take() else {
             return;
         };
         let mut found = Matches::new(&self.pattern, self.root, path, tally.keep());
-        match self.reader.search(path, &mut found) {
+        let searched = Opened::beneath(root, path)
+            .map_err(io::Error::from)
+            .and_then(|file| self.reader.search(&file, &mut found));
+        match searched {
             Ok(true) => found.hand_over(&mut tally),
             Ok(false) => {}
             Err(error) => tracing::debug!(path = %path.display(), %error, "grep gave up on a file"),
@@ -114,23 +130,24 @@ impl<'a> Worker<'a> {
 /// What reads and searches one file after the other.
 struct Reader<'a> {
     shelf: &'a Shelf,
+    stop: &'a AtomicBool,
     searcher: Searcher,
     blocks: Blocks,
 }
 
 impl Reader<'_> {
     /// Whether it is text, all of whose matches are now known.
-    fn search(&mut self, path: &Path, found: &mut Matches<'_>) -> io::Result<bool> {
-        let mut file = File::open(path)?;
+    fn search(&mut self, opened: &Opened, found: &mut Matches<'_>) -> io::Result<bool> {
+        let mut file = opened.file();
         let kind = self.blocks.open(&mut file)?;
         if kind != Kind::Decoded {
             let size = match self.blocks.size() {
                 Some(size) => size,
                 None => file.metadata()?.len(),
             };
-            let is_lines = extract::is_lines_by(path, self.blocks.head(), size);
+            let is_lines = extract::is_lines_by(opened.path(), self.blocks.head(), size);
             if !is_lines || kind == Kind::Unmarked {
-                return self.search_extracted(path, found);
+                return self.search_extracted(opened, found);
             }
             // A picture is not read to its end to learn that it is one.
             if kind == Kind::Binary {
@@ -138,7 +155,9 @@ impl Reader<'_> {
             }
         }
         let mut is_large = None;
-        while let Some(block) = self.blocks.next(&mut file)? {
+        while !self.stop.load(Ordering::Relaxed)
+            && let Some(block) = self.blocks.next(&mut file)?
+        {
             let is_plain = memchr::memchr(0, block.bytes).is_none()
                 && (kind == Kind::Decoded || found.pattern.is_seen_in(block.bytes));
             if !is_plain {
@@ -148,20 +167,21 @@ impl Reader<'_> {
                 };
                 // A large log may have broken off once; its other lines are as good as ever.
                 if !is_large {
-                    return self.search_extracted(path, found);
+                    return self.search_extracted(opened, found);
                 }
             }
             found.search(&mut self.searcher, block)?;
             if found.is_enough() {
                 break;
             }
+            self.blocks.skip_hole(file)?;
         }
         Ok(true)
     }
 
     /// What is not text as it lies there may be once it is read as the index reads it.
-    fn search_extracted(&mut self, path: &Path, found: &mut Matches<'_>) -> io::Result<bool> {
-        let Ok(document) = self.shelf.document(path, "") else {
+    fn search_extracted(&mut self, file: &Opened, found: &mut Matches<'_>) -> io::Result<bool> {
+        let Ok(document) = self.shelf.document_unless(file, "", self.stop) else {
             return Ok(false);
         };
         found.forget();

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks::{Blocks, Kind};
 use super::pattern::Pattern;
 use super::tally::Candidate;
 use super::{GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
 use crate::domain::{LineRange, Place, Score};
+use crate::kb::error::KbError;
 use crate::kb::extract::{self, MAX_FILE_BYTES};
 use crate::kb::roots::Roots;
 use crate::kb::shelf::Shelf;
@@ -25,7 +27,8 @@ pub(super) fn show(
     ranked: Vec<(Candidate, f64)>,
     pattern: &Pattern,
     k: usize,
-) -> Vec<GrepPassage> {
+    stop: &AtomicBool,
+) -> Result<Vec<GrepPassage>, KbError> {
     let mut shown = Vec::new();
     let mut ranked = ranked.into_iter();
     while shown.len() < k {
@@ -39,10 +42,14 @@ pub(super) fn show(
         }
         let mut texts: Vec<Option<Shown>> = batch.iter().map(|_| None).collect();
         for (path, wanted) in by_file {
+            if stop.load(Ordering::Relaxed) {
+                return Err(KbError::Stopped);
+            }
             let candidates: Vec<&Candidate> = wanted.iter().map(|&at| &batch[at].0).collect();
-            for (at, text) in wanted
-                .into_iter()
-                .zip(read(shelf, path, &candidates, pattern))
+            for (at, text) in
+                wanted
+                    .into_iter()
+                    .zip(read(roots, (shelf, stop), path, &candidates, pattern))
             {
                 texts[at] = text;
             }
@@ -59,7 +66,7 @@ pub(super) fn show(
             }
         }
     }
-    shown
+    Ok(shown)
 }
 
 struct Shown {
@@ -70,22 +77,24 @@ struct Shown {
 
 /// What these passages of one file say; `None` where its lines are gone.
 fn read(
-    shelf: &Shelf,
+    roots: &Roots,
+    (shelf, stop): (&Shelf, &AtomicBool),
     path: &Path,
     candidates: &[&Candidate],
     pattern: &Pattern,
 ) -> Vec<Option<Shown>> {
-    let is_large = path
-        .metadata()
-        .is_ok_and(|meta| meta.len() > MAX_FILE_BYTES);
-    if is_large && extract::is_lines(path) {
+    let nothing = || candidates.iter().map(|_| None).collect();
+    let Ok(file) = roots.open_file(path) else {
+        return nothing();
+    };
+    if file.size() > MAX_FILE_BYTES && extract::is_lines(&file) {
         return candidates
             .iter()
-            .map(|candidate| read_around(path, candidate, pattern).ok().flatten())
+            .map(|candidate| read_around(file.file(), candidate, pattern).ok().flatten())
             .collect();
     }
-    let Ok(document) = shelf.document(path, "") else {
-        return candidates.iter().map(|_| None).collect();
+    let Ok(document) = shelf.document_unless(&file, "", stop) else {
+        return nothing();
     };
     let lines: Vec<&str> = document.text.lines().collect();
     candidates
@@ -108,12 +117,16 @@ fn read(
 }
 
 /// A passage of a file that is too large to be read as a whole.
-fn read_around(path: &Path, candidate: &Candidate, pattern: &Pattern) -> io::Result<Option<Shown>> {
-    let mut file = File::open(path)?;
+fn read_around(
+    mut file: &File,
+    candidate: &Candidate,
+    pattern: &Pattern,
+) -> io::Result<Option<Shown>> {
+    file.seek(SeekFrom::Start(0))?;
     let mut blocks = Blocks::new();
     let wanted = candidate.lines;
     if blocks.open(&mut file)? != Kind::Decoded {
-        let (offset, line) = beginning(&mut file, candidate)?;
+        let (offset, line) = beginning(file, candidate)?;
         file.seek(SeekFrom::Start(offset))?;
         blocks.open_at(offset, line);
     }
@@ -148,6 +161,7 @@ fn read_around(path: &Path, candidate: &Candidate, pattern: &Pattern) -> io::Res
         if block.line + newlines > wanted.end {
             break;
         }
+        blocks.skip_hole(file)?;
     }
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let Some(first) = first else { return Ok(None) };
@@ -157,7 +171,7 @@ fn read_around(path: &Path, candidate: &Candidate, pattern: &Pattern) -> io::Res
 }
 
 /// Where the passage begins, or the first of its lines that is not too far away.
-fn beginning(file: &mut File, candidate: &Candidate) -> io::Result<(u64, usize)> {
+fn beginning(mut file: &File, candidate: &Candidate) -> io::Result<(u64, usize)> {
     let from = candidate.offset.saturating_sub(BEFORE_BYTES);
     let mut before = vec![0; (candidate.offset - from) as usize];
     file.seek(SeekFrom::Start(from))?;

@@ -1,10 +1,12 @@
+use std::sync::Arc;
 use std::thread;
 
 use tantivy::directory::error::LockError;
 use tantivy::indexer::{LogMergePolicy, UserOperation};
-use tantivy::{Index, IndexWriter, TantivyDocument, TantivyError, Term};
+use tantivy::{Document, Index, IndexWriter, TantivyDocument, TantivyError, Term};
 
 use super::{Fields, Payload, Row};
+use crate::kb::budget::Reservation;
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
 use crate::kb::lock::patiently;
@@ -17,8 +19,28 @@ const REMOVED_SHARE: f32 = 0.3;
 
 /// Changes that become visible together.
 pub(in crate::kb) struct LexicalWriter {
-    writer: IndexWriter,
+    writer: IndexWriter<QueuedChunk>,
     fields: Fields,
+}
+
+/// A chunk that waits for a thread to index it: there may be thousands of documents that do. With
+/// the last chunk of a document goes its reservation.
+struct QueuedChunk {
+    chunk: TantivyDocument,
+    _reservation: Arc<Reservation>,
+}
+
+impl Document for QueuedChunk {
+    type Value<'a> = <TantivyDocument as Document>::Value<'a>;
+    type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        Document::iter_fields_and_values(&self.chunk)
+    }
+
+    fn into_tantivy_document(self) -> TantivyDocument {
+        self.chunk
+    }
 }
 
 impl LexicalWriter {
@@ -56,13 +78,15 @@ impl LexicalWriter {
         self.writer.delete_term(term);
     }
 
-    /// Adds a document's chunks, which stay together.
+    /// Adds a document's chunks, which stay together. The reservation ends when all are indexed.
     pub fn add<'a>(
         &self,
         document: u32,
         chunks: impl ExactSizeIterator<Item = &'a Chunk>,
+        reservation: Reservation,
     ) -> Result<(), KbError> {
         let fields = self.fields;
+        let reservation = Arc::new(reservation);
         let rows = (0_u32..).zip(chunks).map(|(at, chunk)| {
             let row = Row {
                 document,
@@ -77,9 +101,12 @@ impl LexicalWriter {
                 let place = serde_json::to_string(place).unwrap_or_default();
                 stored.add_text(fields.place, place);
             }
-            UserOperation::Add(stored)
+            UserOperation::Add(QueuedChunk {
+                chunk: stored,
+                _reservation: Arc::clone(&reservation),
+            })
         });
-        let rows: Vec<UserOperation> = rows.collect();
+        let rows: Vec<UserOperation<QueuedChunk>> = rows.collect();
         self.writer.run(rows)?;
         Ok(())
     }

@@ -1,11 +1,14 @@
 //! How links are written in Markdown, wikis, HTML, Org, reStructuredText and AsciiDoc.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::{LinkKind, LinkTarget};
+
+/// No target of a link is longer; what is opened and never closed is not looked for further.
+const MAX_TARGET_BYTES: usize = 512;
 
 type Found = (usize, LinkTarget, LinkKind);
 
@@ -74,7 +77,7 @@ impl<'t> Forms<'t> {
             }
         }
         if !forms.definitions.is_empty() {
-            let used: Vec<String> = text
+            let used: HashSet<String> = text
                 .lines()
                 .flat_map(references)
                 .map(|(_, label)| label)
@@ -82,7 +85,7 @@ impl<'t> Forms<'t> {
             forms.unused = forms
                 .definitions
                 .keys()
-                .filter(|label| !used.contains(label))
+                .filter(|label| !used.contains(*label))
                 .cloned()
                 .collect();
         }
@@ -229,6 +232,7 @@ fn inline(line: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     for at in memchr::memmem::find_iter(line.as_bytes(), "](") {
         let rest = line[at + 2..].trim_start();
+        let rest = &rest[..rest.floor_char_boundary(MAX_TARGET_BYTES)];
         if let Some(pointed) = rest.strip_prefix('<') {
             found.extend(pointed.split_once('>').map(|(target, _)| (at, target)));
             continue;

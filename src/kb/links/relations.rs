@@ -195,11 +195,15 @@ fn is_underline(bare: &str) -> bool {
     bare.len() >= 3 && matches!(mark, '-' | '=' | '~' | '^') && chars.all(|c| c == mark)
 }
 
+/// No table that people read has more columns; what follows belongs to the last of these.
+const MAX_CELLS: usize = 1000;
+
 /// What stands between the bars; a bar in a wiki link within a table is written `\|`.
 fn cells(line: &str) -> Vec<Range<usize>> {
     let bytes = line.as_bytes();
     let bars: Vec<usize> = memchr::memchr_iter(b'|', bytes)
         .filter(|&at| at == 0 || bytes[at - 1] != b'\\')
+        .take(MAX_CELLS)
         .collect();
     let ends = bars.iter().skip(1).copied().chain([line.len()]);
     bars.iter()

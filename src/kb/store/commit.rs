@@ -1,15 +1,16 @@
 //! Writing the store in the data folder.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 use super::embedded::EmbeddedStore;
 use super::view::View;
 use super::{Batch, ChunkKey, Incoming, VectorBatch};
+use crate::kb::documents::{Change, ChunkEntry, Document, Documents};
 use crate::kb::error::KbError;
 use crate::kb::lexical::{LexicalWriter, Payload};
 use crate::kb::lock::Held;
-use crate::kb::manifest::{ChunkEntry, Document, Manifest};
+use crate::kb::manifest::{Entries, Entry, Journal};
 use crate::kb::walk::Stamp;
 
 /// A change of more documents than this is worth several threads.
@@ -19,65 +20,78 @@ const LARGE: usize = 200;
 pub(super) struct DocumentBatch<'a> {
     store: &'a EmbeddedStore,
     _held: Held,
-    before: Arc<[Document]>,
-    generation: u64,
+    /// The last commit.
+    view: Arc<View>,
+    /// What that held, or nothing.
+    before: Documents,
+    documents: Documents,
     next_number: u32,
-    /// All documents; made when there is something to change.
-    documents: Option<BTreeMap<String, Document>>,
+    /// What was put or removed since the last commit.
+    touched: BTreeSet<String>,
     /// Made when there is something to write.
     writer: Option<LexicalWriter>,
     large: bool,
-    /// Everything is to be forgotten first.
-    clear: bool,
-    dirty: bool,
+    /// Everything is forgotten first.
+    afresh: bool,
+    /// The next commit begins another journal.
+    anew: bool,
 }
 
 impl<'a> DocumentBatch<'a> {
     /// Begins with what `view` holds, or with nothing.
-    pub fn new(store: &'a EmbeddedStore, held: Held, view: &View, afresh: bool) -> Self {
+    pub fn new(store: &'a EmbeddedStore, held: Held, view: Arc<View>, afresh: bool) -> Self {
         let afresh = afresh || !view.sound || view.next_number > u32::MAX / 2;
+        let (before, next_number) = if afresh {
+            (Documents::default(), 0)
+        } else {
+            (view.documents.clone(), view.next_number)
+        };
         Self {
             store,
             _held: held,
-            before: if afresh {
-                Arc::default()
-            } else {
-                Arc::clone(&view.documents)
-            },
-            generation: view.generation,
-            next_number: if afresh { 0 } else { view.next_number },
-            documents: None,
+            documents: before.clone(),
+            before,
+            next_number,
+            touched: BTreeSet::new(),
             writer: None,
             large: false,
-            clear: afresh,
-            dirty: afresh,
+            afresh,
+            anew: afresh || view.commit.journal.number == 0,
+            view,
         }
     }
 
-    fn documents_mut(&mut self) -> &mut BTreeMap<String, Document> {
-        self.dirty = true;
-        let before = &self.before;
-        self.documents.get_or_insert_with(|| {
-            let named = before.iter().map(|d| (d.source.clone(), d.clone()));
-            named.collect()
-        })
+    fn put_document(&mut self, document: Document) {
+        self.touched.insert(document.source.clone());
+        self.documents.insert(Arc::new(document));
     }
 
     fn writer(&mut self) -> Result<&mut LexicalWriter, KbError> {
-        let writer = match self.writer.take() {
-            Some(writer) => writer,
-            None => self.store.lexical.writer(self.large)?,
-        };
-        if std::mem::take(&mut self.clear) {
+        if let Some(writer) = self.writer.take() {
+            return Ok(self.writer.insert(writer));
+        }
+        let writer = self.store.lexical.writer(self.large)?;
+        if self.afresh {
             writer.clear()?;
         }
         Ok(self.writer.insert(writer))
     }
+
+    fn entries(&self, list: Vec<Entry>) -> Entries {
+        Entries {
+            list,
+            next_number: self.next_number,
+        }
+    }
 }
 
 impl Batch for DocumentBatch<'_> {
-    fn documents(&self) -> Arc<[Document]> {
-        Arc::clone(&self.before)
+    fn documents(&self) -> Documents {
+        self.before.clone()
+    }
+
+    fn is_afresh(&self) -> bool {
+        self.afresh
     }
 
     fn expect(&mut self, documents: usize) {
@@ -88,14 +102,14 @@ impl Batch for DocumentBatch<'_> {
         self.remove(&document.source)?;
         let number = self.next_number;
         self.next_number += 1;
-        self.writer()?
-            .add(number, document.chunks.iter().map(|(_, chunk)| chunk))?;
+        let chunks = document.chunks.iter().map(|(_, chunk)| chunk);
+        self.writer()?.add(number, chunks, document.reservation)?;
         let chunks = document.chunks.iter().map(|(key, chunk)| ChunkEntry {
             key: *key,
             lines: chunk.lines,
         });
-        let indexed = Document {
-            source: document.source.clone(),
+        self.put_document(Document {
+            source: document.source,
             title: document.title,
             hash: document.hash,
             stamp: document.stamp,
@@ -103,41 +117,67 @@ impl Batch for DocumentBatch<'_> {
             number,
             chunks: chunks.collect(),
             links: document.links.into(),
-        };
-        self.documents_mut().insert(document.source, indexed);
+        });
         Ok(())
     }
 
     fn keep(&mut self, source: &str, stamp: Stamp, settled: bool) {
-        if let Some(document) = self.documents_mut().get_mut(source) {
-            document.stamp = stamp;
-            document.settled = settled;
+        if let Some(document) = self.documents.get(source) {
+            self.put_document(Document {
+                stamp,
+                settled,
+                ..document.clone()
+            });
         }
     }
 
     fn remove(&mut self, source: &str) -> Result<(), KbError> {
-        if let Some(gone) = self.documents_mut().remove(source) {
+        if let Some(gone) = self.documents.remove(source) {
+            self.touched.insert(gone.source.clone());
             self.writer()?.remove(gone.number);
         }
         Ok(())
     }
 
     fn commit(&mut self) -> Result<(), KbError> {
-        if !self.dirty {
+        if self.touched.is_empty() && !(self.afresh && self.anew) {
             return Ok(());
         }
-        let manifest = Manifest {
-            documents: self.documents_mut().values().cloned().collect(),
-            next_number: self.next_number,
+        let dir = &self.store.dir;
+        let generation = Journal::next_number(self.view.commit.generation);
+        let journal = self.view.commit.journal;
+        let journal = if self.anew || journal.is_mostly_overtaken(self.documents.len()) {
+            let all = self.documents.shared().map(Arc::clone).map(Entry::Put);
+            Journal::write_anew(dir, generation, &self.entries(all.collect()))?
+        } else {
+            let changed = self.touched.iter();
+            let changed = changed.map(|source| match self.documents.get_shared(source) {
+                Some(document) => Entry::Put(Arc::clone(document)),
+                None => Entry::Gone(source.clone()),
+            });
+            journal.append(dir, &self.entries(changed.collect()))?
         };
-        let generation = Manifest::next_generation(self.generation);
-        manifest.save(&self.store.dir, generation)?;
-        self.writer()?.commit(Payload { generation })?;
-        self.generation = generation;
-        Manifest::tidy(&self.store.dir, generation);
-        self.dirty = false;
-        self.store
-            .show(generation, manifest.documents.into(), manifest.next_number)
+        let commit = Payload {
+            generation,
+            journal,
+        };
+        self.writer()?.commit(commit)?;
+        journal.tidy(dir);
+        let documents = (self.documents.clone(), self.next_number);
+        let touched = std::mem::take(&mut self.touched);
+        let was_cleared = std::mem::take(&mut self.anew) && self.afresh;
+        self.view = if was_cleared {
+            self.store.show_afresh(commit, documents)?
+        } else {
+            let (shown, now) = (&self.view.documents, &self.documents);
+            let changes = touched.iter().map(|source| Change {
+                before: shown.get_shared(source).map(Arc::clone),
+                after: now.get_shared(source).map(Arc::clone),
+            });
+            let changes: Vec<Change> = changes.collect();
+            self.store.show(&self.view, commit, documents, &changes)?
+        };
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), KbError> {
@@ -166,9 +206,23 @@ impl<'a> EmbeddingBatch<'a> {
 
 impl VectorBatch for EmbeddingBatch<'_> {
     fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)]) -> Result<(), KbError> {
+        let Some((_, first)) = vectors.first().filter(|(_, first)| !first.is_empty()) else {
+            return Ok(());
+        };
         let rows = &self.store.vectors;
-        let mut rows = rows.write().unwrap_or_else(PoisonError::into_inner);
-        rows.append(vectors)
+        let writing = || rows.write().unwrap_or_else(PoisonError::into_inner);
+        let read = || rows.read().unwrap_or_else(PoisonError::into_inner);
+        read().fits(first)?;
+        if !read().has_room(first.len()) {
+            writing().make_room(first.len())?;
+        }
+        // The disk is waited for with nothing held that a search needs.
+        let addition = read().addition(vectors);
+        if let Some(addition) = addition {
+            addition.write()?;
+            writing().refresh()?;
+        }
+        Ok(())
     }
 
     fn complete(&mut self) {

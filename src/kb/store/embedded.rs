@@ -2,7 +2,8 @@
 //!
 //! Below `home` lie the vectors, which stay valid as long as the model does, and a folder for the
 //! words and the manifest, which is named by everything that decides what is in it: another
-//! version of the program finds another folder, or none, and makes it.
+//! version of the program finds another folder, or none, and makes it. Nobody removes the folder of
+//! another version: somebody may still use that one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,18 +11,18 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::commit::{DocumentBatch, EmbeddingBatch};
 use super::view::{View, load};
-use super::{Batch, ChunkKey, Snapshot, Store, VectorBatch};
+use super::{Batch, Snapshot, Store, VectorBatch};
+use crate::kb::documents::{Change, Documents};
 use crate::kb::error::KbError;
-use crate::kb::lexical::{self, LexicalIndex};
+use crate::kb::lexical::{self, LexicalIndex, Payload};
 use crate::kb::lock::{Held, Right, lock, try_lock};
-use crate::kb::manifest::Document;
 use crate::kb::shelf;
 use crate::kb::tokens;
 use crate::kb::vectors::Vectors;
 
 /// Raised when what is on disk changes its shape, or when the same files would be read or cut
 /// into other chunks.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 5;
 
 /// The store in the data folder.
 pub(in crate::kb) struct EmbeddedStore {
@@ -85,7 +86,7 @@ impl EmbeddedStore {
         model_id: &str,
     ) -> Result<Self, KbError> {
         let vectors = Arc::new(RwLock::new(Vectors::open(home, model_id)?));
-        let view = RwLock::new(Arc::new(load(&dir, &lexical, &vectors)?));
+        let view = RwLock::new(Arc::new(load(&dir, &lexical, &vectors, None)?));
         Ok(Self {
             home: home.to_owned(),
             dir,
@@ -101,22 +102,30 @@ impl EmbeddedStore {
         format!("v{FORMAT}-{}", tokens::VERSION)
     }
 
-    /// What other versions of the program have left in `home`.
-    pub fn other_formats(home: &Path) -> Vec<String> {
-        let own = Self::format();
-        let entries = fs::read_dir(home).into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.path().is_dir());
-        let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut names: Vec<String> = names
-            .filter(|name| *name != own && name != shelf::FOLDER)
-            .collect();
-        names.sort();
-        names
+    /// What this version keeps in `home`, by the names of its folders.
+    pub fn is_own(name: &str) -> bool {
+        name == Self::format() || name == shelf::folder()
+    }
+
+    /// Whether some version of the program calls an index so.
+    pub fn is_a_format(name: &str) -> bool {
+        let numbers = name.strip_prefix('v').unwrap_or_default();
+        !numbers.is_empty() && numbers.chars().all(|c| c.is_ascii_digit() || c == '-')
     }
 
     /// Whether the last commit is whole; one that is not is made anew by the next update.
     pub fn is_sound(&self) -> bool {
         self.view().sound
+    }
+
+    /// What is wrong with the files of the last commit, each of which is read; and with those of
+    /// this model's vectors.
+    pub fn damage(&self, model_id: &str) -> (Option<String>, Option<String>) {
+        let words = match self.lexical.is_as_written() {
+            Err(KbError::Damaged(why)) => Some(why),
+            _ => None,
+        };
+        (words, Vectors::damage(&self.home, model_id))
     }
 
     /// How long the vectors of this model are; `None` while there are none.
@@ -135,34 +144,49 @@ impl EmbeddedStore {
     pub(super) fn reload(&self) -> Result<Arc<View>, KbError> {
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.view();
-        if known.sound && known.generation == self.lexical.payload()?.generation {
+        if known.sound && known.commit == self.lexical.payload()? {
             return Ok(known);
         }
-        let fresh = Arc::new(load(&self.dir, &self.lexical, &self.vectors)?);
+        let (dir, lexical, vectors) = (&self.dir, &self.lexical, &self.vectors);
+        let fresh = Arc::new(load(dir, lexical, vectors, Some(&known))?);
         self.install(Arc::clone(&fresh));
         Ok(fresh)
     }
 
-    /// The commit that this process has just made.
+    /// The commit that this process has just made out of the one before.
     pub(super) fn show(
         &self,
-        generation: u64,
-        documents: Arc<[Document]>,
-        next_number: u32,
-    ) -> Result<(), KbError> {
+        before: &View,
+        commit: Payload,
+        documents: (Documents, u32),
+        changes: &[Change],
+    ) -> Result<Arc<View>, KbError> {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let lexical = self.lexical.searcher()?;
+        let view = Arc::new(before.after(commit, documents, changes, lexical));
+        self.install(Arc::clone(&view));
+        Ok(view)
+    }
+
+    /// The commit that this process has just made out of nothing.
+    pub(super) fn show_afresh(
+        &self,
+        commit: Payload,
+        documents: (Documents, u32),
+    ) -> Result<Arc<View>, KbError> {
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let lexical = self.lexical.searcher()?;
         let vectors = Arc::clone(&self.vectors);
-        let view = View::new(documents, lexical, vectors).of(generation, next_number);
-        self.install(Arc::new(view));
-        Ok(())
+        let view = Arc::new(View::new(commit, documents, lexical, vectors));
+        self.install(Arc::clone(&view));
+        Ok(view)
     }
 
     /// The same commit, with its segments as they are now.
     pub(super) fn look_again(&self) -> Result<(), KbError> {
         let view = self.view();
-        let documents = Arc::clone(&view.documents);
-        self.show(view.generation, documents, view.next_number)
+        let documents = (view.documents.clone(), view.next_number);
+        self.show(&view, view.commit, documents, &[]).map(|_| ())
     }
 
     fn install(&self, fresh: Arc<View>) {
@@ -172,17 +196,6 @@ impl EmbeddedStore {
 
     fn held(&self, right: Right<'_>) -> Result<Held, KbError> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
-    }
-
-    /// What other versions of the program have left. What cannot be removed now is removed next
-    /// time.
-    fn remove_old_formats(&self) {
-        for entry in fs::read_dir(&self.home).into_iter().flatten().flatten() {
-            let stays = entry.path() == self.dir || entry.file_name() == shelf::FOLDER;
-            if !stays && entry.path().is_dir() {
-                let _ = fs::remove_dir_all(entry.path());
-            }
-        }
     }
 }
 
@@ -206,9 +219,20 @@ impl Store for EmbeddedStore {
 
     fn begin(&self, afresh: bool) -> Result<Box<dyn Batch + '_>, KbError> {
         let held = self.held(Right::Documents)?;
-        self.remove_old_formats();
-        let view = self.reload()?;
-        Ok(Box::new(DocumentBatch::new(self, held, &view, afresh)))
+        let whole = self.lexical.has_its_files();
+        let (view, whole) = match (self.reload(), whole) {
+            (Err(KbError::Damaged(why)), _) => (self.view(), Err(KbError::Damaged(why))),
+            (view, whole) => (view?, whole),
+        };
+        let damaged = match whole {
+            Err(KbError::Damaged(why)) => {
+                tracing::warn!(%why, "the index is damaged and is made anew");
+                true
+            }
+            whole => whole.map(|()| false)?,
+        };
+        let afresh = afresh || damaged;
+        Ok(Box::new(DocumentBatch::new(self, held, view, afresh)))
     }
 
     fn begin_vectors(&self) -> Result<Box<dyn VectorBatch + '_>, KbError> {
@@ -216,14 +240,8 @@ impl Store for EmbeddedStore {
         let view = self.reload()?;
         let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
         vectors.refresh()?;
-        let join = view.join(&vectors);
-        if join.stale() > STALE_ROWS.max(vectors.len() / 2) {
-            let live: std::collections::HashSet<ChunkKey> = view
-                .documents
-                .iter()
-                .flat_map(|document| document.chunks.iter().map(|chunk| chunk.key))
-                .collect();
-            vectors.compact(|key| live.contains(key))?;
+        if view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2) {
+            vectors.compact(|key| view.says(key))?;
         }
         drop(vectors);
         Ok(Box::new(EmbeddingBatch::new(self, held)))

@@ -1,101 +1,139 @@
 //! One commit of the embedded store, as it is searched.
 //!
-//! Chunks are numbered in the order of the documents; the lexical index knows a chunk by its
-//! document's own number, the vectors by its key, and this is where the three are put together.
+//! A chunk is named by its document's number and its place there, which is how the lexical index
+//! knows it; the vectors know it by its key, and `holders` puts the two together. The view of the
+//! next commit takes over what this one has worked out, but for what changed.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use super::join::Join;
+use imbl::GenericHashMap;
+use imbl::shared_ptr::DefaultSharedPtr;
+use rustc_hash::FxBuildHasher;
+
+use super::holders::{Holders, Pending};
 use super::{ChunkId, ChunkKey, LexicalMatches, Match, Passage, Snapshot, Within};
+use crate::kb::documents::{Change, Document, Documents};
 use crate::kb::error::KbError;
-use crate::kb::lexical::{LexicalIndex, LexicalView, Row};
-use crate::kb::manifest::{Document, Manifest};
+use crate::kb::lexical::{LexicalIndex, LexicalView, Payload, Row};
+use crate::kb::manifest::Journal;
 use crate::kb::vectors::Vectors;
+
+type ByNumber = GenericHashMap<u32, Arc<Document>, FxBuildHasher, DefaultSharedPtr>;
 
 /// One commit.
 pub(super) struct View {
-    pub generation: u64,
-    /// Whether the manifest that the commit names could be read.
+    /// What it says about itself.
+    pub commit: Payload,
+    /// Whether the journal that the commit names could be read.
     pub sound: bool,
-    pub documents: Arc<[Document]>,
+    pub documents: Documents,
     pub next_number: u32,
-    /// Which document has a number; ordered by number.
-    by_number: Vec<(u32, u32)>,
-    /// How many chunks come before each document, and after the last.
-    first: Vec<usize>,
+    by_number: OnceLock<ByNumber>,
+    holders: OnceLock<Holders>,
+    pending: Mutex<Option<Pending>>,
     lexical: LexicalView,
     vectors: Arc<RwLock<Vectors>>,
-    join: Mutex<Option<Arc<Join>>>,
 }
 
 impl View {
     pub(super) fn new(
-        documents: Arc<[Document]>,
+        commit: Payload,
+        (documents, next_number): (Documents, u32),
         lexical: LexicalView,
         vectors: Arc<RwLock<Vectors>>,
     ) -> Self {
-        let mut first = Vec::with_capacity(documents.len() + 1);
-        first.push(0);
-        let mut chunks = 0;
-        for document in documents.iter() {
-            chunks += document.chunks.len();
-            first.push(chunks);
-        }
-        let numbers = documents.iter().map(|document| document.number);
-        let mut by_number: Vec<(u32, u32)> = numbers.zip(0..).collect();
-        by_number.sort_unstable();
         Self {
-            generation: 0,
+            commit,
             sound: true,
             documents,
-            next_number: 0,
-            by_number,
-            first,
+            next_number,
+            by_number: OnceLock::new(),
+            holders: OnceLock::new(),
+            pending: Mutex::new(None),
             lexical,
             vectors,
-            join: Mutex::new(None),
         }
     }
 
-    /// The same, as this commit.
-    pub(super) fn of(self, generation: u64, next_number: u32) -> Self {
-        Self {
-            generation,
-            next_number,
-            ..self
-        }
-    }
-
-    /// The vectors' rows and the chunks, put together.
-    pub(super) fn join(&self, vectors: &Vectors) -> Arc<Join> {
-        let mut known = self.join.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*known {
-            Some(join) if join.epoch == vectors.epoch() => Arc::clone(join),
-            _ => {
-                let fresh = Arc::new(Join::of(&self.documents, self.chunks(), vectors));
-                *known = Some(Arc::clone(&fresh));
-                fresh
+    /// The commit that comes after this one by these changes.
+    pub(super) fn after(
+        &self,
+        commit: Payload,
+        (documents, next_number): (Documents, u32),
+        changes: &[Change],
+        lexical: LexicalView,
+    ) -> Self {
+        let vectors = Arc::clone(&self.vectors);
+        let mut next = Self::new(commit, (documents, next_number), lexical, vectors);
+        if let Some(known) = self.by_number.get() {
+            let mut by_number = known.clone();
+            for change in changes {
+                if let Some(before) = &change.before {
+                    by_number.remove(&before.number);
+                }
+                if let Some(after) = &change.after {
+                    by_number.insert(after.number, Arc::clone(after));
+                }
             }
+            next.by_number = OnceLock::from(by_number);
         }
+        if let Some(known) = self.holders.get() {
+            let holders = known.after(changes);
+            let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            let pending = pending.as_ref();
+            next.pending = Mutex::new(pending.map(|known| known.after(changes, &holders)));
+            next.holders = OnceLock::from(holders);
+        }
+        next
+    }
+
+    /// How many rows of the vectors no chunk needs, and what the others are for.
+    pub(super) fn stale_rows(&self, vectors: &Vectors) -> usize {
+        let needed = self.holders().len() - self.pending_in(vectors).len();
+        vectors.len().saturating_sub(needed)
+    }
+
+    /// Whether any chunk says what has this key.
+    pub(super) fn says(&self, key: &ChunkKey) -> bool {
+        self.holders().say(key)
+    }
+
+    fn holders(&self) -> &Holders {
+        self.holders.get_or_init(|| Holders::of(&self.documents))
+    }
+
+    fn pending_in(&self, vectors: &Vectors) -> Pending {
+        let holders = self.holders();
+        let mut known = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = known
+            .take()
+            .filter(|known| known.knows(vectors))
+            .unwrap_or_else(|| Pending::of(holders, vectors));
+        pending.catch_up(holders, vectors);
+        known.insert(pending).clone()
+    }
+
+    fn document(&self, number: u32) -> Option<&Document> {
+        let by_number = self.by_number.get_or_init(|| {
+            let documents = self.documents.shared();
+            documents.map(|one| (one.number, Arc::clone(one))).collect()
+        });
+        by_number.get(&number).map(|document| &**document)
     }
 
     fn chunk_of(&self, row: Row) -> Option<ChunkId> {
-        let at = self
-            .by_number
-            .binary_search_by_key(&row.document, |(number, _)| *number)
-            .ok()?;
-        let document = self.by_number[at].1 as usize;
-        let chunk = self.first[document] + row.chunk as usize;
-        (chunk < self.first[document + 1]).then_some(ChunkId(chunk as u64))
+        let document = self.document(row.document)?;
+        let is_there = (row.chunk as usize) < document.chunks.len();
+        is_there.then(|| ChunkId::new(row.document, row.chunk))
     }
 
     /// A chunk's document and its place there.
     fn place_of(&self, chunk: ChunkId) -> Option<(&Document, usize)> {
-        let chunk = chunk.0 as usize;
-        let at = self.first.partition_point(|first| *first <= chunk) - 1;
-        let document = self.documents.get(at)?;
-        Some((document, chunk - self.first[at]))
+        let document = self.document(chunk.document())?;
+        let at = chunk.at() as usize;
+        (at < document.chunks.len()).then_some((document, at))
     }
 
     fn found(&self, chunk: ChunkId, score: f64) -> Option<Match> {
@@ -108,47 +146,67 @@ impl View {
         })
     }
 
-    fn index_of(&self, source: &str) -> Option<usize> {
-        self.documents
-            .binary_search_by(|document| document.source.as_str().cmp(source))
-            .ok()
+    /// The row of a chunk's vector.
+    fn row(&self, chunk: ChunkId, vectors: &Vectors) -> Option<usize> {
+        let (document, at) = self.place_of(chunk)?;
+        vectors.row_of(&document.chunks[at].key)
     }
 
-    /// The nearest chunks of these documents, each looked at.
+    /// The nearest chunks of all.
+    fn nearest(
+        &self,
+        vector: &[f32],
+        k: usize,
+        vectors: &Vectors,
+        stop: &AtomicBool,
+    ) -> Result<Vec<(ChunkId, f64)>, KbError> {
+        let holders = self.holders();
+        let is_live = |row| vectors.key(row).is_some_and(|key| holders.say(key));
+        let mut found = Vec::new();
+        for (row, score) in vectors.nearest(vector, k, &is_live, stop)? {
+            let chunks = vectors.key(row).map(|key| holders.chunks(key));
+            found.extend(chunks.into_iter().flatten().map(|chunk| (*chunk, score)));
+        }
+        Ok(found)
+    }
+
+    /// The nearest chunks of these documents, each looked at; all that are as near as the last.
     fn nearest_within<'a>(
         &self,
         vector: &[f32],
         k: usize,
         sources: impl Iterator<Item = &'a String>,
         vectors: &Vectors,
-        join: &Join,
-    ) -> Vec<(ChunkId, f64)> {
-        let chunks = sources
-            .filter_map(|source| self.index_of(source))
-            .flat_map(|at| self.first[at]..self.first[at + 1])
-            .map(|chunk| ChunkId(chunk as u64));
-        let (chunks, rows): (Vec<ChunkId>, Vec<usize>) = chunks
-            .filter_map(|chunk| Some((chunk, join.row(chunk)?)))
+    ) -> Result<Vec<(ChunkId, f64)>, KbError> {
+        let documents = sources.filter_map(|source| self.documents.get(source));
+        let (chunks, rows): (Vec<ChunkId>, Vec<usize>) = documents
+            .flat_map(|document| {
+                let chunks = (0_u32..).zip(&document.chunks);
+                chunks.map(|(at, entry)| (ChunkId::new(document.number, at), entry.key))
+            })
+            .filter_map(|(chunk, key)| Some((chunk, vectors.row_of(&key)?)))
             .unzip();
-        let cosines = vectors.cosines(vector, &rows).unwrap_or_default();
+        let cosines = vectors.cosines(vector, &rows)?.unwrap_or_default();
         let mut found: Vec<(ChunkId, f64)> = chunks.into_iter().zip(cosines).collect();
-        found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        found.truncate(k);
-        found
+        found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
+        if let Some((_, last)) = k.checked_sub(1).and_then(|last| found.get(last)).copied() {
+            found.retain(|(_, cosine)| *cosine >= last);
+        }
+        Ok(found)
     }
 }
 
 impl Snapshot for View {
     fn commit(&self) -> u64 {
-        self.generation
+        self.commit.generation
     }
 
-    fn documents(&self) -> Arc<[Document]> {
-        Arc::clone(&self.documents)
+    fn documents(&self) -> Documents {
+        self.documents.clone()
     }
 
     fn chunks(&self) -> usize {
-        self.first.last().copied().unwrap_or(0)
+        self.documents.chunks()
     }
 
     fn lexical(
@@ -160,9 +218,12 @@ impl Snapshot for View {
         if !self.sound {
             return Ok(LexicalMatches::default());
         }
-        let numbers: Option<Vec<u32>> = within.map(|sources| {
-            let documents = sources.iter().filter_map(|source| self.index_of(source));
-            documents.map(|at| self.documents[at].number).collect()
+        within.go_on()?;
+        let numbers: Option<Vec<u32>> = within.documents.map(|sources| {
+            let documents = sources
+                .iter()
+                .filter_map(|source| self.documents.get(source));
+            documents.map(|document| document.number).collect()
         });
         let found = self.lexical.search(query, k, numbers.as_deref())?;
         let matches = found.rows.into_iter();
@@ -186,16 +247,12 @@ impl Snapshot for View {
     ) -> Result<Vec<Match>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
         vectors.fits(vector)?;
-        let join = self.join(&vectors);
-        let nearest: Vec<(ChunkId, f64)> = match within {
-            Some(sources) => self.nearest_within(vector, k, sources.iter(), &vectors, &join),
-            None => vectors
-                .nearest(vector, k, &|row| join.is_live(row))
-                .into_iter()
-                .flat_map(|(row, score)| join.chunks(row).map(move |chunk| (chunk, score)))
-                .collect(),
+        let nearest = match within.documents {
+            Some(sources) => self.nearest_within(vector, k, sources.iter(), &vectors)?,
+            None => self.nearest(vector, k, &vectors, within.stop)?,
         };
         drop(vectors);
+        within.go_on()?;
         let matches = nearest.into_iter();
         let mut matches: Vec<Match> = matches
             .filter_map(|(chunk, score)| self.found(chunk, score))
@@ -211,12 +268,14 @@ impl Snapshot for View {
         chunks: &[ChunkId],
     ) -> Result<Vec<Option<f64>>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        let join = self.join(&vectors);
         let cosine = |chunk: &ChunkId| {
-            let row = join.row(*chunk)?;
-            vectors.cosines(vector, &[row])?.first().copied()
+            let Some(row) = self.row(*chunk, &vectors) else {
+                return Ok(None);
+            };
+            let cosines = vectors.cosines(vector, &[row])?;
+            Ok(cosines.and_then(|cosines| cosines.first().copied()))
         };
-        Ok(chunks.iter().map(cosine).collect())
+        chunks.iter().map(cosine).collect()
     }
 
     fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<Passage>, KbError> {
@@ -242,42 +301,88 @@ impl Snapshot for View {
     }
 
     fn chunk(&self, source: &str, at: usize) -> Option<ChunkId> {
-        let document = self.index_of(source)?;
-        let chunk = self.first[document] + at;
-        (chunk < self.first[document + 1]).then_some(ChunkId(chunk as u64))
+        let document = self.documents.get(source)?;
+        (at < document.chunks.len()).then(|| ChunkId::new(document.number, at as u32))
     }
 
     fn pending(&self) -> Result<Arc<[(ChunkId, ChunkKey)]>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(self.join(&vectors).pending(&self.documents))
+        let (holders, pending) = (self.holders(), self.pending_in(&vectors));
+        drop(vectors);
+        let chunks = pending.keys().filter_map(|key| {
+            let first = holders.chunks(key).iter().min()?;
+            Some((*first, *key))
+        });
+        let mut chunks: Vec<(ChunkId, ChunkKey)> = chunks.collect();
+        chunks.sort_unstable();
+        let lacking = chunks.chunk_by(|a, b| a.0.document() == b.0.document());
+        let mut lacking: Vec<_> = lacking
+            .filter_map(|lacks| Some((lacks, &self.document(lacks.first()?.0.document())?.source)))
+            .collect();
+        lacking.sort_unstable_by_key(|(lacks, source)| (lacks.len(), *source));
+        Ok(lacking
+            .into_iter()
+            .flat_map(|(lacks, _)| lacks)
+            .copied()
+            .collect())
+    }
+
+    fn pending_count(&self) -> usize {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        self.pending_in(&vectors).len()
     }
 }
 
 /// Another process may commit, and tidy up, between any two of these reads: then they are done
-/// again, so that documents and words always are of the same commit.
+/// again, so that documents and words always are of the same commit. Of a journal that `known`
+/// has read, only what came since is.
 pub(super) fn load(
     dir: &Path,
     lexical: &LexicalIndex,
     vectors: &Arc<RwLock<Vectors>>,
+    known: Option<&View>,
 ) -> Result<View, KbError> {
     const ATTEMPTS: usize = 10;
     for _ in 0..ATTEMPTS {
-        let generation = lexical.payload()?.generation;
-        let manifest = match generation {
-            0 => Some(Manifest::default()),
-            _ => Manifest::load(dir, generation)?,
-        };
+        let commit = lexical.payload()?;
+        let Journal { number, len, .. } = commit.journal;
+        let known = known.filter(|known| {
+            let journal = known.commit.journal;
+            known.sound && number > 0 && journal.number == number && journal.len <= len
+        });
+        let from = known.map_or(0, |known| known.commit.journal.len);
+        let entries = commit.journal.read(dir, from)?;
         let searcher = lexical.searcher()?;
-        if lexical.payload()?.generation == generation {
-            let sound = manifest.is_some();
-            let manifest = manifest.unwrap_or_default();
-            return Ok(View {
-                generation,
-                sound,
-                next_number: manifest.next_number,
-                ..View::new(manifest.documents.into(), searcher, Arc::clone(vectors))
-            });
+        if lexical.payload()? != commit {
+            continue;
         }
+        let sound = entries.is_some();
+        let entries = entries.unwrap_or_default();
+        return Ok(match known {
+            Some(known) if sound => {
+                let next_number = match len {
+                    len if len == from => known.next_number,
+                    _ => entries.next_number,
+                };
+                let mut documents = known.documents.clone();
+                let changes = entries.apply(&mut documents);
+                known.after(commit, (documents, next_number), &changes, searcher)
+            }
+            _ => {
+                let next_number = entries.next_number;
+                let mut documents = Documents::default();
+                entries.apply(&mut documents);
+                View {
+                    sound,
+                    ..View::new(
+                        commit,
+                        (documents, next_number),
+                        searcher,
+                        Arc::clone(vectors),
+                    )
+                }
+            }
+        });
     }
     Err(KbError::Locked)
 }

@@ -1,22 +1,22 @@
 //! The words of an update: one walk, what looks changed read side by side, one writer.
 //!
-//! Threads read, hash and cut; what they find comes to the one that writes, over a channel short
-//! enough that a pile of large files never waits in memory. A long pass commits as it goes:
-//! documents can be searched as they come, and a kill costs the last seconds.
+//! Threads read, hash and cut; what they find comes to the one that writes, over a short channel
+//! and within a budget of bytes: a pile of large files never waits in memory. A long pass commits
+//! as it goes: documents can be searched as they come, and a kill costs the last seconds.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::changes::{Changes, Seen, look_at};
 use super::{Job, Phase, UpdateReport};
 use crate::kb::chunk::chunk;
+use crate::kb::documents::{Document, Documents};
 use crate::kb::error::KbError;
-use crate::kb::extract::{Extraction, SkipReason};
+use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
 use crate::kb::links;
-use crate::kb::manifest::Document;
 use crate::kb::store::{Batch, ChunkKey, Incoming};
 use crate::kb::walk::{Found, Skipped, Walked, walk};
 
@@ -25,88 +25,74 @@ use crate::kb::walk::{Found, Skipped, Walked, walk};
 const FIRST_COMMIT: Duration = Duration::from_secs(2);
 /// Documents read ahead of the writer.
 const READ_AHEAD: usize = 16;
+/// What each line of a document takes while it is cut, besides its text: a slice, and perhaps a
+/// heading.
+const BYTES_A_LINE: u64 = 40;
 
-/// Brings the documents up to date.
-pub(super) fn read(job: &Job<'_>, batch: Box<dyn Batch + '_>) -> Result<UpdateReport, KbError> {
-    let mut walked = walk(job.roots);
+/// Brings the documents up to date: those of these files, or all.
+pub(super) fn read(
+    job: &Job<'_>,
+    batch: Box<dyn Batch + '_>,
+    changes: &Changes,
+) -> Result<UpdateReport, KbError> {
     let before = batch.documents();
-    let plan = plan(&walked, &before);
-    let skipped = std::mem::take(&mut walked.skipped);
-    let files = walked.found;
-    let mut pass = Pass {
-        report: UpdateReport {
-            skipped,
-            unchanged: files.len() - plan.suspects.len(),
-            ..UpdateReport::default()
-        },
+    // Whatever goes wrong before the end, the next time everything is looked at.
+    let known = job.passed_over.take();
+    let looked = match (changes, known) {
+        (Changes::Files(paths), Some(known)) if !batch.is_afresh() => {
+            look_at(job.roots, paths, &before).map(|seen| (seen, known))
+        }
+        _ => None,
+    };
+    let pass = Pass {
+        report: UpdateReport::default(),
         batch,
         added: Vec::new(),
         removed: HashMap::new(),
         committed: Instant::now(),
         patience: FIRST_COMMIT,
     };
-    pass.batch.expect(plan.suspects.len());
-    for gone in &plan.vanished {
-        pass.remove(&before[*gone])?;
+    let (report, is_certain) = match looked {
+        Some((seen, known)) => pass.over_some(job, seen, known, &before)?,
+        None => pass.over_all(job, &before)?,
+    };
+    if is_certain && !job.stop.load(Ordering::Relaxed) {
+        job.passed_over.keep(&report.skipped);
     }
-    let mut done = pass.report.unchanged;
-    job.report(Phase::Reading, done, files.len());
-    let suspects = plan.suspects.iter();
-    let suspects: Vec<Suspect<'_>> = suspects
-        .map(|(file, old)| Suspect {
-            file: &files[*file],
-            old: old.map(|old| &before[old]),
-        })
-        .collect();
-    side_by_side(job, &suspects, |suspect, outcome| {
-        pass.take(suspect, outcome)?;
-        done += 1;
-        job.report(Phase::Reading, done, files.len());
-        pass.commit_now_and_then()
-    })?;
-    job.shelf.tidy(&files);
-    pass.finish()
+    Ok(report)
 }
 
 /// Which files to look into.
-struct Plan {
+struct Plan<'a> {
     /// A file that looks changed, and the document that it was.
-    suspects: Vec<(usize, Option<usize>)>,
+    suspects: Vec<Suspect<'a>>,
     /// Documents that no file is there for.
-    vanished: Vec<usize>,
+    vanished: Vec<&'a Document>,
 }
 
 /// Files and documents both are in the order of their names.
-fn plan(walked: &Walked, before: &Arc<[Document]>) -> Plan {
+fn plan<'a>(walked: &'a Walked, before: &'a Documents) -> Plan<'a> {
     let mut plan = Plan {
         suspects: Vec::new(),
         vanished: Vec::new(),
     };
-    let mut at = 0;
-    let mut pass_over = |until: Option<&str>, at: &mut usize| {
-        while *at < before.len() && until.is_none_or(|name| before[*at].source.as_str() < name) {
-            let source = &before[*at].source;
-            if !walked.may_hold(source) {
-                plan.vanished.push(*at);
-            }
-            *at += 1;
+    let mut documents = before.iter().peekable();
+    for file in &walked.found {
+        while let Some(gone) = documents.next_if(|known| known.source < file.source) {
+            plan.vanished.push(gone);
         }
-    };
-    for (number, file) in walked.found.iter().enumerate() {
-        pass_over(Some(&file.source), &mut at);
-        let old = before.get(at).filter(|old| old.source == file.source);
-        let Some(old) = old else {
-            plan.suspects.push((number, None));
-            continue;
-        };
-        let looks_same = old.settled && old.stamp == file.stamp;
-        if !looks_same {
-            plan.suspects.push((number, Some(at)));
+        let old = documents.next_if(|known| known.source == file.source);
+        if !old.is_some_and(|old| looks_same(old, file)) {
+            plan.suspects.push(Suspect { file, old });
         }
-        at += 1;
     }
-    pass_over(None, &mut at);
+    plan.vanished.extend(documents);
+    plan.vanished.retain(|gone| !walked.may_hold(&gone.source));
     plan
+}
+
+fn looks_same(old: &Document, file: &Found) -> bool {
+    old.settled && old.stamp == file.stamp
 }
 
 /// A file that looks changed.
@@ -132,27 +118,31 @@ fn side_by_side(
 ) -> Result<(), KbError> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
+    let has_failed = AtomicBool::new(false);
+    let goes_on = || !job.stop.load(Ordering::Relaxed) && !has_failed.load(Ordering::Relaxed);
     thread::scope(|scope| {
         let (tell, told) = mpsc::sync_channel(READ_AHEAD);
         for _ in 0..cores.min(suspects.len()) {
-            let (tell, next) = (tell.clone(), &next);
+            let (tell, next, goes_on) = (tell.clone(), &next, &goes_on);
             scope.spawn(move || {
-                while !job.stop.load(Ordering::Relaxed)
+                while goes_on()
                     && let Some(suspect) = suspects.get(next.fetch_add(1, Ordering::Relaxed))
-                    && look(job, *suspect)
+                    && look(job, *suspect, goes_on)
                         .is_none_or(|outcome| tell.send((*suspect, outcome)).is_ok())
                 {
                 }
             });
         }
         drop(tell);
-        told.into_iter()
-            .try_for_each(|(suspect, outcome)| take(suspect, outcome))
+        let mut outcomes = told.into_iter();
+        let written = outcomes.try_for_each(|(suspect, outcome)| take(suspect, outcome));
+        has_failed.store(written.is_err(), Ordering::Relaxed);
+        written
     })
 }
 
 /// `None` when it was not looked at to its end: then nothing is known of it.
-fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Option<Outcome> {
+fn look(job: &Job<'_>, suspect: Suspect<'_>, goes_on: impl Fn() -> bool) -> Option<Outcome> {
     let Found {
         path,
         source,
@@ -160,7 +150,13 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Option<Outcome> {
     } = suspect.file;
     // Before the reading: a change that comes later must show.
     let settled = stamp.is_settled();
-    let document = match job.shelf.document_unless(path, source, job.stop) {
+    // A document that is taken apart elsewhere takes nothing here until its text comes.
+    let reservation = job
+        .budget
+        .reserve(stamp.size.min(MAX_FILE_BYTES), &goes_on)?;
+    let file = job.roots.open_file(path).map_err(SkipReason::from);
+    let document = file.and_then(|file| job.shelf.document_unless(&file, source, job.stop));
+    let document = match document {
         Ok(document) => document,
         Err(SkipReason::Stopped) => return None,
         // It went with all the others, which says nothing about itself.
@@ -171,6 +167,8 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Option<Outcome> {
     if suspect.old.is_some_and(|old| old.hash == hash) {
         return Some(Outcome::Same { settled });
     }
+    let reservation = reservation.resized(weight(&document), goes_on)?;
+    let links = links::links(source, &document.text, job.stop)?;
     let (title, chunks) = chunk(source, &document);
     let chunks = chunks.into_iter();
     Some(Outcome::Text(Box::new(Incoming {
@@ -179,11 +177,19 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>) -> Option<Outcome> {
         hash,
         stamp: *stamp,
         settled,
-        links: serde_json::to_vec(&links::links(source, &document.text)).unwrap_or_default(),
+        links: serde_json::to_vec(&links).unwrap_or_default(),
         chunks: chunks
             .map(|chunk| (ChunkKey::of(&chunk.heading, &chunk.text), chunk))
             .collect(),
+        reservation,
     })))
+}
+
+/// About what a document takes while it is cut, in bytes: its text, the same in chunks, its lines.
+fn weight(document: &Extraction) -> u64 {
+    let text = document.text.as_bytes();
+    let lines = memchr::memchr_iter(b'\n', text).count();
+    2 * text.len() as u64 + BYTES_A_LINE * lines as u64
 }
 
 /// Of everything that the index takes from a document.
@@ -210,10 +216,86 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// All files of the base; also says whether all that was passed over is certain to be so.
+    fn over_all(
+        mut self,
+        job: &Job<'_>,
+        before: &Documents,
+    ) -> Result<(UpdateReport, bool), KbError> {
+        let mut walked = walk(job.roots, job.stop);
+        if job.stop.load(Ordering::Relaxed) {
+            // What was not come by is not gone.
+            return Err(KbError::Stopped);
+        }
+        self.report.skipped = std::mem::take(&mut walked.skipped);
+        let plan = plan(&walked, before);
+        let files = walked.found.len();
+        self.report.looked_at = files;
+        self.report.unchanged = files - plan.suspects.len();
+        for gone in plan.vanished {
+            self.remove(gone)?;
+        }
+        self.over(job, &plan.suspects, files)?;
+        // What could not be looked at keeps its texts too.
+        if walked.unseen.is_empty() {
+            job.shelf.tidy(&walked.found);
+        }
+        self.finish()
+    }
+
+    /// The files that are known to have changed. What was passed over at other places still is.
+    fn over_some(
+        mut self,
+        job: &Job<'_>,
+        seen: Seen,
+        known: Vec<Skipped>,
+        before: &Documents,
+    ) -> Result<(UpdateReport, bool), KbError> {
+        self.report.looked_at = seen.names.len();
+        self.report.skipped = known;
+        self.report
+            .skipped
+            .retain(|skipped| !seen.names.contains(&skipped.path));
+        self.report.skipped.extend(seen.skipped);
+        let suspects = seen.found.iter().map(|file| Suspect {
+            file,
+            old: before.get(&file.source),
+        });
+        let suspects: Vec<Suspect<'_>> = suspects
+            .filter(|suspect| !suspect.old.is_some_and(|old| looks_same(old, suspect.file)))
+            .collect();
+        let old = suspects.iter().filter(|suspect| suspect.old.is_some());
+        self.report.unchanged = before.len() - seen.vanished.len() - old.count();
+        for gone in seen.vanished.iter().filter_map(|name| before.get(name)) {
+            self.remove(gone)?;
+        }
+        let files = suspects.len();
+        self.over(job, &suspects, files)?;
+        self.finish()
+    }
+
+    fn over(
+        &mut self,
+        job: &Job<'_>,
+        suspects: &[Suspect<'_>],
+        files: usize,
+    ) -> Result<(), KbError> {
+        self.batch.expect(suspects.len());
+        let mut done = files - suspects.len();
+        job.report(Phase::Reading, done, files);
+        let _session = job.shelf.session();
+        side_by_side(job, suspects, |suspect, outcome| {
+            self.take(suspect, outcome)?;
+            done += 1;
+            job.report(Phase::Reading, done, files);
+            self.commit_now_and_then()
+        })
+    }
+
     fn take(&mut self, suspect: Suspect<'_>, outcome: Outcome) -> Result<(), KbError> {
         match outcome {
             Outcome::Skipped(reason) => {
-                let was_busy = matches!(reason, SkipReason::Congested);
+                let is_passing = reason.is_passing();
                 self.report.skipped.push(Skipped {
                     path: suspect.file.source.clone(),
                     reason,
@@ -221,7 +303,7 @@ impl Pass<'_> {
                 // A document that can no longer be read leaves the index; one that nobody had time
                 // for stays as it was.
                 match suspect.old {
-                    Some(old) if !was_busy => self.remove(old),
+                    Some(old) if !is_passing => self.remove(old),
                     _ => Ok(()),
                 }
             }
@@ -260,7 +342,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<UpdateReport, KbError> {
+    fn finish(mut self) -> Result<(UpdateReport, bool), KbError> {
         self.batch.finish()?;
         for hash in &self.added {
             match self.removed.get_mut(hash).filter(|left| **left > 0) {
@@ -273,6 +355,121 @@ impl Pass<'_> {
         }
         self.report.removed = self.removed.values().sum();
         self.report.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(self.report)
+        let mut skipped = self.report.skipped.iter();
+        let is_certain = skipped.all(|skipped| !skipped.reason.is_passing());
+        Ok((self.report, is_certain))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::agent::ports::{EmbedError, Embedder};
+    use crate::kb::budget::ByteBudget;
+    use crate::kb::roots::Roots;
+    use crate::kb::shelf::Shelf;
+    use crate::kb::store::EmbeddedStore;
+    use crate::kb::update::PassedOver;
+
+    const LIMIT: u64 = 100_000;
+
+    /// Nothing is embedded here.
+    struct Absent;
+
+    impl Embedder for Absent {
+        fn model_id(&self) -> &'static str {
+            "absent"
+        }
+
+        fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            unreachable!("only words are read")
+        }
+    }
+
+    /// What an update needs, over a folder with many documents that fill the budget by two.
+    struct Bench {
+        docs: tempfile::TempDir,
+        _home: tempfile::TempDir,
+        roots: Roots,
+        store: EmbeddedStore,
+        shelf: Shelf,
+        passed_over: PassedOver,
+        budget: ByteBudget,
+        stop: AtomicBool,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let docs = tempfile::tempdir().unwrap();
+            for n in 0..60 {
+                let text = format!("# Note {n}\n\n{}", "A line of words.\n".repeat(600));
+                fs::write(docs.path().join(format!("{n}.md")), text).unwrap();
+            }
+            let home = tempfile::tempdir().unwrap();
+            Self {
+                roots: Roots::open(&[docs.path().to_owned()]).unwrap(),
+                store: EmbeddedStore::open(home.path(), "absent").unwrap(),
+                shelf: Shelf::open(home.path()),
+                passed_over: PassedOver::default(),
+                budget: ByteBudget::new(LIMIT),
+                stop: AtomicBool::new(false),
+                docs,
+                _home: home,
+            }
+        }
+
+        fn job(&self) -> Job<'_> {
+            Job {
+                roots: &self.roots,
+                store: &self.store,
+                shelf: &self.shelf,
+                embedder: &Absent,
+                passed_over: &self.passed_over,
+                budget: &self.budget,
+                progress: &|_| {},
+                stop: &self.stop,
+                pause: None,
+            }
+        }
+    }
+
+    #[test]
+    fn r26_documents_on_their_way_into_the_index_keep_to_their_bytes() {
+        let bench = Bench::new();
+        let report = bench.job().words(&Changes::Everything).unwrap();
+        assert_eq!(report.added, 60);
+        let most = bench.budget.most_reserved();
+        assert!(most > LIMIT / 3 && most <= LIMIT, "{most}");
+        // What is larger than all of it is read all the same, and alone.
+        let text = "A line of words.\n".repeat(9000);
+        let large = weight(&Extraction::of_text("large.md", text.clone()));
+        fs::write(bench.docs.path().join("large.md"), text).unwrap();
+        fs::write(bench.docs.path().join("more.md"), "# More\n").unwrap();
+        let report = bench.job().words_afresh().unwrap();
+        assert_eq!(report.added, 62);
+        assert_eq!(bench.budget.most_reserved(), large);
+        assert_eq!(bench.budget.reserved(), 0);
+    }
+
+    #[test]
+    fn ends_waiting_for_memory_with_an_update_that_fails() {
+        let bench = Bench::new();
+        let walked = walk(&bench.roots, &bench.stop);
+        let suspects = walked.found.iter().map(|file| Suspect { file, old: None });
+        let suspects: Vec<Suspect<'_>> = suspects.collect();
+        let mut kept = Vec::new();
+        let read = side_by_side(&bench.job(), &suspects, |_, outcome| {
+            kept.push(outcome);
+            if bench.budget.reserved() > LIMIT / 2 {
+                return Err(KbError::Locked);
+            }
+            Ok(())
+        });
+        assert!(matches!(read, Err(KbError::Locked)));
+        assert!(kept.len() < suspects.len());
+        drop(kept);
+        assert_eq!(bench.budget.reserved(), 0);
     }
 }

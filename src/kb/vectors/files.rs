@@ -8,11 +8,12 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::mapped::Mapped;
+use crate::files::write_atomic_by;
 use crate::kb::error::KbError;
 use crate::kb::lock::{Held, Right, model_key, share, try_lock};
 use crate::kb::store::ChunkKey;
@@ -43,20 +44,29 @@ pub(super) struct KeysRead {
     pub keys: Vec<(ChunkKey, f32)>,
     /// Whether every key has its row.
     pub whole: bool,
+    /// The rows that belong to them.
+    pub rows: File,
 }
 
 impl Files {
     /// Of that model.
     pub fn new(home: &Path, model_id: &str) -> Self {
-        let model = model_key(model_id);
-        let used = share(home, Right::Model(&model)).inspect_err(|error| {
+        let files = Self::unused(home, model_id);
+        let used = share(home, Right::Model(&files.model)).inspect_err(|error| {
             tracing::debug!(%error, "nobody is told that these vectors are in use");
         });
         Self {
-            home: home.to_owned(),
-            model,
-            number: 0,
             _used: used.ok().map(Arc::new),
+            ..files
+        }
+    }
+
+    fn unused(home: &Path, model_id: &str) -> Self {
+        Self {
+            home: home.to_owned(),
+            model: model_key(model_id),
+            number: 0,
+            _used: None,
         }
     }
 
@@ -92,7 +102,7 @@ impl Files {
         let rows = File::open(&rows_path).map_err(KbError::io(&rows_path))?;
         // The keys are counted before the rows, which are written before the keys.
         let named = body_len(&file, RECORD).map_err(KbError::io(&keys_path))?;
-        let read = || -> std::io::Result<Option<KeysRead>> {
+        let read = move || -> std::io::Result<Option<KeysRead>> {
             let mut header = [0; HEADER];
             file.read_exact(&mut header)?;
             let stored = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
@@ -115,6 +125,7 @@ impl Files {
                 from,
                 keys: bytes.chunks_exact(RECORD).map(decode).collect(),
                 whole: named == count,
+                rows,
             }))
         };
         match read() {
@@ -123,12 +134,47 @@ impl Files {
         }
     }
 
-    /// Maps that many rows.
-    pub fn map(&self, count: usize, dims: usize) -> Result<Mapped, KbError> {
+    /// These rows, read.
+    pub fn rows(
+        &self,
+        mut file: &File,
+        which: Range<usize>,
+        dims: usize,
+    ) -> Result<Vec<u8>, KbError> {
+        let len = which.len() * dims;
+        let mut read = || -> std::io::Result<Vec<u8>> {
+            file.seek(SeekFrom::Start((HEADER + which.start * dims) as u64))?;
+            // What a file says of itself asks for no more memory than it fills.
+            let mut bytes = Vec::with_capacity(len.min(file.metadata()?.len() as usize));
+            file.take(len as u64).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
         let path = self.path("rows");
-        File::open(&path)
-            .and_then(|file| Mapped::over(&file, HEADER + count * dims))
-            .map_err(KbError::io(&path))
+        match read() {
+            Ok(bytes) if bytes.len() == len => Ok(bytes),
+            Ok(_) => Err(KbError::Damaged(format!("{} is cut off", path.display()))),
+            Err(error) => Err(KbError::io(&path)(error)),
+        }
+    }
+
+    /// What is wrong with this model's latest pair, by the sizes of its files.
+    pub fn damage(home: &Path, model_id: &str) -> Option<String> {
+        let mut files = Self::unused(home, model_id);
+        files.find_latest().ok()?;
+        if !files.exist() {
+            return None;
+        }
+        let said = |path: &Path, how: &str| Some(format!("{} {how}", path.display()));
+        let (keys, rows) = (files.path("keys"), files.path("rows"));
+        match files.read(0, 0) {
+            Ok(Some(read)) if read.whole => None,
+            Ok(Some(_)) => said(&rows, "is cut off"),
+            Ok(None) => said(&keys, "is broken"),
+            Err(KbError::Io { path, source }) if source.kind() == ErrorKind::NotFound => {
+                said(&path, "is missing")
+            }
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     /// Writes behind the first `at` rows.
@@ -247,21 +293,14 @@ impl Files {
         body: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
     ) -> Result<(), KbError> {
         let path = self.path(extension);
-        let write = || -> std::io::Result<()> {
-            let file = tempfile::NamedTempFile::new_in(&self.home)?;
+        let written = write_atomic_by(&path, |file| {
             let mut header = [0; HEADER];
             header[..8].copy_from_slice(MAGIC);
             header[8..12].copy_from_slice(&(dims as u32).to_le_bytes());
-            let mut writer = BufWriter::new(file.as_file());
-            writer.write_all(&header)?;
-            body(&mut writer)?;
-            writer.flush()?;
-            drop(writer);
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|error| error.error)?;
-            Ok(())
-        };
-        write().map_err(KbError::io(&path))
+            file.write_all(&header)?;
+            body(file)
+        });
+        written.map_err(KbError::io(&path))
     }
 }
 
@@ -269,11 +308,6 @@ impl Files {
 fn model_in(name: &str) -> Option<String> {
     let (model, _) = name.strip_prefix(PREFIX)?.split_once('-')?;
     Some(model.to_owned())
-}
-
-/// The rows alone.
-pub(super) fn body(rows: &Mapped) -> &[u8] {
-    rows.bytes().get(HEADER..).unwrap_or_default()
 }
 
 /// Complete records behind the header.

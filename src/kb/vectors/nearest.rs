@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 use std::thread;
 
-use super::mapped;
 use super::signs::{self, Signs};
+use super::simd;
 use crate::kb::store::ChunkKey;
 
 /// Rows multiplied between two looks at the sums.
@@ -33,8 +34,20 @@ impl<'a> Table<'a> {
     /// The cosine of one row.
     pub fn cosine(&self, query: &Query, row: usize) -> f32 {
         let mut sum = [0];
-        mapped::products(&query.values, self.row(row), &mut sum);
+        simd::products(&query.values, self.row(row), &mut sum);
         query.cosine(sum[0], self.scales[row])
+    }
+}
+
+/// Which rows, and for how long.
+pub(super) struct Wanted<'a> {
+    pub row: &'a (dyn Fn(usize) -> bool + Sync),
+    pub stop: &'a AtomicBool,
+}
+
+impl Wanted<'_> {
+    fn is_over(&self) -> bool {
+        self.stop.load(AtomicOrdering::Relaxed)
     }
 }
 
@@ -85,7 +98,7 @@ pub(super) fn nearest(
     table: &Table<'_>,
     signs: Option<&Signs>,
     k: usize,
-    wanted: &(dyn Fn(usize) -> bool + Sync),
+    wanted: &Wanted<'_>,
 ) -> Vec<(usize, f64)> {
     let count = table.keys.len();
     // A part of the first look that panicked would put all others out of place.
@@ -146,15 +159,18 @@ impl Near {
         table: &Table<'_>,
         range: Range<usize>,
         k: usize,
-        wanted: &(dyn Fn(usize) -> bool + Sync),
+        wanted: &Wanted<'_>,
     ) -> Vec<(usize, f32)> {
         let mut best = Best::new(k);
         let seen = self.differences.get(range.clone()).unwrap_or_default();
         let near = range.zip(seen).filter(|(_, differ)| **differ <= self.limit);
         let near: Vec<usize> = near.map(|(at, _)| at).collect();
         for (n, &at) in near.iter().enumerate() {
+            if n % BLOCK == 0 && wanted.is_over() {
+                break;
+            }
             if let Some(&soon) = near.get(n + AHEAD) {
-                mapped::fetch(table.row(soon));
+                simd::fetch(table.row(soon));
             }
             best.offer(at, table.cosine(query, at), table.keys, wanted);
         }
@@ -167,14 +183,17 @@ fn scan(
     table: &Table<'_>,
     range: Range<usize>,
     k: usize,
-    wanted: &(dyn Fn(usize) -> bool + Sync),
+    wanted: &Wanted<'_>,
 ) -> Vec<(usize, f32)> {
     let mut best = Best::new(k);
     let mut sums = [0; BLOCK];
     for start in range.clone().step_by(BLOCK) {
+        if wanted.is_over() {
+            break;
+        }
         let end = range.end.min(start + BLOCK);
         let rows = &table.rows[start * table.dims..end * table.dims];
-        mapped::products(&query.values, rows, &mut sums);
+        simd::products(&query.values, rows, &mut sums);
         for (at, sum) in (start..end).zip(sums) {
             let cosine = query.cosine(sum, table.scales[at]);
             best.offer(at, cosine, table.keys, wanted);
@@ -199,14 +218,8 @@ impl Best {
         }
     }
 
-    fn offer(
-        &mut self,
-        at: usize,
-        cosine: f32,
-        keys: &[ChunkKey],
-        wanted: &(dyn Fn(usize) -> bool + Sync),
-    ) {
-        if cosine >= self.floor && wanted(at) {
+    fn offer(&mut self, at: usize, cosine: f32, keys: &[ChunkKey], wanted: &Wanted<'_>) {
+        if cosine >= self.floor && (wanted.row)(at) {
             self.rows.push((at, cosine));
             if self.rows.len() > 2 * self.k {
                 self.floor = shrink(&mut self.rows, self.k, keys);
@@ -232,6 +245,12 @@ fn shrink(best: &mut Vec<(usize, f32)>, k: usize, keys: &[ChunkKey]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    fn all_of(row: &(dyn Fn(usize) -> bool + Sync)) -> Wanted<'_> {
+        Wanted { row, stop: &NEVER }
+    }
 
     /// Points on a circle of many dimensions, so that the true order is known.
     #[test]
@@ -266,7 +285,7 @@ mod tests {
             .collect();
         exact.sort_by(|a, b| b.1.total_cmp(&a.1));
         let query = Query::new(&asked, dims).unwrap();
-        let found = nearest(&query, &table, None, 50, &|_| true);
+        let found = nearest(&query, &table, None, 50, &all_of(&|_| true));
         let missing = exact[..50]
             .iter()
             .filter(|(n, _)| !found.iter().any(|(at, _)| at == n))
@@ -276,7 +295,7 @@ mod tests {
             let true_cosine = exact.iter().find(|(n, _)| n == at).unwrap().1;
             assert!((cosine - f64::from(true_cosine)).abs() < 0.01);
         }
-        let odd = nearest(&query, &table, None, 50, &|at| at % 2 == 1);
+        let odd = nearest(&query, &table, None, 50, &all_of(&|at| at % 2 == 1));
         assert!(odd.len() == 50 && odd.iter().all(|(at, _)| at % 2 == 1));
     }
     /// Clusters of the length that embeddings have, asked for from near one of them.
@@ -324,15 +343,18 @@ mod tests {
             .filter(|d| **d <= near.limit)
             .count();
         assert!((4_096..count / 5).contains(&left), "{left} are left");
-        let exact = nearest(&query, &table, None, 50, &|_| true);
-        let found = nearest(&query, &table, Some(&signs), 50, &|_| true);
+        let exact = nearest(&query, &table, None, 50, &all_of(&|_| true));
+        let found = nearest(&query, &table, Some(&signs), 50, &all_of(&|_| true));
         assert_eq!(found, exact);
         // Wanted rows that point elsewhere: the first look leaves too few of them.
         let wanted = |at: usize| at >= count - 60 && at % centres.len() != 7;
         let left = (0..count).filter(|at| wanted(*at) && near.differences[*at] <= near.limit);
         assert!(left.count() < 50);
-        let exact = nearest(&query, &table, None, 50, &wanted);
+        let exact = nearest(&query, &table, None, 50, &all_of(&wanted));
         assert_eq!(exact.len(), 50);
-        assert_eq!(nearest(&query, &table, Some(&signs), 50, &wanted), exact);
+        assert_eq!(
+            nearest(&query, &table, Some(&signs), 50, &all_of(&wanted)),
+            exact
+        );
     }
 }

@@ -8,8 +8,8 @@
 //! candidates than that. Which rows are candidates depends on the rows alone, not on their order
 //! or on the number of threads.
 
-use super::mapped;
 use super::nearest::Query;
+use super::simd;
 
 /// With fewer rows the exact scan takes less than a millisecond; with fewer numbers in a row the
 /// signs say too little.
@@ -63,7 +63,7 @@ impl Signs {
     /// In how many signs each of these rows differs from the query.
     pub fn differences(&self, query: &[u64], from: usize, out: &mut [u16]) {
         let to = from + out.len();
-        mapped::differences(query, &self.bits[from * self.words..to * self.words], out);
+        simd::differences(query, &self.bits[from * self.words..to * self.words], out);
     }
 }
 

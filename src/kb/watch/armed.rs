@@ -1,9 +1,9 @@
 //! Which folders the system watches.
 //!
-//! A folder is watched with all that lies below it where the system does that. Where it refuses,
-//! because one folder somewhere below may not be read, it refuses the whole: then the tree is
-//! watched folder by folder and only the one that is barred is left out. What appears in such a
-//! tree is added as it appears.
+//! A folder is watched with all that lies below it where the system does that. Where it watches
+//! folder by folder, it is asked for those that the walk looks into and for no others: one
+//! `node_modules` that the rules leave out has more folders than may be watched. One that is barred
+//! is left out, and what appears is added as it appears.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -24,6 +24,9 @@ pub(super) struct Armed {
     barred: BTreeMap<PathBuf, String>,
 }
 
+/// The folders at and below one that the walk looks into, those above before those below.
+pub(super) type Folders<'a> = &'a dyn Fn(&Path) -> Vec<PathBuf>;
+
 /// How watching a place came out.
 #[derive(Debug)]
 pub(super) enum Arming {
@@ -36,12 +39,13 @@ pub(super) enum Arming {
 }
 
 impl Armed {
-    /// Watches a place if it is not watched yet. An error says that the system cannot watch it,
-    /// or no more folders at all.
-    pub fn place(
+    /// Watches a place if it is not watched yet; `folders` says which folders the walk looks into
+    /// from there. An error says that the system cannot watch it, or no more folders at all.
+    pub fn place<W: Watcher>(
         &mut self,
-        system: &mut impl Watcher,
+        system: &mut W,
         place: &Place,
+        folders: Folders<'_>,
     ) -> Result<Arming, notify::Error> {
         let known = self.places.get(&place.path);
         if known.is_some_and(|all| *all || !place.recursive) {
@@ -49,8 +53,7 @@ impl Armed {
         }
         let _ = system.unwatch(&place.path);
         let refused = if place.recursive {
-            self.forget(&place.path);
-            self.below(system, &place.path)
+            self.below(system, &place.path, folders)
         } else {
             system.watch(&place.path, RecursiveMode::NonRecursive)
         };
@@ -75,9 +78,8 @@ impl Armed {
         &mut self,
         system: &mut W,
         paths: &[PathBuf],
+        folders: Folders<'_>,
     ) -> Result<(), notify::Error> {
-        // One that watches folder by folder adds new ones by itself, and says nothing when one
-        // of them is barred and it gives up those after it.
         let each_for_itself = W::kind() == WatcherKind::Inotify;
         let mut last: Option<&Path> = None;
         for path in paths {
@@ -88,8 +90,7 @@ impl Armed {
                     .parent()
                     .is_some_and(|above| self.single.contains(above));
             if !is_done && is_ours && !self.places.contains_key(path) && is_folder(path) {
-                self.forget(path);
-                self.below(system, path)?;
+                self.below(system, path, folders)?;
                 last = Some(path);
             }
         }
@@ -100,7 +101,7 @@ impl Armed {
     /// again, the system watches the folder that it was, not the name.
     pub fn disarm(&mut self, paths: Option<&BTreeSet<PathBuf>>) {
         let Some(paths) = paths else {
-            return *self = Self::default();
+            return self.places.clear();
         };
         // To watch a folder anew ends the watch of those below it.
         self.places
@@ -113,38 +114,42 @@ impl Armed {
         barred.map(|(path, why)| (path.as_path(), why.as_str()))
     }
 
-    fn below(&mut self, system: &mut impl Watcher, folder: &Path) -> Result<(), notify::Error> {
-        match system.watch(folder, RecursiveMode::Recursive) {
-            Ok(()) => return Ok(()),
-            Err(error) if is_limit(&error) => return Err(error),
-            Err(_) => {}
-        }
-        match system.watch(folder, RecursiveMode::NonRecursive) {
-            Ok(()) => {}
-            Err(error) if is_limit(&error) => return Err(error),
-            // It was there a moment ago: nothing is missed.
-            Err(error) if !is_folder(folder) => {
-                tracing::debug!(%error, "a folder vanished before it was watched");
-                return Ok(());
-            }
-            Err(error) => {
-                self.barred.insert(folder.to_owned(), reason(&error));
-                return Ok(());
+    /// Watches this folder with what belongs to it, and ends the watch of what does not any more.
+    fn below<W: Watcher>(
+        &mut self,
+        system: &mut W,
+        folder: &Path,
+        folders: Folders<'_>,
+    ) -> Result<(), notify::Error> {
+        let within = |known: &PathBuf| known.starts_with(folder);
+        let before: Vec<PathBuf> = self.single.extract_if(within).collect();
+        self.barred.retain(|known, _| !known.starts_with(folder));
+        if W::kind() != WatcherKind::Inotify {
+            match system.watch(folder, RecursiveMode::Recursive) {
+                Ok(()) => return Ok(()),
+                Err(error) if is_limit(&error) => return Err(error),
+                Err(_) => {}
             }
         }
-        self.single.insert(folder.to_owned());
-        // After the watch: what appears meanwhile is seen by one or the other.
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                self.below(system, &entry.path())?;
+        for each in folders(folder) {
+            match system.watch(&each, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    self.single.insert(each);
+                }
+                Err(error) if is_limit(&error) => return Err(error),
+                // It was there a moment ago: nothing is missed.
+                Err(error) if !is_folder(&each) => {
+                    tracing::debug!(%error, "a folder vanished before it was watched");
+                }
+                Err(error) => {
+                    self.barred.insert(each, reason(&error));
+                }
             }
+        }
+        for left in before.iter().filter(|left| !self.single.contains(*left)) {
+            let _ = system.unwatch(left);
         }
         Ok(())
-    }
-
-    fn forget(&mut self, folder: &Path) {
-        self.single.retain(|known| !known.starts_with(folder));
-        self.barred.retain(|known, _| !known.starts_with(folder));
     }
 }
 
@@ -224,6 +229,16 @@ mod tests {
         }
     }
 
+    fn all_folders(folder: &Path) -> Vec<PathBuf> {
+        let mut found = vec![folder.to_owned()];
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if is_folder(&entry.path()) {
+                found.extend(all_folders(&entry.path()));
+            }
+        }
+        found
+    }
+
     struct Tree {
         root: tempfile::TempDir,
         system: Refusing,
@@ -252,7 +267,7 @@ mod tests {
                 path: self.root.path().to_owned(),
                 recursive: true,
             };
-            self.armed.place(&mut self.system, &place)
+            self.armed.place(&mut self.system, &place, &all_folders)
         }
 
         fn watched(&self) -> Vec<String> {
@@ -265,7 +280,9 @@ mod tests {
 
         fn appeared(&mut self, names: &[&str]) {
             let paths: Vec<PathBuf> = names.iter().map(|n| self.root.path().join(n)).collect();
-            self.armed.appeared(&mut self.system, &paths).unwrap();
+            self.armed
+                .appeared(&mut self.system, &paths, &all_folders)
+                .unwrap();
         }
 
         fn barred(&self) -> Vec<PathBuf> {
@@ -304,6 +321,25 @@ mod tests {
         tree.appeared(&["new"]);
         assert_eq!(tree.watched(), ["", "a", "new", "new/deep", "new/deep/er"]);
         assert_eq!(tree.barred(), [tree.root.path().join("new/barred")]);
+    }
+
+    #[test]
+    fn what_does_not_belong_any_more_is_watched_no_more() {
+        let mut tree = Tree::with(&["a", "b/c"], &[]);
+        assert!(matches!(tree.arm(), Ok(Arming::New)));
+        assert_eq!(tree.watched(), ["", "a", "b", "b/c"]);
+        let kept = |folder: &Path| -> Vec<PathBuf> {
+            let all = all_folders(folder).into_iter();
+            all.filter(|path| !path.ends_with("c")).collect()
+        };
+        tree.armed.disarm(None);
+        let place = Place {
+            path: tree.root.path().to_owned(),
+            recursive: true,
+        };
+        tree.system.watched.clear();
+        tree.armed.place(&mut tree.system, &place, &kept).unwrap();
+        assert_eq!(tree.watched(), ["", "a", "b"]);
     }
 
     #[test]

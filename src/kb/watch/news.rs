@@ -43,6 +43,8 @@ pub(super) struct News {
     pub everything: bool,
     /// Something happened to a root itself.
     pub root: bool,
+    /// What belongs to the base is told by other rules now.
+    pub rules: bool,
     /// Watching has come to an end.
     pub broken: Option<notify::Error>,
 }
@@ -140,7 +142,10 @@ impl Pinned {
             match scope.weigh(path) {
                 Weight::None => continue,
                 Weight::Root => self.news.root |= scope::ends_a_watch(event.kind),
-                Weight::Rules => self.ignored.clear(),
+                Weight::Rules => {
+                    self.news.rules = true;
+                    self.ignored.clear();
+                }
                 Weight::File if self.is_ignored(path) => continue,
                 Weight::File => {}
             }

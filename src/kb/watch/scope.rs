@@ -3,12 +3,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use ignore::DirEntry;
 use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 
+use super::super::extract::SkipReason;
 use super::super::roots::Roots;
 use super::super::walk;
+use crate::globs::Globs;
 
 /// So many folders are asked about one by one; more are taken to matter.
 const FOLDERS: usize = 64;
@@ -24,6 +28,7 @@ pub(super) struct Scope {
 struct Root {
     path: PathBuf,
     is_file: bool,
+    include: Globs,
 }
 
 /// What the system is asked to watch.
@@ -46,18 +51,22 @@ pub(super) enum Weight {
 impl Scope {
     pub fn new(roots: &Roots, home: &Path, apart: &[PathBuf]) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let roots: Vec<Root> = roots
+        let watched: Vec<Root> = roots
             .paths()
             .map(|path| Root {
                 path: path.to_owned(),
                 is_file: path.is_file(),
+                include: roots.include(path),
             })
             .collect();
         let mut all: Vec<PathBuf> = apart.iter().map(|path| real(path)).collect();
         all.push(real(home));
         // A base that lies within such a folder is a base all the same.
-        all.retain(|apart| roots.iter().all(|root| !root.path.starts_with(apart)));
-        Self { roots, apart: all }
+        all.retain(|apart| watched.iter().all(|root| !root.path.starts_with(apart)));
+        Self {
+            roots: watched,
+            apart: all,
+        }
     }
 
     /// A single file is watched by way of its folder: editors put another file in its place.
@@ -109,7 +118,7 @@ impl Scope {
         let above = below.parent().unwrap_or(Path::new(""));
         if is_rules && (below.ends_with(".git/info/exclude") || !above.iter().any(hidden)) {
             Weight::Rules
-        } else if below.iter().any(hidden) {
+        } else if below.iter().any(hidden) && !root.include.fit(below) {
             Weight::None
         } else {
             Weight::File
@@ -139,6 +148,41 @@ impl Scope {
         (kept, ignored)
     }
 
+    /// The folders at and below this one that the walk looks into, and those in which its rules are
+    /// kept.
+    pub fn folders(&self, from: &Path) -> Vec<PathBuf> {
+        let holds = |root: &&Root| !root.is_file && from.starts_with(&root.path);
+        let Some(root) = self.roots.iter().find(holds) else {
+            return Vec::new();
+        };
+        // Not looked into, but to be heard of when its rules can be read again.
+        let unruly: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
+        let (aside, goal, apart) = (Arc::clone(&unruly), from.to_owned(), self.apart.clone());
+        let is_wanted = move |entry: &DirEntry| {
+            let path = entry.path();
+            let is_on_the_way = goal.starts_with(path) || path.starts_with(&goal);
+            let is_apart = apart.iter().any(|apart| path.starts_with(apart));
+            walk::is_dir(entry) && is_on_the_way && !is_apart
+        };
+        let aside = move |path: &Path, reason| {
+            if matches!(reason, SkipReason::BadRules(_)) {
+                let mut aside = aside.lock().unwrap_or_else(PoisonError::into_inner);
+                aside.push(path.to_owned());
+            }
+        };
+        let Ok(builder) = walk::builder(&root.path, &root.include, is_wanted, aside) else {
+            return vec![root.path.clone()];
+        };
+        let entries = builder.build().filter_map(Result::ok);
+        let mut folders: Vec<PathBuf> = entries.map(DirEntry::into_path).collect();
+        folders.append(&mut unruly.lock().unwrap_or_else(PoisonError::into_inner));
+        folders.retain(|folder| folder.starts_with(from));
+        let rules = folders.iter().map(|folder| folder.join(".git/info"));
+        let rules: Vec<PathBuf> = rules.filter(|rules| rules.is_dir()).collect();
+        folders.extend(rules);
+        folders
+    }
+
     /// Whether documents of the base may lie in this folder.
     pub fn may_hold(&self, folder: &Path) -> bool {
         self.weigh(folder) != Weight::None && self.passed_over(folder).is_none()
@@ -157,7 +201,7 @@ impl Scope {
         way.reverse();
         way.into_iter()
             .take_while(|folder| folder.is_dir())
-            .find(|folder| !walk::lists(&root.path, folder))
+            .find(|folder| !walk::lists(&root.path, &root.include, folder))
             .map(Path::to_owned)
     }
 }
@@ -185,6 +229,7 @@ impl Scope {
             roots: vec![Root {
                 path: root.into(),
                 is_file: false,
+                include: Globs::default(),
             }],
             apart: apart.iter().map(PathBuf::from).collect(),
         }
@@ -263,5 +308,32 @@ mod tests {
         let expected = ["c.md", "gone/b.md", "notes/a.md"].map(|path| root.join(path));
         assert_eq!(kept, expected);
         assert_eq!(ignored, [root.join("target")]);
+    }
+
+    #[test]
+    fn only_the_folders_that_the_walk_looks_into_are_watched() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in [
+            "web/node_modules/a/b",
+            "web/src",
+            ".hidden/x",
+            ".git/info",
+            "data",
+        ] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        fs::write(root.join("web/.gitignore"), "node_modules\n").unwrap();
+        let roots = Roots::open(std::slice::from_ref(&root)).unwrap();
+        let scope = Scope::new(&roots, &root.join("data"), &[]);
+        let names = |from: &Path| -> Vec<String> {
+            let below = |path: PathBuf| path.strip_prefix(&root).unwrap().display().to_string();
+            let mut names: Vec<String> = scope.folders(from).into_iter().map(below).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&root), ["", ".git/info", "web", "web/src"]);
+        assert_eq!(names(&root.join("web")), ["web", "web/src"]);
+        assert!(names(&root.join("web/node_modules/a")).is_empty());
     }
 }

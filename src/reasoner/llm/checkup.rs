@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use super::job::Job;
+use super::prompt::Fence;
 use super::room::Room;
 use super::server::Structured;
 use super::stream::CutShort;
@@ -86,14 +87,16 @@ impl EndpointReasoner {
             origin: CallOrigin {
                 run: &run,
                 node: node_of(job),
+                calls: None,
             },
             query: QUESTION,
             history: &[],
             sub_questions: &[],
             context: &context,
         };
-        let messages = |room: &Room| -> Vec<Message> { self.prompts.grade(&grading, room) };
-        let shape = Some(shape::grades());
+        let fence = Fence::new();
+        let messages = |room: &Room| -> Vec<Message> { self.prompts.grade(&grading, room, &fence) };
+        let shape = Some(shape::grades(1));
         let reply = self
             .ask(job, grading.origin, shape, &messages, None)
             .await?;
@@ -112,6 +115,7 @@ impl EndpointReasoner {
             origin: CallOrigin {
                 run: &run,
                 node: node_of(Job::Synthesize),
+                calls: None,
             },
             query: QUESTION,
             history: &[],
@@ -119,7 +123,8 @@ impl EndpointReasoner {
             sub_questions: &[],
             context: &context,
         };
-        let messages = |room: &Room| self.prompts.synthesize(&answering, room);
+        let fence = Fence::new();
+        let messages = |room: &Room| self.prompts.synthesize(&answering, room, &fence);
         let (said, mut heard) = mpsc::channel(IN_FLIGHT);
         let begun = Instant::now();
         let asking = async {

@@ -15,18 +15,17 @@ use crate::agent::ports::{CallOrigin, ReasonerError};
 use crate::http::models;
 
 use super::EndpointSettings;
+use super::body::{Bounds, collect, words_of_error};
 use super::dialect::{Dialect, Dialects};
 use super::failure::{Failure, Site};
 use super::overrides::Overrides;
 use super::server::{Server, Structured};
 use super::shape::Shape;
-use super::stream::{Bounds, ChatReply, collect};
+use super::stream::ChatReply;
 use super::wire::{ChatRequest, Message, StreamOptions};
 
 const RUN: &str = "X-KB-Agent-Run";
 const NODE: &str = "X-KB-Agent-Node";
-/// As much of an error page as is worth reading.
-const ERROR_BYTES: usize = 64 * 1024;
 /// A listing of models is read as far as a reply of so many tokens would be.
 const LISTING_TOKENS: u32 = 4_096;
 
@@ -76,18 +75,16 @@ impl Request<'_> {
             stream_options: dialect.asks_usage.then_some(StreamOptions {
                 include_usage: true,
             }),
-            response_format: self
-                .shape
-                .and_then(|shape| response_format(dialect.structured, shape)),
+            response_format: self.shape.and_then(|shape| response_format(dialect, shape)),
         }
     }
 }
 
-fn response_format(structured: Structured, shape: &Shape) -> Option<Value> {
-    match structured {
+fn response_format(dialect: Dialect, shape: &Shape) -> Option<Value> {
+    match dialect.structured {
         Structured::JsonSchema => Some(json!({
             "type": "json_schema",
-            "json_schema": {"name": shape.name, "strict": true, "schema": shape.schema},
+            "json_schema": {"name": shape.name, "strict": true, "schema": shape.schema(dialect.bounds)},
         })),
         Structured::JsonObject => Some(json!({"type": "json_object"})),
         Structured::Prompt => None,
@@ -202,20 +199,8 @@ impl Endpoint {
             return Ok(response);
         }
         let headers = response.headers().clone();
-        let body = self.error_body(response).await;
+        let body = words_of_error(response, self.timeout).await;
         Err(self.site.refusal(status, &headers, &body))
-    }
-
-    /// The beginning of an error's body; what cannot be read of it is not missed.
-    async fn error_body(&self, mut response: Response) -> Vec<u8> {
-        let mut body = Vec::new();
-        while body.len() < ERROR_BYTES {
-            match tokio::time::timeout(self.timeout, response.chunk()).await {
-                Ok(Ok(Some(bytes))) => body.extend_from_slice(&bytes),
-                _ => break,
-            }
-        }
-        body
     }
 }
 

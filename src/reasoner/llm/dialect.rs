@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::server::{LimitField, Server, Structured, UsageInStream};
+use super::server::{LimitField, SchemaBounds, Server, Structured, UsageInStream};
+use super::think::is_known_to_think;
 
 /// What a request to this model may say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,10 @@ pub struct Dialect {
     pub asks_usage: bool,
     /// Whether a temperature may be given.
     pub temperature: bool,
+    /// How far a schema may bound the reply.
+    pub bounds: SchemaBounds,
+    /// Whether the model thinks before it replies.
+    pub thinks: bool,
     /// A reply that is allowed to be longer leaves no room for the question.
     pub longest_reply: Option<u32>,
 }
@@ -31,6 +36,8 @@ impl Dialect {
             limit: server.limit,
             asks_usage: server.usage == UsageInStream::Asked,
             temperature: true,
+            bounds: server.bounds,
+            thinks: false,
             longest_reply: None,
         }
     }
@@ -64,6 +71,12 @@ impl Dialect {
         if !structured {
             return None;
         }
+        if refused == Structured::JsonSchema
+            && let Some(left) = self.bounds.without(said)
+        {
+            self.bounds = left;
+            return Some((self, "bounds in a schema"));
+        }
         self.structured = refused.below()?;
         Some((self, refused.as_str()))
     }
@@ -87,7 +100,11 @@ impl Dialects {
 
     /// How to speak to this model now.
     pub fn of_model(&self, model: &str) -> Dialect {
-        self.known().get(model).copied().unwrap_or(self.first)
+        let known = self.known().get(model).copied();
+        known.unwrap_or_else(|| Dialect {
+            thinks: is_known_to_think(model),
+            ..self.first
+        })
     }
 
     /// This is what the model understood.
@@ -111,6 +128,8 @@ mod tests {
         limit: LimitField::MaxTokens,
         asks_usage: true,
         temperature: true,
+        bounds: SchemaBounds::All,
+        thinks: false,
         longest_reply: None,
     };
 
@@ -158,6 +177,30 @@ mod tests {
                 "json_schema",
             ),
             (
+                "invalid schema for response_format 'grades': 'maxlength' is not permitted.",
+                Dialect {
+                    bounds: SchemaBounds::Lists,
+                    ..FIRST
+                },
+                "bounds in a schema",
+            ),
+            (
+                "failed to parse grammar: number of repetitions exceeds sane defaults",
+                Dialect {
+                    bounds: SchemaBounds::None,
+                    ..FIRST
+                },
+                "bounds in a schema",
+            ),
+            (
+                "the specified schema produces a constraint that has too many states for serving.",
+                Dialect {
+                    bounds: SchemaBounds::None,
+                    ..FIRST
+                },
+                "bounds in a schema",
+            ),
+            (
                 "bad request",
                 Dialect {
                     structured: Structured::JsonObject,
@@ -168,6 +211,19 @@ mod tests {
         ] {
             assert_eq!(FIRST.without(said, true), Some((left, what)), "{said}");
         }
+    }
+
+    #[test]
+    fn ends_a_schema_that_is_refused_without_bounds_too_is_given_up() {
+        let mut dialect = FIRST;
+        let mut refused = Vec::new();
+        let said = "invalid schema: 'maxlength' and 'maxitems' are not supported";
+        while let Some((next, what)) = dialect.without(said, true) {
+            dialect = next;
+            refused.push(what);
+        }
+        let bounds = "bounds in a schema";
+        assert_eq!(refused, [bounds, bounds, "json_schema", "json_object"]);
     }
 
     #[test]

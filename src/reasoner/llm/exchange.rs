@@ -5,21 +5,22 @@
 //! person has seen a piece of the answer only the last is left: what came is kept, and what broke
 //! is said.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::agent::ports::{AnswerSink, CallOrigin, Caveat, ReasonerError};
+use crate::agent::ports::{AnswerSink, CallOrigin, Caveat, ModelCall, ReasonerError};
 use crate::domain::Usage;
 
 use super::client::{Endpoint, Request};
 use super::dialect::Dialect;
 use super::failure::{Cure, Failure};
-use super::job::JobSettings;
+use super::hearing::Hearing;
+use super::job::{Job, JobSettings};
 use super::overflow::shorter;
 use super::price::Prices;
 use super::room::Room;
 use super::shape::Shape;
 use super::stream::{ChatReply, CutShort};
-use super::think::ThinkFilter;
+use super::think::begins_with_thought;
 use super::tokens::estimate;
 use super::wire::{Message, TokenCount};
 
@@ -28,6 +29,8 @@ const MOST_ADAPTATIONS: u32 = 6;
 
 /// What is wanted of the model.
 pub struct Wanted<'a> {
+    /// What is to be done.
+    pub job: Job,
     /// In whose name.
     pub origin: CallOrigin<'a>,
     /// Who is to reply.
@@ -42,6 +45,29 @@ pub struct Wanted<'a> {
     pub messages: &'a (dyn Fn(&Room) -> Vec<Message> + Sync),
     /// Where an answer goes as it comes; a judgement is read as a whole.
     pub out: Option<&'a AnswerSink>,
+}
+
+impl Wanted<'_> {
+    /// Where the reply ends at the latest.
+    pub fn tokens(&self, dialect: Dialect) -> u32 {
+        let items = self.shape.as_ref().map_or(0, |shape| shape.items);
+        let tokens = self.settings.max_tokens;
+        tokens
+            .unwrap_or_else(|| self.job.tokens(items, dialect.thinks))
+            .min(dialect.longest_reply.unwrap_or(u32::MAX))
+    }
+
+    /// Whether a judgement was cut off because the model thought, which nobody had known: then it
+    /// is asked for again with room for that, unless a limit was set.
+    fn needs_room_to_think(&self, dialect: Dialect, reply: &ChatReply, text: &str) -> bool {
+        let is_cut = matches!(reply.cut_short(), Some((CutShort::Limit, _)));
+        let counted = reply.count.and_then(|count| count.reasoning());
+        let has_thought = !reply.thoughts().is_empty()
+            || begins_with_thought(text)
+            || counted.is_some_and(|tokens| tokens > 0);
+        let may_be_longer = self.settings.max_tokens.is_none() && dialect.longest_reply.is_none();
+        self.out.is_none() && may_be_longer && !dialect.thinks && is_cut && has_thought
+    }
 }
 
 /// What a model replied.
@@ -68,40 +94,65 @@ pub struct Exchange {
     pub prices: Prices,
 }
 
-/// Where an answer has got to.
-struct Hearing<'a> {
-    out: Option<&'a AnswerSink>,
-    filter: ThinkFilter,
-    text: String,
-    /// Whether a person has seen some of it.
-    shown: bool,
-}
-
 /// What is asked next, and what went on so far.
 struct Attempt {
     dialect: Dialect,
     room: Room,
     warnings: Vec<Caveat>,
+    /// What replies cost that nobody could use.
+    lost: Usage,
     retried: u32,
     adapted: u32,
     shortened: bool,
+    requests: u32,
+    /// What the last request said.
+    prompt: String,
 }
 
 impl Exchange {
-    /// Asks until there is a reply, or nothing left to try.
+    /// Asks until there is a reply, or nothing left to try. Notes the call, whichever way it ends.
     pub async fn hold(&self, wanted: Wanted<'_>) -> Result<Reply, ReasonerError> {
-        let model = wanted.model;
+        let (log, model) = (wanted.origin.calls, wanted.model);
+        let begun = Instant::now();
+        let (held, prompt, requests) = self.attempt(wanted).await;
+        if let Some(log) = log {
+            let reply = held.as_ref().ok();
+            log.note(ModelCall {
+                model: model.to_owned(),
+                ms: begun.elapsed().as_micros() as f64 / 1000.0,
+                prompt_tokens: reply.and_then(|reply| reply.usage.prompt_tokens),
+                completion_tokens: reply.and_then(|reply| reply.usage.completion_tokens),
+                retries: requests.saturating_sub(1),
+                prompt,
+                reply: reply.map(|reply| reply.text.clone()),
+            });
+        }
+        held
+    }
+
+    /// The result, what the last request said, and how many there were.
+    async fn attempt(&self, wanted: Wanted<'_>) -> (Result<Reply, ReasonerError>, String, u32) {
         let mut next = Attempt {
-            dialect: self.endpoint.dialects.of_model(model),
+            dialect: self.endpoint.dialects.of_model(wanted.model),
             room: wanted.room,
             warnings: Vec::new(),
+            lost: Usage::default(),
             retried: 0,
             adapted: 0,
             shortened: false,
+            requests: 0,
+            prompt: String::new(),
         };
+        let held = self.ask(&wanted, &mut next).await;
+        (held, next.prompt, next.requests)
+    }
+
+    async fn ask(&self, wanted: &Wanted<'_>, next: &mut Attempt) -> Result<Reply, ReasonerError> {
+        let model = wanted.model;
         loop {
             let messages = (wanted.messages)(&next.room);
-            let longest = next.dialect.longest_reply.unwrap_or(u32::MAX);
+            next.requests += 1;
+            next.prompt = written(&messages);
             let request = Request {
                 origin: wanted.origin,
                 model,
@@ -109,14 +160,25 @@ impl Exchange {
                 dialect: next.dialect,
                 shape: wanted.shape.as_ref(),
                 temperature: wanted.settings.temperature,
-                max_tokens: wanted.settings.max_tokens.min(longest),
+                max_tokens: wanted.tokens(next.dialect),
             };
             let mut hearing = Hearing::new(wanted.out);
             match self.once(request, &mut hearing).await {
                 Ok(reply) => {
+                    let mut usage = self.cost(model, &messages, &reply, &hearing.text);
+                    if wanted.needs_room_to_think(next.dialect, &reply, &hearing.text) {
+                        next.dialect.thinks = true;
+                        next.lost.add(usage);
+                        continue;
+                    }
                     self.endpoint.dialects.learn(model, next.dialect);
+                    usage.add(Usage {
+                        calls: 0,
+                        priced_calls: 0,
+                        ..next.lost
+                    });
                     return Ok(Reply {
-                        usage: self.cost(model, &messages, &reply, &hearing.text),
+                        usage,
                         text: hearing.text,
                         cut_short: reply.cut_short().map(|(why, _)| why),
                         warnings: self.told(next, &reply, wanted.out.is_some()),
@@ -125,7 +187,7 @@ impl Exchange {
                 Err(failure) if hearing.shown => return Err(failure.within_an_answer()),
                 Err(failure) => {
                     tracing::debug!(line = %failure.error, cure = ?failure.cure, "a request failed");
-                    self.cure(failure, &wanted, &request, &mut next).await?;
+                    self.cure(failure, wanted, &request, next).await?;
                 }
             }
         }
@@ -166,8 +228,8 @@ impl Exchange {
     }
 
     /// What went on before there was this reply, and what is wrong with it.
-    fn told(&self, attempt: Attempt, reply: &ChatReply, is_answer: bool) -> Vec<Caveat> {
-        let mut warnings = attempt.warnings;
+    fn told(&self, attempt: &mut Attempt, reply: &ChatReply, is_answer: bool) -> Vec<Caveat> {
+        let mut warnings = std::mem::take(&mut attempt.warnings);
         if attempt.retried > 0 {
             let host = self.endpoint.site.host();
             warnings.push(Caveat {
@@ -245,7 +307,9 @@ impl Attempt {
     fn shorten(&mut self, said: &str, wanted: &Wanted<'_>, tried: &Request<'_>) -> bool {
         self.shortened = true;
         let shorter = shorter(said, tried.max_tokens);
-        self.dialect.longest_reply = Some(shorter.max_tokens);
+        if shorter.max_tokens < tried.max_tokens {
+            self.dialect.longest_reply = Some(shorter.max_tokens);
+        }
         if shorter.share.is_some_and(|share| share >= 1.0) {
             return true;
         }
@@ -269,40 +333,12 @@ impl Attempt {
     }
 }
 
-impl<'a> Hearing<'a> {
-    fn new(out: Option<&'a AnswerSink>) -> Self {
-        Self {
-            out,
-            filter: ThinkFilter::default(),
-            text: String::new(),
-            shown: false,
-        }
-    }
-
-    async fn hear(&mut self, piece: &str) {
-        match self.out {
-            None => self.text.push_str(piece),
-            Some(out) => {
-                let shown = self.filter.push(piece);
-                self.show(out, shown).await;
-            }
-        }
-    }
-
-    async fn finish(&mut self) {
-        if let Some(out) = self.out {
-            let rest = std::mem::take(&mut self.filter).finish();
-            self.show(out, rest).await;
-        }
-    }
-
-    async fn show(&mut self, out: &AnswerSink, text: String) {
-        if !text.is_empty() {
-            self.shown = true;
-            self.text.push_str(&text);
-            out.push(text).await;
-        }
-    }
+/// The messages as one text, each below the name of its role.
+fn written(messages: &[Message]) -> String {
+    let written = messages
+        .iter()
+        .map(|message| format!("[{}]\n{}", message.role, message.content));
+    written.collect::<Vec<_>>().join("\n\n")
 }
 
 fn tokens_of(messages: &[Message]) -> usize {

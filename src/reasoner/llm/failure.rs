@@ -158,6 +158,15 @@ impl Site {
         )))
     }
 
+    /// It sends a byte now and then, and comes to no end.
+    pub fn unfinished(&self, waited: Duration) -> Failure {
+        let (host, waited) = (self.host(), seconds(waited));
+        Failure::lasting(ReasonerError::Unreachable(Trouble::new(
+            format!("{host} was still sending one reply after {waited}"),
+            MORE_TIME,
+        )))
+    }
+
     /// The connection could not be made, or broke.
     pub fn transport(&self, error: &reqwest::Error) -> Failure {
         let cure = if http::is_turned_away(error) {

@@ -13,9 +13,36 @@ pub enum Job {
     Synthesize,
 }
 
+/// What a model that thinks may think before it judges, in tokens.
+const THOUGHTS: u32 = 4_096;
+
 impl Job {
     /// All of them, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
+
+    /// Where a reply ends when nobody set a limit: about twice what the schema's bounds come to in
+    /// words that mean something. `items` are graded; a model that `thinks` gets more, because its
+    /// thoughts count.
+    pub fn tokens(self, items: usize, thinks: bool) -> u32 {
+        let judgement = match self {
+            Self::Analyze => 800,
+            Self::Plan => 1_000,
+            Self::Grade => 128 + 16 * u32::try_from(items).unwrap_or(u32::MAX / 32),
+            // An answer has room for both.
+            Self::Synthesize => return 8_192,
+        };
+        judgement + if thinks { THOUGHTS } else { 0 }
+    }
+
+    /// The same for a person.
+    pub fn tokens_told(self) -> &'static str {
+        match self {
+            Self::Analyze => "800, with thinking 4096 more",
+            Self::Plan => "1000, with thinking 4096 more",
+            Self::Grade => "128 and 16 an item, with thinking 4096 more",
+            Self::Synthesize => "8192",
+        }
+    }
 }
 
 /// With which model a job is done, and within which limits.
@@ -25,8 +52,8 @@ pub struct JobSettings {
     pub model: Option<String>,
     /// 0 is repeatable.
     pub temperature: f64,
-    /// A reply is over after so many tokens, thoughts included.
-    pub max_tokens: u32,
+    /// A reply is over after so many tokens, thoughts included; `None` is as [`Job::tokens`] says.
+    pub max_tokens: Option<u32>,
 }
 
 /// The settings of every job.
@@ -66,13 +93,12 @@ impl Jobs {
 }
 
 impl Default for Jobs {
-    /// Judging is to be repeatable; only the wording of an answer may vary. The limits leave room
-    /// for a model that thinks before it replies.
+    /// Judging is to be repeatable; only the wording of an answer may vary.
     fn default() -> Self {
         let judging = JobSettings {
             model: None,
             temperature: 0.0,
-            max_tokens: 4_096,
+            max_tokens: None,
         };
         Self {
             analyze: judging.clone(),
@@ -81,8 +107,29 @@ impl Default for Jobs {
             synthesize: JobSettings {
                 model: None,
                 temperature: 0.2,
-                max_tokens: 8_192,
+                max_tokens: None,
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_the_limits_is_what_they_are() {
+        for job in Job::ALL {
+            let told = job.tokens_told();
+            let numbers: Vec<u32> = told
+                .split(|c: char| !c.is_ascii_digit())
+                .filter_map(|digits| digits.parse().ok())
+                .collect();
+            let per_item = job.tokens(1, false) - job.tokens(0, false);
+            let thoughts = job.tokens(0, true) - job.tokens(0, false);
+            let parts = [job.tokens(0, false), per_item, thoughts];
+            let parts: Vec<u32> = parts.into_iter().filter(|part| *part > 0).collect();
+            assert_eq!(numbers, parts, "{told}");
         }
     }
 }

@@ -3,13 +3,15 @@
 //! Read once, when the program starts: a mistake in a file is told then, with the file's name, and
 //! not in the middle of an answer.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use super::price::Prices;
 use super::prompt::Prompts;
 use super::server::Servers;
+use crate::files;
+
+/// No prompt or table is nearly as large.
+const LARGEST: u64 = 1 << 20;
 
 /// The data that users can replace.
 #[derive(Debug, Clone)]
@@ -47,9 +49,9 @@ impl Overrides {
 }
 
 fn text_of(path: &Path) -> Result<Option<String>, String> {
-    match fs::read_to_string(path) {
+    match files::read_text_bounded(path, LARGEST) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.is_missing() => Ok(None),
         Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
     }
 }

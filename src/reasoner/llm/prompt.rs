@@ -3,9 +3,11 @@
 //! The words are data, in `assets/prompts/` or in files of the user's; here is only what is put
 //! into them. What does not change between calls comes first, so that servers can keep it in their
 //! cache: the system message is the same for every call of a job, then comes the conversation,
-//! then the evidence, then the question. Whatever users and documents wrote is fenced.
+//! then the evidence, then the question. Whatever users and documents wrote is fenced, by tags with a
+//! mark of the request's own; the system message knows of the mark and not what it is.
 
 mod analyze;
+mod defuse;
 mod fence;
 mod grade;
 mod plan;
@@ -14,6 +16,7 @@ mod template;
 
 use std::path::PathBuf;
 
+pub use fence::Fence;
 use template::Template;
 
 /// The prompt of every job.

@@ -33,6 +33,9 @@ pub struct Server {
     /// The highest rung of the ladder.
     #[serde(default)]
     pub structured: Structured,
+    /// How far a schema may bound a reply.
+    #[serde(default)]
+    pub bounds: SchemaBounds,
     /// Where all this is from.
     #[serde(default, rename = "docs")]
     _docs: Option<String>,
@@ -71,6 +74,46 @@ pub enum UsageInStream {
     Asked,
     /// Always, and `stream_options` may not be known.
     Unasked,
+}
+
+/// How far a schema may bound a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchemaBounds {
+    /// The length of lists and of texts.
+    #[default]
+    All,
+    /// The length of lists.
+    Lists,
+    /// Neither.
+    None,
+}
+
+impl SchemaBounds {
+    /// What is left when the server's words (in lower case) object to some of it; `None` where they
+    /// do not speak of it, or nothing is left to give up.
+    pub fn without(self, said: &str) -> Option<Self> {
+        let names = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let of_text = names(&["maxlength", "max_length"]);
+        let of_any = of_text
+            || names(&[
+                "maxitems",
+                "minitems",
+                "max_items",
+                "min_items",
+                "repetition",
+                "grammar",
+                "too many states",
+                "invalid schema",
+                "schema keyword",
+                "schema contains",
+            ]);
+        match self {
+            Self::All if of_text => Some(Self::Lists),
+            Self::All | Self::Lists if of_any => Some(Self::None),
+            _ => None,
+        }
+    }
 }
 
 /// The rungs of the ladder, from the top.
@@ -251,6 +294,13 @@ mod tests {
         assert_eq!(
             found(None, "https://api.deepseek.com").structured,
             Structured::JsonObject
+        );
+        let bounds = |url: &str| found(None, url).bounds;
+        assert_eq!(bounds("https://api.openai.com/v1"), SchemaBounds::Lists);
+        assert_eq!(bounds("http://127.0.0.1:8080/v1"), SchemaBounds::All);
+        assert_eq!(
+            bounds("https://mine.openai.azure.com/openai/v1"),
+            SchemaBounds::None
         );
         assert_eq!(
             found(None, "https://api.mistral.ai/v1").usage,

@@ -11,6 +11,7 @@ use serde::de::{Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value, json};
 
+use super::server::SchemaBounds;
 use crate::domain::{Complexity, QueryType, RoutingPlan, ToolCall, ToolName};
 
 /// A reply's form: its name for servers, its schema, and an example for the prompt.
@@ -18,17 +19,81 @@ use crate::domain::{Complexity, QueryType, RoutingPlan, ToolCall, ToolName};
 pub struct Shape {
     /// As servers want it: letters and underscores.
     pub name: &'static str,
-    /// JSON Schema, in the subset that strict servers take: every field required, none beside.
-    pub schema: Value,
+    /// JSON Schema, in the subset that strict servers take: every field required, none beside; with
+    /// all bounds.
+    schema: Value,
+    /// How many items it is about, where it is about some.
+    pub items: usize,
+}
+
+/// Parts of a question, and calls of a plan; prompts ask for as many at most.
+const PARTS: usize = 6;
+const PART_CHARS: usize = 240;
+const KEYWORDS: usize = 8;
+const KEYWORD_CHARS: usize = 80;
+const REPLY_CHARS: usize = 500;
+/// llama.cpp makes a rule of each character that is allowed, and refuses 2,000.
+const ARGUMENT_CHARS: usize = 300;
+/// A list is bounded by this times a power of two where the exact number would make a schema of
+/// every question, compiled anew each time.
+const FEWEST: usize = 8;
+
+/// The keywords of JSON Schema that bound a reply.
+const OF_TEXT: [&str; 1] = ["maxLength"];
+const OF_LISTS: [&str; 2] = ["maxItems", "minItems"];
+
+impl Shape {
+    /// The schema with as much of its bounds as the server takes.
+    pub fn schema(&self, bounds: SchemaBounds) -> Value {
+        let mut schema = self.schema.clone();
+        loosen(&mut schema, bounds);
+        schema
+    }
+}
+
+fn loosen(schema: &mut Value, bounds: SchemaBounds) {
+    match schema {
+        Value::Object(fields) => {
+            match bounds {
+                SchemaBounds::All => return,
+                SchemaBounds::Lists => {
+                    fields
+                        .retain(|name, _| !OF_TEXT.contains(&name.as_str()) && name != "minItems");
+                    if let Some(most) = fields.get_mut("maxItems") {
+                        let items = most.as_u64().unwrap_or_default() as usize;
+                        *most = items.max(FEWEST).next_power_of_two().into();
+                    }
+                }
+                SchemaBounds::None => fields.retain(|name, value| {
+                    let bounds =
+                        OF_TEXT.contains(&name.as_str()) || OF_LISTS.contains(&name.as_str());
+                    !(bounds && value.is_number())
+                }),
+            }
+            fields.values_mut().for_each(|inner| loosen(inner, bounds));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|inner| loosen(inner, bounds)),
+        _ => {}
+    }
+}
+
+fn text(most: usize) -> Value {
+    json!({"type": "string", "maxLength": most})
+}
+
+fn list(of: &Value, most: usize) -> Value {
+    json!({"type": "array", "items": of, "maxItems": most})
 }
 
 /// The routing plan, and the reply to chitchat beside it.
 pub fn analysis() -> Shape {
     let mut fields = fields_of_plan();
-    fields.insert("reply".to_owned(), json!({"type": ["string", "null"]}));
+    let reply = json!({"type": ["string", "null"], "maxLength": REPLY_CHARS});
+    fields.insert("reply".to_owned(), reply);
     Shape {
         name: "routing_plan",
         schema: object(&fields),
+        items: 0,
     }
 }
 
@@ -37,22 +102,19 @@ pub fn plan() -> Shape {
     let calls: Vec<Value> = ToolName::ALL.into_iter().map(schema_of_call).collect();
     Shape {
         name: "tool_calls",
-        schema: object(&fields([(
-            "calls",
-            json!({"type": "array", "items": {"anyOf": calls}}),
-        )])),
+        schema: object(&fields([("calls", list(&json!({"anyOf": calls}), PARTS))])),
+        items: 0,
     }
 }
 
-/// One number for each item. How many is left to the prompt: a schema that changes with every
-/// question would be compiled anew and cached by nobody.
-pub fn grades() -> Shape {
+/// One number for each item: exactly as many where the server compiles schemas by itself.
+pub fn grades(items: usize) -> Shape {
+    let mut scores = list(&json!({"type": "number"}), items.max(1));
+    scores["minItems"] = items.max(1).into();
     Shape {
         name: "grades",
-        schema: object(&fields([(
-            "scores",
-            json!({"type": "array", "items": {"type": "number"}}),
-        )])),
+        schema: object(&fields([("scores", scores)])),
+        items,
     }
 }
 
@@ -142,11 +204,11 @@ fn schema_of_call(tool: ToolName) -> Value {
     let args = arguments_of(tool).into_iter().map(|(name, optional)| {
         let kind = match (&example["args"][&name], optional) {
             // An empty list stands for one that was left out.
-            (Value::Array(_), _) => json!({"type": "array", "items": {"type": "string"}}),
+            (Value::Array(_), _) => list(&text(KEYWORD_CHARS), KEYWORDS),
             (Value::Number(_), true) => json!({"type": ["integer", "null"]}),
             (Value::Number(_), false) => json!({"type": "integer"}),
-            (_, true) => json!({"type": ["string", "null"]}),
-            (_, false) => json!({"type": "string"}),
+            (_, true) => json!({"type": ["string", "null"], "maxLength": ARGUMENT_CHARS}),
+            (_, false) => text(ARGUMENT_CHARS),
         };
         (name, kind)
     });
@@ -163,13 +225,13 @@ fn fields_of_plan() -> Map<String, Value> {
         .iter()
         .map(|&field| {
             let words = words_of_field(field);
-            let one = if words.is_empty() {
-                json!({"type": "string"})
-            } else {
-                json!({"type": "string", "enum": words})
+            let (one, most) = match (words, field) {
+                ([], "sub_questions") => (text(PART_CHARS), PARTS),
+                ([], _) => (text(KEYWORD_CHARS), KEYWORDS),
+                (words, _) => (json!({"type": "string", "enum": words}), words.len()),
             };
             let kind = if plan[field].is_array() {
-                json!({"type": "array", "items": one})
+                list(&one, most)
             } else {
                 one
             };
@@ -327,10 +389,67 @@ mod tests {
                 _ => {}
             }
         }
-        for shape in [analysis(), plan(), grades()] {
-            assert_eq!(shape.schema["type"], "object", "{}", shape.name);
-            check(&shape.schema);
+        for shape in [analysis(), plan(), grades(3)] {
+            for bounds in [SchemaBounds::All, SchemaBounds::Lists, SchemaBounds::None] {
+                let schema = shape.schema(bounds);
+                assert_eq!(schema["type"], "object", "{}", shape.name);
+                check(&schema);
+            }
         }
+    }
+
+    #[test]
+    fn ends_every_list_and_every_text_of_a_reply_is_bounded() {
+        fn count(schema: &Value, found: &mut [usize; 4]) {
+            let kind = &schema["type"];
+            let is = |name: &str| {
+                kind == name || kind.as_array().is_some_and(|k| k.contains(&name.into()))
+            };
+            if is("array") {
+                found[0] += 1;
+                found[1] += usize::from(schema["maxItems"].as_u64().is_some());
+            }
+            if is("string") && schema["enum"].is_null() {
+                found[2] += 1;
+                let most = schema["maxLength"].as_u64();
+                found[3] += usize::from(most.is_some_and(|most| most < 2_000));
+            }
+            match schema {
+                Value::Object(fields) => fields.values().for_each(|inner| count(inner, found)),
+                Value::Array(items) => items.iter().for_each(|inner| count(inner, found)),
+                _ => {}
+            }
+        }
+        let counted = |bounds| {
+            let mut found = [0; 4];
+            for shape in [analysis(), plan(), grades(3)] {
+                count(&shape.schema(bounds), &mut found);
+            }
+            found
+        };
+        let [lists, bounded, texts, short] = counted(SchemaBounds::All);
+        assert!(lists >= 5 && texts >= 8, "{lists} {texts}");
+        assert_eq!((bounded, short), (lists, texts));
+        assert_eq!(counted(SchemaBounds::Lists), [lists, lists, texts, 0]);
+        assert_eq!(counted(SchemaBounds::None), [lists, 0, texts, 0]);
+    }
+
+    #[test]
+    fn ends_grades_are_as_many_as_there_are_items_or_a_schema_that_is_seldom_new() {
+        let scores =
+            |items: usize, bounds| grades(items).schema(bounds)["properties"]["scores"].clone();
+        let exact = scores(10, SchemaBounds::All);
+        assert_eq!(
+            (&exact["minItems"], &exact["maxItems"]),
+            (&json!(10), &json!(10))
+        );
+        let stable = scores(10, SchemaBounds::Lists);
+        assert_eq!(
+            (&stable["minItems"], &stable["maxItems"]),
+            (&Value::Null, &json!(16))
+        );
+        assert_eq!(stable, scores(16, SchemaBounds::Lists));
+        assert_ne!(stable, scores(17, SchemaBounds::Lists));
     }
 
     #[test]

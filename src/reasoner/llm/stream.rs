@@ -5,57 +5,18 @@
 //! everything as a stream. A reply that does not end by itself is ended here, in proportion to the
 //! tokens that were asked for.
 
-use std::time::Duration;
-
 use eventsource_stream::{EventStream, EventStreamError, Eventsource};
 use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream;
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
+use super::body::{Body, Bounds, Broken, after_marks, all_of, first_sign, guarded, readable};
 use super::failure::{Failure, Site};
+use super::halves::mended;
 use super::wire::{Chunk, TokenCount};
-
-/// A token is a word at most; even runs of spaces in a vocabulary are shorter.
-const TEXT_BYTES_PER_TOKEN: usize = 32;
-/// Each token may come in an event of its own, with the names of model and request around it.
-const WIRE_BYTES_PER_TOKEN: usize = 768;
-/// What comes beside the tokens: counts, filters' verdicts, signs of life.
-const WIRE_BYTES_BESIDE: usize = 128 * 1024;
-/// Signs of life without a word are borne with for so many times the limit on silence.
-const STALLED: u32 = 10;
-
-/// A body in pieces.
-type Body = BoxStream<'static, Result<Vec<u8>, Broken>>;
-
-/// Why a body is not read any further.
-#[derive(Debug)]
-enum Broken {
-    Failed(Failure),
-    /// It went on and on.
-    TooMuch,
-}
-
-/// How long and how much is waited for.
-#[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    /// No byte for this long is an error.
-    pub silence: Duration,
-    /// Tokens that were asked for.
-    pub tokens: u32,
-}
-
-impl Bounds {
-    fn wire_bytes(self) -> usize {
-        WIRE_BYTES_BESIDE + self.tokens as usize * WIRE_BYTES_PER_TOKEN
-    }
-
-    fn text_bytes(self) -> usize {
-        self.tokens as usize * TEXT_BYTES_PER_TOKEN
-    }
-}
 
 /// A reply that is being read.
 pub struct ChatReply {
@@ -73,6 +34,8 @@ pub struct ChatReply {
     thoughts: String,
     end: End,
     understood: bool,
+    /// The first half of a character whose other half is in a later event.
+    half: Option<u16>,
 }
 
 enum Source {
@@ -118,15 +81,17 @@ impl ChatReply {
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
             .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json"));
-        let mut body = guarded_body(response, site.clone(), bounds);
+        let ends = Instant::now() + bounds.whole();
+        let mut body = guarded(response, site.clone(), bounds);
         let mut start = Vec::new();
         let first = loop {
             match first_sign(&start) {
                 Some(first) => break Some(first),
-                None => match body.next().await {
-                    Some(Ok(bytes)) => start.extend_from_slice(&bytes),
-                    Some(Err(broken)) => return Err(broken.told_by(&site)),
-                    None => break None,
+                None => match timeout_at(ends, body.next()).await {
+                    Ok(Some(Ok(bytes))) => start.extend_from_slice(&bytes),
+                    Ok(Some(Err(broken))) => return Err(broken.told_by(&site)),
+                    Ok(None) => break None,
+                    Err(_) => return Err(site.stalled(bounds.whole())),
                 },
             }
         };
@@ -136,11 +101,15 @@ impl ChatReply {
         let source = match first {
             None => return Err(site.not_a_reply("nothing")),
             Some(b'<') => return Err(site.not_a_reply("a web page")),
-            Some(b'{') => Source::Whole(Box::new(whole(body, &site).await?)),
-            Some(_) if labelled_json => Source::Whole(Box::new(whole(body, &site).await?)),
+            Some(first) if first == b'{' || labelled_json => {
+                let read = timeout_at(ends, whole(body, &site)).await;
+                let chunk = read.unwrap_or_else(|_| Err(site.unfinished(bounds.whole())))?;
+                Source::Whole(Box::new(chunk))
+            }
             // A last event that was not closed by an empty line is an event all the same.
             Some(_) => Source::Events(Box::new(
-                body.chain(stream::iter([Ok(b"\n\n".to_vec())]))
+                readable(body)
+                    .chain(stream::iter([Ok(b"\n\n".to_vec())]))
                     .boxed()
                     .eventsource(),
             )),
@@ -156,6 +125,7 @@ impl ChatReply {
             thoughts: String::new(),
             end: End::Unsaid,
             understood: false,
+            half: None,
         })
     }
 
@@ -271,8 +241,8 @@ impl ChatReply {
             }
             Source::Events(events) => events,
         };
-        let stalled = self.bounds.silence * STALLED;
-        let Ok(event) = tokio::time::timeout_at(self.heard + stalled, events.next()).await else {
+        let stalled = self.bounds.whole();
+        let Ok(event) = timeout_at(self.heard + stalled, events.next()).await else {
             return Err(self.site.stalled(stalled));
         };
         let Some(event) = event else {
@@ -300,7 +270,8 @@ impl ChatReply {
             let error = serde_json::from_str(data).unwrap_or_else(|_| Value::from(data));
             return Err(self.site.error_object(&error));
         }
-        serde_json::from_str(data).map(Some).map_err(|error| {
+        let data = mended(data, &mut self.half);
+        serde_json::from_str(&data).map(Some).map_err(|error| {
             if error.is_eof() {
                 self.site.cut_off()
             } else {
@@ -310,55 +281,10 @@ impl ChatReply {
     }
 }
 
-impl Broken {
-    fn told_by(self, site: &Site) -> Failure {
-        match self {
-            Self::Failed(failure) => failure,
-            Self::TooMuch => site.too_much(),
-        }
-    }
-}
-
-/// The body in pieces, with the limits on silence and length applied.
-fn guarded_body(response: Response, site: Site, bounds: Bounds) -> Body {
-    stream::unfold(Some((response, 0_usize)), move |state| {
-        let site = site.clone();
-        async move {
-            let (mut response, received) = state?;
-            let failed = |failure| Some((Err(Broken::Failed(failure)), None));
-            match tokio::time::timeout(bounds.silence, response.chunk()).await {
-                Err(_) => failed(site.silent(bounds.silence, received > 0)),
-                Ok(Err(error)) => failed(site.transport(&error)),
-                Ok(Ok(None)) => None,
-                Ok(Ok(Some(bytes))) => {
-                    let received = received + bytes.len();
-                    if received > bounds.wire_bytes() {
-                        return Some((Err(Broken::TooMuch), None));
-                    }
-                    Some((Ok(bytes.to_vec()), Some((response, received))))
-                }
-            }
-        }
-    })
-    .boxed()
-}
-
-/// All of a small body, such as a listing.
-pub async fn collect(response: Response, site: &Site, bounds: Bounds) -> Result<Vec<u8>, Failure> {
-    all_of(guarded_body(response, site.clone(), bounds), site).await
-}
-
-async fn all_of(mut body: Body, site: &Site) -> Result<Vec<u8>, Failure> {
-    let mut all = Vec::new();
-    while let Some(bytes) = body.next().await {
-        all.extend_from_slice(&bytes.map_err(|broken| broken.told_by(site))?);
-    }
-    Ok(all)
-}
-
 async fn whole(body: Body, site: &Site) -> Result<Chunk, Failure> {
     let bytes = all_of(body, site).await?;
-    let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
+    let text = String::from_utf8_lossy(&bytes);
+    let value: Value = serde_json::from_str(&mended(&text, &mut None)).map_err(|error| {
         if error.is_eof() {
             site.cut_off()
         } else {
@@ -373,22 +299,4 @@ async fn whole(body: Body, site: &Site) -> Result<Chunk, Failure> {
         });
     }
     serde_json::from_value(value).map_err(|_| site.not_a_reply("other JSON"))
-}
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// The first byte that is neither white space nor of a byte order mark, once it is known.
-fn first_sign(start: &[u8]) -> Option<u8> {
-    let text = after_marks(start);
-    let cut_mark = BOM.starts_with(text);
-    text.first().copied().filter(|_| !cut_mark)
-}
-
-/// What follows leading white space and byte order marks.
-fn after_marks(bytes: &[u8]) -> &[u8] {
-    let mut rest = bytes.trim_ascii_start();
-    while let Some(after) = rest.strip_prefix(BOM) {
-        rest = after.trim_ascii_start();
-    }
-    rest
 }

@@ -8,6 +8,27 @@
 /// The pairs in use; case does not matter.
 const TAGS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
 
+/// Parts of the names of models that think.
+const MODELS: &str = include_str!("../../../assets/llm/thinking_models.txt");
+
+/// Whether the model of that name is known to think before it replies.
+pub fn is_known_to_think(model: &str) -> bool {
+    let model = model.to_lowercase();
+    let name = model.rsplit('/').next().unwrap_or_default();
+    let rows = MODELS.lines().map(str::trim);
+    rows.filter(|row| !row.is_empty() && !row.starts_with('#'))
+        .any(|row| match row.strip_prefix('^') {
+            Some(start) => name.starts_with(start),
+            None => model.contains(row),
+        })
+}
+
+/// Whether the reply begins with a thought.
+pub fn begins_with_thought(reply: &str) -> bool {
+    let reply = reply.trim_start();
+    TAGS.iter().any(|(open, _)| starts_with(reply, open))
+}
+
 /// Removes thoughts from text that arrives in pieces, and white space before the first word.
 #[derive(Debug, Default)]
 pub struct ThinkFilter {
@@ -205,6 +226,26 @@ mod tests {
         let mut filter = ThinkFilter::default();
         assert_eq!(filter.push("one <th"), "one ");
         assert_eq!(filter.push("e end"), "<the end");
+    }
+
+    #[test]
+    fn models_that_think_are_known_by_their_names() {
+        for (model, thinks) in [
+            ("o3-mini", true),
+            ("openai/gpt-5-mini", true),
+            ("gpt-4o", false),
+            ("deepseek-ai/DeepSeek-R1", true),
+            ("deepseek-chat", false),
+            ("qwen3:4b", true),
+            ("qwen2.5:7b", false),
+            ("smollm2", false),
+            ("llama-3.1-8b-instruct", false),
+            ("", false),
+        ] {
+            assert_eq!(is_known_to_think(model), thinks, "{model}");
+        }
+        assert!(begins_with_thought("\n<Think>hm"));
+        assert!(!begins_with_thought("{\"a\": \"<think>\"}"));
     }
 
     #[test]

@@ -108,13 +108,13 @@ impl Chunk {
 /// One of the answers; we ask for one.
 #[derive(Debug, Default, Deserialize)]
 pub struct Choice {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_readable")]
     pub delta: Option<Said>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_readable")]
     pub message: Option<Said>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_readable")]
     pub text: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_readable")]
     pub finish_reason: Option<String>,
 }
 
@@ -123,7 +123,7 @@ pub struct Choice {
 pub struct Said {
     #[serde(default)]
     pub content: Option<Content>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_readable")]
     pub refusal: Option<String>,
     /// Among them the reasoning, under the name that the server has for it.
     #[serde(flatten)]
@@ -162,33 +162,33 @@ pub struct Part {
 /// What the server counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 pub struct TokenCount {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     pub prompt_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     pub completion_tokens: Option<u64>,
     #[serde(default, deserialize_with = "if_readable")]
     pub prompt_tokens_details: Option<PromptDetails>,
     #[serde(default, deserialize_with = "if_readable")]
     pub completion_tokens_details: Option<CompletionDetails>,
     /// As DeepSeek says it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     pub prompt_cache_hit_tokens: Option<u64>,
     /// What was charged, US dollars, as OpenRouter says it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "if_readable")]
     pub cost: Option<f64>,
 }
 
 /// Of what was sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 pub struct PromptDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     pub cached_tokens: Option<u64>,
 }
 
 /// Of what came back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 pub struct CompletionDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "count")]
     pub reasoning_tokens: Option<u64>,
 }
 
@@ -204,6 +204,24 @@ impl TokenCount {
         self.completion_tokens_details
             .and_then(|of| of.reasoning_tokens)
     }
+}
+
+/// No count is larger: so many tokens no model has read in its life, and sums of them stay numbers
+/// that every reader of JSON can hold.
+const MOST_TOKENS: u64 = 1 << 48;
+
+/// A count however it is written; one beyond all bounds is the bound, and what is none is left out.
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let number = match &value {
+        Value::Number(number) => number
+            .as_u64()
+            // As a conversion of numbers does it: what is too large is the largest.
+            .or_else(|| number.as_f64().filter(|f| *f >= 0.0).map(|f| f as u64)),
+        Value::String(digits) => digits.trim().parse().ok(),
+        _ => None,
+    };
+    Ok(number.map(|number| number.min(MOST_TOKENS)))
 }
 
 /// Counts that cannot be read are none: the reply is worth more than its price.
@@ -257,6 +275,11 @@ mod tests {
                 "e",
             ),
             (json!({}), ""),
+            (
+                json!({"choices": [{"delta": {"content": "f", "refusal": 7}, "finish_reason": {"type": "stop"}, "text": []}]}),
+                "f",
+            ),
+            (json!({"choices": [{"delta": "g", "text": "h"}]}), "h"),
         ] {
             let shown = chunk.to_string();
             let parsed: Chunk = serde_json::from_value(chunk).unwrap();
@@ -297,6 +320,16 @@ mod tests {
                 None,
             ),
             (json!({"prompt_tokens_details": "none"}), None, None),
+            (
+                json!({"prompt_tokens": "12", "prompt_tokens_details": {"cached_tokens": -4}, "completion_tokens_details": {"reasoning_tokens": 5.0}, "cost": "free"}),
+                None,
+                Some(5),
+            ),
+            (
+                json!({"prompt_tokens": u64::MAX, "prompt_tokens_details": {"cached_tokens": u64::MAX}, "completion_tokens_details": {"reasoning_tokens": 1.8e19}}),
+                Some(MOST_TOKENS),
+                Some(MOST_TOKENS),
+            ),
         ] {
             let count: TokenCount = serde_json::from_value(usage.clone()).unwrap();
             assert_eq!(

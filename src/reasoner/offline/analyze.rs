@@ -6,8 +6,9 @@
 //! and the question is graded as a whole.
 
 use crate::agent::ports::{Analysis, AnalyzeJob};
-use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName, ToolRecord, Usage};
+use crate::domain::{Complexity, Cue, QueryType, RoutingPlan, ToolName, ToolRecord, Usage};
 
+use super::because;
 use super::decompose::sub_questions;
 use super::learned;
 use super::literals::Literals;
@@ -39,17 +40,35 @@ pub(super) fn analyze(job: &AnalyzeJob<'_>) -> Analysis {
                 ..RoutingPlan::default()
             },
             reply: Some(reply(kind, job.query)),
+            because: match job.forced {
+                Some(_) => Vec::new(),
+                None => because::of_small_talk(job.query),
+            },
             small_talk,
             usage,
             warnings: Vec::new(),
         };
     }
+    let plan = routing(job);
     Analysis {
-        plan: routing(job),
+        because: because(job, &plan),
+        plan,
         reply: None,
         small_talk,
         usage,
         warnings: Vec::new(),
+    }
+}
+
+/// What decided that route; nothing where the user did.
+fn because(job: &AnalyzeJob<'_>, plan: &RoutingPlan) -> Vec<Cue> {
+    match job.forced {
+        Some(_) => Vec::new(),
+        None if !job.failed.is_empty() => vec![because::said("nothing of use was found before")],
+        None => {
+            let query = resolve(job.query, job.history);
+            because::of_question(&query, plan.complexity)
+        }
     }
 }
 

@@ -62,24 +62,34 @@ fn is_complex(query: &str) -> bool {
 
 /// The parts of the question, at least two, or none when it has a single intent.
 fn parts(query: &str) -> Vec<String> {
+    parted(query).map_or_else(Vec::new, |(_, parts)| finished(parts))
+}
+
+/// By which rule the question is parted, as a person would call it; `None` where none applies.
+pub(super) fn parting_rule(query: &str) -> Option<&'static str> {
+    let (rule, parts) = parted(query)?;
+    (!finished(parts).is_empty()).then_some(rule)
+}
+
+fn parted(query: &str) -> Option<(&'static str, Vec<String>)> {
     if query.chars().count() > LONGEST {
-        return Vec::new();
+        return None;
     }
-    let found = if is_chinese(query) {
-        of_files(query).or_else(|| parting_zh::parts(query))
-    } else {
-        of_files(query)
-            .or_else(|| questions(query).map(compared))
-            .or_else(|| comparison_and_more(query))
-            .or_else(|| comparison(query))
-            .or_else(|| choice(query))
-            .or_else(|| clauses(query))
-            .or_else(|| deeds(query))
-            .or_else(|| both(query))
-            .or_else(|| listed(query))
-            .or_else(|| enumerated(query))
-    };
-    finished(found.unwrap_or_default())
+    let by = |rule: &'static str| move |parts: Vec<String>| (rule, parts);
+    let files = of_files(query).map(by("several files"));
+    if is_chinese(query) {
+        return files.or_else(|| parting_zh::parts(query).map(by("several parts")));
+    }
+    files
+        .or_else(|| questions(query).map(compared).map(by("several questions")))
+        .or_else(|| comparison_and_more(query).map(by("a comparison and more")))
+        .or_else(|| comparison(query).map(by("a comparison")))
+        .or_else(|| choice(query).map(by("a choice")))
+        .or_else(|| clauses(query).map(by("several clauses")))
+        .or_else(|| deeds(query).map(by("several things to do")))
+        .or_else(|| both(query).map(by("both of two things")))
+        .or_else(|| listed(query).map(by("a list")))
+        .or_else(|| enumerated(query).map(by("an enumeration")))
 }
 
 fn finished(found: Vec<String>) -> Vec<String> {

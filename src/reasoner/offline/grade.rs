@@ -1,8 +1,9 @@
 //! One number for each item, in one batch (R17).
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use crate::agent::ports::{EmbedError, Embedder, GradeJob, Grades, ReasonerError};
+use crate::agent::ports::{self, EmbedError, Embedder, GradeJob, Grades, ReasonerError};
 use crate::domain::{Evidence, KEEP_FROM, Usage};
 
 use super::gate::Gate;
@@ -29,11 +30,10 @@ pub(super) async fn grade(
     let mut questions = vec![resolve(job.query, job.history)];
     questions.extend(job.sub_questions.iter().cloned());
     let items = job.context.to_vec();
-    let embedder = Arc::clone(embedder);
-    let scores = blocking(move || {
-        let meant = |question: &String| as_meant(question, &items, embedder.as_ref());
+    let scores = blocking(embedder, move |embedder| {
+        let meant = |question: &String| as_meant(question, &items, embedder);
         let questions: Vec<String> = questions.iter().map(meant).collect();
-        scores(&questions, &items, embedder.as_ref())
+        scores(&questions, &items, embedder)
     });
     let scores = scores.await?;
     Ok(Grades {
@@ -101,15 +101,36 @@ fn contrasted(measured: &[Vec<f64>], answered: &[bool], items: usize) -> Vec<f64
     grades
 }
 
-/// Runs embedding work where it may block.
+/// Runs embedding work where it may block; the embedding fails once nobody waits any more.
 pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, EmbedError> + Send + 'static,
+    embedder: &Arc<dyn Embedder>,
+    work: impl FnOnce(&dyn Embedder) -> Result<T, EmbedError> + Send + 'static,
 ) -> Result<T, ReasonerError> {
-    match tokio::task::spawn_blocking(work).await {
+    let embedder = Arc::clone(embedder);
+    let work = move |stop: &AtomicBool| work(&WhileWanted(embedder.as_ref(), stop));
+    match ports::blocking(work).await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(ReasonerError::Internal(error.to_string())),
         Err(error) => Err(ReasonerError::Internal(format!(
             "the embedding stopped: {error}"
         ))),
+    }
+}
+
+/// An embedding for one piece of work, until that is stopped.
+struct WhileWanted<'a>(&'a dyn Embedder, &'a AtomicBool);
+
+impl Embedder for WhileWanted<'_> {
+    fn model_id(&self) -> &str {
+        self.0.model_id()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let made = self.0.embed_stoppable(texts, self.1)?;
+        made.ok_or_else(|| EmbedError("it was stopped".into()))
+    }
+
+    fn knows(&self, word: &str) -> bool {
+        self.0.knows(word)
     }
 }

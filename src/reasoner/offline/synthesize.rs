@@ -38,12 +38,11 @@ pub(super) async fn synthesize(
         let parts = job.sub_questions.to_vec();
         let items = job.context.to_vec();
         let told = told_before(job);
-        let embedder = Arc::clone(embedder);
-        let compose = move || {
+        let compose = move |embedder: &dyn Embedder| {
             if of_all && let Some(text) = overview(&items, chinese) {
                 return Ok((text, Outcome::Answered));
             }
-            let meant = |question: &String| as_meant(question, &items, embedder.as_ref());
+            let meant = |question: &String| as_meant(question, &items, embedder);
             let question = meant(&question);
             let parts: Vec<String> = parts.iter().map(meant).collect();
             let answer = Answer {
@@ -52,11 +51,11 @@ pub(super) async fn synthesize(
                 items: &items,
                 chinese,
                 told: &told,
-                embedder: embedder.as_ref(),
+                embedder,
             };
             answer.compose(&question)
         };
-        blocking(compose).await?
+        blocking(embedder, compose).await?
     };
     for piece in pieces(&text) {
         out.push(piece).await;

@@ -1,13 +1,17 @@
 //! What the answer rests on: items found, graded, removed and cited.
 
-use crate::domain::{Citation, EvidenceId, GradedBy, LineRange, Score, ToolName};
-use crate::protocol::{EventBody, EvidenceItem};
+use crate::domain::{
+    Citation, EvidenceId, GradedBy, LineRange, Measured, Score, ToolName, is_same_passage,
+};
+use crate::protocol::{EventBody, EvidenceItem, NumberedItem};
 use crate::text::one_line;
 
 /// All items of a run, in the order in which they were found.
 #[derive(Debug, Clone, Default)]
 pub struct EvidenceFold {
     rows: Vec<EvidenceRow>,
+    /// Once the prompt is made: the numbers that it gives. Older logs do not tell.
+    numbered: Option<Vec<NumberedItem>>,
     /// After the answer: what its marks stand for.
     cited: Option<Vec<Citation>>,
 }
@@ -33,6 +37,12 @@ pub struct EvidenceRow {
     pub grade: Option<Grade>,
     /// Whether it is in the context.
     pub standing: Standing,
+    /// By what it was found, as far as that was measured.
+    pub measured: Measured,
+    /// The item that holds it now, because its lines are among that one's.
+    held_by: Option<EvidenceId>,
+    /// Its file as it was told.
+    file: String,
 }
 
 /// A verdict on one item.
@@ -53,6 +63,8 @@ pub enum Standing {
     Dropped,
     /// It was, and came back because nothing better was left.
     Low,
+    /// It is part of another item, which counts for both.
+    Within,
 }
 
 impl EvidenceFold {
@@ -75,28 +87,38 @@ impl EvidenceFold {
                     row.standing = Standing::Dropped;
                 }
             }
+            EventBody::EvidenceNumbered { items } => self.numbered = Some(items.clone()),
             EventBody::AnswerFinished { citations, .. } => self.cited = Some(citations.clone()),
             _ => {}
         }
     }
 
-    /// What the answer refers to, then what else is in the context, each in its order, then what
-    /// was dropped.
+    /// What the answer refers to, then what else was sent, each by number, then what else is in the
+    /// context, then what was dropped. What is within another item has no row.
     pub fn rows(&self) -> impl Iterator<Item = &EvidenceRow> {
-        let of = |place: u8| self.rows.iter().filter(move |row| self.place(row) == place);
-        of(0).chain(of(1)).chain(of(2))
+        let listed = self
+            .rows
+            .iter()
+            .filter(|row| row.standing != Standing::Within);
+        let mut rows: Vec<_> = listed.collect();
+        rows.sort_by_cached_key(|row| {
+            let number = self.number(row);
+            (self.rank(row), number.unwrap_or(usize::MAX))
+        });
+        rows.into_iter()
     }
 
-    fn place(&self, row: &EvidenceRow) -> u8 {
+    fn rank(&self, row: &EvidenceRow) -> u8 {
         match row.standing {
-            Standing::Dropped => 2,
+            Standing::Dropped | Standing::Within => 2,
             _ => u8::from(self.is_unused(row)),
         }
     }
 
-    /// How many there are, dropped ones too.
+    /// How many rows there are, dropped ones too.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        let listed = |row: &&EvidenceRow| row.standing != Standing::Within;
+        self.rows.iter().filter(listed).count()
     }
 
     /// Whether nothing was found.
@@ -106,34 +128,66 @@ impl EvidenceFold {
 
     /// How many are in the context.
     pub fn kept(&self) -> usize {
-        self.rows
-            .iter()
-            .filter(|row| row.standing != Standing::Dropped)
-            .count()
+        self.rows.iter().filter(|row| row.is_in_context()).count()
     }
 
-    /// The number that the answer's marks give it, else its place among the kept, which is what
-    /// a mark would say. `None`: it is not in the context, or the number stands for another.
+    /// How many the prompt of the answer holds, once it is made.
+    pub fn sent(&self) -> Option<usize> {
+        self.numbered.as_ref().map(Vec::len)
+    }
+
+    /// How many of them the answer refers to, once it is there.
+    pub fn cited(&self) -> Option<usize> {
+        self.cited.as_ref().map(Vec::len)
+    }
+
+    /// The number that the prompt gives it, and the answer's marks with it; no other is drawn. Logs
+    /// that do not tell of numbers have those of the citations.
     pub fn number(&self, row: &EvidenceRow) -> Option<usize> {
-        let citations = self.cited.as_deref().unwrap_or_default();
-        if let Some(citation) = citations.iter().find(|citation| citation.id == row.id) {
-            return Some(citation.n);
+        if let Some(numbered) = &self.numbered {
+            let known = numbered.iter().find(|item| item.id == row.id);
+            return known.map(|item| item.n);
         }
-        self.rows
-            .iter()
-            .filter(|known| known.standing != Standing::Dropped)
-            .position(|known| known.id == row.id)
-            .map(|at| at + 1)
-            .filter(|n| citations.iter().all(|citation| citation.n != *n))
+        let mut citations = self.cited.iter().flatten();
+        let citation = citations.find(|citation| citation.id == row.id);
+        citation.map(|citation| citation.n)
     }
 
     /// Whether the answer is there and does not refer to this item of its context.
     pub fn is_unused(&self, row: &EvidenceRow) -> bool {
-        row.standing != Standing::Dropped
+        row.is_in_context()
             && self
                 .cited
                 .as_ref()
                 .is_some_and(|cited| cited.iter().all(|citation| citation.id != row.id))
+    }
+
+    /// File and lines of an item.
+    pub fn place(&self, id: &EvidenceId) -> Option<String> {
+        self.get(id).map(EvidenceRow::place)
+    }
+
+    /// The items that this one holds, because their lines are among its own, and those within them.
+    pub fn held_by(&self, holder: &EvidenceId) -> Vec<&EvidenceRow> {
+        let is_held = |row: &&EvidenceRow| {
+            // What holds an item may be held itself; a chain is no longer than the list.
+            let mut at = Some(*row);
+            for _ in 0..self.rows.len() {
+                let above = at.and_then(|row| row.held_by.as_ref());
+                match above {
+                    Some(id) if id == holder => return true,
+                    Some(id) => at = self.get(id),
+                    None => return false,
+                }
+            }
+            false
+        };
+        self.rows.iter().filter(is_held).collect()
+    }
+
+    /// The item of that name.
+    pub fn get(&self, id: &EvidenceId) -> Option<&EvidenceRow> {
+        self.rows.iter().find(|row| row.id == *id)
     }
 
     fn row_mut(&mut self, id: &EvidenceId) -> Option<&mut EvidenceRow> {
@@ -155,7 +209,11 @@ impl EvidenceFold {
             } else {
                 Standing::Kept
             },
+            measured: item.measured,
+            held_by: None,
+            file: item.source.clone(),
         };
+        self.take_in(item);
         match self.row_mut(&item.id) {
             Some(known) => {
                 // A grade speaks of the text that was graded; a grown passage has none yet.
@@ -167,13 +225,44 @@ impl EvidenceFold {
             None => self.rows.push(row),
         }
     }
+
+    /// An item that has grown over others holds them from now on (R14), by the very law that made it
+    /// grow.
+    fn take_in(&mut self, item: &EvidenceItem) {
+        for row in &mut self.rows {
+            if row.id != item.id
+                && row.is_in_context()
+                && is_same_passage((&row.file, row.lines), (&item.source, item.lines))
+            {
+                row.standing = Standing::Within;
+                row.held_by = Some(item.id.clone());
+            }
+        }
+    }
+}
+
+impl EvidenceRow {
+    /// Its file as it was told, to ask for it; not to be drawn.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// File and lines, as a person looks it up.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.source, self.location)
+    }
+
+    fn is_in_context(&self) -> bool {
+        matches!(self.standing, Standing::Kept | Standing::Low)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{GraderAction, Measured};
+    use crate::domain::{Evidence, GraderAction, add_evidence};
     use crate::protocol::ItemScore;
+    use proptest::prelude::*;
 
     fn item(id: &str, end: usize, low: bool) -> EvidenceItem {
         EvidenceItem {
@@ -197,22 +286,88 @@ mod tests {
         fold
     }
 
+    fn ids_and_numbers(fold: &EvidenceFold) -> Vec<(&str, Option<usize>)> {
+        fold.rows()
+            .map(|row| (row.id.0.as_str(), fold.number(row)))
+            .collect()
+    }
+
     #[test]
-    fn r19_dropped_items_stay_visible_and_numbers_close_up() {
+    fn r19_dropped_items_stay_visible_and_have_no_number() {
         let added = EventBody::EvidenceAdded {
-            items: vec![item("e1", 2, false), item("e2", 2, false)],
+            items: vec![item("e1", 2, false), in_file("b.md", item("e2", 2, false))],
         };
         let removed = EventBody::EvidenceRemoved {
             id: EvidenceId("e1".to_owned()),
             score: Score::clamped(0.1),
         };
-        let fold = fold(&[added, removed]);
-        let shown: Vec<_> = fold
-            .rows()
-            .map(|row| (row.id.0.as_str(), fold.number(row)))
-            .collect();
-        assert_eq!(shown, [("e2", Some(1)), ("e1", None)]);
-        assert_eq!(fold.kept(), 1);
+        let mut fold = fold(&[added, removed]);
+        assert_eq!(ids_and_numbers(&fold), [("e2", None), ("e1", None)]);
+        assert_eq!((fold.kept(), fold.len() - fold.kept()), (1, 1));
+        fold.apply(&numbered(&["e2"]));
+        assert_eq!(ids_and_numbers(&fold), [("e2", Some(1)), ("e1", None)]);
+        assert_eq!(fold.sent(), Some(1));
+    }
+
+    #[test]
+    fn shown_what_a_larger_item_holds_is_counted_once() {
+        let added = |items| EventBody::EvidenceAdded { items };
+        let at = |id, start, end| EvidenceItem {
+            lines: LineRange { start, end },
+            ..item(id, end, false)
+        };
+        let first = added(vec![at("e1", 1, 4), at("e2", 9, 12), at("e3", 20, 30)]);
+        let mut fold = fold(&[first, added(vec![at("e1", 1, 10)])]);
+        assert_eq!(
+            (fold.kept(), fold.len(), fold.len() - fold.kept()),
+            (2, 2, 0)
+        );
+        fold.apply(&added(vec![at("e3", 1, 30)]));
+        fold.apply(&numbered(&["e3"]));
+        assert_eq!(
+            (fold.kept(), fold.sent(), fold.len() - fold.kept()),
+            (1, Some(1), 0)
+        );
+        assert_eq!(ids_and_numbers(&fold), [("e3", Some(1))]);
+        assert_eq!(fold.held_by(&EvidenceId("e3".to_owned())).len(), 2);
+    }
+
+    #[test]
+    fn shown_numbers_of_older_logs_are_those_of_their_citations() {
+        let added = EventBody::EvidenceAdded {
+            items: vec![item("e1", 2, false), in_file("b.md", item("e2", 2, false))],
+        };
+        let mut fold = fold(&[added]);
+        assert_eq!(ids_and_numbers(&fold), [("e1", None), ("e2", None)]);
+        fold.apply(&EventBody::AnswerFinished {
+            text: "So [1].".to_owned(),
+            citations: vec![Citation {
+                n: 1,
+                id: EvidenceId("e2".to_owned()),
+                source: "b.md".to_owned(),
+                lines: LineRange { start: 1, end: 2 },
+                place: None,
+            }],
+        });
+        assert_eq!(ids_and_numbers(&fold), [("e2", Some(1)), ("e1", None)]);
+        assert_eq!((fold.sent(), fold.cited()), (None, Some(1)));
+    }
+
+    fn in_file(file: &str, item: EvidenceItem) -> EvidenceItem {
+        EvidenceItem {
+            source: file.to_owned(),
+            ..item
+        }
+    }
+
+    fn numbered(ids: &[&str]) -> EventBody {
+        let items = ids.iter().enumerate().map(|(at, id)| NumberedItem {
+            n: at + 1,
+            id: EvidenceId((*id).to_owned()),
+        });
+        EventBody::EvidenceNumbered {
+            items: items.collect(),
+        }
     }
 
     #[test]
@@ -240,5 +395,82 @@ mod tests {
             row.grade.map(|grade| grade.score),
             Some(Score::clamped(0.2))
         );
+    }
+
+    fn found(source: u8, start: usize, lines: usize) -> Evidence {
+        Evidence {
+            id: EvidenceId(String::new()),
+            source: format!("{source}.md"),
+            lines: LineRange {
+                start,
+                end: start + lines,
+            },
+            place: None,
+            tool: ToolName::GrepSearch,
+            score: Score::clamped(0.5),
+            measured: Measured::default(),
+            text: "text".to_owned(),
+            low: false,
+        }
+    }
+
+    proptest! {
+        /// Whatever is found, grows together and is dropped: what is drawn is what the agent holds.
+        #[test]
+        fn shown_counts_and_numbers_are_those_of_the_context(
+            rounds in prop::collection::vec(
+                (
+                    prop::collection::vec((0..3_u8, 1..60_usize, 0..20_usize), 0..8),
+                    prop::collection::vec(0..20_usize, 0..3),
+                ),
+                1..5,
+            ),
+            marks in prop::collection::vec(0..30_usize, 0..4),
+        ) {
+            let mut fold = EvidenceFold::default();
+            let mut context = Vec::new();
+            let mut next_id = 0;
+            for (items, dropped) in rounds {
+                let items = items.into_iter().map(|(source, start, lines)| found(source, start, lines));
+                let touched = add_evidence(&mut context, items.collect(), &mut next_id);
+                let items = context.iter().filter(|item| touched.contains(&item.id));
+                let items = items.map(EvidenceItem::from).collect();
+                fold.apply(&EventBody::EvidenceAdded { items });
+                for at in dropped {
+                    if at < context.len() {
+                        let id = context.remove(at).id;
+                        fold.apply(&EventBody::EvidenceRemoved { id, score: Score::ZERO });
+                    }
+                }
+                prop_assert_eq!(fold.kept(), context.len());
+                prop_assert!(fold.rows().all(|row| fold.number(row).is_none()));
+            }
+            let ids: Vec<_> = context.iter().map(|item| item.id.0.as_str()).collect();
+            fold.apply(&numbered(&ids));
+            prop_assert_eq!(fold.sent(), Some(context.len()));
+            let before: Vec<_> = fold.rows().map(|row| (row.id.clone(), fold.number(row))).collect();
+            let drawn = before.iter().filter(|(_, number)| number.is_some()).count();
+            prop_assert_eq!(drawn, context.len());
+
+            let mut marks: Vec<usize> = marks.into_iter().filter(|at| *at < context.len()).collect();
+            marks.sort_unstable();
+            marks.dedup();
+            let citations = marks.iter().map(|at| Citation {
+                n: at + 1,
+                id: context[*at].id.clone(),
+                source: context[*at].source.clone(),
+                lines: context[*at].lines,
+                place: None,
+            });
+            let citations: Vec<_> = citations.collect();
+            fold.apply(&EventBody::AnswerFinished { text: String::new(), citations: citations.clone() });
+            prop_assert_eq!(fold.cited(), Some(citations.len()));
+            for row in fold.rows() {
+                let number = before.iter().find(|(id, _)| *id == row.id).and_then(|(_, n)| *n);
+                prop_assert_eq!(fold.number(row), number, "a number changed");
+                let citation = citations.iter().find(|citation| citation.id == row.id);
+                prop_assert!(citation.is_none_or(|citation| Some(citation.n) == number));
+            }
+        }
     }
 }

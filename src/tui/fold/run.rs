@@ -1,13 +1,14 @@
 //! One run: which nodes, which edges and why, what it cost, what it answered.
 
 use crate::domain::{
-    Citation, Complexity, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, edge,
+    Citation, Complexity, Cue, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan,
+    Warnings, edge,
 };
 use crate::protocol::{Event, EventBody, Mode, RunId, Spent, Timestamp};
 use crate::text::{StreamSanitizer, one_line, sanitize};
 
 use super::EvidenceFold;
-use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, grounds};
+use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, why};
 
 /// A run, as far as its events have told.
 #[derive(Debug, Clone)]
@@ -26,6 +27,8 @@ pub struct RunView {
     pub started: Timestamp,
     /// What the analysis came to.
     pub plan: Option<RoutingPlan>,
+    /// What decided it, where the engine could tell.
+    pub because: Vec<Cue>,
     /// The path as it ran.
     pub visits: Vec<Visit>,
     /// Edges taken.
@@ -41,9 +44,7 @@ pub struct RunView {
     /// What its marks stand for, clean.
     pub citations: Vec<Citation>,
     /// Warnings so far.
-    pub warnings: usize,
-    /// What the search could not look at, clean, on one line.
-    pub unseen: Option<String>,
+    pub warnings: Warnings,
     /// How it ended; `None` while it goes on.
     pub finish: Option<Finish>,
     /// Grows when the text of the answer changes: wrapped rows are cached by it.
@@ -51,9 +52,6 @@ pub struct RunView {
     nodes: [NodeView; NodeName::ALL.len()],
     stream: StreamSanitizer,
 }
-
-/// The warnings that say that a search had less than all to look at.
-const UNSEEN: [&str; 2] = ["index_incomplete", "embedding_failed"];
 
 impl RunView {
     /// The run that this event begins; `None` when it begins none.
@@ -76,6 +74,7 @@ impl RunView {
             limits: *settings,
             started: event.ts,
             plan: None,
+            because: Vec::new(),
             visits: Vec::new(),
             edges: Vec::new(),
             tools: Vec::new(),
@@ -83,8 +82,7 @@ impl RunView {
             evidence: EvidenceFold::default(),
             answer: String::new(),
             citations: Vec::new(),
-            warnings: 0,
-            unseen: None,
+            warnings: Warnings::default(),
             finish: None,
             revision: 0,
             nodes: [NodeView::UNTOUCHED; NodeName::ALL.len()],
@@ -107,19 +105,26 @@ impl RunView {
             } => {
                 let tokens = match (prompt_tokens, completion_tokens) {
                     (None, None) => None,
-                    (sent, got) => Some(sent.unwrap_or(0) + got.unwrap_or(0)),
+                    (sent, got) => Some(sent.unwrap_or(0).saturating_add(got.unwrap_or(0))),
                 };
                 self.leave(*node, *ms, *reasoning_calls, tokens);
             }
             EventBody::RouteDecided { from, to, reason } => self.decide(*from, *to, *reason),
-            EventBody::RoutingPlan(plan) => self.plan = Some(plan.clone()),
+            EventBody::RoutingPlan { plan, because } => {
+                self.plan = Some(plan.clone());
+                self.because.clone_from(because);
+            }
             EventBody::ToolCalled { call } => self.tools.push(ToolUse {
                 call: call.clone(),
                 items: None,
+                ms: None,
                 error: None,
             }),
             EventBody::ToolFinished {
-                call, items, error, ..
+                call,
+                items,
+                ms,
+                error,
             } => {
                 let open = self
                     .tools
@@ -127,6 +132,7 @@ impl RunView {
                     .find(|used| used.items.is_none() && used.call == *call);
                 if let Some(used) = open {
                     used.items = Some(*items);
+                    used.ms = Some(*ms);
                     used.error = error.as_deref().map(|error| one_line(error, 200));
                 }
             }
@@ -136,12 +142,11 @@ impl RunView {
                 action,
                 by,
             } => {
-                self.grading = Some(Grading {
-                    average: *average,
-                    items: scores.len(),
-                    action: *action,
-                    by: *by,
-                });
+                self.grading = Some(Grading::of(scores, *average, *action, *by));
+                let graded = self.grading;
+                if let Some(visit) = self.last_visit(NodeName::GradeEvidence) {
+                    visit.graded = graded;
+                }
             }
             EventBody::AnswerDelta { text } => {
                 let clean = self.stream.push(text);
@@ -160,39 +165,19 @@ impl RunView {
                 self.revision += 1;
             }
             EventBody::Warning { code, message } => {
-                self.warnings += 1;
-                if UNSEEN.contains(&code.as_str()) {
-                    self.unseen = Some(one_line(message, 200));
+                self.warnings.add(code, message);
+            }
+            EventBody::RunFinished { .. } => {
+                if let Some(finish) = Finish::of(&event.body) {
+                    self.end(event.ts, finish);
                 }
             }
-            EventBody::RunFinished {
-                outcome,
-                iterations,
-                reasoning_calls,
-                calls_saved,
-                prompt_tokens,
-                completion_tokens,
-                spent,
-                ms,
-                error,
-                ..
-            } => self.end(
-                event.ts,
-                Finish {
-                    outcome: *outcome,
-                    iterations: *iterations,
-                    calls: *reasoning_calls,
-                    saved: *calls_saved,
-                    tokens: prompt_tokens + completion_tokens,
-                    spent: *spent,
-                    ms: *ms,
-                    error: error.as_deref().map(|error| one_line(error, 400)),
-                },
-            ),
             EventBody::RunStarted { .. }
             | EventBody::EvidenceAdded { .. }
             | EventBody::EvidenceRemoved { .. }
-            | EventBody::FastPathHit { .. } => {}
+            | EventBody::EvidenceNumbered { .. }
+            | EventBody::FastPathHit { .. }
+            | EventBody::ModelCalled { .. } => {}
         }
     }
 
@@ -238,16 +223,18 @@ impl RunView {
     pub fn calls(&self) -> u32 {
         match &self.finish {
             Some(finish) => finish.calls,
-            None => self.nodes.iter().map(|node| node.calls).sum(),
+            None => self
+                .nodes
+                .iter()
+                .fold(0, |sum, node| node.calls.saturating_add(sum)),
         }
     }
 
     /// Tokens both ways so far.
     pub fn tokens(&self) -> u64 {
-        match &self.finish {
-            Some(finish) => finish.tokens,
-            None => self.nodes.iter().filter_map(|node| node.tokens).sum(),
-        }
+        let each = self.nodes.iter().filter_map(|node| node.tokens);
+        let so_far = || each.fold(0, u64::saturating_add);
+        self.finish.as_ref().map_or_else(so_far, |end| end.tokens)
     }
 
     /// Milliseconds from the start to the end, or to `now`.
@@ -289,6 +276,7 @@ impl RunView {
             iteration,
             ms: None,
             calls: 0,
+            graded: None,
             left: None,
         });
     }
@@ -298,9 +286,9 @@ impl RunView {
         view.state = NodeState::Done;
         view.since = None;
         view.ms += ms;
-        view.calls += calls;
+        view.calls = view.calls.saturating_add(calls);
         if let Some(tokens) = tokens {
-            view.tokens = Some(view.tokens.unwrap_or(0) + tokens);
+            view.tokens = Some(view.tokens.unwrap_or(0).saturating_add(tokens));
         }
         if let Some(visit) = self.last_visit(node) {
             visit.ms = Some(ms);
@@ -316,7 +304,8 @@ impl RunView {
     }
 
     fn decide(&mut self, from: NodeName, to: NodeName, reason: RouteReason) {
-        let why = self.why(from, reason);
+        let grading = self.grading.filter(|_| from == NodeName::GradeEvidence);
+        let why = why(reason, grading.as_ref(), &self.limits);
         if let Some(visit) = self.last_visit(from) {
             visit.left = Some((reason, why.clone()));
         }
@@ -352,22 +341,6 @@ impl RunView {
                 why,
                 count: 1,
             }),
-        }
-    }
-
-    /// The reason with its arithmetic.
-    fn why(&self, from: NodeName, reason: RouteReason) -> String {
-        let word = reason.as_str();
-        let Some(grading) = self.grading.filter(|_| from == NodeName::GradeEvidence) else {
-            return word.to_owned();
-        };
-        let grounds = grounds(&grading, self.evidence.kept(), &self.limits);
-        match reason {
-            RouteReason::MaxIterations => {
-                let max = self.limits.max_iterations;
-                format!("{grounds}, {max} of {max} gradings → {word}")
-            }
-            _ => format!("{grounds} → {word}"),
         }
     }
 

@@ -4,7 +4,8 @@ use crate::domain::{
     AutoApproveRule, GradedBy, GraderAction, KEEP_FROM, NodeName, Outcome, RouteReason,
     RoutingLimits, SUFFICIENT_FROM, ToolCall,
 };
-use crate::protocol::{Spent, Timestamp};
+use crate::protocol::{EventBody, ItemScore, Spent, Timestamp};
+use crate::text::one_line;
 use crate::tui::ink::measure;
 
 /// How far a node has come.
@@ -52,6 +53,8 @@ pub struct Visit {
     pub ms: Option<f64>,
     /// Reasoning calls it made.
     pub calls: u32,
+    /// The verdict it gave.
+    pub graded: Option<Grading>,
     /// Why the next node came next: the rule, and its arithmetic.
     pub left: Option<(RouteReason, String)>,
 }
@@ -78,6 +81,8 @@ pub struct ToolUse {
     pub call: ToolCall,
     /// How many items it found; `None` while it runs.
     pub items: Option<usize>,
+    /// How long it took, milliseconds; `None` while it runs.
+    pub ms: Option<f64>,
     /// Why it failed, clean.
     pub error: Option<String>,
 }
@@ -85,10 +90,12 @@ pub struct ToolUse {
 /// The last verdict on the evidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grading {
-    /// The mean over what remained.
-    pub average: f64,
+    /// The mean over what remained; `None` where nothing did.
+    pub average: Option<f64>,
     /// How many items it spoke of.
     pub items: usize,
+    /// How many of them were too weak to stay.
+    pub dropped: usize,
     /// What followed.
     pub action: GraderAction,
     /// Who said so.
@@ -116,7 +123,55 @@ pub struct Finish {
     pub error: Option<String>,
 }
 
+impl Grading {
+    /// What an `evidence_graded` says. Its average of nothing is a 0 that nobody measured.
+    pub fn of(scores: &[ItemScore], average: f64, action: GraderAction, by: GradedBy) -> Self {
+        let remaining = scores.iter().filter(|item| item.score.value() >= KEEP_FROM);
+        Self {
+            average: (remaining.clone().count() > 0).then_some(average),
+            items: scores.len(),
+            dropped: scores.len() - remaining.count(),
+            action,
+            by,
+        }
+    }
+
+    /// The average, or the sign for none.
+    pub fn measured(&self) -> String {
+        self.average.map_or_else(|| "–".to_owned(), measure)
+    }
+}
+
 impl Finish {
+    /// What a `run_finished` says.
+    pub fn of(body: &EventBody) -> Option<Self> {
+        let EventBody::RunFinished {
+            outcome,
+            iterations,
+            reasoning_calls,
+            calls_saved,
+            prompt_tokens,
+            completion_tokens,
+            spent,
+            ms,
+            error,
+            ..
+        } = body
+        else {
+            return None;
+        };
+        Some(Self {
+            outcome: *outcome,
+            iterations: *iterations,
+            calls: *reasoning_calls,
+            saved: *calls_saved,
+            tokens: prompt_tokens.saturating_add(*completion_tokens),
+            spent: *spent,
+            ms: *ms,
+            error: error.as_deref().map(|error| one_line(error, 400)),
+        })
+    }
+
     /// Whether it ended before its time: what was not done by then was not saved.
     pub fn broke_off(&self) -> bool {
         matches!(self.outcome, Outcome::Cancelled | Outcome::Failed)
@@ -143,8 +198,24 @@ impl NodeView {
     };
 }
 
+/// The reason with its arithmetic, where a verdict stands behind it.
+pub fn why(reason: RouteReason, grading: Option<&Grading>, limits: &RoutingLimits) -> String {
+    let word = reason.as_str();
+    let Some(grading) = grading else {
+        return word.to_owned();
+    };
+    let grounds = grounds(grading, limits);
+    match reason {
+        RouteReason::MaxIterations => {
+            let max = limits.max_iterations;
+            format!("{grounds}, {max} of {max} gradings → {word}")
+        }
+        _ => format!("{grounds} → {word}"),
+    }
+}
+
 /// What the grader's action was founded on.
-pub fn grounds(grading: &Grading, kept: usize, limits: &RoutingLimits) -> String {
+fn grounds(grading: &Grading, limits: &RoutingLimits) -> String {
     match grading.by {
         GradedBy::NoEvidence => "no evidence".to_owned(),
         GradedBy::Rule(rule) => {
@@ -164,17 +235,16 @@ pub fn grounds(grading: &Grading, kept: usize, limits: &RoutingLimits) -> String
                 GradedBy::Fallback => "fallback",
                 _ => "avg",
             };
-            if kept == 0 {
-                format!("nothing ≥ {KEEP_FROM:.2}")
+            let Some(average) = grading.average else {
+                return format!("nothing ≥ {KEEP_FROM:.2}");
+            };
+            let sign = if average < SUFFICIENT_FROM {
+                "<"
             } else {
-                let average = measure(grading.average);
-                let sign = if grading.average < SUFFICIENT_FROM {
-                    "<"
-                } else {
-                    "≥"
-                };
-                format!("{name} {average} {sign} {SUFFICIENT_FROM:.2}")
-            }
+                "≥"
+            };
+            let average = measure(average);
+            format!("{name} {average} {sign} {SUFFICIENT_FROM:.2}")
         }
     }
 }

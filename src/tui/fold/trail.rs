@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::domain::{KEEP_FROM, NodeName, Outcome, dollars};
-use crate::protocol::{Event, EventBody, Timestamp};
+use crate::domain::{GradedBy, KEEP_FROM, NodeName, Outcome, dollars};
+use crate::protocol::{Event, EventBody, EvidenceItem, Timestamp};
 use crate::text::{one_line, sanitize};
 use crate::tui::ink::{counted, duration, grouped, measure};
+
+use super::step::Grading;
+use super::{EvidenceFold, RunView};
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +34,15 @@ pub struct AuditRow {
     pub level: Level,
     /// The rest on one line, clean.
     pub summary: String,
+    /// The node that it is of.
+    pub node: Option<NodeName>,
     event: Event,
 }
 
 impl AuditRow {
-    /// The line for an event; pieces of the answer have none, as in the audit log.
-    pub fn of(event: &Event) -> Option<Self> {
+    /// The line for an event, by the run before it; pieces of the answer have none, as in the
+    /// audit log.
+    pub fn of(event: &Event, run: &RunView) -> Option<Self> {
         if matches!(event.body, EventBody::AnswerDelta { .. }) {
             return None;
         }
@@ -44,9 +50,15 @@ impl AuditRow {
             ts: event.ts,
             name: event.body.name(),
             level: level(&event.body),
-            summary: one_line(&summary(&event.body), 400),
+            summary: one_line(&summary(&event.body, &run.evidence), 400),
+            node: node(&event.body, run),
             event: event.clone(),
         })
+    }
+
+    /// What happened.
+    pub fn body(&self) -> &EventBody {
+        &self.event.body
     }
 
     /// The event as the log holds it, indented, clean.
@@ -57,11 +69,26 @@ impl AuditRow {
     }
 }
 
+fn node(body: &EventBody, run: &RunView) -> Option<NodeName> {
+    match body {
+        EventBody::NodeEntered { node, .. }
+        | EventBody::NodeFinished { node, .. }
+        | EventBody::ModelCalled { node, .. }
+        | EventBody::RouteDecided { from: node, .. } => Some(*node),
+        EventBody::RunStarted { .. } | EventBody::RunFinished { .. } => None,
+        _ => run.active(),
+    }
+}
+
 fn level(body: &EventBody) -> Level {
     match body {
-        EventBody::Warning { .. } | EventBody::ToolFinished { error: Some(_), .. } => {
-            Level::Warning
+        EventBody::ModelCalled {
+            reply: None,
+            prompt: Some(_),
+            ..
         }
+        | EventBody::Warning { .. }
+        | EventBody::ToolFinished { error: Some(_), .. } => Level::Warning,
         EventBody::RunFinished {
             outcome: Outcome::Failed,
             ..
@@ -74,7 +101,7 @@ fn level(body: &EventBody) -> Level {
 }
 
 #[allow(clippy::too_many_lines)] // one arm an event; two halves would read worse
-fn summary(body: &EventBody) -> String {
+fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
     match body {
         EventBody::RunStarted {
             query,
@@ -100,10 +127,33 @@ fn summary(body: &EventBody) -> String {
             duration(*ms),
             counted(u64::from(*reasoning_calls), "call", "calls")
         ),
+        EventBody::ModelCalled {
+            node,
+            model,
+            ms,
+            prompt_tokens,
+            completion_tokens,
+            retries,
+            reply,
+            ..
+        } => {
+            let mut text = format!("{node} · {model} · {}", duration(*ms));
+            if let (Some(sent), Some(got)) = (prompt_tokens, completion_tokens) {
+                let _ = write!(text, " · {} + {} tok", grouped(*sent), grouped(*got));
+            }
+            if *retries > 0 {
+                let retries = counted(u64::from(*retries), "retry", "retries");
+                let _ = write!(text, " · {retries}");
+            }
+            if reply.is_none() {
+                text.push_str(" · no reply");
+            }
+            text
+        }
         EventBody::RouteDecided { from, to, reason } => {
             format!("{} · {from} → {to}", reason.as_str())
         }
-        EventBody::RoutingPlan(plan) => {
+        EventBody::RoutingPlan { plan, because } => {
             let tools: Vec<_> = plan.suggested_tools.iter().map(|t| t.as_str()).collect();
             let mut text = plan.complexity.as_str().to_owned();
             if !plan.sub_questions.is_empty() {
@@ -111,6 +161,12 @@ fn summary(body: &EventBody) -> String {
             }
             if !tools.is_empty() {
                 let _ = write!(text, " · {}", tools.join(", "));
+            }
+            for cue in because {
+                let _ = write!(text, " · {}", cue.cue);
+                if let Some(weight) = cue.weight {
+                    let _ = write!(text, " {weight:.2}");
+                }
             }
             text
         }
@@ -134,7 +190,13 @@ fn summary(body: &EventBody) -> String {
                 .iter()
                 .map(|item| format!("{}:{}", item.source, item.location()))
                 .collect();
-            format!("{} · {}", items.len(), sources.join(", "))
+            let sources = sources.join(", ");
+            let known = |item: &&EvidenceItem| evidence.place(&item.id).is_some();
+            // Found again, grown or brought back is not one more.
+            match (items.iter().filter(known).count(), items.len()) {
+                (0, new) => format!("{new} · {sources}"),
+                (known, all) => format!("{} new, {known} known · {sources}", all - known),
+            }
         }
         EventBody::FastPathHit {
             path_type,
@@ -146,15 +208,35 @@ fn summary(body: &EventBody) -> String {
             average,
             action,
             by,
-        } => format!(
-            "{} · avg {} · {} · by {}",
-            action.as_str(),
-            measure(*average),
-            counted(scores.len() as u64, "item", "items"),
-            by.as_str()
-        ),
+        } => {
+            let grading = Grading::of(scores, *average, *action, *by);
+            let items = counted(scores.len() as u64, "item", "items");
+            let action = action.as_str();
+            // What a rule or nobody said is no average.
+            match by {
+                GradedBy::Rule(rule) => format!("{action} · {items} · by rule {}", rule.as_str()),
+                GradedBy::Fallback => format!("{action} · {items} · by fallback 0.50"),
+                GradedBy::Grader | GradedBy::NoEvidence => {
+                    let average = grading.measured();
+                    format!("{action} · avg {average} · {items} · by {}", by.as_str())
+                }
+            }
+        }
         EventBody::EvidenceRemoved { id, score } => {
-            format!("{id} · {} < {KEEP_FROM:.2}", measure(score.value()))
+            let place = evidence.place(id).unwrap_or_else(|| id.to_string());
+            format!("{place} · {} < {KEEP_FROM:.2}", measure(score.value()))
+        }
+        EventBody::EvidenceNumbered { items } => {
+            let places = items.iter().map(|item| {
+                let place = evidence.place(&item.id);
+                format!(
+                    "[{}] {}",
+                    item.n,
+                    place.unwrap_or_else(|| item.id.to_string())
+                )
+            });
+            let places: Vec<_> = places.collect();
+            format!("{} sent · {}", items.len(), places.join(", "))
         }
         EventBody::AnswerDelta { text } => text.clone(),
         EventBody::AnswerFinished { text, citations } => format!(
@@ -180,8 +262,9 @@ fn summary(body: &EventBody) -> String {
                 counted(u64::from(*reasoning_calls), "call", "calls"),
                 duration(*ms)
             );
-            if prompt_tokens + completion_tokens > 0 {
-                let tokens = grouped(prompt_tokens + completion_tokens);
+            let tokens = prompt_tokens.saturating_add(*completion_tokens);
+            if tokens > 0 {
+                let tokens = grouped(tokens);
                 let about = if spent.estimated { "~" } else { "" };
                 let _ = write!(text, " · {about}{tokens} tok");
                 if let Some(cost) = spent.cost_usd {

@@ -9,7 +9,7 @@ use crate::tui::model::Model;
 
 /// What stands beside the title.
 pub fn status(model: &Model) -> Row {
-    let warnings = model.shown_run().map_or(0, |run| run.warnings);
+    let warnings = model.shown_run().map_or(0, |run| run.warnings.count());
     let mut row = Row::default();
     if warnings > 0 {
         row.push(Ink::Warning, format!("⚠ {warnings}  "));
@@ -75,7 +75,7 @@ fn event_row(event: &AuditRow, width: usize) -> Row {
     let clock = if width < 60 { &clock[..8] } else { &clock };
     Row::of(Ink::Dim, format!(" {clock} "))
         .with(ink, format!("{sign} "))
-        .with(ink, pad(event.name, 16))
+        .with(ink, pad(event.name, 17))
         .with(
             if event.level == Level::Plain {
                 Ink::Dim

@@ -6,17 +6,18 @@
 
 use ratatui::layout::Size;
 
-use crate::domain::{Outcome, dollars};
+use crate::domain::Outcome;
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
-use crate::tui::ink::{Ink, Row, counted, duration, grouped};
+use crate::tui::ink::{Ink, Row, counted};
 use crate::tui::keymap::Action;
 use crate::tui::markdown;
 use crate::tui::model::{Model, Question, Turn};
 use crate::tui::wrap::wrap;
 
-use super::path::{route_ink, spinner};
+use super::path::spinner;
 use super::welcome::welcome;
+use super::{citations, foot};
 
 /// What the conversation shows at present.
 #[derive(Debug, Clone, Default)]
@@ -28,6 +29,12 @@ pub struct ChatScroll {
     height: usize,
     /// The rows, as settled.
     pub visible: Vec<Row>,
+    /// The turn of each of these rows; the last number stands for what comes after them all.
+    pub turns: Vec<usize>,
+    /// Which citation of the shown run is selected: its place in their list.
+    pub citation: Option<usize>,
+    /// Whether the selected citation is to be brought in sight.
+    pub reveal: bool,
 }
 
 /// Wrapped rows of a turn.
@@ -88,9 +95,11 @@ pub fn settle(model: &mut Model, size: Size) {
         let top = model.chat.moving.clamp(0, top.cast_signed());
         model.chat.moving = top;
         model.chat.visible = rows.into_iter().skip(top as usize).take(height).collect();
+        model.chat.turns.clear();
         return;
     }
     let end = tail(model, width);
+    let selected = citations::selected(model);
     let mut view = Window {
         turns: &mut model.turns,
         tail: end,
@@ -100,8 +109,24 @@ pub fn settle(model: &mut Model, size: Size) {
     let bottom = view.bottom(height);
     let mut at = model.chat.anchor.unwrap_or(bottom);
     at = view.moved(at, moving);
+    if let Some((turn, n)) = selected.filter(|_| model.chat.reveal) {
+        at = view.revealing(turn, n, at.min(bottom), height);
+    }
+    model.chat.reveal = false;
     model.chat.anchor = (at < bottom).then_some(at);
-    model.chat.visible = view.rows(at.min(bottom), height);
+    (model.chat.visible, model.chat.turns) = view.rows(at.min(bottom), height);
+    if let Some((turn, n)) = selected {
+        let turns = model.chat.turns.iter();
+        for (row, _) in model
+            .chat
+            .visible
+            .iter_mut()
+            .zip(turns)
+            .filter(|(_, at)| **at == turn)
+        {
+            *row = citations::chosen(std::mem::take(row), n);
+        }
+    }
 }
 
 struct Window<'a> {
@@ -146,16 +171,37 @@ impl Window<'_> {
         (turn, row.max(0) as usize)
     }
 
-    fn rows(&mut self, from: (usize, usize), height: usize) -> Vec<Row> {
-        let mut rows = Vec::new();
+    /// `at`, or where the first mark of a citation of the turn is in sight.
+    fn revealing(
+        &mut self,
+        turn: usize,
+        n: usize,
+        at: (usize, usize),
+        height: usize,
+    ) -> (usize, usize) {
+        let mut rows = self.block(turn).iter();
+        let Some(row) = rows.position(|row| citations::marks(row, n)) else {
+            return at;
+        };
+        let end = self.moved(at, height.cast_signed());
+        if (at..end).contains(&(turn, row)) {
+            return at;
+        }
+        self.moved((turn, row), -(height / 3).cast_signed())
+    }
+
+    /// The rows that are seen, and the turn of each.
+    fn rows(&mut self, from: (usize, usize), height: usize) -> (Vec<Row>, Vec<usize>) {
+        let (mut rows, mut turns) = (Vec::new(), Vec::new());
         let (mut turn, mut skip) = from;
         while rows.len() < height && turn <= self.turns.len() {
             let room = height - rows.len();
             rows.extend(self.block(turn).iter().skip(skip).take(room).cloned());
+            turns.resize(rows.len(), turn);
             skip = 0;
             turn += 1;
         }
-        rows
+        (rows, turns)
     }
 }
 
@@ -187,7 +233,7 @@ fn rows_of(run: &RunView, width: usize) -> Vec<Row> {
         }
         if !run.citations.is_empty() {
             answer.push(Row::default());
-            answer.extend(citations(run, body));
+            answer.extend(foot::citations(run, body));
         }
         answer.push(Row::default());
         match finish.outcome {
@@ -209,11 +255,13 @@ fn rows_of(run: &RunView, width: usize) -> Vec<Row> {
                 body,
             )),
         }
-        answer.extend(wrap(&footer(run), &Row::default(), &Row::default(), body));
-        if let Some(unseen) = &run.unseen {
-            let row = Row::of(Ink::Warning, format!("⚠ {unseen}"));
-            answer.extend(wrap(&row, &Row::default(), &Row::of(Ink::Text, "  "), body));
-        }
+        answer.extend(wrap(
+            &foot::footer(run),
+            &Row::default(),
+            &Row::default(),
+            body,
+        ));
+        answer.extend(foot::warnings(run, body));
     }
     for (at, line) in answer.into_iter().enumerate() {
         let label = if at == 0 { " kb    " } else { "       " };
@@ -239,68 +287,6 @@ fn asked(query: &str, width: usize) -> Vec<Row> {
     }
     rows.push(Row::default());
     rows
-}
-
-/// `[1] routing.md:10-42  [2] …`, as many on a line as fit.
-fn citations(run: &RunView, width: usize) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    for citation in &run.citations {
-        let entry = Row::of(Ink::Citation, format!("[{}]", citation.n)).with(
-            Ink::Dim,
-            format!(" {}:{}", citation.source, citation.location()),
-        );
-        match rows.last_mut() {
-            Some(last) if last.width() + 3 + entry.width() <= width => {
-                *last = std::mem::take(last).with(Ink::Text, "   ").join(entry);
-            }
-            _ => rows.push(entry.fit(width)),
-        }
-    }
-    rows
-}
-
-/// Route, calls, saved, time, and that an offline engine thought.
-fn footer(run: &RunView) -> Row {
-    let mut row = Row::default();
-    let Some(finish) = &run.finish else {
-        return row;
-    };
-    if let Some(complexity) = run.complexity() {
-        row.push(route_ink(complexity), complexity.as_str());
-        if run.forced.is_some() {
-            row.push(Ink::Dim, " (chosen)");
-        }
-        row.push(Ink::Dim, " · ");
-    }
-    let whole = finish.calls + finish.saved;
-    let calls = match whole {
-        0 => "no call".to_owned(),
-        _ if finish.broke_off() => counted(u64::from(finish.calls), "call", "calls"),
-        _ => format!(
-            "{} of {} · saved {}",
-            finish.calls,
-            counted(u64::from(whole), "call", "calls"),
-            finish.saved
-        ),
-    };
-    row.push(Ink::Dim, format!("{calls} · {}", duration(finish.ms)));
-    if finish.tokens > 0 {
-        let about = if finish.spent.estimated { "~" } else { "" };
-        row.push(
-            Ink::Dim,
-            format!(" · {about}{} tok", grouped(finish.tokens)),
-        );
-        if let Some(cost) = finish.spent.cost_usd {
-            row.push(Ink::Dim, format!(" · {about}{}", dollars(cost)));
-        } else if run.mode == Mode::Llm {
-            row.push(Ink::Dim, " · cost unknown");
-        }
-    }
-    if run.mode == Mode::Offline {
-        row.push(Ink::Dim, " · ");
-        row.push(Ink::Unmeasured, "extractive, offline");
-    }
-    row
 }
 
 /// What comes after the finished turns: a question on its way, or what is being done.

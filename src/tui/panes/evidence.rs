@@ -1,17 +1,19 @@
 //! What the answer rests on: one row an item, with its grade and where the grade came from.
 //!
-//! Only a number that the grader measured gets a filled bar. What a rule, a fallback or nobody
-//! said is a dashed line with the word.
+//! An item can take more than a row: what it holds, when it is unfolded, and in a zoomed pane the
+//! beginning of its passage. The list, the mouse and the selection count in these heights.
 
 use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::{Complexity, GradedBy, KEEP_FROM, SUFFICIENT_FROM, ToolName};
-use crate::tui::fold::{EvidenceFold, EvidenceRow, Grade, RunView, Standing};
-use crate::tui::ink::{Ink, Row, cut_path, measure, pad};
+use crate::domain::{Complexity, GradedBy, NodeName, RouteReason, ToolName};
+use crate::tui::fold::{EvidenceRow, Grading, RunView, Standing};
+use crate::tui::ink::{Ink, Row, cut_path, pad};
 use crate::tui::layout::Pane;
 use crate::tui::model::Model;
 use crate::tui::wrap::wrap;
+
+use super::score::{Room, found_by, judgement, legend};
 
 /// The tool in at most six letters.
 pub fn short_tool(tool: ToolName) -> &'static str {
@@ -25,43 +27,83 @@ pub fn short_tool(tool: ToolName) -> &'static str {
     }
 }
 
-/// What stands beside the title: the verdict.
+/// What stands beside the title: the counts and the verdict, of one round.
 pub fn status(model: &Model) -> Row {
     let Some(run) = model.shown_run().filter(|run| !run.evidence.is_empty()) else {
         return Row::of(Ink::Dim, "what the answer rests on");
     };
-    let kept = run.evidence.kept();
-    let mut row = Row::default();
-    if let Some(edge) = run
-        .edges
-        .iter()
-        .rev()
-        .find(|edge| edge.from == crate::domain::NodeName::GradeEvidence)
-        && let Some(grading) = run.grading
-    {
-        let action = grading.action;
-        let reason = crate::domain::RouteReason::from(action);
-        match grading.by {
-            GradedBy::Grader => row.push(Ink::Text, format!("avg {}", measure(grading.average))),
-            GradedBy::Fallback => row.push(Ink::Unmeasured, "fallback 0.50"),
-            GradedBy::Rule(rule) => row.push(Ink::Unmeasured, format!("rule {}", rule.as_str())),
-            GradedBy::NoEvidence => row.push(Ink::Dim, "no evidence"),
+    let graded = run.grading.filter(|_| is_graded(run));
+    // What was counted comes first: a narrow title is cut at its end.
+    let mut row = Row::of(Ink::Dim, counts(run, graded.as_ref()));
+    if let Some(grading) = graded {
+        verdict(run, &grading, &mut row);
+        if grading.dropped > 0 {
+            row.push(Ink::Dim, format!(" · {} dropped", grading.dropped));
         }
-        row.push(Ink::Dim, " → ");
-        let reason = if edge.reason == Some(crate::domain::RouteReason::MaxIterations) {
-            crate::domain::RouteReason::MaxIterations
-        } else {
-            reason
-        };
-        row.push(super::path::reason_ink(Some(reason)), reason.as_str());
-        row.push(Ink::Dim, " · ");
-    }
-    let dropped = run.evidence.len() - kept;
-    row.push(Ink::Dim, format!("{kept} kept"));
-    if dropped > 0 {
-        row.push(Ink::Dim, format!(" · {dropped} dropped"));
     }
     row
+}
+
+/// Whether the last verdict speaks of what is in the context now: what was found or has grown since
+/// has no grade.
+fn is_graded(run: &RunView) -> bool {
+    let in_context = |row: &&EvidenceRow| matches!(row.standing, Standing::Kept | Standing::Low);
+    let mut rows = run.evidence.rows().filter(in_context);
+    rows.all(|row| row.grade.is_some())
+}
+
+/// `round 2: 8 graded · 6 sent · 3 cited`: what the last grading judged, what the prompt holds, and
+/// what the answer refers to, each as far as it is known.
+fn counts(run: &RunView, graded: Option<&Grading>) -> String {
+    let evidence = &run.evidence;
+    let node = match graded {
+        Some(_) => NodeName::GradeEvidence,
+        None => NodeName::ToolExec,
+    };
+    let round = run.visits.iter().filter(|visit| visit.node == node).count();
+    let mut words = Vec::new();
+    if let Some(grading) = graded.filter(|grading| grading.by == GradedBy::Grader) {
+        words.push(format!("{} graded", grading.items));
+    }
+    match evidence.sent() {
+        Some(sent) => words.push(format!("{sent} sent")),
+        None => words.push(format!("{} in context", evidence.kept())),
+    }
+    if let Some(cited) = evidence.cited() {
+        words.push(format!("{cited} cited"));
+    }
+    match (run.complexity(), &run.finish) {
+        _ if graded.is_some() => {}
+        (Some(Complexity::Simple), _) => words.push("not graded (simple)".to_owned()),
+        (_, None) => words.push("not graded yet".to_owned()),
+        _ => words.push("not graded".to_owned()),
+    }
+    let words = words.join(" · ");
+    if round > 1 {
+        format!("round {round}: {words}")
+    } else {
+        words
+    }
+}
+
+fn verdict(run: &RunView, grading: &Grading, row: &mut Row) {
+    let left = |edge: &&crate::tui::fold::TakenEdge| edge.from == NodeName::GradeEvidence;
+    let Some(edge) = run.edges.iter().rev().find(left) else {
+        return;
+    };
+    row.push(Ink::Dim, " · ");
+    match grading.by {
+        GradedBy::Grader => row.push(Ink::Text, format!("avg {}", grading.measured())),
+        GradedBy::Fallback => row.push(Ink::Unmeasured, "fallback 0.50"),
+        GradedBy::Rule(rule) => row.push(Ink::Unmeasured, format!("rule {}", rule.as_str())),
+        GradedBy::NoEvidence => row.push(Ink::Dim, "no evidence"),
+    }
+    row.push(Ink::Dim, " → ");
+    let reason = match edge.reason {
+        Some(RouteReason::MaxIterations) => RouteReason::MaxIterations,
+        _ => RouteReason::from(grading.action),
+    };
+    row.push(super::path::reason_ink(Some(reason)), reason.as_str());
 }
 
 /// The pane.
@@ -81,15 +123,16 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     }
     let list = &model.evidence.list;
     let seen = list_height(model, size);
-    let columns = Columns::of(&run.evidence, width);
-    let mut rows: Vec<Row> = run
-        .evidence
-        .rows()
-        .skip(list.top)
-        .take(seen)
-        .map(|item| item_row(run, item, &columns).fit(width))
-        .collect();
-    let below = run.evidence.len() - (list.top + rows.len()).min(run.evidence.len());
+    let items: Vec<&EvidenceRow> = run.evidence.rows().collect();
+    let columns = Columns::of(run, &items, width);
+    let mut rows: Vec<Row> = Vec::new();
+    let mut drawn = list.top.min(items.len());
+    while drawn < items.len() && rows.len() < seen {
+        let more = item_rows(model, run, items[drawn], drawn, &columns);
+        rows.extend(more.into_iter().take(seen - rows.len()));
+        drawn += 1;
+    }
+    let below = items.len() - drawn;
     if below > 0
         && model.focus != Pane::Evidence
         && let Some(last) = rows.last_mut()
@@ -99,49 +142,77 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     }
     let room = usize::from(size.height).saturating_sub(rows.len());
     if room > 1
-        && let Some(item) = run.evidence.rows().nth(list.selected)
+        && !model.zoomed
+        && let Some(item) = items.get(list.selected)
     {
         rows.extend(passage(run, item, width).into_iter().take(room));
     }
     rows
 }
 
-/// How to read the rows to come.
-fn legend() -> Vec<Row> {
-    let graded = |value: f64, words: String| {
-        let ink = band(value);
-        Row::of(Ink::Text, " ")
-            .join(bar(value, ink))
-            .with(ink, format!(" {value:.2} "))
-            .with(Ink::Dim, words)
-    };
-    vec![
-        graded(
-            0.9,
-            format!("strong: an average from {SUFFICIENT_FROM:.2} answers"),
-        ),
-        graded(0.5, "weak: more is looked for".to_owned()),
-        graded(0.1, format!("dropped, below {KEEP_FROM:.2}")),
-        Row::of(Ink::Text, " ")
-            .with(Ink::Unmeasured, UNMEASURED)
-            .with(Ink::Dim, "      nobody measured it"),
-    ]
-}
-
 /// Which of the drawn rows is selected.
-pub fn selected_row(model: &Model) -> Option<usize> {
+pub fn selected_row(model: &Model, size: Size) -> Option<usize> {
     let run = model.shown_run()?;
     let list = &model.evidence.list;
-    (model.focus == Pane::Evidence && !run.evidence.is_empty())
-        .then(|| list.selected.saturating_sub(list.top))
+    (model.focus == Pane::Evidence && !run.evidence.is_empty()).then(|| {
+        let heights = heights(model, run, size.width.into());
+        heights[list.top.min(list.selected)..list.selected]
+            .iter()
+            .sum()
+    })
+}
+
+/// Which item is drawn in that row of the pane.
+pub fn item_at(model: &Model, size: Size, row: usize) -> Option<usize> {
+    let run = model.shown_run()?;
+    if row >= list_height(model, size) {
+        return None;
+    }
+    let heights = heights(model, run, size.width.into());
+    let mut end = 0;
+    (model.evidence.list.top..heights.len()).find(|at| {
+        end += heights[*at];
+        row < end
+    })
+}
+
+/// Keeps the selection within the list, and all of the selected item in sight.
+pub fn settle(model: &mut Model, size: Size) {
+    let Some(run) = model.shown_run() else {
+        return;
+    };
+    // The heights depend on the selection.
+    let count = run.evidence.len();
+    let selected = &mut model.evidence.list.selected;
+    *selected = (*selected).min(count.saturating_sub(1));
+    let Some(run) = model.shown_run() else {
+        return;
+    };
+    let mut list = model.evidence.list;
+    let room = list_height(model, size);
+    let heights = heights(model, run, size.width.into());
+    list.settle(heights.len(), room);
+    let taken = |from: usize, to: usize| heights[from..to].iter().sum::<usize>();
+    while list.top < list.selected && taken(list.top, list.selected + 1) > room {
+        list.top += 1;
+    }
+    while list.top > 0 && taken(list.top - 1, heights.len()) <= room {
+        list.top -= 1;
+    }
+    model.evidence.list = list;
 }
 
 /// Rows for the list; the passage of the selected item takes the others.
-pub fn list_height(model: &Model, size: Size) -> usize {
+fn list_height(model: &Model, size: Size) -> usize {
     let height = usize::from(size.height);
     let Some(run) = model.shown_run() else {
         return 0;
     };
+    let width = usize::from(size.width);
+    let all: usize = heights(model, run, width).iter().sum();
+    if model.zoomed {
+        return all.min(height);
+    }
     let most = if model.evidence.expanded {
         height * 2 / 3
     } else if model.focus == Pane::Evidence && height >= 6 {
@@ -149,38 +220,77 @@ pub fn list_height(model: &Model, size: Size) -> usize {
     } else {
         0
     };
-    // A passage takes no more than it says, or a zoomed pane would be half blank.
+    // A passage takes no more than it says, or the pane would be half blank.
     let selected = run.evidence.rows().nth(model.evidence.list.selected);
-    let wanted = selected.map_or(0, |item| passage(run, item, size.width.into()).len());
-    run.evidence
-        .len()
-        .min(height.saturating_sub(wanted.min(most)).max(1))
+    let wanted = selected.map_or(0, |item| passage(run, item, width).len());
+    all.min(height.saturating_sub(wanted.min(most)).max(1))
+}
+
+/// How many rows each item takes.
+fn heights(model: &Model, run: &RunView, width: usize) -> Vec<usize> {
+    let items = run.evidence.rows().enumerate();
+    let height = |(at, item)| 1 + beneath(model, run, item, at, width).len();
+    items.map(height).collect()
 }
 
 struct Columns {
+    width: usize,
     source: usize,
-    bar: bool,
+    room: Room,
 }
 
+/// Number and tool.
+const FIXED: usize = 4 + 8;
+/// A file's name and its lines, cut from the middle, can still be told in so much.
+const SHORT_SOURCE: usize = 16;
+/// Most files' names and lines are no longer.
+const WHOLE_NAME: usize = 22;
+
 impl Columns {
-    /// Number, tool, bar, score and provenance have fixed widths; the source takes the rest.
-    fn of(evidence: &EvidenceFold, width: usize) -> Self {
-        let widest = evidence
-            .rows()
-            .map(|row| place(row).width())
-            .max()
-            .unwrap_or(0);
-        let bar = width >= 54;
-        let others = 5 + 8 + if bar { BAR + 1 } else { 0 } + 5 + 9;
+    /// The source takes what the others leave; a bar goes before the source becomes too short, and
+    /// where a score comes from is never cut.
+    fn of(run: &RunView, items: &[&EvidenceRow], width: usize) -> Self {
+        let widest = items.iter().map(|row| row.place().width()).max();
+        let widest = widest.unwrap_or(0);
+        let left = |room: Room| {
+            let judged = items
+                .iter()
+                .map(|item| judged(run, item, room).width())
+                .max();
+            // A blank before the frame.
+            width.saturating_sub(FIXED + judged.unwrap_or(0) + 1)
+        };
+        let tried = [(Room::Bar, SHORT_SOURCE), (Room::Words, WHOLE_NAME)];
+        let enough = |(room, least): &(Room, usize)| left(*room) >= widest.min(*least);
+        let room = tried.into_iter().find(enough).map(|(room, _)| room);
+        let room = room.unwrap_or(Room::Scarce);
         Self {
-            source: widest.clamp(8, width.saturating_sub(others).max(8)),
-            bar,
+            width,
+            source: widest.clamp(8, left(room).max(8)),
+            room,
         }
     }
 }
 
-fn place(row: &EvidenceRow) -> String {
-    format!("{}:{}", row.source, row.location)
+/// The score of an item, where it came from, and how many others it holds.
+pub fn judged(run: &RunView, item: &EvidenceRow, room: Room) -> Row {
+    let row = judgement(item, room);
+    match run.evidence.held_by(&item.id).len() {
+        0 => row,
+        held => row.with(Ink::Dim, format!(" +{held} within")),
+    }
+}
+
+fn item_rows(
+    model: &Model,
+    run: &RunView,
+    item: &EvidenceRow,
+    at: usize,
+    columns: &Columns,
+) -> Vec<Row> {
+    let mut rows = vec![item_row(run, item, columns).fit(columns.width)];
+    rows.extend(beneath(model, run, item, at, columns.width));
+    rows
 }
 
 fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
@@ -189,9 +299,10 @@ fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
         _ if dropped => ("  × ".to_owned(), Ink::Dropped),
         Some(number) if run.evidence.is_unused(item) => (format!("{number:>3} "), Ink::Dim),
         Some(number) => (format!("{number:>3} "), Ink::Citation),
-        None => ("  · ".to_owned(), Ink::Dim),
+        // Not sent, or not yet; a sign would say more than is known.
+        None => ("    ".to_owned(), Ink::Dim),
     };
-    let source = pad(&cut_path(&place(item), columns.source), columns.source);
+    let source = pad(&cut_path(&item.place(), columns.source), columns.source);
     let tool = format!(" {:<7}", short_tool(item.tool));
     let head = if dropped {
         Row::of(ink, number)
@@ -203,110 +314,57 @@ fn item_row(run: &RunView, item: &EvidenceRow, columns: &Columns) -> Row {
             .with(Ink::Text, source)
             .with(Ink::Dim, tool)
     };
-    head.join(judgement(run, item, columns.bar))
+    head.join(judged(run, item, columns.room))
 }
 
-fn judgement(run: &RunView, item: &EvidenceRow, with_bar: bool) -> Row {
-    let mut row = Row::default();
-    let unmeasured = |mut row: Row, words: String| {
-        if with_bar {
-            row.push(Ink::Unmeasured, format!("{UNMEASURED}  "));
-        }
-        row.push(Ink::Unmeasured, words);
-        row
-    };
-    match item.grade {
-        None => {
-            let mut words = match (run.complexity(), &run.finish) {
-                (Some(Complexity::Simple), _) => "not graded (simple)",
-                (_, None) => "not graded yet",
-                _ => "not graded",
-            }
-            .to_owned();
-            if item.standing == Standing::Low {
-                words.push_str(", low");
-            }
-            unmeasured(row, words)
-        }
-        Some(Grade {
-            by: GradedBy::Grader,
-            score,
-        }) => {
-            let value = score.value();
-            let ink = band(value);
-            if with_bar {
-                row = row.join(bar(value, ink));
-                row.push(Ink::Text, " ");
-            }
-            row.push(ink, format!("{} ", measure(value)));
-            match item.standing {
-                Standing::Dropped => row.push(Ink::Dropped, "dropped"),
-                Standing::Low => row.push(Ink::Warning, "grader, low"),
-                Standing::Kept => row.push(Ink::Dim, "grader"),
-            }
-            row
-        }
-        Some(Grade { by, score }) => {
-            let mut words = match by {
-                GradedBy::Rule(rule) => format!("rule {}", rule.as_str()),
-                _ => format!("fallback {:.1}", score.value()),
-            };
-            if item.standing == Standing::Low {
-                words.push_str(", low");
-            }
-            unmeasured(row, words)
-        }
+/// Rows of a passage that a zoomed pane shows of each item.
+const BEGINNING: usize = 2;
+
+/// What stands below an item's own row: in a zoomed pane how its passage begins, and what it holds
+/// where it is unfolded.
+fn beneath(model: &Model, run: &RunView, item: &EvidenceRow, at: usize, width: usize) -> Vec<Row> {
+    let selected = at == model.evidence.list.selected;
+    let mut rows = Vec::new();
+    if model.zoomed {
+        let edge = Row::of(Ink::Border, "    ▏ ");
+        let quote = Row::of(Ink::Quote, item.excerpt.clone());
+        let all = wrap(&quote, &edge, &edge, width.saturating_sub(1));
+        let seen = if selected { all.len() } else { BEGINNING };
+        rows.extend(all.into_iter().take(seen));
     }
-}
-
-/// The ink of a measured score.
-pub fn band(value: f64) -> Ink {
-    if value >= SUFFICIENT_FROM {
-        Ink::Strong
-    } else if value >= KEEP_FROM {
-        Ink::Weak
-    } else {
-        Ink::Dropped
+    if selected && model.evidence.expanded {
+        rows.extend(run.evidence.held_by(&item.id).into_iter().map(|held| {
+            Row::of(Ink::Border, "    └ ")
+                .with(
+                    Ink::Dim,
+                    format!("{} {} ", held.place(), short_tool(held.tool)),
+                )
+                .join(judgement(held, Room::Words))
+                .fit(width)
+        }));
     }
-}
-
-/// Ten cells and two marks.
-const BAR: usize = 12;
-
-/// In place of a bar.
-const UNMEASURED: &str = "╌╌╌┆╌╌╌╌┆╌╌╌";
-
-fn bar(value: f64, ink: Ink) -> Row {
-    // A bar that ends at a mark has reached it.
-    let filled = (value * 10.0 + 1e-9).floor() as usize;
-    let mut row = Row::default();
-    for cell in 0..10 {
-        for mark in [KEEP_FROM, SUFFICIENT_FROM] {
-            if cell == (mark * 10.0).round() as usize {
-                row.push(if value >= mark { ink } else { Ink::Dim }, "│");
-            }
-        }
-        if cell < filled {
-            row.push(ink, "▇");
-        } else {
-            row.push(Ink::Border, "·");
-        }
-    }
-    row
+    rows
 }
 
 /// The selected item's text.
 fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     let edge = Row::of(Ink::Border, "   ▏ ");
-    let mut head = Row::of(Ink::Border, "   ▏ ").with(Ink::Citation, place(item));
-    head.push(
-        Ink::Dim,
-        format!("  {} match {}", short_tool(item.tool), item.found_with),
-    );
-    if run.evidence.is_unused(item) {
-        head.push(Ink::Dim, "  not cited");
+    let mut about = Row::of(Ink::Dim, format!("  {} ", short_tool(item.tool)));
+    if item.grade.is_some() {
+        about = about.join(found_by(item, Room::Words));
     }
-    let mut rows = vec![head.fit(width)];
+    if run.evidence.is_unused(item) {
+        about.push(Ink::Dim, "  not cited");
+    }
+    let held = run.evidence.held_by(&item.id);
+    if !held.is_empty() {
+        let places: Vec<&str> = held.iter().map(|row| row.location.as_str()).collect();
+        about.push(Ink::Dim, format!("  holds {}", places.join(", ")));
+    }
+    let room = width.saturating_sub(edge.width() + about.width() + 1);
+    let place = cut_path(&item.place(), room.max(SHORT_SOURCE));
+    let first = edge.clone().with(Ink::Citation, place).join(about);
+    let mut rows = vec![first.fit(width)];
     rows.extend(wrap(
         &Row::of(Ink::Quote, item.excerpt.clone()),
         &edge,

@@ -1,16 +1,15 @@
-//! The graph, drawn from the topology's data, and the way the question goes through it.
-//!
-//! All five nodes always stand there. What does not fit goes in order of importance: first the
-//! edges not taken, then the connectors; nodes, edges taken and the meter stay.
+//! The way the question goes through the graph: as the graph, or as it ran.
 
 use ratatui::layout::Size;
 
-use crate::domain::{Complexity, EDGES, Edge, NodeName, Outcome, RouteReason};
-use crate::tui::fold::{NodeState, NodeView, RunView, TakenEdge};
-use crate::tui::ink::{Ink, Row, counted, duration, grouped, pad};
+use crate::domain::{Complexity, NodeName, Outcome, RouteReason};
+use crate::tui::fold::{NodeState, RunView};
+use crate::tui::ink::{Ink, Row, duration};
+use crate::tui::layout::Pane;
 use crate::tui::model::Model;
 
-use super::trace::{meter, unrolled};
+use super::graph::{Line, PathItem, lines};
+use super::trace::unrolled;
 
 /// One frame of the sign of something at work.
 pub fn spinner(frame: usize) -> &'static str {
@@ -70,117 +69,60 @@ pub fn status(model: &Model) -> Row {
     row
 }
 
-/// The pane.
+/// The pane: all rows, also those that are scrolled away.
 pub fn rows(model: &Model, size: Size) -> Vec<Row> {
-    let width = usize::from(size.width);
-    let run = model.shown_run();
-    if model.path.unrolled
-        && let Some(run) = run
-    {
-        return unrolled(run, model, width);
+    match model.shown_run() {
+        Some(run) if model.path.unrolled => unrolled(run, model, usize::from(size.width)),
+        _ => drawn(model, size)
+            .into_iter()
+            .map(|line| line.row)
+            .collect(),
     }
+}
+
+/// The lines of the graph.
+fn drawn(model: &Model, size: Size) -> Vec<Line> {
+    let (width, height) = (usize::from(size.width), usize::from(size.height));
+    lines(model.shown_run(), model, width, height)
+}
+
+/// Keeps what is selected in sight, or else the node at work.
+pub fn settle(model: &mut Model, size: Size) {
     let height = usize::from(size.height);
-    [Detail::All, Detail::Taken, Detail::Nodes]
-        .into_iter()
-        .map(|detail| graph(run, model, detail, width))
-        .find(|rows| rows.len() <= height)
-        .unwrap_or_else(|| graph(run, model, Detail::Nodes, width))
+    if model.path.unrolled && model.shown_run().is_some() {
+        let count = rows(model, size).len();
+        model.path.list.settle_view(count, height);
+        return;
+    }
+    let lines = drawn(model, size);
+    let at = lines
+        .iter()
+        .position(|line| line.is_head && line.item == current(model));
+    model.path.list.selected = at.unwrap_or(0);
+    model.path.list.settle(lines.len(), height);
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
-    /// All edges.
-    All,
-    /// Edges taken, and connectors.
-    Taken,
-    /// Edges taken alone.
-    Nodes,
+/// What the keys are on: what was selected, else the node at work, else the first.
+pub fn current(model: &Model) -> PathItem {
+    let active = model.shown_run().and_then(RunView::active);
+    let node = active.unwrap_or(NodeName::AnalyzeAndRoute);
+    model.path.selected.unwrap_or(PathItem::Node(node))
 }
 
-fn graph(run: Option<&RunView>, model: &Model, detail: Detail, width: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for (at, &name) in NodeName::ALL.iter().enumerate() {
-        rows.push(node_row(run, name, model).fit(width));
-        let next = NodeName::ALL.get(at + 1).copied();
-        let mut edges: Vec<&Edge> = EDGES
-            .iter()
-            .filter(|edge| edge.from == name && edge.to.is_some())
-            .collect();
-        // The edge to the node below is the connector and comes last.
-        edges.sort_by_key(|edge| edge.to == next);
-        for edge in edges {
-            let taken = run.map_or_else(Vec::new, |run| {
-                edge.to.map_or_else(Vec::new, |to| run.taken(name, to))
-            });
-            let passed = run.is_some_and(|run| {
-                next.is_some_and(|next| !run.taken(name, next).is_empty()) || !taken.is_empty()
-            });
-            let bar = if passed { Ink::Done } else { Ink::Border };
-            if let Some(row) = edge_row(edge, edge.to == next, &taken, run, detail, bar) {
-                rows.push(row.fit(width));
-            }
-        }
-    }
-    rows.push(meter(run, model, width));
-    rows
+/// Which of the drawn rows is selected.
+pub fn selected_row(model: &Model) -> Option<usize> {
+    let list = &model.path.list;
+    (model.focus == Pane::Path && !(model.path.unrolled && model.shown_run().is_some()))
+        .then(|| list.selected.saturating_sub(list.top))
 }
 
-fn node_row(run: Option<&RunView>, name: NodeName, model: &Model) -> Row {
-    let view = run.map_or(NodeView::UNTOUCHED, |run| run.node(name));
-    let (sign, ink) = match view.state {
-        NodeState::Waiting => ("○", Ink::Waiting),
-        NodeState::Running => (spinner(model.frame), Ink::Running),
-        NodeState::Done => ("●", Ink::Done),
-        NodeState::Skipped(_) => ("·", Ink::Skipped),
-        NodeState::Stopped => ("◼", Ink::Warning),
-        NodeState::Failed => ("×", Ink::Failed),
-    };
-    let text = match view.state {
-        NodeState::Done => Ink::Text,
-        _ => ink,
-    };
-    let mut row = Row::of(ink, format!(" {sign} ")).with(text, pad(name.as_str(), 18));
-    match view.state {
-        NodeState::Skipped(why) => {
-            row.push(Ink::Skipped, format!(" skipped: {why}"));
-            return row;
-        }
-        NodeState::Waiting => return row,
-        // How long it took would read as if it had come to its end.
-        NodeState::Stopped | NodeState::Failed => {
-            let last = run.and_then(|run| run.visits.iter().rfind(|visit| visit.node == name));
-            let ms = last.and_then(|visit| visit.ms).unwrap_or(view.ms);
-            row.push(ink, format!(" {}", broken_off(view.state, ms)));
-        }
-        NodeState::Running => {
-            let since = view
-                .since
-                .map_or(0, |since| model.now.0.saturating_sub(since.0));
-            let ms = view.ms + since as f64;
-            row.push(Ink::Running, format!("{:>9}", duration(ms)));
-        }
-        NodeState::Done => row.push(Ink::Text, format!("{:>9}", duration(view.ms))),
+/// What stands in a drawn row.
+pub fn item_at(model: &Model, size: Size, row: usize) -> Option<PathItem> {
+    if model.path.unrolled && model.shown_run().is_some() {
+        return None;
     }
-    let calls = match view.calls {
-        0 => String::new(),
-        calls => counted(u64::from(calls), "call", "calls"),
-    };
-    row.push(Ink::Dim, format!("  {}", pad(&calls, 8)));
-    let loops = match view.visits {
-        0 | 1 => String::new(),
-        visits => format!("↺ {visits}"),
-    };
-    row.push(Ink::Running, pad(&loops, 4));
-    if view.state == NodeState::Running {
-        row.push(Ink::Dim, format!("  {}", dots(model.frame)));
-    }
-    if let Some(run) = run {
-        row = row.join(node_note(run, name));
-    }
-    if let Some(tokens) = view.tokens.filter(|tokens| *tokens > 0) {
-        row.push(Ink::Dim, format!("  {} tok", grouped(tokens)));
-    }
-    row
+    let lines = drawn(model, size);
+    lines.get(model.path.list.top + row).map(|line| line.item)
 }
 
 /// How a visit ended that did not come to its end.
@@ -190,117 +132,6 @@ pub fn broken_off(state: NodeState, ms: f64) -> String {
         _ => "stopped",
     };
     format!("{how} after {}", duration(ms))
-}
-
-/// What a node did, in few words.
-fn node_note(run: &RunView, name: NodeName) -> Row {
-    let mut row = Row::default();
-    match name {
-        NodeName::ToolExec => {
-            let mut counts: Vec<(&str, usize)> = Vec::new();
-            for used in &run.tools {
-                let tool = super::evidence::short_tool(used.call.tool());
-                match counts.iter_mut().find(|(known, _)| *known == tool) {
-                    Some((_, count)) => *count += 1,
-                    None => counts.push((tool, 1)),
-                }
-            }
-            let words: Vec<_> = counts
-                .iter()
-                .map(|(tool, count)| match count {
-                    1 => (*tool).to_owned(),
-                    _ => format!("{tool}×{count}"),
-                })
-                .collect();
-            if !words.is_empty() {
-                row.push(Ink::Dim, format!("  {}", words.join(" ")));
-            }
-            let failed = run.tools.iter().filter(|used| used.error.is_some()).count();
-            if failed > 0 {
-                row.push(Ink::Warning, format!("  ⚠ {failed} failed"));
-            }
-        }
-        NodeName::GradeEvidence => {
-            if let Some(grading) = run.grading
-                && !grading.by.is_measured()
-            {
-                row.push(
-                    Ink::Unmeasured,
-                    match grading.by {
-                        crate::domain::GradedBy::Rule(_) => "  no call: a rule",
-                        crate::domain::GradedBy::NoEvidence => "  no call: no evidence",
-                        _ => "  reply unreadable",
-                    },
-                );
-            }
-        }
-        _ => {}
-    }
-    row
-}
-
-fn edge_row(
-    edge: &Edge,
-    connector: bool,
-    taken: &[&TakenEdge],
-    run: Option<&RunView>,
-    detail: Detail,
-    bar: Ink,
-) -> Option<Row> {
-    if taken.is_empty() {
-        // The map of an empty screen shows the routes in their colours; a run dims what it left.
-        let mut reasons = Row::default();
-        for (at, reason) in edge.when.iter().enumerate() {
-            let ink = match run {
-                None => map_ink(*reason),
-                Some(_) => Ink::Waiting,
-            };
-            reasons.push(Ink::Waiting, if at > 0 { " / " } else { "" });
-            reasons.push(ink, reason.as_str());
-        }
-        return match (connector, detail) {
-            (true, Detail::All) if run.is_none() => Some(Row::of(bar, " │ ").join(reasons)),
-            (true, Detail::All | Detail::Taken) => Some(Row::of(bar, " │ ")),
-            (false, Detail::All) => Some(
-                Row::of(bar, " ├ ")
-                    .join(reasons)
-                    .with(Ink::Border, " ─► ")
-                    .with(Ink::Waiting, edge.to.map_or("end", NodeName::as_str)),
-            ),
-            _ => None,
-        };
-    }
-    if connector && detail == Detail::Nodes && taken.iter().all(|edge| edge.why.is_empty()) {
-        return None;
-    }
-    let mut row = Row::of(bar, if connector { " │ " } else { " ├ " });
-    for (at, edge) in taken.iter().enumerate() {
-        if at > 0 {
-            row.push(Ink::Dim, ", ");
-        }
-        row.push(reason_ink(edge.reason), edge.why.clone());
-        if edge.count > 1 && edge.reason.is_some() {
-            row.push(Ink::Running, format!(" ↺ {}", edge.count));
-        }
-    }
-    if !connector {
-        row.push(Ink::Done, " ─► ");
-        row.push(Ink::Text, edge.to.map_or("end", NodeName::as_str));
-    }
-    if edge.from == NodeName::AnalyzeAndRoute
-        && let Some(plan) = run.and_then(|run| run.plan.as_ref())
-        && plan.sub_questions.len() > 1
-    {
-        row.push(Ink::Dim, format!(" · {} parts", plan.sub_questions.len()));
-    }
-    Some(row)
-}
-
-fn map_ink(reason: RouteReason) -> Ink {
-    match reason_ink(Some(reason)) {
-        route @ (Ink::Chitchat | Ink::Simple | Ink::Complex) => route,
-        _ => Ink::Dim,
-    }
 }
 
 /// The ink of a reason.
@@ -315,10 +146,6 @@ pub fn reason_ink(reason: Option<RouteReason>) -> Ink {
         }
         Some(RouteReason::Forced) | None => Ink::Text,
     }
-}
-
-fn dots(frame: usize) -> &'static str {
-    ["·  ", "·· ", "···"][frame / 2 % 3]
 }
 
 fn ordinal(n: usize) -> String {

@@ -14,7 +14,7 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
         return Row::of(
             Ink::Dim,
             format!(
-                " at most {}; none for ≤ {} items or vector ≥ {:.2}",
+                "at most {}; none for ≤ {} items or vector ≥ {:.2}",
                 counted(u64::from(limits.max_iterations), "grading", "gradings"),
                 limits.auto_approve_max_items,
                 limits.vector_score_threshold
@@ -24,26 +24,23 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
     };
     let made = run.calls() as usize;
     let Some(finish) = &run.finish else {
-        return Row::of(Ink::Dim, " ")
-            .with(Ink::Text, counted(made as u64, "call", "calls"))
-            .with(Ink::Dim, " so far");
+        return Row::of(Ink::Text, counted(made as u64, "call", "calls")).with(Ink::Dim, " so far");
     };
     let whole = made + finish.saved as usize;
     if run.visits.is_empty() {
-        let line = format!(" {} before the first node", outcome_word(finish.outcome));
+        let line = format!("{} before the first node", outcome_word(finish.outcome));
         return Row::of(Ink::Dim, line).fit(width);
     }
     if whole == 0 {
-        return Row::of(Ink::Dim, " no call was made").fit(width);
+        return Row::of(Ink::Dim, "no call was made").fit(width);
     }
     if finish.broke_off() {
         // Nothing was saved by not arriving.
-        return Row::of(Ink::Dim, " ")
-            .with(Ink::Text, counted(made as u64, "call", "calls"))
+        return Row::of(Ink::Text, counted(made as u64, "call", "calls"))
             .with(Ink::Dim, format!(" · {}", outcome_word(finish.outcome)))
             .fit(width);
     }
-    let mut row = Row::of(Ink::Dim, " ");
+    let mut row = Row::default();
     if whole <= 16 {
         row.push(Ink::Text, "▰".repeat(made));
         row.push(Ink::Strong, "▱".repeat(finish.saved as usize));
@@ -102,6 +99,7 @@ pub fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
             );
         }
     }
-    rows.push(meter(Some(run), model, width));
+    let meter = meter(Some(run), model, width.saturating_sub(1));
+    rows.push(Row::of(Ink::Dim, " ").join(meter));
     rows
 }

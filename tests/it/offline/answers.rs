@@ -343,6 +343,7 @@ async fn r17_a_failing_embedding_is_an_error_and_not_a_grade() {
         origin: CallOrigin {
             run: &run,
             node: NodeName::GradeEvidence,
+            calls: None,
         },
         query: "x",
         history: &[],

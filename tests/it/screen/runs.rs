@@ -6,7 +6,7 @@ use kb_agent::domain::{
     ToolCall, ToolName,
 };
 use kb_agent::protocol::{
-    Event, EventBody, EvidenceItem, ItemScore, Mode, RunId, SCHEMA, Spent, Timestamp,
+    Event, EventBody, EvidenceItem, ItemScore, Mode, NumberedItem, RunId, SCHEMA, Spent, Timestamp,
 };
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
@@ -82,13 +82,16 @@ impl Tape {
         self.enter(AnalyzeAndRoute, 0);
         self.add(
             40,
-            EventBody::RoutingPlan(RoutingPlan {
-                query_type: QueryType::Conceptual,
-                complexity,
-                sub_questions: parts.iter().map(|part| (*part).to_owned()).collect(),
-                suggested_tools: vec![ToolName::HybridSearch, ToolName::GrepSearch],
-                grep_keywords: Vec::new(),
-            }),
+            EventBody::RoutingPlan {
+                plan: RoutingPlan {
+                    query_type: QueryType::Conceptual,
+                    complexity,
+                    sub_questions: parts.iter().map(|part| (*part).to_owned()).collect(),
+                    suggested_tools: vec![ToolName::HybridSearch, ToolName::GrepSearch],
+                    grep_keywords: Vec::new(),
+                },
+                because: Vec::new(),
+            },
         );
         self.leave(AnalyzeAndRoute, 0, 412, 1);
         let (to, reason) = match complexity {
@@ -176,8 +179,29 @@ impl Tape {
         self.route(GradeEvidence, to, action.into());
     }
 
+    /// Numbers what is in the context, as the agent does before it asks.
+    pub fn number(&mut self) {
+        let mut context: Vec<EvidenceId> = Vec::new();
+        for event in &self.events {
+            match &event.body {
+                EventBody::EvidenceAdded { items } => {
+                    let ids = items.iter().map(|item| item.id.clone());
+                    let new: Vec<_> = ids.filter(|id| !context.contains(id)).collect();
+                    context.extend(new);
+                }
+                EventBody::EvidenceRemoved { id, .. } => context.retain(|known| known != id),
+                _ => {}
+            }
+        }
+        let numbered = context.into_iter().enumerate();
+        let items = numbered.map(|(at, id)| NumberedItem { n: at + 1, id });
+        let items = items.collect();
+        self.add(0, EventBody::EvidenceNumbered { items });
+    }
+
     pub fn answer(&mut self, iteration: u32, text: &str, citations: Vec<Citation>) {
         self.enter(Synthesize, iteration);
+        self.number();
         for piece in text.split_inclusive(' ') {
             self.add(
                 3,

@@ -27,6 +27,8 @@ const MAX_UNPACKED: usize = 256 * MEGABYTE;
 const MAX_OBJECTS: usize = 24 * MEGABYTE;
 /// Of what one page or form draws.
 const MAX_CONTENT: usize = 16 * MEGABYTE;
+/// Of the words of that: each is kept with its state.
+const MAX_WORDS: usize = 1_000_000;
 /// Folders of pages within folders of pages.
 const MAX_PAGE_TREE: usize = 64;
 /// How far before a stream its description is looked for.
@@ -172,6 +174,14 @@ fn inherits(pdf: &Document, page: ObjectId) -> Option<bool> {
 /// The operations that show text, and how many of them draw a form. A form without names of its own uses those of whoever draws it,
 /// so nobody can say what it would draw: then it draws nothing.
 fn text_only(content: &[u8], may_draw: bool) -> Option<(Vec<u8>, usize)> {
+    let words = content.split(u8::is_ascii_whitespace);
+    if words
+        .filter(|word| !word.is_empty())
+        .nth(MAX_WORDS)
+        .is_some()
+    {
+        return None;
+    }
     let mut content = Content::decode(content).ok()?;
     content.operations.retain(|operation| {
         let name = operation.operator.as_str();

@@ -8,23 +8,23 @@ use super::super::room::Room;
 use super::super::shape::analysis_form;
 use super::super::wire::Message;
 use super::Prompts;
-use super::fence::{conversation, fenced, question};
+use super::fence::Fence;
 
 impl Prompts {
     /// The messages of one analysis.
-    pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room) -> Vec<Message> {
+    pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room, fence: &Fence) -> Vec<Message> {
         self.analyze.filled(&[
             ("form", analysis_form()),
-            ("history", conversation(job.history, room.history)),
-            ("failed", failed(job.failed)),
+            ("history", fence.conversation(job.history, room.history)),
+            ("failed", failed(job.failed, fence)),
             ("forced", job.forced.map(forced).unwrap_or_default()),
-            ("question", question(job.query)),
+            ("question", fence.question(job.query)),
         ])
     }
 }
 
 /// R6: the calls that led nowhere, and that something else is wanted.
-fn failed(records: &[ToolRecord]) -> String {
+fn failed(records: &[ToolRecord], fence: &Fence) -> String {
     if records.is_empty() {
         return String::new();
     }
@@ -34,7 +34,7 @@ fn failed(records: &[ToolRecord]) -> String {
          was found.\n{}\nYou must choose another retrieval strategy: other tools, or the same \
          tools with clearly different words (synonyms, broader or narrower terms, another \
          language). Do not suggest the same again.",
-        fenced("failed", &calls.join("\n"))
+        fence.around("failed", &calls.join("\n"))
     )
 }
 

@@ -5,20 +5,20 @@ use crate::agent::ports::GradeJob;
 use super::super::room::Room;
 use super::super::wire::Message;
 use super::Prompts;
-use super::fence::{conversation, evidence, parts, question};
+use super::fence::Fence;
 
 impl Prompts {
     /// The messages of one grading.
-    pub fn grade(&self, job: &GradeJob<'_>, room: &Room) -> Vec<Message> {
-        let question = [question(job.query), parts(job.sub_questions)]
+    pub fn grade(&self, job: &GradeJob<'_>, room: &Room, fence: &Fence) -> Vec<Message> {
+        let question = [fence.question(job.query), fence.parts(job.sub_questions)]
             .join("\n\n")
             .trim_end()
             .to_owned();
         self.grade.filled(&[
-            ("history", conversation(job.history, room.history)),
+            ("history", fence.conversation(job.history, room.history)),
             (
                 "evidence",
-                evidence(job.context, room.evidence, |_, _| String::new()),
+                fence.evidence(job.context, room.evidence, |_, _| String::new()),
             ),
             ("question", question),
             ("count", job.context.len().to_string()),

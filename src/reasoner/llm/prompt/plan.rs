@@ -7,19 +7,25 @@ use crate::text::one_line;
 use super::super::room::Room;
 use super::super::wire::Message;
 use super::Prompts;
-use super::fence::{conversation, evidence, fenced, parts, question};
+use super::fence::Fence;
 
 impl Prompts {
     /// The messages of one planning round.
-    pub fn plan(&self, job: &PlanJob<'_>, tools: &[ToolDescriptor], room: &Room) -> Vec<Message> {
+    pub fn plan(
+        &self,
+        job: &PlanJob<'_>,
+        tools: &[ToolDescriptor],
+        room: &Room,
+        fence: &Fence,
+    ) -> Vec<Message> {
         self.plan.filled(&[
             ("tools", listed(tools)),
-            ("history", conversation(job.history, room.history)),
-            ("routing", routing(job)),
-            ("calls", made(job.tool_history)),
+            ("history", fence.conversation(job.history, room.history)),
+            ("routing", routing(job, fence)),
+            ("calls", made(job.tool_history, fence)),
             ("refine", refine(job)),
-            ("kept", kept(job, room.evidence)),
-            ("question", question(job.query)),
+            ("kept", kept(job, room.evidence, fence)),
+            ("question", fence.question(job.query)),
         ])
     }
 }
@@ -32,7 +38,7 @@ fn listed(tools: &[ToolDescriptor]) -> String {
     lines.join("\n")
 }
 
-fn routing(job: &PlanJob<'_>) -> String {
+fn routing(job: &PlanJob<'_>, fence: &Fence) -> String {
     let routing = job.routing;
     let tools: Vec<&str> = routing
         .suggested_tools
@@ -52,16 +58,19 @@ fn routing(job: &PlanJob<'_>) -> String {
     let analysis = if lines.is_empty() {
         String::new()
     } else {
-        format!("The analysis:\n{}", fenced("analysis", &lines.join("\n")))
+        format!(
+            "The analysis:\n{}",
+            fence.around("analysis", &lines.join("\n"))
+        )
     };
-    [analysis, parts(&routing.sub_questions)]
+    [analysis, fence.parts(&routing.sub_questions)]
         .into_iter()
         .filter(|block| !block.is_empty())
         .collect::<Vec<_>>()
         .join("\n\n")
 }
 
-fn made(history: &[ToolRecord]) -> String {
+fn made(history: &[ToolRecord], fence: &Fence) -> String {
     if history.is_empty() {
         return String::new();
     }
@@ -77,7 +86,7 @@ fn made(history: &[ToolRecord]) -> String {
         .collect();
     format!(
         "Calls already made; none of them is made again:\n{}",
-        fenced("calls", &calls.join("\n"))
+        fence.around("calls", &calls.join("\n"))
     )
 }
 
@@ -93,10 +102,10 @@ fn refine(job: &PlanJob<'_>) -> String {
         .to_owned()
 }
 
-fn kept(job: &PlanJob<'_>, room: usize) -> String {
+fn kept(job: &PlanJob<'_>, room: usize, fence: &Fence) -> String {
     let grade = |at: usize, _: &Evidence| match job.scores.get(at) {
         Some(score) => format!(" grade=\"{score}\""),
         None => String::new(),
     };
-    evidence(job.context, room, grade)
+    fence.evidence(job.context, room, grade)
 }

@@ -7,17 +7,17 @@ use crate::text::is_chinese;
 use super::super::room::Room;
 use super::super::wire::Message;
 use super::Prompts;
-use super::fence::{conversation, evidence, parts, question};
+use super::fence::Fence;
 
 impl Prompts {
     /// The messages of an answer: from evidence, or of a friendly reply without any.
-    pub fn synthesize(&self, job: &SynthesizeJob<'_>, room: &Room) -> Vec<Message> {
-        let history = conversation(job.history, room.history);
+    pub fn synthesize(&self, job: &SynthesizeJob<'_>, room: &Room, fence: &Fence) -> Vec<Message> {
+        let history = fence.conversation(job.history, room.history);
         let language = language(job.query).to_owned();
         if job.complexity == Complexity::Chitchat {
             return self.chitchat.filled(&[
                 ("history", history),
-                ("question", question(job.query)),
+                ("question", fence.question(job.query)),
                 ("language", language),
             ]);
         }
@@ -25,10 +25,10 @@ impl Prompts {
             ("history", history),
             (
                 "evidence",
-                evidence(job.context, room.evidence, |_, _| String::new()),
+                fence.evidence(job.context, room.evidence, |_, _| String::new()),
             ),
-            ("parts", parts(job.sub_questions)),
-            ("question", question(job.query)),
+            ("parts", fence.parts(job.sub_questions)),
+            ("question", fence.question(job.query)),
             ("language", language),
         ])
     }

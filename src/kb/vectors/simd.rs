@@ -1,41 +1,12 @@
-//! The rows where they lie on disk, and the loop that goes over them.
+//! The loops that go over the rows.
 //!
-//! The one file with `unsafe`: mapping a file, which only its owner can promise not to shrink, and
-//! the vector instructions, which the compiler does not choose by itself for bytes times words.
-//! What each promise rests on is said beside it.
+//! The one file with `unsafe`: the vector instructions, which the compiler does not choose by itself
+//! for bytes times words. What each promise rests on is said beside it.
 #![allow(unsafe_code)]
-
-use std::fs::File;
-use std::io;
-
-use memmap2::{Mmap, MmapOptions};
 
 /// Bytes that memory hands over at once.
 #[cfg(target_arch = "x86_64")]
 const CACHE_LINE: usize = 64;
-
-/// A file's first bytes, mapped.
-#[derive(Debug)]
-pub(super) struct Mapped(Mmap);
-
-impl Mapped {
-    /// Maps the first `len` bytes; the file must hold as many.
-    pub fn over(file: &File, len: usize) -> io::Result<Self> {
-        if file.metadata()?.len() < len as u64 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        // SAFETY: the bytes mapped are never changed and the file never shrinks: rows are only
-        // added behind those that count, and what drops rows writes another file under another
-        // name. A file that somebody else cuts off ends the process, as with any mapped index.
-        let map = unsafe { MmapOptions::new().len(len).map(file)? };
-        Ok(Self(map))
-    }
-
-    /// All of them.
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
 
 /// The products of the query with each row, which is as many signed bytes. The caller sees to it
 /// that no sum exceeds 32 bits.

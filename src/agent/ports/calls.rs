@@ -1,0 +1,38 @@
+use std::sync::{Mutex, PoisonError};
+
+/// One call of a model, from its first request to its end.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ModelCall {
+    /// Which model.
+    pub model: String,
+    /// Milliseconds.
+    pub ms: f64,
+    /// Tokens sent, where they are known.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens received, where they are known.
+    pub completion_tokens: Option<u64>,
+    /// Requests made after the first.
+    pub retries: u32,
+    /// What the last request said.
+    pub prompt: String,
+    /// What came back; `None` where nothing did that could be used.
+    pub reply: Option<String>,
+}
+
+/// The calls of one run that an engine noted and nobody has taken yet.
+#[derive(Debug, Default)]
+pub struct CallLog(Mutex<Vec<ModelCall>>);
+
+impl CallLog {
+    /// Notes a call that ended.
+    pub fn note(&self, call: ModelCall) {
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.push(call);
+    }
+
+    /// Takes what was noted, oldest first.
+    pub fn take(&self) -> Vec<ModelCall> {
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut noted)
+    }
+}

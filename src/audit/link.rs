@@ -1,0 +1,88 @@
+use std::borrow::Cow;
+
+use blake3::Hash;
+use serde::{Deserialize, Serialize};
+
+use super::file::{begins_an_event, is_event};
+use super::lines::Line;
+
+/// A line as the chain sees it.
+#[derive(Debug, Clone)]
+pub(super) struct Link {
+    pub(super) part: usize,
+    pub(super) number: u64,
+    /// Without the line feed.
+    pub(super) bytes: u64,
+    pub(super) hash: Hash,
+    pub(super) prev: Option<Hash>,
+    pub(super) noted: Option<Noted>,
+    pub(super) kind: Kind,
+    pub(super) is_ended: bool,
+    pub(super) run: String,
+    pub(super) seq: u64,
+}
+
+/// What a line says where the log was not found as it had been noted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Noted {
+    /// Nothing was, although lines were chained: the head was missing.
+    Nothing,
+    /// So many lines; the last of them, to which the line refers, was not where it had been.
+    Lines(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Event,
+    /// The beginning of one, as a crash leaves it.
+    Torn,
+    /// None of ours.
+    Foreign,
+}
+
+impl Link {
+    /// `None` for a line that was read without its hash.
+    pub(super) fn new(part: usize, number: u64, line: &Line<'_>) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Chained<'a> {
+            #[serde(borrow)]
+            prev: Option<Cow<'a, str>>,
+            #[serde(default)]
+            noted: Option<Noted>,
+            #[serde(borrow)]
+            run: Cow<'a, str>,
+            seq: u64,
+        }
+        let read = line.bytes.filter(|bytes| is_event(bytes));
+        let read: Option<Chained<'_>> = read.and_then(|bytes| serde_json::from_slice(bytes).ok());
+        let kind = match &read {
+            Some(_) => Kind::Event,
+            None if line.bytes.is_some_and(begins_an_event) => Kind::Torn,
+            None => Kind::Foreign,
+        };
+        let prev = read.as_ref().and_then(|read| read.prev.as_deref());
+        Some(Self {
+            part,
+            number,
+            bytes: line.length,
+            hash: line.hash?,
+            prev: prev.and_then(|prev| Hash::from_hex(prev).ok()),
+            noted: read.as_ref().and_then(|read| read.noted),
+            kind,
+            is_ended: line.is_ended,
+            seq: read.as_ref().map_or(0, |read| read.seq),
+            run: read.map_or_else(String::new, |read| read.run.into_owned()),
+        })
+    }
+
+    /// Whether a crash left it so: the beginning of an event, which nothing ends.
+    pub(super) fn was_cut_short(&self) -> bool {
+        self.kind == Kind::Torn && !self.is_ended
+    }
+
+    /// Its part, and its number in it from 1.
+    pub(super) fn place(&self) -> (usize, u64) {
+        (self.part, self.number)
+    }
+}

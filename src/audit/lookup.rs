@@ -1,0 +1,114 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::protocol::{Event, RunSummary};
+use crate::text::one_line;
+
+use super::history::{for_each_event_of, runs};
+use super::read::ReadError;
+
+/// How much of a name that was asked for is repeated in an error, in characters.
+const REPEATED: usize = 80;
+
+/// The recorded runs, to be looked up by what a person writes of an id.
+///
+/// An id may be given whole, by a beginning or by an end that no other id has. `last` is the run
+/// that began last.
+#[derive(Debug)]
+pub struct Lookup<'a> {
+    log: &'a Path,
+    runs: Vec<RunSummary>,
+}
+
+impl<'a> Lookup<'a> {
+    /// Reads which runs there are.
+    pub fn of(log: &'a Path) -> Result<Self, ReadError> {
+        let runs = runs(log)?;
+        Ok(Self { log, runs })
+    }
+
+    /// All of them, in the order in which they began.
+    pub fn runs(&self) -> &[RunSummary] {
+        &self.runs
+    }
+
+    /// The one run of that name.
+    pub fn run(&self, name: &str) -> Result<&RunSummary, ReadError> {
+        let last = self.runs.last().filter(|_| name == "last");
+        if let Some(last) = last {
+            return Ok(last);
+        }
+        let id = self.one_of("run", name, self.run_ids())?;
+        let of_that_id = self.runs.iter().find(|run| run.id.0 == id);
+        of_that_id.ok_or_else(|| self.unknown("run", name))
+    }
+
+    /// The runs of the session of that name, in the order in which they began.
+    pub fn session(&self, name: &str) -> Result<Vec<&RunSummary>, ReadError> {
+        let id = self.one_of("session", name, self.session_ids())?;
+        Ok(self.runs.iter().filter(|run| run.session == id).collect())
+    }
+
+    /// The run of that name, or the runs of the session of that name.
+    pub fn run_or_session(&self, name: &str) -> Result<Vec<&RunSummary>, ReadError> {
+        if name == "last" {
+            return Ok(vec![self.run(name)?]);
+        }
+        let ids = self.run_ids().chain(self.session_ids());
+        let id = self.one_of("run or session", name, ids)?;
+        let of_that_id = |run: &&RunSummary| run.id.0 == id || run.session == id;
+        Ok(self.runs.iter().filter(of_that_id).collect())
+    }
+
+    fn run_ids(&self) -> impl Iterator<Item = &str> {
+        self.runs.iter().map(|run| run.id.0.as_str())
+    }
+
+    fn session_ids(&self) -> impl Iterator<Item = &str> {
+        self.runs.iter().map(|run| run.session.as_str())
+    }
+
+    fn one_of<'i>(
+        &self,
+        kind: &'static str,
+        name: &str,
+        ids: impl Iterator<Item = &'i str>,
+    ) -> Result<&'i str, ReadError> {
+        let ids: BTreeSet<&str> = ids.collect();
+        if let Some(id) = ids.get(name) {
+            return Ok(id);
+        }
+        let begins = |id: &&&str| id.starts_with(name);
+        let ends = |id: &&&str| id.ends_with(name);
+        let mut found: Vec<&str> = ids.iter().filter(begins).copied().collect();
+        if found.is_empty() {
+            found = ids.iter().filter(ends).copied().collect();
+        }
+        match found.as_slice() {
+            [] => Err(self.unknown(kind, name)),
+            _ if name.is_empty() => Err(self.unknown(kind, name)),
+            [id] => Ok(id),
+            several => Err(ReadError::Ambiguous {
+                path: self.log.to_owned(),
+                name: one_line(name, REPEATED),
+                count: several.len(),
+            }),
+        }
+    }
+
+    fn unknown(&self, kind: &'static str, name: &str) -> ReadError {
+        ReadError::Unknown {
+            path: self.log.to_owned(),
+            kind,
+            name: one_line(name, REPEATED),
+        }
+    }
+}
+
+/// The events of one run, in order, from all parts of the log; see [`Lookup`] for its name.
+pub fn events_of_run(log: &Path, run: &str) -> Result<Vec<Event>, ReadError> {
+    let id = Lookup::of(log)?.run(run)?.id.clone();
+    let mut events = Vec::new();
+    for_each_event_of(log, &[id], |event| events.push(event))?;
+    Ok(events)
+}

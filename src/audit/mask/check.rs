@@ -1,0 +1,244 @@
+//! What a match must be beyond its form: words and names look like secrets to a pattern.
+
+use std::ops::Range;
+
+use serde::Deserialize;
+
+/// A further condition of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Check {
+    /// The form says enough.
+    #[default]
+    None,
+    /// Holds a digit and a letter, so that it is no word or several.
+    Mixed,
+    /// Looks like encoded bytes: small and large letters and digits, and no path.
+    Base64,
+    /// Is a value, not what stands for one, as `<PASSWORD>` or `getpass()` do.
+    Value,
+    /// A value that is no ordinary word: it holds a digit, or is long.
+    Credential,
+    /// No word that could stand there by chance: digits, signs or capitals within.
+    Strong,
+    /// Words of a password up to where the sentence goes on.
+    Phrase,
+    /// What a Chinese sentence gives as a password, not what it says of one.
+    Told,
+    /// What stands before the host is no port.
+    Userinfo,
+}
+
+/// Words that go on with the sentence and are no part of a password.
+#[rustfmt::skip]
+const GOES_ON: &[&str] = &[
+    "a", "an", "the", "and", "or", "but", "of", "to", "in", "on", "at", "by", "for", "from", "with",
+    "within", "without", "as", "if", "when", "while", "that", "which", "who", "this", "these", "it",
+    "its", "is", "are", "was", "were", "be", "been", "has", "have", "had", "not", "no", "must",
+    "should", "can", "cannot", "may", "might", "will", "would", "shall", "does", "do", "did", "i",
+    "you", "we", "they", "he", "she", "my", "your", "our", "their", "his", "her", "what", "how",
+    "why", "where", "so", "because", "than", "then", "only", "also", "always", "never", "there",
+    "please", "see", "use", "using", "please", "still", "same", "too", "very", "longer", "case",
+    "something", "anything", "nothing", "up", "out", "just", "between", "about", "after", "before",
+    "until", "into", "over", "under", "any", "all", "each", "every", "some", "such", "more", "most",
+    "at", "least", "per", "via", "one", "two", "eight", "ten", "twelve", "minimum", "maximum",
+];
+
+/// What is said of a password, rather than being one.
+#[rustfmt::skip]
+const SAID_OF: &[&str] = &[
+    "required", "optional", "correct", "incorrect", "wrong", "right", "valid", "invalid", "empty",
+    "missing", "weak", "strong", "safe", "unsafe", "secure", "insecure", "secret", "unknown",
+    "public", "private", "different", "identical", "random", "available", "ready", "new", "old",
+    "short", "long", "good", "bad", "ok", "fine", "here", "string", "str", "text", "bool", "true",
+    "false", "none", "null", "nil", "undefined", "todo", "example", "plain", "default", "policy",
+    "reset", "field", "hash", "manager", "managers", "generator", "input", "protection",
+    "protected", "authentication", "login", "rotation", "change", "changes", "rules", "rule",
+    "option", "options", "value", "values", "easy", "hard", "better", "enough", "important",
+    "masked", "hidden", "yes", "both", "based", "free", "less", "over", "due", "subject",
+];
+
+impl Check {
+    /// The part of the match that is secret; `None` where it is not one.
+    pub(super) fn part(self, text: &str, at: Range<usize>) -> Option<Range<usize>> {
+        let found = &text[at.clone()];
+        let whole = |holds: bool| holds.then_some(at.clone());
+        match self {
+            Self::None => Some(at),
+            Self::Mixed => whole(is_mixed(found)),
+            Self::Base64 => whole(is_base64(found)),
+            Self::Value => whole(is_value(found, &text[at.end..])),
+            Self::Credential => {
+                let at = at.start..at.start + trimmed(found).len();
+                let found = &text[at.clone()];
+                let is_told = is_mixed(found) || found.len() >= 20 || is_quoted(text, &at);
+                (is_told && !is_name(found) && is_value(found, &text[at.end..])).then_some(at)
+            }
+            Self::Strong => {
+                let length = trimmed(found).len();
+                let found = &found[..length];
+                (is_strong(found) && is_value(found, &text[at.start + length..]))
+                    .then_some(at.start..at.start + length)
+            }
+            Self::Phrase => phrase(text, at),
+            Self::Told => whole(is_told(found)),
+            Self::Userinfo => whole(!is_port(found) && is_value(found, "")),
+        }
+    }
+}
+
+/// Digits among letters, or letters whose case changes as in no word.
+fn is_mixed(text: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| text.as_bytes().iter().any(is);
+    let turns = |pair: &&[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
+    has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
+        || text.len() >= 16 && text.as_bytes().windows(2).filter(turns).count() >= 4
+}
+
+fn is_base64(text: &str) -> bool {
+    let count = |is: fn(&u8) -> bool| text.as_bytes().iter().filter(|byte| is(byte)).count();
+    let slashes = count(|byte| *byte == b'/');
+    count(u8::is_ascii_digit) > 2
+        && count(u8::is_ascii_uppercase) > 8
+        && count(u8::is_ascii_lowercase) > 8
+        && slashes * 10 < text.len()
+}
+
+/// Not a variable, a call, a placeholder or a word of programs.
+fn is_value(text: &str, behind: &str) -> bool {
+    let bare = text.trim_matches(|c: char| "\"'`.,;:!?)".contains(c));
+    let first = bare.chars().next();
+    let lower = bare.to_lowercase();
+    let stands_for = first.is_none_or(|c| "$<{%[(*@#".contains(c))
+        || bare.chars().all(|c| Some(c) == first)
+        || bare.contains('(')
+            && (bare.ends_with('(') || bare.contains("()") || behind.starts_with(')'))
+        || behind.starts_with('(')
+        || ["your", "my_", "the_", "xxx", "..."]
+            .iter()
+            .any(|begin| lower.starts_with(begin))
+        || lower.starts_with("os.environ")
+        || lower.starts_with("process.env")
+        || lower.starts_with("env.");
+    !stands_for && !SAID_OF.contains(&lower.as_str())
+}
+
+/// A name of code or of a file: words tied together, where digits come only at an end.
+fn is_name(text: &str) -> bool {
+    let words: Vec<&str> = text.split(['-', '_', '.', '/', ':']).collect();
+    let is_word = |word: &&str| {
+        let stem = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        word.len() - stem.len() <= 2 && stem.bytes().all(|b| b.is_ascii_lowercase())
+    };
+    let is_title = |word: &&str| {
+        let mut chars = word.chars();
+        chars.next().is_some_and(char::is_uppercase) && chars.all(|c| c.is_ascii_lowercase())
+    };
+    words.iter().all(|word| is_word(word) || is_title(word)) && (words.len() > 1 || text.len() < 20)
+}
+
+fn is_quoted(text: &str, at: &Range<usize>) -> bool {
+    let before = text[..at.start].chars().next_back();
+    let behind = text[at.end..].chars().next();
+    matches!(
+        (before, behind),
+        (Some('"' | '\'' | '`' | '“'), Some('"' | '\'' | '`' | '”'))
+    )
+}
+
+/// A digit, a sign or a capital where words have none.
+fn is_strong(text: &str) -> bool {
+    if text.len() < 4 || !text.contains(|c: char| c.is_ascii_digit()) && is_name(text) {
+        return false;
+    }
+    let tied = ['-', '_', '.', '/'];
+    if text.contains(tied) && is_name(text) {
+        return false;
+    }
+    let is_sign = |c: char| !c.is_alphanumeric() && !"-_.'’,/:()".contains(c);
+    let mut chars = text.chars();
+    chars.next();
+    let inner_capital = chars.as_str().contains(|c: char| c.is_ascii_uppercase())
+        && text.contains(|c: char| c.is_ascii_lowercase());
+    is_mixed(text)
+        || text.contains(is_sign)
+        || inner_capital
+        || text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_end_matches(|c: char| ".,;:!?)\"'`”’".contains(c))
+}
+
+/// A sentence that tells what the password must be, in Chinese.
+fn is_told(text: &str) -> bool {
+    const SAYS: [&str; 24] = [
+        "必须", "至少", "不能", "不得", "不要", "请", "应", "需", "由", "用于", "长度", "错误",
+        "正确", "为空", "已", "可以", "默认", "忘记", "重置", "是否", "规则", "管理", "如何", "见",
+    ];
+    !SAYS.iter().any(|says| text.contains(says)) && is_value(text, "")
+}
+
+fn is_port(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = &text[digits..];
+    (1..=5).contains(&digits) && (rest.is_empty() || rest.starts_with(['/', '?', '#']))
+}
+
+/// A quoted value, one token that is no word, or words up to where the sentence goes on.
+fn phrase(text: &str, at: Range<usize>) -> Option<Range<usize>> {
+    let found = &text[at.clone()];
+    if let Some(quote) = found.chars().next().filter(|c| "\"'`“".contains(*c)) {
+        let inner = &found[quote.len_utf8()..];
+        let end = inner.find(['"', '\'', '`', '”'])?;
+        let start = at.start + quote.len_utf8();
+        return is_value(&inner[..end], "").then_some(start..start + end);
+    }
+    // What the label ends with tells whether a value must follow: "password: x", "password is x".
+    let is_stated = text[..at.start].trim_end().ends_with([':', '：', '=']);
+    let goes_on = |word: &str| GOES_ON.contains(&word.to_lowercase().as_str());
+    let clause = words(found)
+        .map(|(_, word)| word)
+        .position(|word| trimmed(word).len() < word.len())
+        .map_or(usize::MAX, |last| last + 1);
+    let clause: Vec<&str> = words(found)
+        .take(clause)
+        .map(|(_, word)| trimmed(word))
+        .collect();
+    // Three words that make no sentence are a passphrase, whatever the words are.
+    let makes_sentence = clause.iter().any(|word| goes_on(word));
+    let is_free = clause.len() > if is_stated { 1 } else { 2 } && !makes_sentence;
+    let is_said = |word: &str| {
+        let lower = word.to_lowercase();
+        let ending = ["ed", "ing", "able", "ible", "ly"];
+        let is_form = lower.len() > 4 && ending.iter().any(|end| lower.ends_with(end));
+        goes_on(word) || is_form && !is_stated || SAID_OF.contains(&lower.as_str()) && !is_free
+    };
+    let mut end = None;
+    for (count, (from, word)) in words(found).enumerate() {
+        let bare = trimmed(word);
+        let ends = bare.len() < word.len() && !word.ends_with(['!', ')', '\'', '"', '`']);
+        let strong = is_strong(bare) && is_value(bare, &word[bare.len()..]);
+        let is_none = bare.is_empty() || !is_free && !is_value(bare, "");
+        if !strong && (is_none || is_said(bare)) {
+            break;
+        }
+        // A sign may belong to the password; to mask it too tells nothing.
+        let whole = if strong && !ends { word } else { bare };
+        end = Some((from + whole.len(), count + 1, strong));
+        if ends || count == 7 {
+            break;
+        }
+    }
+    let (end, count, strong) = end?;
+    let first = words(found).next()?.0;
+    let is_rest = found[end..].trim().is_empty();
+    let is_secret =
+        strong || is_stated || is_rest || count > 2 || found[end..].starts_with(['.', ',', ';']);
+    is_secret.then_some(at.start + first..at.start + end)
+}
+
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split_whitespace()
+        .map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+}

@@ -1,0 +1,67 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::output::{Failure, counted, say};
+use crate::audit::{Verified, verify};
+use crate::config::Settings;
+
+/// Arguments of `audit`.
+#[derive(Debug, Args)]
+pub(super) struct Audit {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Check that no line of the audit log was changed, removed or added
+    Verify {
+        /// Another log than KB_AGENT_AUDIT_LOG
+        #[arg(value_name = "LOG")]
+        log: Option<PathBuf>,
+    },
+}
+
+/// Says whether the log is as it was written.
+pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), Failure> {
+    let What::Verify { log } = &audit.what;
+    let path = log.as_ref().unwrap_or(&settings.audit_log);
+    let shown = path.display();
+    let found = verify(path).map_err(Failure::failed)?;
+    if let Some(fault) = found.fault() {
+        return Err(Failure::failed(fault));
+    }
+    if found.parts > 0 {
+        return Ok(say(format!("{shown}: {}\n", summary(&found)))?);
+    }
+    match log {
+        Some(_) => Err(Failure::failed(format!("there is no audit log {shown}"))),
+        None => Ok(say(format!(
+            "no audit log yet: the first question makes {shown}\n"
+        ))?),
+    }
+}
+
+/// What holds, and what cannot be told.
+fn summary(found: &Verified) -> String {
+    let lines = counted(found.lines as usize, "line");
+    let mut text = match found.parts {
+        0 | 1 => lines,
+        parts => format!("{lines} in {parts} parts"),
+    };
+    text.push_str(&match found.chained_from() {
+        None if found.lines == 0 => ", nothing to check".to_owned(),
+        None => ", none of them chained: an older version wrote them".to_owned(),
+        Some(1) => ", the chain holds".to_owned(),
+        Some(first) => format!(", the chain holds from line {first} on; those before have none"),
+    });
+    if found.unreadable > 0 {
+        let cut = counted(found.unreadable as usize, "line");
+        text.push_str(&format!("; {cut} cut short or too long to be read"));
+    }
+    if let Some(last) = &found.last {
+        text.push_str(&format!("\nlast line: {last}"));
+    }
+    text
+}

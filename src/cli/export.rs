@@ -1,0 +1,50 @@
+//! Recorded runs as a document to keep or to pass on.
+
+mod html;
+mod markdown;
+mod wording;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::output::{Failure, say, say_json};
+use crate::audit::{Lookup, records};
+use crate::config::Settings;
+use crate::protocol::SCHEMA;
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// A run or a conversation from the audit log: its id, a beginning that no other has, or 'last'
+    #[arg(value_name = "RUN|SESSION")]
+    name: String,
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = Format::Md)]
+    format: Format,
+}
+
+/// How an exported run is written.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Format {
+    /// Markdown
+    Md,
+    /// One page that needs nothing else
+    Html,
+    /// One JSON object
+    Json,
+}
+
+/// Prints what is recorded of a run, or of all runs of a conversation.
+pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), Failure> {
+    let lookup = Lookup::of(&settings.audit_log).map_err(Failure::failed)?;
+    let wanted = lookup
+        .run_or_session(&export.name)
+        .map_err(Failure::failed)?;
+    let records = records(&settings.audit_log, &wanted).map_err(Failure::failed)?;
+    let said = match export.format {
+        Format::Md => say(markdown::document(&records)),
+        Format::Html => say(html::document(&records)),
+        Format::Json => say_json(&json!({"schema": SCHEMA, "runs": records})),
+    };
+    Ok(said?)
+}

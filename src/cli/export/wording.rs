@@ -1,0 +1,211 @@
+//! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
+
+use crate::cli::output::{NOTHING, counted};
+use crate::domain::{Citation, Complexity, Cue, Outcome};
+use crate::protocol::{EvidenceRecord, RunRecord, RunSummary, Standing, Step};
+use crate::text::one_line;
+
+/// Longer texts on one line are cut, in characters.
+const LONGEST: usize = 2000;
+
+/// The question.
+pub(super) fn question(run: &RunSummary) -> String {
+    line(&run.question)
+}
+
+/// When, which way, how it ended, what it cost.
+pub(super) fn course(run: &RunSummary) -> String {
+    let calls = run.calls.map(|calls| counted(calls as usize, "call"));
+    let saved = run.saved.map(|saved| format!("{saved} saved"));
+    let forced = run.forced_route.map_or("", |_| ", forced");
+    let told = [
+        Some(format!("{} UTC", run.time.minute())),
+        Some(format!(
+            "{}{forced}",
+            run.route.map_or(NOTHING, Complexity::as_str)
+        )),
+        Some(
+            run.outcome
+                .map_or("no end recorded", Outcome::as_str)
+                .to_owned(),
+        ),
+        calls,
+        saved,
+        run.ms.map(|ms| format!("{ms:.0} ms")),
+        Some(line(&run.model)),
+    ];
+    told.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// Its names.
+pub(super) fn names(run: &RunSummary) -> String {
+    format!("run {} · session {}", line(&run.id.0), line(&run.session))
+}
+
+/// The node, its cost, where the run went next, and why.
+pub(super) fn step(step: &Step) -> String {
+    let mut text = step.node.as_str().to_owned();
+    text.push_str(&match (step.ms, step.calls) {
+        (Some(ms), Some(calls)) => format!(" · {ms:.1} ms · {}", counted(calls as usize, "call")),
+        _ => " · broke off".to_owned(),
+    });
+    if let (Some(sent), Some(received)) = (step.prompt_tokens, step.completion_tokens) {
+        text.push_str(&format!(" · {sent} + {received} tokens"));
+    }
+    if let Some(route) = &step.route {
+        text.push_str(&format!(
+            " · {} → {}",
+            route.reason.as_str(),
+            route.to.as_str()
+        ));
+    }
+    text
+}
+
+/// What happened in it.
+pub(super) fn notes(step: &Step) -> Vec<String> {
+    let mut notes: Vec<String> = step.because.iter().map(cue).collect();
+    if let Some(plan) = &step.plan {
+        let tools: Vec<&str> = plan
+            .suggested_tools
+            .iter()
+            .map(|tool| tool.as_str())
+            .collect();
+        if !tools.is_empty() {
+            notes.push(format!("tools: {}", tools.join(", ")));
+        }
+        notes.extend(
+            plan.sub_questions
+                .iter()
+                .map(|part| format!("part: {}", line(part))),
+        );
+    }
+    for tool in &step.tools {
+        let found = match &tool.error {
+            Some(error) => format!("failed: {}", line(error)),
+            None => counted(tool.items, "item"),
+        };
+        let (name, subject) = (tool.call.tool(), line(tool.call.subject()));
+        notes.push(format!("{name} “{subject}”: {found} · {:.1} ms", tool.ms));
+    }
+    if let Some(short) = &step.fast_path {
+        let rule = line(&short.rule_name);
+        notes.push(format!("fast path: {} by {rule}", short.path_type.as_str()));
+    }
+    if let Some(verdict) = &step.verdict {
+        let average = verdict
+            .average
+            .map_or_else(|| NOTHING.to_owned(), |average| format!("{average:.2}"));
+        let (items, by) = (counted(verdict.items, "item"), verdict.by.as_str());
+        let action = verdict.action.as_str();
+        notes.push(format!(
+            "graded: {items}, average {average} by {by}: {action}"
+        ));
+    }
+    notes
+}
+
+fn cue(cue: &Cue) -> String {
+    match cue.weight {
+        Some(weight) => format!("because: {} {weight:.2}", line(&cue.cue)),
+        None => format!("because: {}", line(&cue.cue)),
+    }
+}
+
+/// File and place of an item.
+pub(super) fn place(evidence: &EvidenceRecord) -> String {
+    format!(
+        "{}:{}",
+        line(&evidence.item.source),
+        evidence.item.location()
+    )
+}
+
+/// The scores of an item, where each came from, and what became of it.
+pub(super) fn scores(evidence: &EvidenceRecord) -> String {
+    let grade = match (evidence.grade, evidence.graded_by) {
+        (Some(grade), Some(by)) if by.is_measured() => format!("grade {grade} by {}", by.as_str()),
+        (Some(_), Some(by)) => format!("approved by {}, not measured", by.as_str()),
+        _ => "not graded".to_owned(),
+    };
+    let item = &evidence.item;
+    let measured = [
+        side("words", item.measured.lexical_rank, item.measured.bm25),
+        side("meaning", item.measured.vector_rank, item.measured.cosine),
+    ];
+    let measured: Vec<String> = measured.into_iter().flatten().collect();
+    let measured = if measured.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", measured.join(", "))
+    };
+    let became = match (evidence.standing, evidence.cited) {
+        (_, true) => "cited".to_owned(),
+        (Standing::Dropped, _) => "dropped".to_owned(),
+        (Standing::Within, _) => {
+            let held_by = evidence.held_by.as_ref().map(|id| line(&id.0));
+            format!("part of {}", held_by.unwrap_or_default())
+        }
+        (Standing::Low, _) => "brought back, for nothing better was left".to_owned(),
+        (Standing::Kept, _) if evidence.n.is_some() => "sent, not cited".to_owned(),
+        (Standing::Kept, _) => "not sent".to_owned(),
+    };
+    format!(
+        "{became} · {grade} · match {} by {}{measured}",
+        item.score, item.tool
+    )
+}
+
+/// Its number in prompt and answer, else its name in the run.
+pub(super) fn number(evidence: &EvidenceRecord) -> String {
+    match evidence.n {
+        Some(n) => format!("[{n}]"),
+        None => line(&evidence.item.id.0),
+    }
+}
+
+/// How the passage begins.
+pub(super) fn excerpt(evidence: &EvidenceRecord) -> String {
+    line(&evidence.item.excerpt)
+}
+
+/// A mark of the answer and what it stands for.
+pub(super) fn citation(citation: &Citation) -> String {
+    format!(
+        "[{}] {}:{}",
+        citation.n,
+        line(&citation.source),
+        citation.location()
+    )
+}
+
+/// What was not as it should be, and why the run failed.
+pub(super) fn troubles(run: &RunRecord) -> Vec<String> {
+    let warnings = run.warnings.iter();
+    let warnings =
+        warnings.map(|warning| format!("{}: {}", line(&warning.code), line(&warning.message)));
+    let error = run
+        .summary
+        .error
+        .iter()
+        .map(|error| format!("error: {}", line(error)));
+    warnings.chain(error).collect()
+}
+
+/// Cited and sent items by number, then what else was found.
+pub(super) fn in_order(run: &RunRecord) -> Vec<&EvidenceRecord> {
+    let mut items: Vec<&EvidenceRecord> = run.evidence.iter().collect();
+    items.sort_by_key(|item| item.n.unwrap_or(usize::MAX));
+    items
+}
+
+fn side(name: &str, rank: Option<usize>, value: Option<f64>) -> Option<String> {
+    let rank = rank.map(|rank| format!(" #{rank}"));
+    let value = value.map(|value| format!(" {value:.2}"));
+    let words: String = [rank, value].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| format!("{name}{words}"))
+}
+
+fn line(text: &str) -> String {
+    one_line(text, LONGEST)
+}

@@ -1,0 +1,183 @@
+//! Documents for the person in front of the screen.
+//!
+//! The screen reads no file. It asks, beside its questions to the agent, and gets the lines around
+//! the one it names: as the index reads them, bounded, and clean of what a terminal obeys.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::mpsc;
+use tokio::task::{self, JoinHandle};
+
+use crate::agent::ports::ToolError;
+use crate::domain::{LineRange, PlaceUnit};
+use crate::kb::{Extraction, KnowledgeBase, WholeDocument};
+use crate::protocol::{Command, DocumentPart, DocumentText, Timestamp, Update};
+use crate::text::{one_line, sanitize};
+
+/// Passes commands on to the agent and reads documents itself, until the commands end. Only the
+/// document that was asked for last is read.
+pub(super) async fn dispatch(
+    mut commands: mpsc::Receiver<Command>,
+    agent: mpsc::Sender<Command>,
+    updates: mpsc::Sender<Update>,
+    knowledge: Arc<KnowledgeBase>,
+) {
+    let mut reading: Option<Reading> = None;
+    let mut next: Option<Asked> = None;
+    loop {
+        tokio::select! {
+            command = commands.recv() => match command {
+                Some(Command::ReadDocument { source, line }) => {
+                    if let Some(reading) = &reading {
+                        reading.stop();
+                    }
+                    next = Some(Asked { source, line });
+                }
+                // Without an agent the screen is to know that nothing is taken any more.
+                Some(other) => if agent.send(other).await.is_err() {
+                    break;
+                },
+                None => break,
+            },
+            () = ended(&mut reading) => reading = None,
+        }
+        if reading.is_none() {
+            let asked = next.take();
+            reading = asked.map(|asked| Reading::begin(&knowledge, &updates, asked));
+        }
+    }
+    if let Some(last) = &reading {
+        last.stop();
+        ended(&mut reading).await;
+    }
+}
+
+/// The document that is asked for.
+struct Asked {
+    source: String,
+    line: usize,
+}
+
+/// One document that is being read.
+struct Reading {
+    task: JoinHandle<()>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Reading {
+    fn begin(knowledge: &Arc<KnowledgeBase>, updates: &mpsc::Sender<Update>, asked: Asked) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (knowledge, updates) = (Arc::clone(knowledge), updates.clone());
+        let stopped = Arc::clone(&stop);
+        let task = task::spawn_blocking(move || {
+            let read = document(&knowledge, asked, &stopped);
+            if !stopped.load(Ordering::SeqCst) {
+                // A screen that is gone reads no more.
+                let _ = updates.blocking_send(Update::Document(read));
+            }
+        });
+        Self { task, stop }
+    }
+
+    /// What it reads is not wanted any more.
+    fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+    }
+}
+
+/// The end of what is being read; never comes while nothing is.
+async fn ended(reading: &mut Option<Reading>) {
+    match reading {
+        // A panic has been told by the hook, and there is nothing left to send.
+        Some(reading) => drop((&mut reading.task).await),
+        None => std::future::pending().await,
+    }
+}
+
+fn document(knowledge: &KnowledgeBase, asked: Asked, stop: &AtomicBool) -> DocumentText {
+    let Asked { source, line } = asked;
+    let part = match knowledge.whole_document(&source, stop) {
+        Ok(whole) => Ok(around(&whole, line)),
+        Err(ToolError::NotFound { .. } | ToolError::OutsideRoots { .. }) => {
+            let name = one_line(&source, 200);
+            Err(format!(
+                "{name} is no longer in the knowledge base: removed, renamed or left out since"
+            ))
+        }
+        Err(error) => Err(one_line(&format!("cannot be read: {error}"), 400)),
+    };
+    DocumentText { source, line, part }
+}
+
+/// As many lines around the one that was asked for as may be sent, half of them before it.
+fn around(whole: &WholeDocument, line: usize) -> DocumentPart {
+    let text = &whole.extraction.text;
+    let lines: Vec<&str> = text.lines().collect();
+    let at = line.saturating_sub(1).min(lines.len().saturating_sub(1));
+    let half = DocumentPart::MOST_BYTES / 2;
+    let within = |budget: usize| {
+        let mut left = budget;
+        move |line: &&&str| {
+            let cost = line.len().min(4 * DocumentPart::LONGEST_LINE) + 1;
+            let fits = cost <= left;
+            left = left.saturating_sub(cost);
+            fits
+        }
+    };
+    let before = lines[..at].iter().rev().take_while(within(half)).count();
+    let after = lines[at..].iter().take_while(within(half)).count();
+    let (first, end) = (at - before, at + after);
+    DocumentPart {
+        first: first + 1,
+        lines: lines[first..end].iter().map(|line| clean(line)).collect(),
+        total: lines.len(),
+        places: places(&whole.extraction, first + 1, end),
+        modified: whole.modified.map(Timestamp::at),
+        path: whole.is_lines.then(|| whole.path.clone()),
+    }
+}
+
+fn clean(line: &str) -> String {
+    let short = line
+        .char_indices()
+        .nth(DocumentPart::LONGEST_LINE)
+        .map_or(line, |(end, _)| &line[..end]);
+    let mut clean = sanitize(short).replace('\n', " ");
+    if short.len() < line.len() {
+        clean.push('…');
+    }
+    clean
+}
+
+/// What begins among these lines. Rows are counted by their lines; only their sheet is named.
+fn places(extraction: &Extraction, first: usize, last: usize) -> Vec<(usize, String)> {
+    let mut sheet = None;
+    let mut named = Vec::new();
+    for mark in &extraction.places {
+        let name = if mark.place.unit == PlaceUnit::Row {
+            if sheet.as_ref() == Some(&mark.place.name) {
+                continue;
+            }
+            sheet = Some(mark.place.name.clone());
+            match &mark.place.name {
+                Some(name) => format!("sheet {name}"),
+                None => continue,
+            }
+        } else {
+            mark.place.to_string()
+        };
+        let line = mark.line;
+        if (LineRange {
+            start: first,
+            end: last,
+        })
+        .overlaps(LineRange {
+            start: line,
+            end: line,
+        }) {
+            named.push((line, one_line(&name, 80)));
+        }
+    }
+    named
+}

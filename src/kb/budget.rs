@@ -1,0 +1,204 @@
+//! How many bytes of documents are in memory on their way into the index.
+//!
+//! A document is reserved for before it is read, by the size of its file, and its reservation is
+//! brought to what it weighs once its text is known. The reservation goes with its chunks until the
+//! index has them in memory of its own, so that a slow writer slows the reading down.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What documents on their way into the index may take of the memory together.
+const DEFAULT_BYTES: u64 = 64 * 1024 * 1024;
+/// How often a waiting thread asks whether to go on waiting.
+const LOOK_UP: Duration = Duration::from_millis(20);
+
+/// A limit that all reservations share. What is larger than the limit is reserved when nothing
+/// else is.
+#[derive(Debug, Clone)]
+pub(super) struct ByteBudget(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    limit: u64,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    reserved: u64,
+    /// How many documents that are in memory already wait for what they weigh; they go before
+    /// those that are still to be read.
+    resizing: usize,
+    #[cfg(test)]
+    most_reserved: u64,
+}
+
+impl State {
+    fn add(&mut self, bytes: u64) {
+        self.reserved += bytes;
+        #[cfg(test)]
+        {
+            self.most_reserved = self.most_reserved.max(self.reserved);
+        }
+    }
+}
+
+impl Default for ByteBudget {
+    fn default() -> Self {
+        Self::new(DEFAULT_BYTES)
+    }
+}
+
+impl ByteBudget {
+    /// Of so many bytes.
+    pub fn new(limit: u64) -> Self {
+        Self(Arc::new(Shared {
+            limit,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }))
+    }
+
+    /// Waits until there is room for so many bytes; `None` once `goes_on` says no.
+    pub fn reserve(&self, bytes: u64, goes_on: impl Fn() -> bool) -> Option<Reservation> {
+        let state = self.0.state();
+        let mut state = self
+            .0
+            .wait(state, bytes, goes_on, |state| state.resizing == 0)?;
+        state.add(bytes);
+        drop(state);
+        Some(Reservation {
+            shared: Arc::clone(&self.0),
+            bytes,
+        })
+    }
+
+    /// What is reserved now.
+    #[cfg(test)]
+    pub fn reserved(&self) -> u64 {
+        self.0.state().reserved
+    }
+
+    /// The most that was ever reserved at once.
+    #[cfg(test)]
+    pub fn most_reserved(&self) -> u64 {
+        self.0.state().most_reserved
+    }
+}
+
+/// Bytes of a budget, given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    shared: Arc<Shared>,
+    bytes: u64,
+}
+
+impl Reservation {
+    /// Makes it one of so many bytes, waiting where these are more; `None`, and nothing is reserved
+    /// any more, once `goes_on` says no.
+    pub fn resized(mut self, bytes: u64, goes_on: impl Fn() -> bool) -> Option<Self> {
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.state();
+        // Two that each wait for what the other holds would wait for ever.
+        state.reserved -= self.bytes;
+        self.bytes = 0;
+        state.resizing += 1;
+        shared.changed.notify_all();
+        let Some(mut state) = shared.wait(state, bytes, goes_on, |_| true) else {
+            shared.state().resizing -= 1;
+            return None;
+        };
+        state.resizing -= 1;
+        state.add(bytes);
+        drop(state);
+        shared.changed.notify_all();
+        self.bytes = bytes;
+        Some(self)
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shared.state().reserved -= self.bytes;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        bytes: u64,
+        goes_on: impl Fn() -> bool,
+        is_next: impl Fn(&State) -> bool,
+    ) -> Option<MutexGuard<'a, State>> {
+        while goes_on() {
+            let has_room = state.reserved == 0 || state.reserved + bytes <= self.limit;
+            if has_room && is_next(&state) {
+                return Some(state);
+            }
+            let waited = self.changed.wait_timeout(state, LOOK_UP);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        None
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_waits_until_enough_is_given_back() {
+        let budget = ByteBudget::new(10);
+        let first = budget.reserve(4, || true).unwrap();
+        let second = budget.reserve(6, || true).unwrap();
+        assert!(budget.reserve(1, || false).is_none());
+        let (tell, told) = mpsc::channel();
+        thread::scope(|scope| {
+            let budget = &budget;
+            scope.spawn(move || tell.send(budget.reserve(5, || true).is_some()).unwrap());
+            drop(first);
+            // Four bytes are not enough, six more are.
+            assert!(told.try_recv().is_err());
+            drop(second);
+            assert!(told.recv().unwrap());
+        });
+        assert_eq!(budget.most_reserved(), 10);
+    }
+
+    #[test]
+    fn what_is_larger_than_the_limit_goes_alone() {
+        let budget = ByteBudget::new(10);
+        let large = budget.reserve(50, || true).unwrap();
+        let mut asked = 0..3;
+        let asks = std::cell::RefCell::new(&mut asked);
+        let goes_on = || asks.borrow_mut().next().is_some();
+        assert!(budget.reserve(1, goes_on).is_none());
+        drop(large);
+        assert!(budget.reserve(1, || true).is_some());
+    }
+
+    #[test]
+    fn two_that_turn_out_larger_do_not_wait_for_each_other() {
+        let budget = ByteBudget::new(10);
+        let small = [(); 2].map(|()| budget.reserve(5, || true).unwrap());
+        thread::scope(|scope| {
+            for reservation in small {
+                scope.spawn(|| drop(reservation.resized(8, || true).unwrap()));
+            }
+        });
+        assert_eq!(budget.most_reserved(), 10);
+        let stopped = budget.reserve(5, || true).unwrap().resized(8, || false);
+        assert!(stopped.is_none());
+        assert!(budget.reserve(10, || true).is_some());
+    }
+}

@@ -1,0 +1,74 @@
+//! Documents that no program wrote.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::thread;
+
+use std::sync::atomic::AtomicBool;
+
+use super::child::made_of;
+use super::format::Format;
+use super::{Extraction, SNIFF_BYTES, decode};
+use crate::fuzz::packed;
+use crate::kb::chunk;
+use crate::kb::links::links;
+
+/// As much as a process that reads documents has.
+const STACK_BYTES: usize = 32 * 1024 * 1024;
+
+/// Reads the input as documents of the target's formats: there is a text whose places lie within
+/// it, or a reason.
+///
+/// # Panics
+/// Where what is read does not hold together.
+pub fn document(target: &str, input: &[u8]) {
+    let endings: &[&str] = match target {
+        "mail" => &["eml"],
+        "notebook" => &["ipynb"],
+        "table" => &["csv", "tsv"],
+        "archive" => &["docx", "pptx", "xlsx", "odt", "epub"],
+        "text" => &["md", "txt", "rst", "org", "rs"],
+        "odf" => &["odt", "ods", "odp"],
+        _ => &[target],
+    };
+    let from_parts = matches!(target, "docx" | "pptx" | "xlsx" | "odf" | "epub");
+    let bytes = if from_parts {
+        packed(input)
+    } else {
+        input.to_vec()
+    };
+    thread::scope(|scope| {
+        let read = || endings.iter().for_each(|ending| one(ending, &bytes));
+        let reader = thread::Builder::new().stack_size(STACK_BYTES);
+        reader.spawn_scoped(scope, read).expect("a thread");
+    });
+}
+
+fn one(ending: &str, bytes: &[u8]) {
+    let name = format!("a.{ending}");
+    let read = || {
+        let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
+        match Format::of(Path::new(&name), head) {
+            Format::Lines(shape) => {
+                let text = decode::decode(bytes.to_vec())?;
+                let made = Extraction::of_text(&name, text);
+                Ok(Extraction { shape, ..made })
+            }
+            _ => made_of(Path::new(&name), bytes.to_vec()),
+        }
+    };
+    let Ok(Ok(made)) = catch_unwind(AssertUnwindSafe(read)) else {
+        return;
+    };
+    let lines = made.text.lines().count();
+    let within = |line: usize| (1..=lines + 1).contains(&line);
+    assert!(made.places.iter().all(|mark| within(mark.line)));
+    assert!(made.places.is_sorted_by_key(|mark| mark.line));
+    let (_, chunks) = chunk(&name, &made);
+    assert!(
+        chunks
+            .iter()
+            .all(|chunk| within(chunk.lines.start) && within(chunk.lines.end))
+    );
+    let _ = links(&name, &made.text, &AtomicBool::new(false));
+}

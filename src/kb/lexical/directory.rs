@@ -1,0 +1,168 @@
+//! The index's files, as they are read.
+//!
+//! Tantivy maps its files into memory, and a mapped file that somebody cuts off ends the process by
+//! a signal at the next search. So files are read instead: those that every search goes through
+//! once, when they are opened, and the long ones, of which a search needs little, piece by piece.
+//! What is missing then is a failure to read. Writing and locking are tantivy's own.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tantivy::HasLen;
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, OwnedBytes, WatchCallback,
+    WatchHandle, WritePtr,
+};
+
+/// Postings and texts: of these a search reads a few kilobytes.
+const LONG: [&str; 2] = ["idx", "store"];
+/// So little is read as a whole, whatever it is.
+const LITTLE: u64 = 64 << 10;
+
+/// A folder of an index.
+#[derive(Clone)]
+pub(super) struct Files {
+    writing: MmapDirectory,
+    folder: PathBuf,
+    /// What is open: a commit opens the same files again.
+    open: Arc<Mutex<HashMap<PathBuf, Weak<Handle>>>>,
+}
+
+impl Files {
+    /// In that folder, which is there.
+    pub fn open(folder: &Path) -> tantivy::Result<Self> {
+        Ok(Self {
+            writing: MmapDirectory::open(folder)?,
+            folder: folder.to_owned(),
+            open: Arc::default(),
+        })
+    }
+
+    fn handle(&self, path: &Path) -> io::Result<Arc<Handle>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = open.get(path).and_then(Weak::upgrade) {
+            return Ok(known);
+        }
+        let handle = Arc::new(Handle::open(&self.folder.join(path))?);
+        open.retain(|_, handle| handle.strong_count() > 0);
+        open.insert(path.to_owned(), Arc::downgrade(&handle));
+        Ok(handle)
+    }
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Files({})", self.folder.display())
+    }
+}
+
+/// An open file, which is never written again.
+#[derive(Debug)]
+enum Handle {
+    Whole(OwnedBytes),
+    #[cfg(unix)]
+    Pieces {
+        file: File,
+        len: usize,
+        name: String,
+    },
+}
+
+impl Handle {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        let ending = path.extension().unwrap_or_default();
+        #[cfg(unix)]
+        if len > LITTLE && LONG.iter().any(|long| ending == *long) {
+            return Ok(Self::Pieces {
+                file,
+                len: len as usize,
+                name: path.display().to_string(),
+            });
+        }
+        let mut bytes = Vec::with_capacity(len as usize);
+        io::Read::read_to_end(&mut io::Read::take(file, len), &mut bytes)?;
+        Ok(Self::Whole(OwnedBytes::new(bytes)))
+    }
+}
+
+impl HasLen for Handle {
+    fn len(&self) -> usize {
+        match self {
+            Self::Whole(bytes) => bytes.len(),
+            #[cfg(unix)]
+            Self::Pieces { len, .. } => *len,
+        }
+    }
+}
+
+impl FileHandle for Handle {
+    fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        if range.start > range.end || range.end > self.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        match self {
+            Self::Whole(bytes) => Ok(bytes.slice(range)),
+            #[cfg(unix)]
+            Self::Pieces { file, name, .. } => {
+                use std::os::unix::fs::FileExt;
+                let mut bytes = vec![0; range.len()];
+                match file.read_exact_at(&mut bytes, range.start as u64) {
+                    Ok(()) => Ok(OwnedBytes::new(bytes)),
+                    Err(error) => Err(io::Error::new(error.kind(), format!("{name}: {error}"))),
+                }
+            }
+        }
+    }
+}
+
+impl Directory for Files {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        match self.handle(path) {
+            Ok(handle) => Ok(handle),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(OpenReadError::FileDoesNotExist(path.to_owned()))
+            }
+            Err(error) => Err(OpenReadError::wrap_io_error(error, path.to_owned())),
+        }
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.writing.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.writing.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        self.writing.open_write(path)
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.writing.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        self.writing.atomic_write(path, data)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.writing.sync_directory()
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.writing.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.writing.watch(callback)
+    }
+}

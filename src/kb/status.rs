@@ -1,0 +1,30 @@
+/// What the index holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KbStatus {
+    /// What to call it: the folders' names.
+    pub name: String,
+    /// Documents indexed.
+    pub documents: usize,
+    /// Chunks indexed.
+    pub chunks: usize,
+    /// Chunks that still wait for their embedding.
+    pub pending: usize,
+}
+
+impl KbStatus {
+    /// What cannot be found by its meaning yet, in one line; `None` when all can.
+    pub fn incomplete(&self) -> Option<String> {
+        if self.pending == 0 {
+            return None;
+        }
+        let all = self.chunks.max(self.pending);
+        if all == 1 {
+            let line = "the only passage is not embedded yet; it is found by its words only";
+            return Some(line.to_owned());
+        }
+        Some(format!(
+            "{} of {all} passages are embedded; the others are found by their words only",
+            all - self.pending
+        ))
+    }
+}

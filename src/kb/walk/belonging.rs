@@ -1,0 +1,131 @@
+//! Which entries below a root belong to the base: decided here for all who go through its folders.
+//!
+//! What the ignore rules leave out and what is hidden is left out without a word, as everywhere.
+//! What holds secrets by its name is left out and said. What the user names to be included is
+//! read although it is hidden or holds secrets by its name.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use super::rules::{Budget, Read, Rules, Ruling};
+use super::secret;
+use crate::globs::Globs;
+use crate::kb::extract::SkipReason;
+
+/// Goes through a root: comes by what belongs to the base. `is_on_the_way` is asked first and
+/// costs little; `aside` is told what is left out and why. An error is why nothing of the root is
+/// looked at.
+pub(in crate::kb) fn builder(
+    root: &Path,
+    include: &Globs,
+    is_on_the_way: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+    aside: impl Fn(&Path, SkipReason) + Send + Sync + 'static,
+) -> Result<WalkBuilder, SkipReason> {
+    let belonging = Belonging::of(root, include, &aside)?;
+    let mut builder = WalkBuilder::new(root);
+    builder.standard_filters(false).follow_links(false);
+    builder.filter_entry(move |entry| {
+        is_on_the_way(entry)
+            && match belonging.judge(entry, &aside) {
+                Verdict::In => true,
+                Verdict::Out => false,
+                Verdict::LeftOut(reason) => {
+                    aside(entry.path(), reason);
+                    false
+                }
+            }
+    });
+    Ok(builder)
+}
+
+enum Verdict {
+    In,
+    Out,
+    LeftOut(SkipReason),
+}
+
+/// What one way through a root knows.
+struct Belonging {
+    root: PathBuf,
+    include: Globs,
+    budget: Budget,
+    none: Arc<Rules>,
+    /// The rules that hold in the folders that were come by; those without any are not kept.
+    known: RwLock<HashMap<PathBuf, Arc<Rules>>>,
+}
+
+impl Belonging {
+    fn of(
+        root: &Path,
+        include: &Globs,
+        aside: &impl Fn(&Path, SkipReason),
+    ) -> Result<Self, SkipReason> {
+        let belonging = Self {
+            root: root.to_owned(),
+            include: include.clone(),
+            budget: Budget::default(),
+            none: Arc::default(),
+            known: RwLock::default(),
+        };
+        belonging.enter(root, &belonging.none, aside)?;
+        Ok(belonging)
+    }
+
+    fn judge(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Verdict {
+        let path = entry.path();
+        let is_dir = super::is_dir(entry);
+        let rules = self.rules_in(path.parent().unwrap_or(path));
+        let ruling = rules.rule(path, is_dir);
+        if ruling == Ruling::Ignored {
+            return Verdict::Out;
+        }
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if is_dir {
+            if is_hidden && ruling != Ruling::Kept {
+                return Verdict::Out;
+            }
+            return match self.enter(path, &rules, aside) {
+                Ok(()) => Verdict::In,
+                Err(reason) => Verdict::LeftOut(reason),
+            };
+        }
+        let relative = path.strip_prefix(&self.root).unwrap_or(path);
+        if self.include.fit(relative) {
+            return Verdict::In;
+        }
+        if let Some(held) = secret::held_by(relative) {
+            return Verdict::LeftOut(SkipReason::HoldsSecrets(held.to_owned()));
+        }
+        if is_hidden && ruling != Ruling::Kept {
+            return Verdict::Out;
+        }
+        Verdict::In
+    }
+
+    fn rules_in(&self, folder: &Path) -> Arc<Rules> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.get(folder).unwrap_or(&self.none))
+    }
+
+    /// Reads the rules of a folder before anything in it is looked at.
+    fn enter(
+        &self,
+        folder: &Path,
+        above: &Arc<Rules>,
+        aside: &impl Fn(&Path, SkipReason),
+    ) -> Result<(), SkipReason> {
+        let Read { rules, irregular } =
+            Rules::read(above, folder, &self.budget).map_err(SkipReason::BadRules)?;
+        for path in irregular {
+            aside(&path, SkipReason::NotRegular);
+        }
+        if !Arc::ptr_eq(&rules, &self.none) {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.insert(folder.to_owned(), rules);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! What events are made of: items of evidence as the stream shows them, and costs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Evidence, EvidenceId, LineRange, Measured, Place, Score, ToolName, Usage, location,
+};
+
+/// What is known of a cost beside the tokens sent and received; what is not known is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Spent {
+    /// Of the tokens sent, those that the server read from its cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    /// Of the tokens received, those that were thoughts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
+    /// Whether tokens were estimated, because the server did not count them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+    /// US dollars, by the price list; left out as soon as one call has no known price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl From<Usage> for Spent {
+    fn from(usage: Usage) -> Self {
+        Self {
+            cached_tokens: usage.cached_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+            estimated: usage.estimated,
+            cost_usd: usage.cost_usd(),
+        }
+    }
+}
+
+/// An item as the stream shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceItem {
+    /// Its name within the run.
+    pub id: EvidenceId,
+    /// The file, relative to its root.
+    pub source: String,
+    /// Where in the file.
+    #[serde(flatten)]
+    pub lines: LineRange,
+    /// Where in a format that has pages, slides, rows or sections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Which tool found it.
+    pub tool: ToolName,
+    /// How well it matched, by that tool's own measure; not a grade.
+    pub score: Score,
+    /// What that measure was made of.
+    #[serde(flatten)]
+    pub measured: Measured,
+    /// The passage's beginning, on one line, at most [`EvidenceItem::EXCERPT_CHARS`] characters.
+    pub excerpt: String,
+    /// Brought back after it had been discarded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub low: bool,
+}
+
+impl EvidenceItem {
+    /// How much of a passage an excerpt shows.
+    pub const EXCERPT_CHARS: usize = 240;
+
+    /// Where in the document, as a person looks it up.
+    pub fn location(&self) -> String {
+        location(self.lines, self.place.as_ref())
+    }
+}
+
+impl From<&Evidence> for EvidenceItem {
+    fn from(item: &Evidence) -> Self {
+        Self {
+            id: item.id.clone(),
+            source: item.source.clone(),
+            lines: item.lines,
+            place: item.place.clone(),
+            tool: item.tool,
+            score: item.score,
+            measured: item.measured,
+            excerpt: crate::text::one_line(&item.text, Self::EXCERPT_CHARS),
+            low: item.low,
+        }
+    }
+}
+
+/// The grade of one item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ItemScore {
+    /// Which.
+    pub id: EvidenceId,
+    /// Its grade.
+    pub score: Score,
+}
+
+/// The number of one item in the prompt, in the answer and on the screen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberedItem {
+    /// From 1.
+    pub n: usize,
+    /// Which item.
+    pub id: EvidenceId,
+}

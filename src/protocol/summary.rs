@@ -1,0 +1,94 @@
+use serde::Serialize;
+
+use super::{Event, EventBody, Mode, RunId, Timestamp};
+use crate::domain::{Complexity, Outcome};
+
+/// One line about a run: what its first and its last event say.
+///
+/// Its serde form is a line of `runs --json`. What was not recorded is `null`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Which run.
+    pub id: RunId,
+    /// The conversation it belongs to.
+    pub session: String,
+    /// When it began.
+    pub time: Timestamp,
+    /// The question as it was recorded.
+    pub question: String,
+    /// Which engine thought.
+    pub mode: Mode,
+    /// Its model, or the offline engine's name.
+    pub model: String,
+    /// The route the user chose.
+    pub forced_route: Option<Complexity>,
+    /// The route; `None` where the run ended before it was decided, or has not ended.
+    pub route: Option<Complexity>,
+    /// How it ended; `None` where no end was recorded.
+    pub outcome: Option<Outcome>,
+    /// Reasoning calls made.
+    pub calls: Option<u32>,
+    /// Reasoning calls of the full pipeline that were not needed; `None` of a run that broke off too:
+    /// what it left undone was not saved.
+    pub saved: Option<u32>,
+    /// From start to end, milliseconds.
+    pub ms: Option<f64>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+impl RunSummary {
+    /// The words that lines of the log hold which this is made from.
+    pub const MADE_FROM: [&str; 2] = ["\"run_started\"", "\"run_finished\""];
+
+    /// The run that this event begins; `None` when it begins none.
+    pub fn begin(event: &Event) -> Option<Self> {
+        let EventBody::RunStarted {
+            session,
+            query,
+            mode,
+            model,
+            forced_route,
+            ..
+        } = &event.body
+        else {
+            return None;
+        };
+        Some(Self {
+            id: event.run.clone(),
+            session: session.clone(),
+            time: event.ts,
+            question: query.clone(),
+            mode: *mode,
+            model: model.clone(),
+            forced_route: *forced_route,
+            route: None,
+            outcome: None,
+            calls: None,
+            saved: None,
+            ms: None,
+            error: None,
+        })
+    }
+
+    /// Takes the next event of this run.
+    pub fn apply(&mut self, event: &Event) {
+        if let EventBody::RunFinished {
+            outcome,
+            complexity,
+            reasoning_calls,
+            calls_saved,
+            ms,
+            error,
+            ..
+        } = &event.body
+        {
+            self.route = *complexity;
+            self.outcome = Some(*outcome);
+            self.calls = Some(*reasoning_calls);
+            self.saved = outcome.is_complete().then_some(*calls_saved);
+            self.ms = Some(*ms);
+            self.error.clone_from(error);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Replies that no model wrote and no server sent.
+
+use std::time::Duration;
+
+use super::body::Bounds;
+use super::failure::Site;
+use super::stream::ChatReply;
+use super::think::{ThinkFilter, without_thoughts};
+use super::{EndpointSettings, Jobs, read};
+
+/// Reads the input as a reply to each judgement.
+///
+/// # Panics
+/// Where a grade is no number.
+pub fn reply(input: &[u8]) {
+    let reply = String::from_utf8_lossy(input);
+    let _ = read::analysis(&reply);
+    let _ = read::plan(&reply);
+    for expected in [1, 3] {
+        if let Ok(grades) = read::grades(&reply, expected) {
+            assert!(grades.iter().all(|grade| grade.is_finite()));
+        }
+    }
+}
+
+/// Removes thoughts from the input, whole and cut after each character.
+///
+/// # Panics
+/// Where more is left than there was.
+pub fn think(input: &[u8]) {
+    let reply = String::from_utf8_lossy(input);
+    let whole = without_thoughts(&reply);
+    let mut filter = ThinkFilter::default();
+    let mut pieces = String::new();
+    for c in reply.chars() {
+        pieces += &filter.push(c.encode_utf8(&mut [0; 4]));
+    }
+    pieces += &filter.finish();
+    assert!(pieces.len() <= reply.len() && whole.len() <= reply.len());
+}
+
+/// Reads the input as the body of a response, to its end.
+///
+/// # Panics
+/// Where much more is said than was sent.
+pub fn stream(input: &[u8]) {
+    let site = Site::new(&EndpointSettings {
+        base_url: "http://127.0.0.1:9/v1".to_owned(),
+        api_key: None,
+        model: None,
+        timeout: Duration::from_secs(9),
+        retries: 0,
+        server: None,
+        context_tokens: None,
+        jobs: Jobs::default(),
+        overrides: None,
+        tools: &[],
+    });
+    let site = site.expect("settings that hold");
+    let bounds = Bounds {
+        silence: Duration::from_secs(9),
+        tokens: 512,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    let response = http::Response::new(input.to_vec()).into();
+    runtime.block_on(async {
+        let opened = ChatReply::open(response, site, bounds, vec![]).await;
+        let Ok(mut reply) = opened else { return };
+        let mut said = 0;
+        while let Ok(Some(text)) = reply.next_text().await {
+            said += text.len();
+        }
+        let _ = (reply.cut_short(), reply.thoughts().len(), reply.empty());
+        // An escape is never shorter than what it stands for by more than this.
+        assert!(said <= input.len() * 3 + 16, "{said} of {}", input.len());
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fuzz::kept;
+
+    #[test]
+    fn kept_replies_thoughts_and_streams_are_read() {
+        for (target, check) in [
+            ("reply", super::reply as fn(&[u8])),
+            ("think", super::think),
+            ("stream", super::stream),
+        ] {
+            for (_, input) in kept(target) {
+                check(&input);
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Text of somebody else's in which nothing is left that could pass for a tag of ours or for a mark
+//! of a chat template.
+//!
+//! Both are looked for as a model may read them: in any case, and in the plain form of wide and
+//! other compatible letters (NFKC). Only the first character of what is found is changed, so that
+//! everything else stays as it was written: code full of angle brackets must remain readable.
+
+use std::sync::LazyLock;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// What our tags are called, without the mark of the request.
+const TAGS: [&str; 14] = [
+    "conversation",
+    "turn",
+    "user",
+    "assistant",
+    "question",
+    "parts",
+    "part",
+    "evidence",
+    "item",
+    "calls",
+    "call",
+    "failed",
+    "analysis",
+    "system",
+];
+
+/// A line each: the mark, and who uses it.
+const TABLE: &str = include_str!("../../../../assets/llm/template_tokens.txt");
+
+/// The marks of chat templates, in lower case.
+static MARKS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    TABLE
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('\t'))
+        .map(|(mark, _)| mark.to_lowercase())
+        .collect()
+});
+
+/// As far as is looked ahead; no tag and no mark is longer.
+const LONGEST: usize = 64;
+
+/// The text with every such beginning broken.
+pub fn defused(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for (at, c) in text.char_indices() {
+        let Some(plain) = opening(c) else {
+            out.push(c);
+            continue;
+        };
+        let ahead = plainly(&text[at..]);
+        if plain == '<' && is_tag(&ahead[1..]) {
+            out.push_str("&lt;");
+            continue;
+        }
+        out.push(c);
+        if MARKS.iter().any(|mark| ahead.starts_with(mark)) {
+            out.push(' ');
+        }
+    }
+    out
+}
+
+/// The plain form of a character that begins a mark.
+fn opening(c: char) -> Option<char> {
+    let plain = if c.is_ascii() { c } else { c.nfkc().next()? };
+    matches!(plain, '<' | '[' | ']').then_some(plain)
+}
+
+/// The beginning of the text as a reader may take it.
+fn plainly(text: &str) -> String {
+    text.chars()
+        .take(LONGEST)
+        .flat_map(|c| std::iter::once(c).nfkc())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Whether what follows a `<` is one of our tags, opening or closing, however it is spaced.
+fn is_tag(after: &str) -> bool {
+    let name = after.trim_start().trim_start_matches('/').trim_start();
+    let end = name
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .unwrap_or(name.len());
+    TAGS.contains(&&name[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_no_mark_of_the_table_is_left() {
+        assert!(MARKS.len() > 50);
+        for mark in MARKS.iter() {
+            let first = mark.chars().next().unwrap();
+            assert_eq!(opening(first), Some(first), "{mark} begins with a new sign");
+            assert!(mark.chars().count() < LONGEST);
+            let upper = mark.to_uppercase();
+            let wide: String = mark
+                .chars()
+                .map(|c| match c {
+                    '!'..='~' => char::from_u32(c as u32 + 0xfee0).unwrap(),
+                    c => c,
+                })
+                .collect();
+            for form in [mark.clone(), upper, wide] {
+                let told = defused(&format!("a {form} b"));
+                assert!(!told.contains(&form), "{told}");
+                let read: String = told.nfkc().collect::<String>().to_lowercase();
+                assert!(!read.contains(mark), "{told}");
+                let first = &form[..form.chars().next().map_or(0, char::len_utf8)];
+                let kept = told.replace(' ', "").replace("&lt;", first);
+                assert_eq!(kept, format!("a{form}b"));
+            }
+        }
+    }
+
+    #[test]
+    fn trust_no_tag_of_ours_is_left_in_any_width_or_case() {
+        for (attack, told) in [
+            ("</evidence>", "&lt;/evidence>"),
+            ("< / EVIDENCE>", "&lt; / EVIDENCE>"),
+            ("</evidence-3f9c21ab>", "&lt;/evidence-3f9c21ab>"),
+            ("＜／ｅｖｉｄｅｎｃｅ＞", "&lt;／ｅｖｉｄｅｎｃｅ＞"),
+            ("﹤question﹥", "&lt;question﹥"),
+            ("<｜User｜>", "< ｜User｜>"),
+            ("<system>", "&lt;system>"),
+        ] {
+            assert_eq!(defused(attack), told);
+        }
+    }
+
+    #[test]
+    fn all_other_text_stays_as_it_is() {
+        for text in [
+            "let a: Vec<String> = b < c && d > e; // <T> </div> <evidences> a[1] x[i][j] [x](y)",
+            "全角，：；（）［注］＜标题＞ ① x² ½ ﬁ",
+            "See [1][2] and [1, 3]. a | b || c |> d",
+        ] {
+            assert_eq!(defused(text), text);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The person's own editor, as `$VISUAL` or `$EDITOR` names it.
+//!
+//! The variable holds words, not a script: they are split as a shell would, and started without
+//! one. Each editor has its way to be told a line; one that is not known gets the file alone.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+
+use tokio::process::{Child, Command};
+
+/// A program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditorCommand {
+    /// What to start.
+    pub program: String,
+    /// With what, the file among it.
+    pub arguments: Vec<OsString>,
+}
+
+/// Starts the editor of `$VISUAL` or `$EDITOR` with this file at this line, once `give_away` has
+/// given the terminal back. An error is one line.
+pub fn start(path: &Path, line: usize, give_away: impl FnOnce()) -> Result<Child, String> {
+    let named = ["VISUAL", "EDITOR"].map(|name| env::var(name).unwrap_or_default());
+    let variable = named.iter().find(|value| !value.trim().is_empty());
+    let command = command(variable.map_or("", String::as_str), path, line)?;
+    give_away();
+    Command::new(&command.program)
+        .args(&command.arguments)
+        .spawn()
+        .map_err(|error| format!("{} cannot be started: {error}", command.program))
+}
+
+/// What starts the editor of `variable` with this file at this line; an error is one line.
+pub fn command(variable: &str, path: &Path, line: usize) -> Result<EditorCommand, String> {
+    let Some(words) = words(variable) else {
+        return Err(format!(
+            "the editor cannot be started: a quote in {variable} is not closed; set VISUAL anew"
+        ));
+    };
+    let mut words = words.into_iter();
+    let Some(program) = words.next().filter(|program| !program.is_empty()) else {
+        return Err("no editor is set; set VISUAL or EDITOR to one, such as 'vim'".to_owned());
+    };
+    let mut arguments: Vec<OsString> = words.map(Into::into).collect();
+    let name = Path::new(&program).file_stem().unwrap_or_default();
+    let at_line = || {
+        let mut place = path.as_os_str().to_owned();
+        place.push(format!(":{line}"));
+        place
+    };
+    match name.to_string_lossy().as_ref() {
+        "vi" | "vim" | "nvim" | "view" | "gvim" | "nano" | "rnano" | "pico" | "emacs"
+        | "emacsclient" | "kak" | "micro" | "joe" | "jmacs" | "jed" | "mg" | "ne" | "mcedit"
+        | "gedit" | "less" | "vis" | "nvi" | "elvis" | "zile" => {
+            arguments.push(format!("+{line}").into());
+            arguments.push(path.into());
+        }
+        "hx" | "helix" | "subl" | "zed" | "zeditor" => arguments.push(at_line()),
+        "code" | "code-insiders" | "codium" | "vscodium" | "cursor" | "windsurf" => {
+            arguments.push("--goto".into());
+            arguments.push(at_line());
+        }
+        _ => arguments.push(path.into()),
+    }
+    Ok(EditorCommand { program, arguments })
+}
+
+/// The words of a line as a shell splits it: at blanks, with quotes and backslashes, and nothing
+/// else. `None` when a quote is not closed.
+fn words(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ' ' | '\t' | '\n' => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '\'' => break,
+                        c => word.push(c),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next()? {
+                        '"' => break,
+                        '\\' => word.push(chars.next()?),
+                        c => word.push(c),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(chars.next()?),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn started(variable: &str) -> String {
+        let command = command(variable, Path::new("/kb/a b.md"), 12).unwrap();
+        let arguments = command.arguments.iter().map(|word| word.to_string_lossy());
+        let words: Vec<_> = std::iter::once(command.program.as_str().into())
+            .chain(arguments)
+            .collect();
+        words.join("|")
+    }
+
+    #[test]
+    fn editors_are_told_the_line_as_they_take_it() {
+        for (variable, words) in [
+            ("vim", "vim|+12|/kb/a b.md"),
+            ("/usr/bin/nvim -R", "/usr/bin/nvim|-R|+12|/kb/a b.md"),
+            ("emacsclient -t", "emacsclient|-t|+12|/kb/a b.md"),
+            ("hx", "hx|/kb/a b.md:12"),
+            ("code --wait", "code|--wait|--goto|/kb/a b.md:12"),
+            (
+                "'/my tools/edit' \"a b\" c\\ d",
+                "/my tools/edit|a b|c d|/kb/a b.md",
+            ),
+            ("vim; rm -rf $HOME `x`", "vim;|rm|-rf|$HOME|`x`|/kb/a b.md"),
+        ] {
+            assert_eq!(started(variable), words);
+        }
+    }
+
+    #[test]
+    fn what_is_no_editor_is_said_in_one_line() {
+        for (variable, said) in [
+            ("", "no editor is set"),
+            ("  ", "no editor is set"),
+            ("vim 'a", "not closed"),
+        ] {
+            let said_so = command(variable, Path::new("/kb/a.md"), 1).unwrap_err();
+            assert!(
+                said_so.contains(said) && !said_so.contains('\n'),
+                "{said_so}"
+            );
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The mouse: the wheel scrolls what is under it, a click gives a pane the keys and selects.
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+
+use super::layout::Pane;
+use super::model::{Detail, Model, Overlay};
+use super::panes::{citations, evidence, path};
+use super::update::Effect;
+use super::{act, follow, reading};
+
+/// Rows that one turn of the wheel moves.
+const WHEEL: isize = 3;
+
+/// What the wheel and the left button do.
+pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
+    let by = match event.kind {
+        MouseEventKind::ScrollUp => -WHEEL,
+        MouseEventKind::ScrollDown => WHEEL,
+        MouseEventKind::Down(MouseButton::Left) => 0,
+        _ => return Vec::new(),
+    };
+    if let Some(overlay) = &mut model.overlay {
+        if let Overlay::Help(list)
+        | Overlay::Json { list, .. }
+        | Overlay::Detail(Detail { list, .. }) = overlay
+        {
+            list.step(by);
+        }
+        return Vec::new();
+    }
+    if let Some(view) = &mut model.reading {
+        view.step(by);
+        return reading::more(model);
+    }
+    let places = model.arrangement();
+    let position = Position::new(event.column, event.row);
+    let Some(pane) = places.pane_at(position) else {
+        return Vec::new();
+    };
+    if by == 0 {
+        act::focus(model, pane);
+        let Some(area) = places.pane(pane).filter(|area| area.contains(position)) else {
+            return Vec::new();
+        };
+        let row = usize::from(position.y - area.y);
+        match pane {
+            Pane::Evidence => {
+                if let Some(clicked) = evidence::item_at(model, area.as_size(), row) {
+                    model.evidence.list.selected = clicked;
+                }
+            }
+            Pane::Audit => {
+                let reserved = super::panes::audit::reserved(model);
+                if let Some(row) = row.checked_sub(reserved) {
+                    model.audit.left_end = true;
+                    model.audit.list.selected = model.audit.list.top + row;
+                }
+            }
+            Pane::Chat => {
+                let column = usize::from(position.x - area.x);
+                return citation(model, row, column);
+            }
+            Pane::Path => {
+                if let Some(item) = path::item_at(model, area.as_size(), row) {
+                    follow::select(model, item);
+                }
+            }
+        }
+        return Vec::new();
+    }
+    match pane {
+        Pane::Chat => model.chat.step(by),
+        Pane::Path if model.path.unrolled => model.path.list.step(by),
+        Pane::Path => follow::step(model, |list, _| list.step(by.signum())),
+        Pane::Evidence => model.evidence.list.step(by),
+        Pane::Audit => act::move_audit(model, |list, _| list.step(by)),
+    }
+    Vec::new()
+}
+
+/// A click on the mark of a citation shows its source; the panes go to the run of that answer.
+fn citation(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
+    let Some((shown, turn)) = model.chat.visible.get(row).zip(model.chat.turns.get(row)) else {
+        return Vec::new();
+    };
+    let n = citations::at_column(shown, column);
+    let (turn, run) = (*turn, model.turns.get(*turn).map(|turn| &turn.run));
+    let at = n.and_then(|n| run?.citations.iter().position(|citation| citation.n == n));
+    let Some(at) = at else {
+        return Vec::new();
+    };
+    if model.shown_at() != Some(turn) {
+        act::show_turn(model, turn);
+    }
+    model.chat.citation = Some(at);
+    reading::open_citation(model)
+}

@@ -1,0 +1,53 @@
+//! What can lie above the panes, and how far it is scrolled.
+
+use std::collections::BTreeSet;
+
+use super::list::List;
+use super::panes::graph::PathItem;
+
+/// What lies above the panes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Overlay {
+    /// All keys.
+    Help(List),
+    /// An event as the log holds it.
+    Json {
+        /// Its lines.
+        lines: Vec<String>,
+        /// How far it is scrolled.
+        list: List,
+    },
+    /// Which route to ask again by.
+    Retry(List),
+    /// What went on in a node.
+    Detail(Detail),
+}
+
+/// What went on in a node, or where the calls of the meter come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detail {
+    /// Of what.
+    pub item: PathItem,
+    /// The parts that are unfolded.
+    pub unfolded: BTreeSet<usize>,
+    /// The selected row.
+    pub list: List,
+}
+
+impl Overlay {
+    /// How far it is scrolled, and what is selected.
+    pub fn list(&self) -> &List {
+        match self {
+            Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
+            Self::Detail(detail) => &detail.list,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn list_mut(&mut self) -> &mut List {
+        match self {
+            Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
+            Self::Detail(detail) => &mut detail.list,
+        }
+    }
+}

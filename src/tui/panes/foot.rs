@@ -1,0 +1,108 @@
+//! What stands beneath an answer: its citations, what it cost, and what went wrong.
+
+use crate::domain::dollars;
+use crate::protocol::Mode;
+use crate::tui::fold::RunView;
+use crate::tui::ink::{Ink, Row, counted, cut_path, duration, grouped};
+use crate::tui::wrap::wrap;
+
+use super::path::route_ink;
+
+/// `[1] routing.md:10-42  [2] …`, as many on a line as fit.
+pub fn citations(run: &RunView, width: usize) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for citation in &run.citations {
+        let mark = format!("[{}]", citation.n);
+        let place = format!("{}:{}", citation.source, citation.location());
+        let place = cut_path(&place, width.saturating_sub(mark.len() + 1));
+        let entry = Row::of(Ink::Citation, mark).with(Ink::Dim, format!(" {place}"));
+        match rows.last_mut() {
+            Some(last) if last.width() + 3 + entry.width() <= width => {
+                *last = std::mem::take(last).with(Ink::Text, "   ").join(entry);
+            }
+            _ => rows.push(entry.fit(width)),
+        }
+    }
+    rows
+}
+
+/// Kinds of warnings that are told in words beneath an answer.
+const TOLD: usize = 4;
+
+/// What went wrong with this answer, each kind in a line of its own; what did not touch it by name.
+pub fn warnings(run: &RunView, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut tell = |ink, line: String| {
+        let row = Row::of(ink, format!("⚠ {line}"));
+        rows.extend(wrap(
+            &row,
+            &Row::default(),
+            &Row::of(Ink::Text, "  "),
+            width,
+        ));
+    };
+    for kind in run.warnings.at_the_answer().take(TOLD) {
+        tell(Ink::Warning, kind.line());
+    }
+    let rest = run.warnings.at_the_answer().skip(TOLD);
+    let rest = rest.chain(run.warnings.on_the_way());
+    let rest: Vec<_> = rest
+        .map(|kind| match kind.count {
+            1 => kind.code.clone(),
+            count => format!("{} (×{count})", kind.code),
+        })
+        .collect();
+    if !rest.is_empty() {
+        tell(Ink::Dim, format!("{}: see audit", rest.join(", ")));
+    }
+    rows
+}
+
+/// Route, calls, saved, time, warnings, and that an offline engine thought.
+pub fn footer(run: &RunView) -> Row {
+    let mut row = Row::default();
+    let Some(finish) = &run.finish else {
+        return row;
+    };
+    if let Some(complexity) = run.complexity() {
+        row.push(route_ink(complexity), complexity.as_str());
+        if run.forced.is_some() {
+            row.push(Ink::Dim, " (chosen)");
+        }
+        row.push(Ink::Dim, " · ");
+    }
+    let whole = finish.calls.saturating_add(finish.saved);
+    let calls = match whole {
+        0 => "no call".to_owned(),
+        _ if finish.broke_off() => counted(u64::from(finish.calls), "call", "calls"),
+        _ => format!(
+            "{} of {} · saved {}",
+            finish.calls,
+            counted(u64::from(whole), "call", "calls"),
+            finish.saved
+        ),
+    };
+    row.push(Ink::Dim, format!("{calls} · {}", duration(finish.ms)));
+    let warnings = run.warnings.count();
+    if warnings > 0 {
+        row.push(Ink::Dim, " · ");
+        row.push(Ink::Warning, format!("⚠ {}", grouped(warnings as u64)));
+    }
+    if finish.tokens > 0 {
+        let about = if finish.spent.estimated { "~" } else { "" };
+        row.push(
+            Ink::Dim,
+            format!(" · {about}{} tok", grouped(finish.tokens)),
+        );
+        if let Some(cost) = finish.spent.cost_usd {
+            row.push(Ink::Dim, format!(" · {about}{}", dollars(cost)));
+        } else if run.mode == Mode::Llm {
+            row.push(Ink::Dim, " · cost unknown");
+        }
+    }
+    if run.mode == Mode::Offline {
+        row.push(Ink::Dim, " · ");
+        row.push(Ink::Unmeasured, "extractive, offline");
+    }
+    row
+}

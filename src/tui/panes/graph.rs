@@ -1,0 +1,281 @@
+//! The graph, line by line: nodes, the edges between them, and the loops in the gutter.
+//!
+//! All of it is made from the topology's data. What does not fit goes by rank, and the loops are
+//! drawn last, around the lines that are left.
+
+use crate::domain::{Complexity, EDGES, Edge, NodeName, RouteReason};
+use crate::tui::fold::{NodeState, RunView, TakenEdge};
+use crate::tui::ink::{Ink, Row};
+use crate::tui::model::Model;
+
+use super::gutter::{Gutter, is_loop};
+use super::node::{compact_row, node_row};
+use super::path::reason_ink;
+use super::trace::meter;
+use super::why::why_rows;
+
+/// What can be selected in the path pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PathItem {
+    /// A node.
+    Node(NodeName),
+    /// The line of calls made and saved.
+    Meter,
+}
+
+impl PathItem {
+    /// From top to bottom.
+    pub const ALL: [Self; 6] = [
+        Self::Node(NodeName::AnalyzeAndRoute),
+        Self::Node(NodeName::Plan),
+        Self::Node(NodeName::ToolExec),
+        Self::Node(NodeName::GradeEvidence),
+        Self::Node(NodeName::Synthesize),
+        Self::Meter,
+    ];
+}
+
+/// One line of the pane.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// What it tells of.
+    pub item: PathItem,
+    /// Whether it is the item's own line, and no edge or explanation below it.
+    pub is_head: bool,
+    /// What is drawn.
+    pub row: Row,
+    rank: Rank,
+    /// The edge that it tells of.
+    pub edge: Option<&'static Edge>,
+}
+
+/// What goes last comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// Nodes, what was decided, the meter.
+    Needed,
+    /// What decided the route.
+    Cue,
+    /// Loops that were not taken.
+    Loop,
+    /// The plan.
+    Plan,
+    /// Connectors without words.
+    Connector,
+    /// Short cuts that were not taken.
+    ShortCut,
+    /// Parts of the question, tool calls.
+    Extra,
+}
+
+impl Rank {
+    const FROM_ALL: [Self; 7] = [
+        Self::Extra,
+        Self::ShortCut,
+        Self::Connector,
+        Self::Plan,
+        Self::Loop,
+        Self::Cue,
+        Self::Needed,
+    ];
+}
+
+/// The lines for a pane of this size. More than fit only where the nodes alone do not.
+pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<Line> {
+    let gutter = Gutter::of(width);
+    let all = all_lines(run, model, width.saturating_sub(gutter.width()));
+    let fitting = Rank::FROM_ALL.into_iter().find_map(|most| {
+        let kept = all.iter().filter(|line| line.rank <= most);
+        (kept.clone().count() <= height).then(|| kept.cloned().collect())
+    });
+    match fitting {
+        Some(lines) => gutter.beside(lines, run, model.frame, width),
+        None => compact(run, model, width, height),
+    }
+}
+
+/// A line a node, with what it decided.
+fn compact(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<Line> {
+    let mut lines: Vec<Line> = NodeName::ALL
+        .into_iter()
+        .map(|name| {
+            let row = compact_row(run, name, model, width);
+            Line::head(PathItem::Node(name), row.fit(width))
+        })
+        .collect();
+    if height > lines.len() || run.is_none_or(|run| run.finish.is_some()) {
+        lines.push(Line::head(PathItem::Meter, meter(run, model, width)));
+    }
+    lines
+}
+
+impl Line {
+    fn head(item: PathItem, row: Row) -> Self {
+        Self {
+            item,
+            is_head: true,
+            row,
+            rank: Rank::Needed,
+            edge: None,
+        }
+    }
+
+    fn below(name: NodeName, rank: Rank, row: Row) -> Self {
+        Self {
+            item: PathItem::Node(name),
+            is_head: false,
+            row,
+            rank,
+            edge: None,
+        }
+    }
+}
+
+fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (at, &name) in NodeName::ALL.iter().enumerate() {
+        let next = NodeName::ALL.get(at + 1).copied();
+        lines.push(Line::head(
+            PathItem::Node(name),
+            node_row(run, name, model, width),
+        ));
+        let spine = spine(run, name, next);
+        if let Some(run) = run {
+            let told = why_rows(run, name, width.saturating_sub(2));
+            lines.extend(told.into_iter().map(|(rank, row)| {
+                let row = Row::of(spine.0, format!("{} ", spine.1)).join(row);
+                Line::below(name, rank, row)
+            }));
+        }
+        let mut edges: Vec<&'static Edge> = EDGES
+            .iter()
+            .filter(|edge| edge.from == name && edge.to.is_some())
+            .collect();
+        // Short cuts, then loops from the inside out, then the way to the node below.
+        edges.sort_by_key(|edge| {
+            let to = edge.to.map_or(0, |to| to as usize);
+            (edge.to == next, is_loop(edge), usize::MAX - to)
+        });
+        for edge in edges {
+            lines.push(edge_line(edge, next, run, spine.0));
+        }
+    }
+    lines.push(Line::head(PathItem::Meter, meter(run, model, width)));
+    lines
+}
+
+/// The ink and the sign of the line between a node and the one below.
+fn spine(run: Option<&RunView>, name: NodeName, next: Option<NodeName>) -> (Ink, &'static str) {
+    let passed = run.is_some_and(|run| {
+        next.is_some_and(|next| !run.taken(name, next).is_empty())
+            || run.node(name).state == NodeState::Running
+    });
+    if passed {
+        (Ink::Done, "│")
+    } else {
+        (Ink::Border, "┊")
+    }
+}
+
+fn edge_line(
+    edge: &'static Edge,
+    next: Option<NodeName>,
+    run: Option<&RunView>,
+    spine: Ink,
+) -> Line {
+    let taken = match (run, edge.to) {
+        (Some(run), Some(to)) => run.taken(edge.from, to),
+        _ => Vec::new(),
+    };
+    let words = words(edge, &taken, run);
+    let is_taken = !taken.is_empty();
+    let target = edge.to.map_or("end", NodeName::as_str);
+    let (rank, row) = match (edge.to == next, is_loop(edge), is_taken) {
+        (true, _, true) => (
+            if words.pieces.is_empty() {
+                Rank::Connector
+            } else {
+                Rank::Needed
+            },
+            Row::of(Ink::Done, "▼ ").join(words),
+        ),
+        (true, _, false) => {
+            let words = if run.is_none() { words } else { Row::default() };
+            (Rank::Connector, Row::of(spine, "┊ ").join(words))
+        }
+        (_, true, true) => (Rank::Needed, Row::of(Ink::Weak, "┤ ").join(words)),
+        (_, true, false) => (
+            Rank::Loop,
+            Row::of(Ink::Border, "┤ ")
+                .join(words)
+                .with(Ink::Border, " ┄▷ ")
+                .with(Ink::Waiting, target),
+        ),
+        (_, false, true) => (
+            Rank::Needed,
+            Row::of(Ink::Done, "├─ ")
+                .join(words)
+                .with(Ink::Done, " ─▶ ")
+                .with(Ink::Text, target),
+        ),
+        (_, false, false) => (
+            Rank::ShortCut,
+            Row::of(Ink::Border, "├┄ ")
+                .join(words)
+                .with(Ink::Border, " ┄▷ ")
+                .with(Ink::Waiting, target),
+        ),
+    };
+    let mut line = Line::below(edge.from, rank, row);
+    line.edge = Some(edge);
+    line
+}
+
+/// Why the edge was taken, with its arithmetic; else what would have to be decided.
+fn words(edge: &Edge, taken: &[&TakenEdge], run: Option<&RunView>) -> Row {
+    let mut row = Row::default();
+    if taken.is_empty() {
+        for (at, reason) in edge.when.iter().enumerate() {
+            row.push(Ink::Waiting, if at > 0 { " / " } else { "" });
+            // The map of an empty screen shows the routes in their colours; a run dims what it left.
+            let ink = match run {
+                None => map_ink(*reason),
+                Some(_) => Ink::Waiting,
+            };
+            row.push(ink, reason.as_str());
+        }
+        return row;
+    }
+    for (at, edge) in taken.iter().enumerate() {
+        row.push(Ink::Dim, if at > 0 { ", " } else { "" });
+        let forced = run.and_then(RunView::complexity);
+        match (edge.reason, forced) {
+            (Some(RouteReason::Forced), Some(complexity)) => {
+                row.push(forced_ink(complexity), complexity.as_str());
+                row.push(Ink::Dim, ", forced");
+            }
+            (reason, _) => row.push(reason_ink(reason), edge.why.clone()),
+        }
+        if edge.count > 1 && edge.reason.is_some() {
+            row.push(Ink::Running, format!(" ↺ {}", edge.count));
+        }
+    }
+    if edge.from == NodeName::AnalyzeAndRoute
+        && let Some(plan) = run.and_then(|run| run.plan.as_ref())
+        && plan.sub_questions.len() > 1
+    {
+        row.push(Ink::Dim, format!(" · {} parts", plan.sub_questions.len()));
+    }
+    row
+}
+
+fn forced_ink(complexity: Complexity) -> Ink {
+    super::path::route_ink(complexity)
+}
+
+fn map_ink(reason: RouteReason) -> Ink {
+    match reason_ink(Some(reason)) {
+        route @ (Ink::Chitchat | Ink::Simple | Ink::Complex) => route,
+        _ => Ink::Dim,
+    }
+}

@@ -1,0 +1,173 @@
+//! One node on one line: its state, its time, its calls, what it did.
+
+use crate::domain::{GradedBy, NodeName};
+use crate::tui::fold::{NodeState, NodeView, RunView};
+use crate::tui::ink::{Ink, Row, counted, duration, grouped, pad};
+use crate::tui::model::Model;
+
+use super::evidence::short_tool;
+use super::path::{broken_off, reason_ink, spinner};
+
+/// The longest name.
+const NAME: usize = 17;
+/// From this width on the columns keep their places; below, what is not there takes no room.
+const COLUMNS: usize = 52;
+
+/// The node with all that fits, the most important first.
+pub fn node_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usize) -> Row {
+    let view = run.map_or(NodeView::UNTOUCHED, |run| run.node(name));
+    let (sign, ink) = sign(view.state, model.frame);
+    let text = match view.state {
+        NodeState::Done => Ink::Text,
+        _ => ink,
+    };
+    let mut row = Row::of(ink, format!("{sign} ")).with(text, pad(name.as_str(), NAME));
+    match view.state {
+        NodeState::Waiting => return row,
+        NodeState::Skipped(why) => {
+            row.push(Ink::Skipped, format!("  skipped: {why}"));
+            return row.fit(width);
+        }
+        // How long it took would read as if it had come to its end.
+        NodeState::Stopped | NodeState::Failed => {
+            let last = run.and_then(|run| run.visits.iter().rfind(|visit| visit.node == name));
+            let ms = last.and_then(|visit| visit.ms).unwrap_or(view.ms);
+            row.push(ink, format!("  {}", broken_off(view.state, ms)));
+        }
+        NodeState::Running | NodeState::Done => {
+            let time = duration(spent(&view, model));
+            row.push(text, format!("{time:>9}"));
+        }
+    }
+    for column in columns(run, name, &view, model, width >= COLUMNS) {
+        if row.width() + column.text().trim_end().chars().count() <= width {
+            row = row.join(column);
+        }
+    }
+    row.fit(width)
+}
+
+/// The node where there is a line for it alone: its time and what it decided.
+pub fn compact_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usize) -> Row {
+    let row = node_row(run, name, model, NAME + 2 + 9);
+    let last = run.and_then(|run| run.visits.iter().rfind(|visit| visit.node == name));
+    match last.and_then(|visit| visit.left.as_ref()) {
+        Some((reason, why)) => {
+            let room = width.saturating_sub(row.width() + 2);
+            // A number that is cut says something else.
+            let told = if why.chars().count() <= room {
+                why.as_str()
+            } else {
+                reason.as_str()
+            };
+            row.with(reason_ink(Some(*reason)), format!("  {told}"))
+        }
+        None => row,
+    }
+}
+
+/// The sign of a state, and its ink.
+pub fn sign(state: NodeState, frame: usize) -> (&'static str, Ink) {
+    match state {
+        NodeState::Waiting => ("○", Ink::Waiting),
+        NodeState::Running => (spinner(frame), Ink::Running),
+        NodeState::Done => ("●", Ink::Done),
+        NodeState::Skipped(_) => ("·", Ink::Skipped),
+        NodeState::Stopped => ("◼", Ink::Warning),
+        NodeState::Failed => ("×", Ink::Failed),
+    }
+}
+
+fn spent(view: &NodeView, model: &Model) -> f64 {
+    let since = view.since.map_or(0, |at| model.now.0.saturating_sub(at.0));
+    view.ms + since as f64
+}
+
+fn columns(
+    run: Option<&RunView>,
+    name: NodeName,
+    view: &NodeView,
+    model: &Model,
+    aligned: bool,
+) -> Vec<Row> {
+    let calls = match view.calls {
+        0 => String::new(),
+        calls => counted(u64::from(calls), "call", "calls"),
+    };
+    let loops = match view.visits {
+        0 | 1 => String::new(),
+        visits => format!("↺ {visits}"),
+    };
+    let cell = |ink: Ink, text: String, width: usize| match (aligned, text.is_empty()) {
+        (true, _) => Row::of(ink, format!("  {}", pad(&text, width))),
+        (false, true) => Row::default(),
+        (false, false) => Row::of(ink, format!("  {text}")),
+    };
+    let mut columns = vec![cell(Ink::Dim, calls, 7), cell(Ink::Running, loops, 3)];
+    if view.state == NodeState::Running {
+        columns.push(Row::of(Ink::Running, format!("  {}", dots(model.frame))));
+    }
+    columns.extend(run.map(|run| note(run, name)));
+    if let Some(tokens) = view.tokens.filter(|tokens| *tokens > 0) {
+        columns.push(Row::of(Ink::Dim, format!("  {} tok", grouped(tokens))));
+    }
+    columns
+}
+
+fn dots(frame: usize) -> &'static str {
+    ["·  ", "·· ", "···"][frame / 2 % 3]
+}
+
+/// What a node did, in few words.
+fn note(run: &RunView, name: NodeName) -> Row {
+    match name {
+        NodeName::ToolExec => tools(run),
+        NodeName::GradeEvidence => verdicts(run),
+        _ => Row::default(),
+    }
+}
+
+fn tools(run: &RunView) -> Row {
+    let mut row = Row::default();
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for used in &run.tools {
+        let tool = short_tool(used.call.tool());
+        match counts.iter_mut().find(|(known, _)| *known == tool) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((tool, 1)),
+        }
+    }
+    let words: Vec<_> = counts
+        .iter()
+        .map(|(tool, count)| match count {
+            1 => (*tool).to_owned(),
+            _ => format!("{tool}×{count}"),
+        })
+        .collect();
+    if !words.is_empty() {
+        row.push(Ink::Dim, format!("  {}", words.join(" ")));
+    }
+    let failed = run.tools.iter().filter(|used| used.error.is_some()).count();
+    if failed > 0 {
+        row.push(Ink::Warning, format!("  ⚠ {failed} failed"));
+    }
+    row
+}
+
+/// The averages, round by round; of a verdict that nobody measured, who gave it.
+fn verdicts(run: &RunView) -> Row {
+    let mut row = Row::default();
+    let gradings = run.visits.iter().filter_map(|visit| visit.graded.as_ref());
+    for (at, grading) in gradings.enumerate() {
+        row.push(Ink::Dim, if at > 0 { " ▸ " } else { "  " });
+        let measured = grading.average.filter(|_| grading.by == GradedBy::Grader);
+        match (grading.by, measured) {
+            (_, Some(average)) => row.push(super::score::band(average), grading.measured()),
+            (GradedBy::Grader, None) => row.push(Ink::Dropped, "none left"),
+            (GradedBy::Rule(_), _) => row.push(Ink::Unmeasured, "no call: a rule"),
+            (GradedBy::NoEvidence, _) => row.push(Ink::Unmeasured, "no call: no evidence"),
+            (GradedBy::Fallback, _) => row.push(Ink::Unmeasured, "reply unreadable"),
+        }
+    }
+    row
+}

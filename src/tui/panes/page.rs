@@ -1,0 +1,142 @@
+//! The page that a node's details are written on, and calls of a model on it.
+
+use std::collections::BTreeSet;
+
+use crate::protocol::EventBody;
+use crate::text::{one_line, sanitize};
+use crate::tui::ink::{Ink, Row, counted, duration, grouped};
+use crate::tui::wrap::wrap;
+
+use super::fences::{Stretch, stretches};
+
+/// One row, and the part that it folds or unfolds.
+#[derive(Debug, Clone)]
+pub struct DetailLine {
+    /// What is drawn.
+    pub row: Row,
+    /// The part of a prompt or reply that it is of, counted from 0.
+    pub part: Option<usize>,
+}
+
+/// As wide as the words at the beginning of rows.
+pub const INDENT: &str = "           ";
+
+/// The rows of a window as they are written.
+pub struct Page<'a> {
+    /// What was written.
+    pub lines: Vec<DetailLine>,
+    unfolded: &'a BTreeSet<usize>,
+    width: usize,
+    parts: usize,
+}
+
+impl<'a> Page<'a> {
+    /// An empty one, on which these parts are unfolded.
+    pub fn new(unfolded: &'a BTreeSet<usize>, width: usize) -> Self {
+        Self {
+            lines: Vec::new(),
+            unfolded,
+            width,
+            parts: 0,
+        }
+    }
+
+    /// One row, cut at the edge.
+    pub fn row(&mut self, row: Row) {
+        let row = row.fit(self.width);
+        self.lines.push(DetailLine { row, part: None });
+    }
+
+    /// A text on as many rows as it takes, below and behind `indent`.
+    pub fn text(&mut self, ink: Ink, indent: &str, text: &str) {
+        self.wrapped(&Row::of(ink, text), indent, None);
+    }
+
+    /// A row that begins with a word of its own; what does not fit goes on behind that.
+    pub fn below(&mut self, row: &Row) {
+        let rows = wrap(row, &Row::default(), &Row::of(Ink::Dim, INDENT), self.width);
+        let lines = rows.into_iter().map(|row| DetailLine { row, part: None });
+        self.lines.extend(lines);
+    }
+
+    /// A row on as many as it takes, of a part or of none.
+    pub fn wrapped(&mut self, row: &Row, indent: &str, part: Option<usize>) {
+        let indent = Row::of(Ink::Dim, indent);
+        let rows = wrap(row, &indent, &indent, self.width);
+        self.lines
+            .extend(rows.into_iter().map(|row| DetailLine { row, part }));
+    }
+
+    /// A call of a model with what was said in it.
+    pub fn model_call(&mut self, body: &EventBody) {
+        let EventBody::ModelCalled {
+            model,
+            ms,
+            prompt_tokens,
+            completion_tokens,
+            retries,
+            prompt,
+            reply,
+            ..
+        } = body
+        else {
+            return;
+        };
+        let mut row = Row::of(Ink::Dim, "  asked    ").with(Ink::Text, one_line(model, 80));
+        row.push(Ink::Dim, format!(" · {}", duration(*ms)));
+        if let (Some(sent), Some(got)) = (prompt_tokens, completion_tokens) {
+            let tokens = format!(" · {} sent, {} received", grouped(*sent), grouped(*got));
+            row.push(Ink::Dim, tokens);
+        }
+        if *retries > 0 {
+            let retries = counted(u64::from(*retries), "retry", "retries");
+            row.push(Ink::Warning, format!(" · {retries}"));
+        }
+        self.row(row);
+        match prompt {
+            Some(prompt) => self.said("prompt", &sanitize(prompt)),
+            None => self.row(Row::of(Ink::Dim, "    what was said is not in this log")),
+        }
+        match (reply, prompt) {
+            (Some(reply), _) => self.said("reply", &sanitize(reply)),
+            (None, Some(_)) => self.row(Row::of(Ink::Warning, "    no reply")),
+            (None, None) => {}
+        }
+    }
+
+    /// A prompt or a reply, its fenced parts folded.
+    fn said(&mut self, what: &str, text: &str) {
+        self.row(Row::of(Ink::Heading, format!("    {what}")));
+        for stretch in stretches(text) {
+            match stretch {
+                Stretch::Line(line) => self.wrapped(&Row::of(Ink::Quote, line), "    ▏ ", None),
+                Stretch::Fenced {
+                    tag,
+                    attributes,
+                    inside,
+                } => self.fenced(tag, attributes, &inside),
+            }
+        }
+    }
+
+    fn fenced(&mut self, tag: &str, attributes: &str, inside: &[&str]) {
+        let part = self.parts;
+        self.parts += 1;
+        let is_open = self.unfolded.contains(&part);
+        let count = counted(inside.len() as u64, "line", "lines");
+        let mut row = Row::of(Ink::Key, if is_open { "    ▾ " } else { "    ▸ " });
+        row.push(
+            Ink::Citation,
+            format!("{tag} {attributes}").trim().to_owned(),
+        );
+        row.push(Ink::Dim, format!("  {count}"));
+        let row = row.fit(self.width);
+        self.lines.push(DetailLine {
+            row,
+            part: Some(part),
+        });
+        for line in inside.iter().filter(|_| is_open) {
+            self.wrapped(&Row::of(Ink::Quote, *line), "      ▏ ", Some(part));
+        }
+    }
+}

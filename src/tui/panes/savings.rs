@@ -1,0 +1,132 @@
+//! Where the two numbers of the meter come from.
+
+use crate::domain::{GradedBy, NodeName, PathType};
+use crate::protocol::EventBody;
+use crate::tui::ink::{Ink, Row, counted, pad};
+use crate::tui::model::{Model, Turn};
+
+/// The calls that one event saved: where, how many, and why.
+struct Saved {
+    node: NodeName,
+    calls: u32,
+    why: String,
+}
+
+/// Made and saved, node by node, and what the whole is.
+pub fn savings(turn: Option<&Turn>, model: &Model) -> Vec<Row> {
+    let most = model.limits.max_iterations;
+    let mut rows = vec![
+        Row::of(
+            Ink::Text,
+            "The full pipeline asks once to analyze the question, then once to",
+        ),
+        Row::of(
+            Ink::Text,
+            "plan and once to grade in each round, and once to answer.",
+        ),
+    ];
+    let Some(turn) = turn else {
+        rows.push(Row::default());
+        let line = format!("With at most {most} rounds that is {} calls.", 2 + 2 * most);
+        rows.push(Row::of(Ink::Dim, line));
+        return rows;
+    };
+    let saved = saved_by_events(turn);
+    rows.push(Row::default());
+    for node in NodeName::ALL {
+        let view = turn.run.node(node);
+        let of_node = || saved.iter().filter(|one| one.node == node);
+        let count: u32 = of_node().map(|one| one.calls).sum();
+        if view.calls == 0 && count == 0 {
+            continue;
+        }
+        let mut row = Row::of(Ink::Text, pad(node.as_str(), 18));
+        row.push(Ink::Text, format!("{:>2} made", view.calls));
+        if count > 0 {
+            row.push(Ink::Strong, format!("  {count} saved"));
+            let why: Vec<_> = of_node().map(|one| one.why.as_str()).collect();
+            row.push(Ink::Dim, format!(": {}", why.join(", ")));
+        }
+        rows.push(row);
+    }
+    rows.push(Row::default());
+    rows.push(sum(turn));
+    rows
+}
+
+fn sum(turn: &Turn) -> Row {
+    let made = turn.run.calls();
+    let Some(finish) = &turn.run.finish else {
+        let made = counted(u64::from(made), "call", "calls");
+        return Row::of(
+            Ink::Dim,
+            format!("{made} so far; what is saved counts at the end"),
+        );
+    };
+    if finish.broke_off() {
+        let made = counted(u64::from(made), "call", "calls");
+        let line = format!("{made}; nothing is saved by not arriving");
+        return Row::of(Ink::Dim, line);
+    }
+    let whole = u64::from(made.saturating_add(finish.saved));
+    Row::of(
+        Ink::Text,
+        format!("{made} made + {} saved = ", finish.saved),
+    )
+    .with(
+        Ink::Text,
+        format!(
+            "{} of the full pipeline on these rounds",
+            counted(whole, "call", "calls")
+        ),
+    )
+}
+
+/// What each short cut spared, as the run counts it.
+fn saved_by_events(turn: &Turn) -> Vec<Saved> {
+    let mut saved = Vec::new();
+    let mut save = |node, why: &str| {
+        saved.push(Saved {
+            node,
+            calls: 1,
+            why: why.to_owned(),
+        });
+    };
+    for row in &turn.trail {
+        match row.body() {
+            EventBody::FastPathHit {
+                path_type,
+                rule_name,
+                ..
+            } => match path_type {
+                PathType::Chitchat => {
+                    save(NodeName::Plan, "small talk needs no search");
+                    save(NodeName::GradeEvidence, "small talk has no evidence");
+                }
+                PathType::SimpleSkipGrading => {
+                    save(NodeName::GradeEvidence, "simple questions are not graded");
+                }
+                PathType::RuleAutoApprove => {
+                    let rule = crate::text::one_line(rule_name, 40);
+                    save(NodeName::GradeEvidence, &format!("rule {rule}"));
+                }
+            },
+            EventBody::EvidenceGraded {
+                by: GradedBy::NoEvidence,
+                ..
+            } => save(NodeName::GradeEvidence, "there was nothing to grade"),
+            _ => {}
+        }
+    }
+    // An answer without a call came with the analysis, or there was nothing to answer from.
+    let told = saved.len() as u32;
+    let rest = turn.run.finish.as_ref().map_or(0, |finish| finish.saved);
+    if rest > told && turn.run.node(NodeName::Synthesize).calls == 0 {
+        saved.push(Saved {
+            node: NodeName::Synthesize,
+            calls: rest - told,
+            why: "the answer needed no call of its own".to_owned(),
+        });
+    }
+    saved
+}

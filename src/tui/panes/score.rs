@@ -1,0 +1,144 @@
+//! A score, and where it came from.
+//!
+//! Only a number that the grader measured gets a filled bar. What a rule or a fallback said is a
+//! dashed line with the word; an item without a grade shows how well it matched, and at which
+//! places the searches had it.
+
+use crate::domain::{GradedBy, KEEP_FROM, SUFFICIENT_FROM, ToolName};
+use crate::tui::fold::{EvidenceRow, Grade, Standing};
+use crate::tui::ink::{Ink, Row, measure};
+
+/// The ink of a measured score.
+pub fn band(value: f64) -> Ink {
+    if value >= SUFFICIENT_FROM {
+        Ink::Strong
+    } else if value >= KEEP_FROM {
+        Ink::Weak
+    } else {
+        Ink::Dropped
+    }
+}
+
+/// How much room there is to say how an item was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// For a bar and all words.
+    Bar,
+    /// For all words.
+    Words,
+    /// For as few as tell where a score came from.
+    Scarce,
+}
+
+/// How an item was judged.
+pub fn judgement(item: &EvidenceRow, room: Room) -> Row {
+    let with_bar = room == Room::Bar;
+    let low = |row: Row| match item.standing {
+        Standing::Low => row.with(Ink::Warning, ", low"),
+        _ => row,
+    };
+    match item.grade {
+        None => low(found_by(item, room)),
+        Some(Grade {
+            by: GradedBy::Grader,
+            score,
+        }) => graded(item, score.value(), with_bar),
+        Some(Grade { by, score }) => {
+            let words = match by {
+                GradedBy::Rule(rule) => format!("rule {}", rule.as_str()),
+                _ => format!("fallback {:.1}", score.value()),
+            };
+            let dashes = if with_bar {
+                format!("{UNMEASURED}  ")
+            } else {
+                String::new()
+            };
+            low(Row::of(Ink::Unmeasured, dashes + &words))
+        }
+    }
+}
+
+fn graded(item: &EvidenceRow, value: f64, with_bar: bool) -> Row {
+    let ink = band(value);
+    let mut row = Row::default();
+    if with_bar {
+        row = row.join(bar(value, ink));
+        row.push(Ink::Text, " ");
+    }
+    row.push(ink, format!("{} ", measure(value)));
+    match item.standing {
+        Standing::Dropped => row.push(Ink::Dropped, "dropped"),
+        Standing::Low => row.push(Ink::Warning, "grader, low"),
+        Standing::Kept | Standing::Within => row.push(Ink::Dim, "grader"),
+    }
+    row
+}
+
+/// `match .84 · words #2 meaning #1`, in scarce room `match .84 · w#2 m#1`: the search's own
+/// measure, which is no grade.
+pub fn found_by(item: &EvidenceRow, room: Room) -> Row {
+    let score = item.found_with.value();
+    let ranks = (item.measured.lexical_rank, item.measured.vector_rank);
+    if item.tool == ToolName::ReadFile || (score == 0.0 && ranks == (None, None)) {
+        return Row::of(Ink::Unmeasured, "not scored");
+    }
+    let short = format!("{score:.2}");
+    let mut row = Row::of(Ink::Dim, "match ").with(Ink::Text, short.trim_start_matches('0'));
+    let sides = match room {
+        Room::Scarce => ["w", "m"],
+        Room::Bar | Room::Words => ["words ", "meaning "],
+    };
+    let ranks = [(sides[0], ranks.0), (sides[1], ranks.1)];
+    let ranks = ranks
+        .into_iter()
+        .filter_map(|(side, rank)| Some((side, rank?)));
+    let ranks: Vec<String> = ranks.map(|(side, rank)| format!("{side}#{rank}")).collect();
+    if !ranks.is_empty() {
+        row.push(Ink::Dim, format!(" · {}", ranks.join(" ")));
+    }
+    row
+}
+
+/// How to read the rows to come.
+pub fn legend() -> Vec<Row> {
+    let graded = |value: f64, words: String| {
+        let ink = band(value);
+        Row::of(Ink::Text, " ")
+            .join(bar(value, ink))
+            .with(ink, format!(" {value:.2} "))
+            .with(Ink::Dim, words)
+    };
+    vec![
+        graded(
+            0.9,
+            format!("strong: an average from {SUFFICIENT_FROM:.2} answers"),
+        ),
+        graded(0.5, "weak: more is looked for".to_owned()),
+        graded(0.1, format!("dropped, below {KEEP_FROM:.2}")),
+        Row::of(Ink::Text, " ")
+            .with(Ink::Unmeasured, UNMEASURED)
+            .with(Ink::Dim, "      nobody measured it"),
+    ]
+}
+
+/// In place of a bar.
+const UNMEASURED: &str = "╌╌╌┆╌╌╌╌┆╌╌╌";
+
+fn bar(value: f64, ink: Ink) -> Row {
+    // A bar that ends at a mark has reached it.
+    let filled = (value * 10.0 + 1e-9).floor() as usize;
+    let mut row = Row::default();
+    for cell in 0..10 {
+        for mark in [KEEP_FROM, SUFFICIENT_FROM] {
+            if cell == (mark * 10.0).round() as usize {
+                row.push(if value >= mark { ink } else { Ink::Dim }, "│");
+            }
+        }
+        if cell < filled {
+            row.push(ink, "▇");
+        } else {
+            row.push(Ink::Border, "·");
+        }
+    }
+    row
+}

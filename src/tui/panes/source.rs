@@ -1,0 +1,64 @@
+//! What stands above a document: which passage, how it was judged, which part is seen.
+
+use crate::tui::fold::{EvidenceFold, EvidenceRow};
+use crate::tui::ink::{Ink, Row, cut_path};
+use crate::tui::model::Model;
+use crate::tui::source_view::SourceView;
+
+use super::evidence::{judged, short_tool};
+use super::score::Room;
+
+/// The title, and what is to be said of the document.
+pub fn head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
+    let mut rows = vec![title(model, view, width)];
+    if let Some(doubt) = &view.doubt {
+        rows.push(Row::of(Ink::Warning, format!(" ⚠ {doubt}")).fit(width));
+    }
+    rows
+}
+
+fn title(model: &Model, view: &SourceView, width: usize) -> Row {
+    let turn = model.turns.iter().find(|turn| turn.run.id == view.run);
+    let Some((run, item)) =
+        turn.and_then(|turn| Some((&turn.run, turn.run.evidence.get(&view.item)?)))
+    else {
+        return Row::of(Ink::Focus, " Source");
+    };
+    let mut right = Row::default();
+    match view.range() {
+        Some((first, last, total)) if width >= ROOMY => {
+            right.push(Ink::Dim, format!("lines {first}–{last} of {total} · "));
+        }
+        Some((first, last, _)) => right.push(Ink::Dim, format!("{first}–{last} · ")),
+        None => {}
+    }
+    if let Some((at, count)) = place_among(&run.evidence, item) {
+        right.push(Ink::Dim, format!("{at} of {count} "));
+    }
+    let head = Row::of(Ink::Focus, " ▸ Source ");
+    let room = width.saturating_sub(right.width() + head.width() + 1);
+    let mut left = head.with(Ink::Text, cut_path(&item.place(), room));
+    let number = run.evidence.number(item);
+    let number = number.map(|number| Row::of(Ink::Citation, format!("  [{number}]")));
+    let judged = Row::of(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(judged(
+        run,
+        item,
+        Room::Words,
+    ));
+    // What has no room whole says nothing.
+    for more in number.into_iter().chain([judged]) {
+        if left.width() + more.width() + right.width() < width {
+            left = left.join(more);
+        }
+    }
+    left.and_right(right, width)
+}
+
+/// From this width on the title says in how many lines.
+const ROOMY: usize = 80;
+
+/// The item's place in the pane, from 1, and how many stand there.
+fn place_among(evidence: &EvidenceFold, item: &EvidenceRow) -> Option<(usize, usize)> {
+    let at = evidence.rows().position(|row| row.id == item.id)?;
+    Some((at + 1, evidence.len()))
+}

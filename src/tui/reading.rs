@@ -1,0 +1,211 @@
+//! What the keys do while a document is read, and how it gets there.
+
+use crate::protocol::{Command, DocumentText, NoticeLevel};
+use crate::text::one_line;
+
+use super::act::quit;
+use super::fold::EvidenceRow;
+use super::keymap::Action;
+use super::list::List;
+use super::model::{Model, Overlay};
+use super::source_view::SourceView;
+use super::update::Effect;
+
+/// More than this is not copied: terminals drop what is longer without a word.
+const MOST_COPIED_BYTES: usize = 48 * 1024;
+
+/// Opens the document of the item that is selected in the evidence pane.
+pub fn open_selected(model: &mut Model) -> Vec<Effect> {
+    let selected = model.evidence.list.selected;
+    let Some(run) = model.shown_run() else {
+        return Vec::new();
+    };
+    // The selection is settled when it is drawn, and keys can come faster.
+    let last = run.evidence.len().saturating_sub(1);
+    let Some(item) = run.evidence.rows().nth(selected.min(last)) else {
+        return Vec::new();
+    };
+    let view = SourceView::of(run.id.clone(), run.started, item);
+    open(model, view)
+}
+
+/// Opens the document of the citation that is selected in the chat.
+pub fn open_citation(model: &mut Model) -> Vec<Effect> {
+    let selected = model.chat.citation;
+    let turn = model.shown_turn().zip(selected);
+    let Some((run, citation)) =
+        turn.and_then(|(turn, at)| Some((&turn.run, turn.run.citations.get(at)?)))
+    else {
+        return Vec::new();
+    };
+    let Some(item) = run.evidence.get(&citation.id) else {
+        let words = format!("The passage of [{}] was not recorded.", citation.n);
+        model.say(NoticeLevel::Info, &words);
+        return Vec::new();
+    };
+    let view = SourceView::of(run.id.clone(), run.started, item);
+    open(model, view)
+}
+
+fn open(model: &mut Model, view: SourceView) -> Vec<Effect> {
+    let command = Command::ReadDocument {
+        source: view.file.clone(),
+        line: view.first_line(),
+    };
+    model.reading = Some(view);
+    vec![Effect::Send(command)]
+}
+
+/// An action while a document is read.
+pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
+    let Some(view) = &mut model.reading else {
+        return Vec::new();
+    };
+    match action {
+        Action::Up => view.step(-1),
+        Action::Down => view.step(1),
+        Action::PageUp => view.page(-1),
+        Action::PageDown => view.page(1),
+        Action::First => view.first(),
+        Action::Last => view.last(),
+        Action::NextEvidence => return next(model, 1),
+        Action::PreviousEvidence => return next(model, -1),
+        Action::Copy => return copy(model),
+        Action::Edit => return edit(model),
+        Action::Help => model.overlay = Some(Overlay::Help(List::default())),
+        Action::Cancel => model.reading = None,
+        Action::Quit => {
+            model.reading = None;
+            return quit(model);
+        }
+        _ => {}
+    }
+    more(model)
+}
+
+/// Asks for the lines that were scrolled to, where they are not here.
+pub fn more(model: &mut Model) -> Vec<Effect> {
+    let Some(view) = &mut model.reading else {
+        return Vec::new();
+    };
+    let wanted = view.wanted().map(|line| Command::ReadDocument {
+        source: view.file.clone(),
+        line,
+    });
+    wanted.map(Effect::Send).into_iter().collect()
+}
+
+/// Takes a document, if it is the one that is awaited.
+pub fn arrived(model: &mut Model, text: DocumentText) {
+    if let Some(view) = &mut model.reading {
+        view.take(text);
+    }
+}
+
+/// The engine did not take the request.
+pub fn refused(model: &mut Model) {
+    if model.reading.as_ref().is_some_and(SourceView::is_awaited) {
+        model.reading = None;
+    }
+    model.say(
+        NoticeLevel::Warning,
+        "The engine is busy and did not read the document; try again.",
+    );
+}
+
+/// The engine is gone, and with it what is awaited.
+pub fn abandon(model: &mut Model) {
+    if let Some(view) = model.reading.as_mut().filter(|view| view.is_awaited()) {
+        view.fail("the engine stopped");
+    }
+}
+
+/// The editor is closed: what it may have changed is read again.
+pub fn edited(model: &mut Model, result: Result<(), String>) -> Vec<Effect> {
+    if let Err(reason) = result {
+        model.say(NoticeLevel::Warning, &reason);
+        return Vec::new();
+    }
+    let Some(view) = &mut model.reading else {
+        return Vec::new();
+    };
+    let command = Command::ReadDocument {
+        line: view.again(),
+        source: view.file.clone(),
+    };
+    vec![Effect::Send(command)]
+}
+
+/// To the evidence that many rows further in its pane; the pane's selection goes with it.
+fn next(model: &mut Model, by: isize) -> Vec<Effect> {
+    let Some(view) = &model.reading else {
+        return Vec::new();
+    };
+    let Some(run) = model.turns.iter().find(|turn| turn.run.id == view.run) else {
+        return Vec::new();
+    };
+    let run = &run.run;
+    let rows: Vec<&EvidenceRow> = run.evidence.rows().collect();
+    let here = rows.iter().position(|row| row.id == view.item).unwrap_or(0);
+    let there = here.checked_add_signed(by).filter(|at| *at < rows.len());
+    let Some(there) = there else {
+        let words = if by > 0 {
+            "That was the last evidence."
+        } else {
+            "That was the first evidence."
+        };
+        model.say(NoticeLevel::Info, words);
+        return Vec::new();
+    };
+    let view = SourceView::of(run.id.clone(), run.started, rows[there]);
+    if model.shown_run().is_some_and(|shown| shown.id == view.run) {
+        model.evidence.list.selected = there;
+    }
+    open(model, view)
+}
+
+/// What the view's passage is called: file and place, clean.
+fn place(model: &Model) -> Option<String> {
+    let view = model.reading.as_ref()?;
+    let turn = model.turns.iter().find(|turn| turn.run.id == view.run)?;
+    turn.run.evidence.place(&view.item)
+}
+
+fn copy(model: &mut Model) -> Vec<Effect> {
+    let passage = model.reading.as_ref().and_then(SourceView::passage);
+    let (Some(place), Some((text, lines))) = (place(model), passage) else {
+        model.say(NoticeLevel::Info, "There is no passage to copy.");
+        return Vec::new();
+    };
+    if text.len() > MOST_COPIED_BYTES {
+        let words = format!("{place} is too long to copy: {} kB.", text.len() / 1024);
+        model.say(NoticeLevel::Warning, &words);
+        return Vec::new();
+    }
+    let counted = super::ink::counted(lines as u64, "line", "lines");
+    model.say(
+        NoticeLevel::Info,
+        &format!("Copied {place} ({counted}) to the terminal's clipboard."),
+    );
+    vec![Effect::Copy(format!("{place}\n\n{text}\n"))]
+}
+
+fn edit(model: &mut Model) -> Vec<Effect> {
+    let Some(view) = &model.reading else {
+        return Vec::new();
+    };
+    if let Some((path, line)) = view.in_file() {
+        return vec![Effect::Edit {
+            path: path.to_owned(),
+            line,
+        }];
+    }
+    let words = if view.range().is_some() {
+        let name = one_line(&view.file, 80);
+        format!("{name} is shown as extracted text; it has no lines that an editor could open.")
+    } else {
+        "There is no file to open.".to_owned()
+    };
+    model.say(NoticeLevel::Info, &words);
+    Vec::new()
+}

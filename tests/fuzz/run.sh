@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Fuzzes by coverage: tests/fuzz/run.sh SECONDS [TARGET]…   (all targets, one after the other)
+#
+# Needs a C++ compiler, and no nightly toolchain. What is found lies in tests/fuzz/artifacts/TARGET;
+# inputs that reach new code are kept in $KB_AGENT_FUZZ_FOUND/TARGET, where that is set: it begins
+# with a third of the small ones that were found before (found.tar.xz).
+# KB_AGENT_FUZZ_PROFILE=dev builds quickly and runs slowly.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+seconds=$1
+shift
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(ls tests/fuzz/corpus)
+profile=${KB_AGENT_FUZZ_PROFILE:-release}
+host=$(rustc -vV | sed -n 's/^host: //p')
+
+coverage=(-Cpasses=sancov-module)
+for part in level=4 inline-8bit-counters pc-table trace-compares; do
+    coverage+=("-Cllvm-args=-sanitizer-coverage-$part")
+done
+# The versions are those of the program; what only fuzzing needs is added to them.
+cp Cargo.lock tests/fuzz/Cargo.lock
+# Build scripts are for the host and not instrumented: hence the explicit target.
+RUSTFLAGS="--cfg fuzzing -Cdebug-assertions -Ccodegen-units=16 ${coverage[*]}" \
+    RUSTC_WRAPPER=$PWD/tests/fuzz/rustc.sh \
+    cargo build --manifest-path tests/fuzz/Cargo.toml --target "$host" --profile "$profile"
+reader=tests/fuzz/target/$host/${profile/dev/debug}/reader
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+if [ -n "${KB_AGENT_FUZZ_FOUND:-}" ] && [ ! -e "$KB_AGENT_FUZZ_FOUND" ]; then
+    mkdir -p "$KB_AGENT_FUZZ_FOUND"
+    tar -xJf tests/fuzz/found.tar.xz -C "$KB_AGENT_FUZZ_FOUND"
+fi
+for target in "${targets[@]}"; do
+    found=${KB_AGENT_FUZZ_FOUND:-$scratch}/$target
+    mkdir -p "$found" "tests/fuzz/artifacts/$target"
+    bounds=(-max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048
+        -artifact_prefix="tests/fuzz/artifacts/$target/")
+    case $target in
+        reply | think | stream | events) ;;
+        # Time and memory of one document are bounded by the process that reads it.
+        *) bounds+=(-fork=1 -ignore_ooms=1 -ignore_timeouts=1 -ignore_crashes=0) ;;
+    esac
+    printf '== %s\n' "$target"
+    KB_AGENT_FUZZ_TARGET=$target "$reader" "${bounds[@]}" "$found" "tests/fuzz/corpus/$target" \
+        >"$scratch/log" 2>&1 || { tail -60 "$scratch/log" && exit 1; }
+    grep -E "^#[0-9]+" "$scratch/log" | tail -1
+done

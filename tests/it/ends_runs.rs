@@ -1,0 +1,276 @@
+//! What is cancelled, or not wanted any more, stops.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use kb_agent::agent::ports::{
+    Analysis, AnalyzeJob, AnswerSink, CallOrigin, EmbedError, Embedder, GradeJob, Grades, Identity,
+    PlanJob, Planned, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, Toolbox,
+};
+use kb_agent::agent::{Agent, Question};
+use kb_agent::domain::{
+    Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingLimits, Score, ToolCall,
+    ToolName,
+};
+use kb_agent::kb::KnowledgeBase;
+use kb_agent::kb::embed::SentenceEmbedding;
+use kb_agent::protocol::{EventBody, Mode, RunId};
+use kb_agent::reasoner::offline::OfflineReasoner;
+use kb_agent::tools::KbToolbox;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::engine;
+use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::workplace::{Workplace, events};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ends_the_run_whose_answer_nobody_waits_for_any_more() {
+    let endpoint = ScriptedEndpoint::start().await;
+    let never = Reply::streamed("{}").after(Duration::from_mins(10));
+    endpoint.say(NodeName::AnalyzeAndRoute, never);
+    let place = Workplace::empty();
+    let engine = engine(&place, &endpoint.base_url()).await.unwrap();
+    let given_up = tokio::time::timeout(Duration::from_millis(300), engine.answer_query("hi"));
+    assert!(given_up.await.is_err());
+    let begun = Instant::now();
+    while events(&place.audit(), "run_finished").is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "the run goes on");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(
+        events(&place.audit(), "run_finished")[0]["outcome"],
+        "cancelled"
+    );
+}
+
+/// Work that was stopped ends within 100 ms; the rest is what a busy machine adds.
+const SOON: Duration = Duration::from_secs(1);
+
+/// An embedding that takes as long as it is let.
+struct Endless;
+
+impl Embedder for Endless {
+    fn model_id(&self) -> &'static str {
+        "endless"
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        std::thread::sleep(Duration::from_secs(20));
+        Ok(texts.iter().map(|_| vec![1.0]).collect())
+    }
+
+    fn embed_stoppable(
+        &self,
+        _: &[&str],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(None)
+    }
+}
+
+fn base(place: &Workplace, embedder: Arc<dyn Embedder>) -> Arc<KnowledgeBase> {
+    let roots = [place.path().join("kb")];
+    let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedder).unwrap();
+    base.update_words(&|_| (), &AtomicBool::new(false)).unwrap();
+    Arc::new(base)
+}
+
+/// How long the threads of `work` go on after nobody waits for it any more.
+fn goes_on(work: impl Future<Output = ()>) -> Duration {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let given_up = tokio::time::timeout(Duration::from_millis(150), work).await;
+        assert!(given_up.is_err(), "it was done before it could be stopped");
+    });
+    let dropped = Instant::now();
+    // Waits for what blocks.
+    drop(runtime);
+    dropped.elapsed()
+}
+
+#[test]
+fn ends_every_tool_whose_run_is_cancelled() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let line = "nothing of what is looked for stands in any of these many lines of a log\n";
+    place.file("kb/large.log", line.repeat(1_500_000));
+    let tools = KbToolbox::new(base(&place, Arc::new(Endless)));
+    let query = || "gate opening hours".to_owned();
+    for call in [
+        ToolCall::VectorSearch {
+            query: query(),
+            k: None,
+        },
+        ToolCall::HybridSearch {
+            semantic_query: query(),
+            exact_keywords: Vec::new(),
+        },
+        ToolCall::LocalFileQa {
+            query: query(),
+            path: None,
+        },
+        ToolCall::GrepSearch {
+            query: r"(\w+ly){2,}[0-9]+\s(not|there)(.*[a-z])?x{3}".to_owned(),
+        },
+    ] {
+        let took = goes_on(async {
+            let found = tools.run(&call).await;
+            panic!("{call:?} ended by itself: {found:?}");
+        });
+        assert!(took < SOON, "{call:?} went on for {took:?}");
+    }
+}
+
+#[test]
+fn ends_the_embedding_of_an_answer_that_nobody_waits_for() {
+    let reasoner = OfflineReasoner::new(Arc::new(Endless));
+    let run = RunId::generate();
+    let item = |text: &str| Evidence {
+        id: EvidenceId(String::new()),
+        source: "gate.md".to_owned(),
+        place: None,
+        lines: LineRange { start: 1, end: 1 },
+        tool: ToolName::HybridSearch,
+        score: Score::FULL,
+        text: text.to_owned(),
+        low: false,
+        measured: Measured::default(),
+    };
+    let context = [item("The gate opens at seven."), item("Bread rises.")];
+    let took = goes_on(async {
+        let job = GradeJob {
+            origin: CallOrigin {
+                run: &run,
+                node: NodeName::GradeEvidence,
+                calls: None,
+            },
+            query: "When does the gate open?",
+            history: &[],
+            sub_questions: &[],
+            context: &context,
+        };
+        let graded = reasoner.grade(job).await;
+        panic!("it ended by itself: {graded:?}");
+    });
+    assert!(took < SOON, "it went on for {took:?}");
+}
+
+#[test]
+fn ends_a_long_embedding_between_two_texts() {
+    let embedder = SentenceEmbedding::new();
+    embedder.embed(&["loads the model"]).unwrap();
+    let texts: Vec<String> = (0..3000)
+        .map(|n| format!("{n} {}", "a sentence of some length ".repeat(30)))
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let made = scope.spawn(|| embedder.embed_stoppable(&texts, &stop));
+        std::thread::sleep(Duration::from_millis(100));
+        let stopped = Instant::now();
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(made.join().unwrap(), Ok(None));
+        assert!(stopped.elapsed() < SOON, "{:?}", stopped.elapsed());
+    });
+}
+
+#[test]
+fn ends_a_walk_and_takes_nothing_for_gone() {
+    let place = Workplace::empty();
+    for n in 0..30 {
+        place.file(&format!("kb/{n}.md"), format!("# Note {n}\n\nText.\n"));
+    }
+    let base = base(&place, Arc::new(Endless));
+    let stopped = base.update_words(&|_| (), &AtomicBool::new(true));
+    assert!(stopped.is_err(), "{stopped:?}");
+    assert_eq!(base.status().documents, 30);
+}
+
+/// An embedding, and a thinking engine, with a fault.
+struct Faulty;
+
+impl Embedder for Faulty {
+    fn model_id(&self) -> &'static str {
+        "faulty"
+    }
+
+    fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        panic!("a fault of the embedding");
+    }
+}
+
+#[async_trait]
+impl Reasoner for Faulty {
+    fn identity(&self) -> Identity {
+        Identity {
+            mode: Mode::Offline,
+            model: "faulty".to_owned(),
+        }
+    }
+
+    async fn analyze(&self, _: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
+        panic!("a fault of the engine");
+    }
+
+    async fn plan(&self, _: PlanJob<'_>) -> Result<Planned, ReasonerError> {
+        unreachable!()
+    }
+
+    async fn grade(&self, _: GradeJob<'_>) -> Result<Grades, ReasonerError> {
+        unreachable!()
+    }
+
+    async fn synthesize(
+        &self,
+        _: SynthesizeJob<'_>,
+        _: AnswerSink,
+    ) -> Result<Synthesis, ReasonerError> {
+        unreachable!()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ends_nothing_but_the_tool_or_the_run_that_panics() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let tools = Arc::new(KbToolbox::new(base(&place, Arc::new(Faulty))));
+    let call = ToolCall::VectorSearch {
+        query: "gate".to_owned(),
+        k: None,
+    };
+    let error = tools.run(&call).await.unwrap_err().to_string();
+    assert!(error.contains("vector_search"), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    let agent = Agent {
+        ports: Ports {
+            reasoner: Arc::new(Faulty),
+            tools,
+        },
+        limits: RoutingLimits::default(),
+        session: "s".to_owned(),
+    };
+    let (events, mut told) = tokio::sync::mpsc::channel(64);
+    let question = Question {
+        query: "hi".to_owned(),
+        ..Question::default()
+    };
+    let answer = agent.answer(question, events, CancellationToken::new());
+    assert_eq!(answer.await, None);
+    let mut last = None;
+    while let Some(event) = told.recv().await {
+        last = Some(event.body);
+    }
+    let Some(EventBody::RunFinished { outcome, error, .. }) = last else {
+        panic!("{last:?}");
+    };
+    assert_eq!(outcome, Outcome::Failed);
+    assert!(error.is_some_and(|line| line.contains("broke off")));
+}

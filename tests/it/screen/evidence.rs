@@ -1,0 +1,190 @@
+//! The evidence pane: what a score is, where it came from, and what an item holds.
+
+use kb_agent::domain::{Complexity, GradedBy, Measured, NodeName, Outcome, RouteReason, ToolName};
+use kb_agent::protocol::{Event, EvidenceItem};
+use kb_agent::tui::{Screen, ThemeName};
+use ratatui::style::Modifier;
+
+use super::runs::{self, Tape, cite, item};
+use super::{KeyCode, KeyModifiers, pictures, played, press, tap, themed};
+
+fn ranked(item: EvidenceItem, words: Option<usize>, meaning: Option<usize>) -> EvidenceItem {
+    EvidenceItem {
+        measured: Measured {
+            lexical_rank: words,
+            vector_rank: meaning,
+            ..Measured::default()
+        },
+        ..item
+    }
+}
+
+/// A simple run: nothing is graded.
+fn ungraded() -> Vec<Event> {
+    let long = "documents/handbook/operations/index-pipeline.md";
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000b7");
+    tape.start("What is the default chunk size?");
+    tape.analyze(Complexity::Simple, &[]);
+    tape.retrieve(
+        0,
+        Vec::new(),
+        vec![
+            ranked(
+                item(1, long, (10, 42), ToolName::HybridSearch, 0.84),
+                Some(2),
+                Some(1),
+            ),
+            ranked(
+                item(2, "engine.md", (3, 20), ToolName::VectorSearch, 0.6),
+                None,
+                Some(2),
+            ),
+            item(3, "faq.md", (88, 93), ToolName::GrepSearch, 0.67),
+            item(4, "all.md", (1, 400), ToolName::ReadFile, 1.0),
+        ],
+    );
+    tape.answer(0, "It is 1100 bytes [1].", vec![cite(1, long, (10, 42))]);
+    tape.end(Outcome::Answered, 2, 2, None);
+    tape.events
+}
+
+/// Two items grow together after they had been graded; a second grading follows.
+fn grown() -> Vec<Event> {
+    let at = |n, lines| item(n, "guide.md", lines, ToolName::HybridSearch, 0.7);
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000e7");
+    tape.start("compare a with b");
+    tape.analyze(Complexity::Complex, &["a?", "b?"]);
+    let weak = item(9, "weak.md", (1, 2), ToolName::GrepSearch, 0.2);
+    let first = vec![at(1, (1, 4)), at(2, (6, 9)), at(3, (20, 24)), weak];
+    tape.retrieve(0, Vec::new(), first);
+    tape.route(
+        NodeName::ToolExec,
+        NodeName::GradeEvidence,
+        RouteReason::Complex,
+    );
+    let scores = [("e1", 0.5), ("e2", 0.5), ("e3", 0.5), ("e9", 0.1)];
+    tape.grade(0, &scores, 0.5, GradedBy::Grader);
+    tape.retrieve(1, Vec::new(), vec![at(1, (1, 9)), at(3, (1, 24))]);
+    tape.events
+}
+
+fn on_evidence(events: Vec<Event>) -> Screen {
+    let mut screen = played(events);
+    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
+    screen
+}
+
+#[test]
+fn shown_an_ungraded_item_tells_its_match_and_its_ranks_and_no_bar() {
+    let mut screen = on_evidence(ungraded());
+    for (width, height) in [(160, 45), (100, 30)] {
+        let text = screen.text(width, height);
+        assert!(text.contains("match .84 · words #2 meaning #1"), "{text}");
+        assert!(text.contains("match .60 · meaning #2"), "{text}");
+        assert!(text.contains("match .67"), "{text}");
+        assert!(text.contains("read   not scored"), "{text}");
+        assert!(
+            text.contains("4 sent · 1 cited · not graded (simple)"),
+            "{text}"
+        );
+        assert!(!text.contains('▇') && !text.contains('╌'), "{text}");
+    }
+    pictures("ungraded", &mut screen);
+}
+
+#[test]
+fn shown_a_path_is_cut_in_its_middle_before_the_origin_of_a_score() {
+    let mut screen = on_evidence(ungraded());
+    for width in [160, 120, 100, 80, 60, 58] {
+        let text = screen.text(width, 30);
+        let origin = match width {
+            58 | 60 | 120 => "match .84 · w#2 m#1",
+            _ => "match .84 · words #2 meaning #1",
+        };
+        assert!(text.contains(origin), "{width}\n{text}");
+        assert!(text.contains("/index-pipeline.md:10-42"), "{width}\n{text}");
+    }
+    let text = on_evidence(runs::rule_hit()).text(60, 30);
+    assert!(text.matches("rule few_context").count() >= 2, "{text}");
+}
+
+#[test]
+fn shown_what_an_item_holds_folds_under_it() {
+    let mut screen = on_evidence(grown());
+    let text = screen.text(160, 45);
+    assert!(
+        text.contains("+2 within") && text.contains("holds 1-9, 6-9"),
+        "{text}"
+    );
+    assert!(!text.contains("└ guide.md:6-9"), "{text}");
+    tap(&mut screen, KeyCode::Char(' '));
+    let text = screen.text(160, 45);
+    assert!(text.contains("└ guide.md:1-9 hybrid"), "{text}");
+    assert!(text.contains("└ guide.md:6-9 hybrid 0.50 grader"), "{text}");
+    pictures("unfolded", &mut screen);
+    tap(&mut screen, KeyCode::Char(' '));
+    assert!(!screen.text(160, 45).contains("└ guide.md:6-9"));
+}
+
+#[test]
+fn shown_a_title_speaks_of_one_round() {
+    let text = on_evidence(grown()).text(160, 45);
+    assert!(
+        text.contains("round 2: 1 in context · not graded yet"),
+        "{text}"
+    );
+    let text = played(runs::complex()).text(160, 45);
+    let said = "round 2: 3 graded · 3 sent · 3 cited · avg 0.78 → GENERATE";
+    assert!(text.contains(said), "{text}");
+    assert!(!text.contains("dropped ─"), "{text}");
+}
+
+#[test]
+fn shown_dropped_evidence_is_struck_and_has_its_sign_in_every_theme() {
+    for theme in ThemeName::ALL {
+        let mut screen = themed(theme);
+        for event in runs::complex() {
+            screen.handle(kb_agent::tui::Msg::Update(
+                kb_agent::protocol::Update::Event(event),
+            ));
+        }
+        press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
+        let buffer = screen.render(100, 30);
+        let line = |y: u16| -> String {
+            (0..100)
+                .map(|x| buffer.cell((x, y)).unwrap().symbol())
+                .collect()
+        };
+        let y = (0..30).find(|y| line(*y).contains("× faq.md")).unwrap();
+        let x = (0..95).find(|x| {
+            line(y)
+                .chars()
+                .skip(*x)
+                .collect::<String>()
+                .starts_with("faq.md")
+        });
+        let cell = buffer.cell((x.unwrap() as u16, y)).unwrap();
+        assert!(cell.modifier.contains(Modifier::CROSSED_OUT), "{theme}");
+    }
+}
+
+#[test]
+fn a_zoomed_pane_shows_how_each_passage_begins() {
+    let mut screen = on_evidence(runs::complex());
+    let before = screen.text(160, 45).matches("Passage").count();
+    tap(&mut screen, KeyCode::Char('z'));
+    let text = screen.text(160, 45);
+    assert!(before <= 1);
+    assert_eq!(
+        text.matches(": the pipeline reads a folder").count(),
+        4,
+        "{text}"
+    );
+    pictures("evidence_zoomed", &mut screen);
+    // The selection is kept in sight also where rows are high.
+    for _ in 0..3 {
+        tap(&mut screen, KeyCode::Char('j'));
+        screen.text(60, 12);
+    }
+    assert!(screen.text(60, 12).contains("faq.md:88-93"));
+}

@@ -1,0 +1,512 @@
+//! What a folder's `.env` may set, driven through the binary.
+#![cfg(unix)]
+
+use std::fs::{self, Permissions};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use kb_agent::config::{Class, variables};
+use serde_json::Value;
+
+use crate::terminal::Terminal;
+use crate::workplace::{Workplace, one_line, text};
+
+/// A folder that came from elsewhere, with a `.env`, and nothing trusted yet.
+struct Clone {
+    place: Workplace,
+    folder: PathBuf,
+}
+
+impl Clone {
+    fn with(env: &str) -> Self {
+        let place = Workplace::empty();
+        place.file("clone/docs/a.md", "# Alpha\n\nAlpha is the first letter.\n");
+        let env = place.file("clone/.env", env);
+        let folder = env.parent().unwrap().to_owned();
+        fs::set_permissions(&env, Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+        Self { place, folder }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = self.place.command(args);
+        command.current_dir(&self.folder);
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn env(&self) -> PathBuf {
+        self.folder.join(".env")
+    }
+}
+
+/// Somebody who waits to be sent something.
+struct Listener(TcpListener);
+
+impl Listener {
+    fn start() -> (Self, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        (Self(listener), url)
+    }
+
+    /// Whether anybody connected since this was last asked.
+    fn was_reached(&self) -> bool {
+        let mut reached = false;
+        while self.0.accept().is_ok() {
+            reached = true;
+        }
+        reached
+    }
+}
+
+/// Refused before anything was done, in one line that holds these parts.
+fn refused(output: &Output, parts: &[&str]) {
+    let line = one_line(output);
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    for part in parts {
+        assert!(line.contains(part), "{part} is missing: {line}");
+    }
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn trust_a_foreign_env_sets_nothing_that_reaches_out() {
+    let (listener, url) = Listener::start();
+    for variable in variables().filter(|variable| variable.class == Class::Reach) {
+        let name = variable.name;
+        let value = if name.ends_with("_URL") {
+            &url
+        } else {
+            "there"
+        };
+        let clone = Clone::with(&format!("{name}={value}\nKB_AGENT_THEME=mono\n"));
+        let ask = || {
+            let mut ask = clone.command(&["ask", "--kb", "docs", "what is alpha?"]);
+            // The data folder is the user's own word in all other tests here.
+            if name == "KB_AGENT_DATA_DIR" {
+                ask.env_remove(name);
+            }
+            ask
+        };
+        if name == "KB_AGENT_SOURCE" {
+            // A flag wins over it, so that there is nothing to trust.
+            assert!(ask().output().unwrap().status.success());
+        } else {
+            let parts = [name, "/clone/.env", "kb-agent trust", "--env-file .env"];
+            refused(&ask().output().unwrap(), &parts);
+        }
+        assert!(!listener.was_reached(), "{name}");
+        assert!(!clone.folder.join("there").exists(), "{name}");
+    }
+    let taste = Clone::with("KB_AGENT_MAX_ITERATIONS=2\nKB_AGENT_LLM_BASE_URL=\n");
+    assert!(
+        taste
+            .run(&["ask", "--kb", "docs", "hello"])
+            .status
+            .success()
+    );
+}
+
+#[test]
+fn trust_is_given_once_by_path_and_taken_back() {
+    let (listener, url) = Listener::start();
+    let clone = Clone::with(&format!(
+        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_API_KEY=sk-never-shown\nKB_AGENT_LLM_RETRIES=0\n\
+         KB_AGENT_LLM_TIMEOUT_SECS=1\n"
+    ));
+    let ask = || clone.run(&["ask", "--kb", "docs", "hello"]);
+    refused(&ask(), &["KB_AGENT_LLM_BASE_URL and KB_AGENT_LLM_API_KEY"]);
+    assert!(!listener.was_reached());
+
+    let said = clone.run(&["trust"]);
+    let told = text(&said.stdout);
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    assert!(
+        told.contains(&format!("KB_AGENT_LLM_BASE_URL={url}")),
+        "{told}"
+    );
+    assert!(
+        told.contains("KB_AGENT_LLM_API_KEY=[masked, 14 characters]"),
+        "{told}"
+    );
+    assert!(!told.contains("KB_AGENT_LLM_RETRIES") && !told.contains("never-shown"));
+    let kept = clone.place.data().join("trusted.json");
+    assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!fs::read_to_string(&kept).unwrap().contains("never-shown"));
+
+    let output = ask();
+    assert_ne!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(listener.was_reached());
+    // Another folder with the same file is another folder.
+    let other = clone.place.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(clone.env(), other.join(".env")).unwrap();
+    let mut command = clone.command(&["ask", "hello"]);
+    refused(
+        &command.current_dir(&other).output().unwrap(),
+        &["/other/.env"],
+    );
+
+    let folder = clone.folder.to_str().unwrap();
+    assert!(
+        clone
+            .place
+            .run(&["trust", "--remove", folder])
+            .status
+            .success()
+    );
+    refused(&ask(), &["KB_AGENT_LLM_BASE_URL"]);
+    assert!(!listener.was_reached());
+    let again = clone.place.run(&["trust", "--remove", folder]);
+    assert!(text(&again.stdout).contains("was not trusted"));
+    // A folder that is gone for now is trusted no longer either.
+    assert!(clone.run(&["trust"]).status.success());
+    let away = clone.place.path().join("away");
+    fs::rename(&clone.folder, &away).unwrap();
+    assert!(
+        clone
+            .place
+            .run(&["trust", "--remove", folder])
+            .status
+            .success()
+    );
+    fs::rename(&away, &clone.folder).unwrap();
+    refused(&ask(), &["KB_AGENT_LLM_BASE_URL"]);
+    // Named, it is the user's own.
+    let output = clone.run(&["ask", "--kb", "docs", "--env-file", ".env", "hello"]);
+    assert_ne!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(listener.was_reached());
+}
+
+#[test]
+fn trust_a_file_that_others_may_write_is_never_trusted() {
+    let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let clone = Clone::with("KB_AGENT_LLM_BASE_URL=http://127.0.0.1:9/v1\n");
+    assert!(clone.run(&["trust"]).status.success());
+    for (path, bits) in [
+        (clone.env(), 0o602),
+        (clone.env(), 0o660),
+        (clone.folder.clone(), 0o777),
+    ] {
+        mode(&path, bits);
+        let line = format!("(mode {bits:o}); chmod go-w '{}'", path.display());
+        for args in [&["ask", "hello"][..], &["trust"], &["index"]] {
+            refused(&clone.run(args), &["KB_AGENT_LLM_BASE_URL", &line]);
+        }
+        mode(&clone.env(), 0o600);
+        mode(&clone.folder, 0o700);
+    }
+    // Who is root can give a file away.
+    let another = std::os::unix::fs::chown(clone.env(), Some(12_345), None);
+    if another.is_ok() {
+        refused(&clone.run(&["ask", "hello"]), &["belongs to another user"]);
+    }
+}
+
+#[test]
+fn trust_a_key_is_not_sent_where_only_a_folder_says() {
+    let (listener, url) = Listener::start();
+    let clone = Clone::with(&format!(
+        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_RETRIES=0\nKB_AGENT_LLM_TIMEOUT_SECS=1\n"
+    ));
+    assert!(clone.run(&["trust"]).status.success());
+    let with_key = |args: &[&str]| {
+        let mut command = clone.command(args);
+        command.env("KB_AGENT_LLM_API_KEY", "sk-of-the-shell");
+        command.output().unwrap()
+    };
+    let ask = ["ask", "--kb", "docs", "hello"];
+    refused(
+        &with_key(&ask),
+        &[
+            "KB_AGENT_LLM_API_KEY would be sent to",
+            &url,
+            "/clone/.env",
+            "kb-agent trust",
+        ],
+    );
+    assert!(!listener.was_reached());
+    let told = with_key(&["trust"]);
+    let line = format!("KB_AGENT_LLM_API_KEY would be sent to {url}");
+    assert!(text(&told.stdout).contains(&line), "{}", text(&told.stdout));
+    assert_ne!(with_key(&ask).status.code(), Some(2));
+    assert!(listener.was_reached());
+    // Agreed to was this address and no other.
+    let elsewhere = url.replace("/v1", "/v2");
+    fs::write(clone.env(), format!("KB_AGENT_LLM_BASE_URL={elsewhere}\n")).unwrap();
+    refused(&with_key(&ask), &[&elsewhere]);
+    assert!(!listener.was_reached());
+}
+
+#[test]
+fn trust_documents_are_not_embedded_where_only_a_folder_says() {
+    let (listener, url) = Listener::start();
+    let clone = Clone::with(&format!(
+        "KB_AGENT_EMBEDDING_BASE_URL={url}\nKB_AGENT_EMBEDDING_MODEL=m\n"
+    ));
+    clone
+        .place
+        .file("private/diary.md", "# Diary\n\nNot for others.\n");
+    assert!(clone.run(&["trust"]).status.success());
+    let index = ["index", "--kb", "../private"];
+    refused(
+        &clone.run(&index),
+        &["all text in", "private", &url, "with the same options"],
+    );
+    assert!(!listener.was_reached());
+    assert!(clone.run(&["trust", "--kb", "../private"]).status.success());
+    let output = clone.run(&["doctor", "--kb", "../private"]);
+    assert_ne!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(listener.was_reached());
+    // Nor a collection that is measured on.
+    refused(
+        &clone.run(&["eval", "beir", "../measured"]),
+        &["all text in", "measured"],
+    );
+}
+
+#[test]
+fn trust_passages_are_not_sent_where_only_a_folder_says() {
+    let (listener, url) = Listener::start();
+    let clone = Clone::with(&format!(
+        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_RETRIES=0\nKB_AGENT_LLM_TIMEOUT_SECS=1\n"
+    ));
+    clone
+        .place
+        .file("private/diary.md", "# Diary\n\nNot for others.\n");
+    assert!(clone.run(&["trust"]).status.success());
+    let ask = ["ask", "--kb", "../private", "what does the diary say?"];
+    refused(
+        &clone.run(&ask),
+        &[
+            "passages of",
+            "private",
+            &url,
+            "/clone/.env",
+            "with the same options",
+        ],
+    );
+    assert!(!listener.was_reached());
+    assert!(clone.run(&["trust", "--kb", "../private"]).status.success());
+    assert_ne!(clone.run(&ask).status.code(), Some(2));
+    assert!(listener.was_reached());
+}
+
+#[test]
+fn trust_a_folder_includes_files_of_its_own() {
+    let clone = Clone::with("KB_AGENT_INCLUDE=*.env\n");
+    clone.place.file("clone/docs/its.env", "A=its\n");
+    clone.place.file("private/mine.env", "A=mine\n");
+    assert!(clone.run(&["trust"]).status.success());
+    let left_out = |command: &mut Command| {
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let skipped = told["skipped"].as_array().unwrap().iter();
+        let paths = skipped.map(|one| one["path"].as_str().unwrap().to_owned());
+        paths.collect::<Vec<_>>()
+    };
+    let index = ["index", "--json", "--kb", "docs", "--kb", "../private"];
+    let mut command = clone.command(&index);
+    assert_eq!(left_out(&mut command), ["private/mine.env"]);
+    // What the user says holds everywhere.
+    command.env("KB_AGENT_INCLUDE", "*.env");
+    assert!(left_out(&mut command).is_empty());
+}
+
+#[test]
+fn trust_no_key_goes_unencrypted_to_another_machine() {
+    let place = Workplace::empty();
+    place.file("kb/a.md", "a");
+    for (what, ending) in [("LLM", "hello"), ("EMBEDDING", "what is alpha?")] {
+        let command = |url: &str| {
+            let mut command = place.command(&["ask", "--kb", "kb", ending]);
+            command
+                .env(format!("KB_AGENT_{what}_BASE_URL"), url)
+                .env(format!("KB_AGENT_{what}_API_KEY"), "sk-1")
+                .env(format!("KB_AGENT_{what}_MODEL"), "m")
+                .env("KB_AGENT_LLM_RETRIES", "0");
+            command
+        };
+        let key = format!("KB_AGENT_{what}_API_KEY would go unencrypted to gpu.invalid");
+        let parts = [key.as_str(), "set KB_AGENT_PLAIN_HTTP_HOSTS=gpu.invalid"];
+        refused(
+            &command("http://gpu.invalid:8000/v1").output().unwrap(),
+            &parts,
+        );
+        let mut other = command("http://gpu.invalid:8000/v1");
+        other.env("KB_AGENT_PLAIN_HTTP_HOSTS", "other.invalid");
+        refused(&other.output().unwrap(), &parts);
+        for (url, hosts) in [
+            ("https://gpu.invalid:8000/v1", ""),
+            ("http://gpu.invalid:8000/v1", "other.invalid, GPU.invalid"),
+            ("http://localhost:9/v1", ""),
+            ("http://127.0.0.2:9/v1", ""),
+            ("http://[::1]:9/v1", ""),
+        ] {
+            // Looked at only: nothing is sent anywhere.
+            let mut command = command(url);
+            command.env("KB_AGENT_PLAIN_HTTP_HOSTS", hosts);
+            let mut graph = place.command(&["graph"]);
+            for (name, value) in command.get_envs() {
+                graph.env(name, value.unwrap());
+            }
+            let output = graph.output().unwrap();
+            assert!(output.status.success(), "{url}: {}", text(&output.stderr));
+        }
+    }
+}
+
+const QUESTION: &str = "Trust this folder with that, now and later? [y/N]";
+
+/// What `doctor` says of one setting: value, origin and class.
+fn setting(output: &Output, name: &str) -> (Value, String, String) {
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all = told["settings"].as_array().unwrap();
+    let one = all.iter().find(|one| one["name"] == name).unwrap();
+    let part = |name: &str| one[name].as_str().unwrap().to_owned();
+    (one["value"].clone(), part("origin"), part("class"))
+}
+
+#[test]
+fn trust_doctor_shows_origin_and_class_and_what_is_held_back() {
+    let (listener, url) = Listener::start();
+    let clone = Clone::with(&format!(
+        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_API_KEY=sk-never-shown\nKB_AGENT_THEME=mono\n"
+    ));
+    let output = clone.run(&["doctor", "--json", "--kb", "docs"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!listener.was_reached());
+    let file = clone.env().canonicalize().unwrap().display().to_string();
+    for (name, value, origin, class) in [
+        ("KB_AGENT_THEME", "mono", file.clone(), "taste"),
+        (
+            "KB_AGENT_LLM_BASE_URL",
+            url.as_str(),
+            format!("{file}, not trusted"),
+            "reach",
+        ),
+        (
+            "KB_AGENT_LLM_API_KEY",
+            "[masked, 14 characters]",
+            format!("{file}, not trusted"),
+            "reach",
+        ),
+        (
+            "KB_AGENT_MAX_ITERATIONS",
+            "3",
+            "default".to_owned(),
+            "taste",
+        ),
+        ("KB_AGENT_SOURCE", "docs", "--kb".to_owned(), "reach"),
+    ] {
+        let expected = (Value::from(value), origin, class.to_owned());
+        assert_eq!(setting(&output, name), expected, "{name}");
+    }
+    let said = text(&clone.run(&["doctor", "--kb", "docs"]).stdout);
+    assert!(
+        said.contains(&format!("KB_AGENT_THEME: mono ({file}; taste)")),
+        "{said}"
+    );
+    assert!(said.contains("broken trust: "), "{said}");
+    assert!(
+        said.contains("→ look at that file, then run 'kb-agent trust'"),
+        "{said}"
+    );
+    let help = text(&clone.run(&["--help"]).stdout);
+    let line = help
+        .lines()
+        .find(|line| line.contains("  KB_AGENT_AUDIT_LOG "))
+        .unwrap();
+    assert!(line.contains("reach"), "{line}");
+}
+
+#[test]
+fn r26_the_files_are_asked_in_their_order() {
+    let clone = Clone::with("KB_AGENT_MAX_ITERATIONS=2\nKB_AGENT_THEME=mono\nKB_AGENT_LOG=warn\n");
+    let config = clone.place.path().join("config");
+    clone.place.file(
+        "config/.env",
+        "KB_AGENT_MAX_ITERATIONS=4\nKB_AGENT_THEME=dark\nKB_AGENT_LLM_BASE_URL=http://127.0.0.1:9/v1\n\
+         KB_AGENT_LOG=\n",
+    );
+    clone.place.file("clone/my.env", "KB_AGENT_THEME=light\n");
+    let doctor = |args: &[&str]| {
+        let args = [&["doctor", "--json", "--kb", "docs"], args].concat();
+        let mut command = clone.command(&args);
+        command
+            .env("KB_AGENT_CONFIG_DIR", &config)
+            .env("KB_AGENT_MAX_ITERATIONS", "7");
+        command.output().unwrap()
+    };
+    let expect = |output: &Output, name: &str, value: &str, origin: &str| {
+        let (found, from, _) = setting(output, name);
+        assert_eq!(found, value, "{name}");
+        assert!(from.ends_with(origin), "{name} is from {from}");
+    };
+    let beside = doctor(&[]);
+    expect(&beside, "KB_AGENT_MAX_ITERATIONS", "7", "environment");
+    expect(&beside, "KB_AGENT_THEME", "dark", "config/.env");
+    expect(&beside, "KB_AGENT_LOG", "warn", "clone/.env");
+    // The user's own file reaches out unasked.
+    expect(
+        &beside,
+        "KB_AGENT_LLM_BASE_URL",
+        "http://127.0.0.1:9/v1",
+        "config/.env",
+    );
+    let named = doctor(&["--env-file", "my.env"]);
+    expect(&named, "KB_AGENT_THEME", "light", "my.env");
+    expect(
+        &named,
+        "KB_AGENT_LLM_BASE_URL",
+        "http://127.0.0.1:9/v1",
+        "config/.env",
+    );
+    expect(&named, "KB_AGENT_LOG", "info", "default");
+}
+
+#[test]
+fn trust_is_asked_for_on_a_terminal() {
+    let (listener, url) = Listener::start();
+    let clone = Clone::with(&format!(
+        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_API_KEY=sk-never-shown\nKB_AGENT_LLM_RETRIES=0\n\
+         KB_AGENT_LLM_TIMEOUT_SECS=1\n"
+    ));
+    let ask = clone.command(&["ask", "--kb", "docs", "hello"]);
+    let graph = clone.command(&["graph"]);
+
+    let mut terminal = Terminal::start(&ask, 140, 30);
+    let shown = terminal.wait_for_text(QUESTION);
+    assert!(
+        shown.contains(&format!("KB_AGENT_LLM_BASE_URL={url}")),
+        "{shown}"
+    );
+    assert!(shown.contains("[masked, 14 characters]"), "{shown}");
+    assert!(!listener.was_reached());
+    terminal.keys("n\r");
+    terminal.wait_for_text("going on without it");
+    assert_eq!(terminal.end(), 0, "it answers without an endpoint");
+    assert!(!listener.was_reached());
+
+    // The screen asks before it opens; what was refused is asked again.
+    let screen = clone.command(&["--kb", "docs"]);
+    let mut terminal = Terminal::start(&screen, 140, 30);
+    terminal.wait_for_text(QUESTION);
+    terminal.keys("y\r");
+    terminal.wait_for_text("Ask docs anything");
+    terminal.keys("\u{3}\u{3}");
+    terminal.end();
+    assert!(clone.place.data().join("trusted.json").is_file());
+    let terminal = Terminal::start(&graph, 140, 30);
+    let shown = terminal.wait_for_text("synthesize");
+    assert!(!shown.contains(QUESTION));
+    terminal.end();
+}
