@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
+use pulldown_cmark::{Event, Options, Parser, Tag};
+
 use super::wording;
 use crate::protocol::RunRecord;
-use crate::text::{code_ranges, sanitize};
+use crate::text::{code_ranges, markup, sanitize};
 
 /// The runs, one after the other.
 pub(super) fn document(runs: &[RunRecord]) -> String {
@@ -85,28 +87,53 @@ fn escaped(line: &str) -> String {
 const MOST_LOOKS: usize = 8;
 
 /// The answer in its own form, as a quotation: its headings, lists and code stay within it; its tags,
-/// links and images are text.
+/// links and images are text, for readers of CommonMark and of all its extensions.
 fn quoted(answer: &str) -> String {
     // Behind the sign of a quotation a tab would be less wide, and code no longer code.
-    let mut text = sanitize(answer).replace('\t', "    ");
-    for look in 0..=MOST_LOOKS {
-        let code = if look < MOST_LOOKS {
-            code_ranges(&text)
-        } else {
-            Vec::new()
-        };
-        let harmless = without_effect(&text, &code);
-        let is_done = harmless == text;
-        text = harmless;
-        if is_done {
-            break;
-        }
+    let answer = sanitize(answer).replace('\t', "    ");
+    let with_code = quotation(&escaped_around_code(&answer));
+    if has_effect(&with_code) {
+        // What is code here ends earlier for readers of definition lists, footnotes or formulas.
+        quotation(&without_effect(&answer, &[]))
+    } else {
+        with_code
     }
+}
+
+fn quotation(text: &str) -> String {
     let lines = text.lines().map(|line| format!("> {line}"));
     let lines: Vec<String> = lines
         .map(|line| line.trim_end().to_owned() + "\n")
         .collect();
     lines.concat()
+}
+
+/// The text with its tags, links and images escaped except in code, which stays as it is.
+fn escaped_around_code(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..MOST_LOOKS {
+        let harmless = without_effect(&text, &code_ranges(&text));
+        if harmless == text {
+            break;
+        }
+        text = harmless;
+    }
+    text
+}
+
+/// Whether this Markdown holds a tag, a link or an image, as answers are read here or by a reader of
+/// all extensions of CommonMark.
+fn has_effect(markdown: &str) -> bool {
+    [markup(), Options::all()].into_iter().any(|options| {
+        Parser::new_ext(markdown, options).any(|event| {
+            matches!(
+                event,
+                Event::Html(_)
+                    | Event::InlineHtml(_)
+                    | Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::HtmlBlock)
+            )
+        })
+    })
 }
 
 /// The text with its tags, links and images escaped where they are no code and not escaped yet.
@@ -119,7 +146,7 @@ fn without_effect(text: &str, code: &[Range<usize>]) -> String {
         let is_code = ranges.peek().is_some_and(|range| range.start <= at);
         let is_mark = match c {
             '<' => true,
-            '[' => before == '!' || before == ']',
+            '[' => matches!(before, '!' | ']' | '['),
             '(' | ':' => before == ']',
             _ => false,
         };
@@ -137,19 +164,6 @@ fn without_effect(text: &str, code: &[Range<usize>]) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use pulldown_cmark::{Event, Options, Parser, Tag};
-
-    /// Whether this Markdown holds a tag, a link or an image, by CommonMark with all extensions.
-    fn has_effect(markdown: &str) -> bool {
-        Parser::new_ext(markdown, Options::all()).any(|event| {
-            matches!(
-                event,
-                Event::Html(_)
-                    | Event::InlineHtml(_)
-                    | Event::Start(Tag::Link { .. } | Tag::Image { .. } | Tag::HtmlBlock)
-            )
-        })
-    }
 
     #[test]
     fn trust_an_answer_keeps_its_form_and_code_and_loses_its_effect() {
@@ -174,6 +188,7 @@ mod tests {
             "\\\\<img src=x>",
             "```\n<img src=x>",
             "<!-- `\n\n`<img src=x>`",
+            "``<img src=x>```\n:``",
         ] {
             let quoted = quoted(answer);
             assert!(!has_effect(&quoted), "{answer}: {quoted}");
