@@ -6,6 +6,7 @@
 //! one guard that races the run's token, and whatever happens the last event is `run_finished`.
 
 mod citations;
+mod dialogue;
 mod events;
 mod nodes;
 pub mod ports;
@@ -14,6 +15,7 @@ mod state;
 mod worker;
 
 pub use citations::without_marks;
+pub use dialogue::{CurrentDialogue, Dialogue};
 pub use run::{Agent, Question};
 pub use state::AgentState;
 pub use worker::Worker;

@@ -31,7 +31,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tracing_appender::non_blocking::WorkerGuard;
 
 use crate::config::{Environment, Overrides, Settings, survey, variables};
-use crate::engine::{doctor as engine_doctor, prepare_data_folder};
+use crate::engine::{Resume, doctor as engine_doctor, prepare_data_folder};
 use crate::files::create_private_dir;
 use crate::kb::{READER_ARGUMENT, read_documents};
 use crate::protocol::Timestamp;
@@ -47,6 +47,13 @@ struct Cli {
     /// Folders or files to chat with [default: KB_AGENT_SOURCE, else the bundled demo]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// Go on with a recorded conversation: its id, that of one of its runs, or a beginning that no
+    /// other has
+    #[arg(short = 'c', value_name = "RUN|SESSION", conflicts_with = "go_on")]
+    conversation: Option<String>,
+    /// Go on with the last conversation
+    #[arg(long = "continue")]
+    go_on: bool,
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
@@ -135,8 +142,17 @@ fn run(cli: Cli) -> Result<(), Failure> {
     let Cli {
         global,
         paths,
+        conversation,
+        go_on,
         command,
     } = cli;
+    let last = go_on.then_some(Resume::Last);
+    let resume = conversation.map(Resume::Named).or(last);
+    if resume.is_some() && command.is_some() {
+        return Err(Failure::usage(
+            "-c and --continue open the screen: give them without a command",
+        ));
+    }
     let first = paths.first().filter(|_| command.is_none());
     if let Some(failure) = first.and_then(|first| misspelt(first.as_os_str())) {
         return Err(failure);
@@ -176,7 +192,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     };
     let _diagnostics = diagnostics(&settings);
     match command {
-        None => chat::run(&settings),
+        None => chat::run(&settings, resume),
         Some(Command::Ask(ask)) => ask::run(&ask, &settings),
         Some(Command::Index(index)) => index::run(&index, &settings),
         Some(Command::Search(search)) => search::run(&search, &settings),

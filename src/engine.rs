@@ -11,13 +11,14 @@ mod grading;
 mod knowledge;
 mod reading;
 mod routing;
+mod sessions;
 mod thinking;
 mod upkeep;
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use secrecy::ExposeSecret;
@@ -25,14 +26,14 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::agent::Agent;
 use crate::agent::ports::{Embedder, Identity, Ports};
+use crate::agent::{Agent, Dialogue};
 use crate::audit::{AuditError, AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::domain::{Answer, Outcome};
 use crate::kb::embed::SentenceEmbedding;
 use crate::kb::{KbError, KnowledgeBase};
-use crate::protocol::{Event, EventBody, Update};
+use crate::protocol::{Event, EventBody, RecordedSession, Update};
 use crate::text::Trouble;
 use crate::tools::KbToolbox;
 
@@ -45,6 +46,7 @@ pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };
 pub use routing::{Routed, Router};
+pub use sessions::Resume;
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.
@@ -60,7 +62,10 @@ pub struct Engine {
     notices: Vec<String>,
     /// What the program itself writes, which is no change of the files.
     own_files: Vec<PathBuf>,
-    _session: Session,
+    /// The sign for other processes that this conversation is open here.
+    live: Arc<Mutex<Session>>,
+    /// What was said before in the conversation that goes on.
+    said_before: Option<Dialogue>,
 }
 
 /// Why there is no engine, or no answer; one line each.
@@ -151,8 +156,23 @@ impl Engine {
             mask,
             notices,
             own_files: own_files(settings),
-            _session: session,
+            live: Arc::new(Mutex::new(session)),
+            said_before: None,
         })
+    }
+
+    /// Goes on with a recorded conversation: questions are answered as its next ones, under its id.
+    pub async fn resume(&mut self, which: Resume) -> Result<RecordedSession, EngineError> {
+        let log = self.audit_log.path.clone();
+        let resumed = tokio::task::spawn_blocking(move || sessions::resume(&log, &which));
+        let resumed = resumed
+            .await
+            .map_err(|error| EngineError::Run(format!("reading the audit log broke off: {error}")))?
+            .map_err(EngineError::Run)?;
+        resumed.recorded.id.clone_into(&mut self.agent.session);
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = resumed.session;
+        self.said_before = Some(resumed.dialogue);
+        Ok(resumed.recorded)
     }
 
     /// Answers one question, from the conversation's beginning (R27). Dropping the future cancels
@@ -259,7 +279,7 @@ impl Running {
             match self.updates.recv().await? {
                 Update::Event(event) => return Some(event),
                 Update::Notice { message, .. } => self.complaint = Some(message),
-                Update::Knowledge(_) | Update::Document(_) => {}
+                Update::Knowledge(_) | Update::Document(_) | Update::Session(_) => {}
             }
         }
     }

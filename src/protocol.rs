@@ -11,6 +11,7 @@ mod channels;
 mod document;
 mod parts;
 mod record;
+mod sessions;
 mod stamp;
 mod statistics;
 mod summary;
@@ -19,6 +20,7 @@ pub use channels::{Command, KnowledgeStatus, NoticeLevel, Update};
 pub use document::{DocumentPart, DocumentText};
 pub use parts::{EvidenceItem, ItemScore, NumberedItem, Spent};
 pub use record::{EvidenceRecord, RunRecord, Standing, Step};
+pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
 pub use stamp::{RunId, Timestamp, new_id};
 pub use statistics::{Counting, Hits, Latency, OfRule, Outcomes, Statistics};
 pub use summary::RunSummary;
@@ -73,6 +75,9 @@ pub enum EventBody {
     RunStarted {
         /// The conversation it belongs to.
         session: String,
+        /// The run whose question is asked once more; of several retries each names the first run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_of: Option<RunId>,
         /// The question as asked.
         query: String,
         /// Which engine thinks.

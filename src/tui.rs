@@ -32,7 +32,9 @@ mod overlays;
 mod panes;
 mod prompt;
 mod reading;
+mod resume;
 mod screen;
+mod sessions;
 mod slash;
 mod source_view;
 mod suspend;
@@ -51,7 +53,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::RoutingLimits;
-use crate::protocol::{Command, Mode, Update};
+use crate::protocol::{Command, Mode, RecordedSession, Update};
 
 pub use layout::LEAST;
 pub use screen::Screen;
@@ -76,6 +78,8 @@ pub struct Setup {
     pub samples: Vec<Sample>,
     /// What is to be said at the start, one line each.
     pub notices: Vec<String>,
+    /// The recorded conversation that goes on.
+    pub resumed: Option<RecordedSession>,
 }
 
 /// A question to try.

@@ -37,6 +37,8 @@ pub struct Question {
     pub query: String,
     /// The route the user chose, if any.
     pub route: Option<Complexity>,
+    /// The run whose question this is once more.
+    pub retry_of: Option<RunId>,
     /// The conversation before it, oldest first.
     pub history: Vec<Turn>,
 }
@@ -51,12 +53,25 @@ impl Agent {
         events: mpsc::Sender<Event>,
         cancel: CancellationToken,
     ) -> Option<Answer> {
+        self.answer_as(RunId::generate(), question, events, cancel)
+            .await
+    }
+
+    /// [`Agent::answer`] by a run of this id.
+    pub(super) async fn answer_as(
+        &self,
+        id: RunId,
+        question: Question,
+        events: mpsc::Sender<Event>,
+        cancel: CancellationToken,
+    ) -> Option<Answer> {
         let started = Instant::now();
+        let retry_of = question.retry_of;
         let mut run = Run {
             ports: &self.ports,
             limits: &self.limits,
             cancel,
-            events: EventWriter::new(RunId::generate(), events),
+            events: EventWriter::new(id, events),
             calls: Arc::default(),
             state: AgentState {
                 query: question.query,
@@ -71,6 +86,7 @@ impl Agent {
         run.events
             .emit(EventBody::RunStarted {
                 session: self.session.clone(),
+                retry_of,
                 query: run.state.query.clone(),
                 mode: identity.mode,
                 model: identity.model,

@@ -1,12 +1,12 @@
-//! The task between the screen and the agent: it owns the conversation and at most one run.
+//! The task between the screen and the agent: it answers in the conversation that goes on, at most
+//! one run at a time.
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::Turn;
-use crate::protocol::{Command, Event};
+use crate::protocol::{Command, Event, RunId};
 
-use super::citations::without_marks;
+use super::dialogue::{CurrentDialogue, Dialogue};
 use super::run::{Agent, Question};
 
 /// Takes commands, one run at a time, until the commands end.
@@ -14,7 +14,7 @@ pub struct Worker {
     agent: Agent,
     commands: mpsc::Receiver<Command>,
     events: mpsc::Sender<Event>,
-    history: Vec<Turn>,
+    dialogue: CurrentDialogue,
 }
 
 impl Worker {
@@ -24,12 +24,19 @@ impl Worker {
         commands: mpsc::Receiver<Command>,
         events: mpsc::Sender<Event>,
     ) -> Self {
+        let dialogue = CurrentDialogue::default();
+        dialogue.replace(Dialogue::of(&agent.session));
         Self {
             agent,
             commands,
             events,
-            history: Vec::new(),
+            dialogue,
         }
+    }
+
+    /// The conversation in which it answers; another one holds from the next question on.
+    pub fn dialogue(&self) -> CurrentDialogue {
+        self.dialogue.clone()
     }
 
     /// Works until the sender of the commands is gone; a run that is still going on is cancelled
@@ -37,27 +44,39 @@ impl Worker {
     pub async fn run(mut self) {
         while let Some(command) = self.commands.recv().await {
             match command {
-                Command::Ask { query, route } => {
+                Command::Ask {
+                    query,
+                    route,
+                    retry_of,
+                } => {
+                    let history = self.dialogue.lock().before(retry_of.as_ref());
                     let question = Question {
                         query,
                         route,
-                        history: self.history.clone(),
+                        retry_of,
+                        history,
                     };
                     self.answer(question).await;
                 }
-                Command::Forget => self.history.clear(),
-                // Documents are read beside the agent, by who has the knowledge base.
-                Command::Cancel | Command::ReadDocument { .. } => {}
+                Command::Forget => self.dialogue.lock().clear(),
+                // Documents and logs are read beside the agent.
+                Command::Cancel | Command::ReadDocument { .. } | Command::Session(_) => {}
             }
         }
     }
 
     async fn answer(&mut self, question: Question) {
-        let asked = question.query.clone();
+        let (asked, retry_of) = (question.query.clone(), question.retry_of.clone());
         let cancel = CancellationToken::new();
+        let id = RunId::generate();
+        self.dialogue
+            .lock()
+            .session()
+            .clone_into(&mut self.agent.session);
+        let events = self.events.clone();
         let run = self
             .agent
-            .answer(question, self.events.clone(), cancel.clone());
+            .answer_as(id.clone(), question, events, cancel.clone());
         tokio::pin!(run);
         let mut listening = true;
         let mut forget = false;
@@ -67,7 +86,9 @@ impl Worker {
                 command = self.commands.recv(), if listening => match command {
                     Some(Command::Cancel) => cancel.cancel(),
                     Some(Command::Forget) => forget = true,
-                    Some(Command::Ask { .. } | Command::ReadDocument { .. }) => {}
+                    Some(
+                        Command::Ask { .. } | Command::ReadDocument { .. } | Command::Session(_),
+                    ) => {}
                     None => {
                         listening = false;
                         cancel.cancel();
@@ -75,14 +96,15 @@ impl Worker {
                 },
             }
         };
-        if let Some(answer) = answer {
-            self.history.push(Turn {
-                question: asked,
-                answer: without_marks(&answer.text),
-            });
-        }
-        if forget {
-            self.history.clear();
+        let mut dialogue = self.dialogue.lock();
+        // Another conversation may go on by now.
+        if dialogue.session() == self.agent.session {
+            if let Some(answer) = answer {
+                dialogue.remember(id, retry_of, asked, &answer.text);
+            }
+            if forget {
+                dialogue.clear();
+            }
         }
     }
 }

@@ -44,6 +44,17 @@ pub fn records(log: &Path, wanted: &[&RunSummary]) -> Result<Vec<RunRecord>, Rea
     Ok(ids.iter().filter_map(|id| records.remove(id)).collect())
 }
 
+/// The events of these runs, run by run in the order given.
+pub fn events_of_runs(log: &Path, wanted: &[&RunSummary]) -> Result<Vec<Event>, ReadError> {
+    let ids: Vec<RunId> = wanted.iter().map(|run| run.id.clone()).collect();
+    let mut events: HashMap<RunId, Vec<Event>> = HashMap::new();
+    for_each_event_of(log, &ids, |event| {
+        events.entry(event.run.clone()).or_default().push(event);
+    })?;
+    let of_run = |id: &RunId| events.remove(id).unwrap_or_default();
+    Ok(ids.iter().flat_map(of_run).collect())
+}
+
 /// Calls `each` with the events of these runs, those of one run in order.
 pub(super) fn for_each_event_of(
     log: &Path,

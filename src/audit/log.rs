@@ -24,7 +24,7 @@ use super::session::Session;
 use super::tail::{Tail, is_chained, take_over};
 
 /// Fields that this program made up itself: a random id can look like a card number.
-const OUR_OWN: [&str; 4] = ["run", "ts", "event", "session"];
+const OUR_OWN: [&str; 5] = ["run", "ts", "event", "session", "retry_of"];
 /// How long another process may hold the file: it writes one line.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The same once it has been too long: a log that cannot be written must not slow every event.

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::protocol::{Event, RunSummary};
+use crate::protocol::{Event, RunId, RunSummary};
 use crate::text::one_line;
 
 use super::history::{for_each_event_of, runs};
@@ -9,6 +9,8 @@ use super::read::ReadError;
 
 /// How much of a name that was asked for is repeated in an error, in characters.
 const REPEATED: usize = 80;
+/// The shortest name that is given for a session, in characters.
+const SHORTEST_NAME: usize = 8;
 
 /// The recorded runs, to be looked up by what a person writes of an id.
 ///
@@ -60,6 +62,57 @@ impl<'a> Lookup<'a> {
         Ok(self.runs.iter().filter(of_that_id).collect())
     }
 
+    /// The session of that name, or of the run of that name, and the run where one was meant.
+    ///
+    /// What is written of an id may fit several, as long as they are of one session.
+    pub fn conversation(&self, name: &str) -> Result<(String, Option<RunId>), ReadError> {
+        if name == "last" {
+            let run = self.run(name)?;
+            return Ok((run.session.clone(), None));
+        }
+        let fits: [fn(&str, &str) -> bool; 3] = [
+            |id, name| id == name,
+            |id, name| id.starts_with(name),
+            |id, name| id.ends_with(name),
+        ];
+        for fits in fits.iter().filter(|_| !name.is_empty()) {
+            let of_run = |run: &&RunSummary| fits(&run.id.0, name);
+            let meant: Vec<&RunSummary> = self.runs.iter().filter(of_run).collect();
+            let of_session = |run: &&RunSummary| fits(&run.session, name);
+            let sessions = self.runs.iter().filter(of_session).chain(meant.clone());
+            let sessions: BTreeSet<&str> = sessions.map(|run| run.session.as_str()).collect();
+            let Some(session) = sessions.first() else {
+                continue;
+            };
+            if sessions.len() > 1 {
+                return Err(self.ambiguous(name, sessions.len()));
+            }
+            let by_session = fits(session, name);
+            let run = match meant.as_slice() {
+                [run] if !by_session => Some(run.id.clone()),
+                _ => None,
+            };
+            return Ok(((*session).to_owned(), run));
+        }
+        Err(self.unknown("run or session", name))
+    }
+
+    /// As much of a session's id as tells it from all others; `None` where nothing was asked in it.
+    pub fn short_name(&self, session: &str) -> Option<String> {
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.runs.iter().partition(|run| run.session == session);
+        own.first()?;
+        let ids = others
+            .iter()
+            .flat_map(|run| [run.id.0.as_str(), run.session.as_str()]);
+        let alike = |id: &str| {
+            let both = session.chars().zip(id.chars());
+            both.take_while(|(a, b)| a == b).count() + 1
+        };
+        let length = ids.map(alike).max().unwrap_or(0).max(SHORTEST_NAME);
+        Some(session.chars().take(length).collect())
+    }
+
     fn run_ids(&self) -> impl Iterator<Item = &str> {
         self.runs.iter().map(|run| run.id.0.as_str())
     }
@@ -88,11 +141,15 @@ impl<'a> Lookup<'a> {
             [] => Err(self.unknown(kind, name)),
             _ if name.is_empty() => Err(self.unknown(kind, name)),
             [id] => Ok(id),
-            several => Err(ReadError::Ambiguous {
-                path: self.log.to_owned(),
-                name: one_line(name, REPEATED),
-                count: several.len(),
-            }),
+            several => Err(self.ambiguous(name, several.len())),
+        }
+    }
+
+    fn ambiguous(&self, name: &str, count: usize) -> ReadError {
+        ReadError::Ambiguous {
+            path: self.log.to_owned(),
+            name: one_line(name, REPEATED),
+            count,
         }
     }
 

@@ -18,6 +18,8 @@ const LONGEST_START: Duration = Duration::from_secs(10);
 pub struct Session {
     id: String,
     path: PathBuf,
+    /// Whether its file tells the next start that a run has no end.
+    was_left_behind: bool,
     _lock: File,
 }
 
@@ -50,7 +52,44 @@ impl Session {
 
     /// Announces a new session beside `log`; the gate must be held.
     pub(super) fn begin(log: &Path) -> io::Result<Self> {
-        let id = new_id().to_string();
+        Self::hold(log, new_id().to_string())
+    }
+
+    /// Goes on with a session that ended; one that goes on in some process is not taken from it.
+    pub fn take_up(log: &Path, id: &str) -> io::Result<Self> {
+        let id = canonical(id).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidInput, "its id is none of kb-agent's")
+        })?;
+        Self::prepare(log)?;
+        let _gate = Self::gate(log)?;
+        let id = id.to_string();
+        if Self::is_alive(log, &id) {
+            let why = "it is open in another kb-agent";
+            return Err(io::Error::new(io::ErrorKind::WouldBlock, why));
+        }
+        let path = folder(log).join(&id);
+        if !is_ours(&path) {
+            return Self::hold(log, id);
+        }
+        // A kill left it behind: the next start still closes its run, so it stays where it is.
+        let lock = files::unlinked().write(true).open(&path)?;
+        lock.lock()?;
+        Ok(Self {
+            id,
+            path,
+            was_left_behind: true,
+            _lock: lock,
+        })
+    }
+
+    /// Begins another session beside `log`.
+    pub fn begin_another(log: &Path) -> io::Result<Self> {
+        Self::prepare(log)?;
+        let _gate = Self::gate(log)?;
+        Self::begin(log)
+    }
+
+    fn hold(log: &Path, id: String) -> io::Result<Self> {
         let folder = folder(log);
         let path = folder.join(&id);
         let lock = File::create_new(&path)?;
@@ -58,6 +97,7 @@ impl Session {
         Ok(Self {
             id,
             path,
+            was_left_behind: false,
             _lock: lock,
         })
     }
@@ -90,7 +130,9 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if !self.was_left_behind {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -156,5 +198,26 @@ mod tests {
             assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), *text);
         }
         assert!(!Session::any_dead(&log));
+    }
+
+    #[test]
+    fn a_session_is_taken_up_again_by_one_process_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("audit.jsonl");
+        let first = Session::begin_another(&log).unwrap();
+        let id = first.id().to_owned();
+        let refused = Session::take_up(&log, &id).unwrap_err();
+        assert!(refused.to_string().contains("another kb-agent"));
+        drop(first);
+        let again = Session::take_up(&log, &id).unwrap();
+        assert_eq!(again.id(), id);
+        assert!(Session::is_alive(&log, &id));
+        drop(again);
+        assert!(!Session::is_alive(&log, &id));
+        // What a kill left behind is still found by the next start.
+        fs::write(folder(&log).join(&id), "").unwrap();
+        drop(Session::take_up(&log, &id).unwrap());
+        assert!(Session::any_dead(&log));
+        assert!(Session::take_up(&log, "../x").is_err());
     }
 }

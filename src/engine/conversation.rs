@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use crate::agent::Worker;
+use crate::agent::{CurrentDialogue, Worker};
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
 use crate::protocol::{Command, KnowledgeStatus, NoticeLevel, Update};
 
-use super::reading;
+use super::reading::{self, Receivers};
+use super::sessions::Sessions;
 use super::upkeep::{Upkeep, keep_up_to_date};
 use super::{Engine, EngineError};
 
@@ -26,6 +27,8 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 pub struct Conversation {
     reading: tokio::task::JoinHandle<()>,
     worker: tokio::task::JoinHandle<()>,
+    sessions: tokio::task::JoinHandle<()>,
+    dialogue: CurrentDialogue,
     upkeep: tokio::task::JoinHandle<()>,
     watch: Arc<Watch>,
     audit: JoinHandle<()>,
@@ -35,16 +38,33 @@ pub struct Conversation {
 impl Conversation {
     /// Starts the tasks. The screen gets the two channels and nothing else.
     pub fn begin(
-        engine: Engine,
+        mut engine: Engine,
     ) -> Result<(Self, mpsc::Sender<Command>, mpsc::Receiver<Update>), EngineError> {
         let (commands, received) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let (updates, screen) = mpsc::channel(super::EVENTS_IN_FLIGHT);
         let (events, audit) = engine.audited(updates.clone())?;
         let (questions, asked) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let knowledge = engine.knowledge.clone();
-        let reading = reading::dispatch(received, questions, updates.clone(), knowledge);
+        let (tasks, to_do) = mpsc::channel(COMMANDS_IN_FLIGHT);
+        let to = Receivers {
+            agent: questions,
+            sessions: tasks,
+        };
+        let reading = reading::dispatch(received, to, updates.clone(), knowledge);
         let reading = tokio::spawn(reading);
-        let worker = tokio::spawn(Worker::new(engine.agent.clone(), asked, events).run());
+        let worker = Worker::new(engine.agent.clone(), asked, events);
+        let dialogue = worker.dialogue();
+        if let Some(said_before) = engine.said_before.take() {
+            dialogue.replace(said_before);
+        }
+        let worker = tokio::spawn(worker.run());
+        let sessions = Sessions {
+            log: engine.audit_log.path.clone(),
+            live: engine.live.clone(),
+            dialogue: dialogue.clone(),
+            updates: updates.clone(),
+        };
+        let sessions = tokio::task::spawn_blocking(move || sessions.run(to_do));
         let watch = Arc::new(Watch::new());
         let knowledge = engine.knowledge.clone();
         let (watched, apart) = (watch.clone(), engine.own_files.clone());
@@ -62,6 +82,8 @@ impl Conversation {
         let conversation = Self {
             reading,
             worker,
+            sessions,
+            dialogue,
             upkeep,
             watch,
             audit,
@@ -72,8 +94,8 @@ impl Conversation {
 
     /// Ends every task; the screen's channels must be gone, which cancels a run. Waits for their
     /// end, but not for one that does not come: a folder that does not answer, or a disk, holds up
-    /// who looks into it for as long as it likes.
-    pub async fn end(self) {
+    /// who looks into it for as long as it likes. Says which conversation went on at the end.
+    pub async fn end(self) -> String {
         self.watch.close();
         let audit = self.audit;
         let in_order = async {
@@ -81,11 +103,13 @@ impl Conversation {
             let _ = self.worker.await;
             // The run's last event is what this waits for, before anything else.
             let _ = tokio::task::spawn_blocking(move || audit.join()).await;
+            let _ = self.sessions.await;
             let _ = self.upkeep.await;
         };
         if tokio::time::timeout(IN_ORDER, in_order).await.is_err() {
             tracing::warn!("left behind at the end: work that did not stop in time");
         }
+        self.dialogue.lock().session().to_owned()
     }
 }
 

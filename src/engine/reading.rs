@@ -12,14 +12,22 @@ use tokio::task::{self, JoinHandle};
 use crate::agent::ports::ToolError;
 use crate::domain::{LineRange, PlaceUnit};
 use crate::kb::{Extraction, KnowledgeBase, WholeDocument};
-use crate::protocol::{Command, DocumentPart, DocumentText, Timestamp, Update};
+use crate::protocol::{Command, DocumentPart, DocumentText, NoticeLevel, Timestamp, Update};
 use crate::text::{one_line, sanitize};
 
-/// Passes commands on to the agent and reads documents itself, until the commands end. Only the
-/// document that was asked for last is read.
+use super::sessions::Task;
+
+/// Who does what the screen wants.
+pub(super) struct Receivers {
+    pub(super) agent: mpsc::Sender<Command>,
+    pub(super) sessions: mpsc::Sender<Task>,
+}
+
+/// Passes commands on and reads documents itself, until the commands end. Only the document that
+/// was asked for last is read.
 pub(super) async fn dispatch(
     mut commands: mpsc::Receiver<Command>,
-    agent: mpsc::Sender<Command>,
+    to: Receivers,
     updates: mpsc::Sender<Update>,
     knowledge: Arc<KnowledgeBase>,
 ) {
@@ -34,8 +42,21 @@ pub(super) async fn dispatch(
                     }
                     next = Some(Asked { source, line });
                 }
+                Some(Command::Session(asked)) => {
+                    if to.sessions.try_send(Task::Asked(asked)).is_err() {
+                        let message = "the sessions are still being read; try again".to_owned();
+                        let level = NoticeLevel::Info;
+                        let _ = updates.send(Update::Notice { level, message }).await;
+                    }
+                }
+                Some(Command::Forget) => {
+                    let _ = to.sessions.try_send(Task::Begin);
+                    if to.agent.send(Command::Forget).await.is_err() {
+                        break;
+                    }
+                }
                 // Without an agent the screen is to know that nothing is taken any more.
-                Some(other) => if agent.send(other).await.is_err() {
+                Some(other) => if to.agent.send(other).await.is_err() {
                     break;
                 },
                 None => break,

@@ -1,4 +1,4 @@
-use super::{DocumentText, Event};
+use super::{DocumentText, Event, RunId, SessionCommand, SessionUpdate};
 use crate::domain::Complexity;
 
 /// What the screen asks of the engine.
@@ -10,6 +10,8 @@ pub enum Command {
         query: String,
         /// The route the user chose, if any.
         route: Option<Complexity>,
+        /// The run whose question this is once more, the first of them.
+        retry_of: Option<RunId>,
     },
     /// Stop the run that is going on, if any.
     Cancel,
@@ -23,6 +25,8 @@ pub enum Command {
         /// Around which line, from 1.
         line: usize,
     },
+    /// Something about recorded conversations.
+    Session(SessionCommand),
 }
 
 /// What the screen is told: the stream, and what lies outside any run.
@@ -34,6 +38,8 @@ pub enum Update {
     Knowledge(KnowledgeStatus),
     /// A document that was asked for.
     Document(DocumentText),
+    /// Recorded conversations.
+    Session(SessionUpdate),
     /// One line for the person in front of the screen.
     Notice {
         /// Whether something is wrong.

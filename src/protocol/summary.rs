@@ -12,6 +12,8 @@ pub struct RunSummary {
     pub id: RunId,
     /// The conversation it belongs to.
     pub session: String,
+    /// The run whose question it asked once more.
+    pub retry_of: Option<RunId>,
     /// When it began.
     pub time: Timestamp,
     /// The question as it was recorded.
@@ -45,6 +47,7 @@ impl RunSummary {
     pub fn begin(event: &Event) -> Option<Self> {
         let EventBody::RunStarted {
             session,
+            retry_of,
             query,
             mode,
             model,
@@ -57,6 +60,7 @@ impl RunSummary {
         Some(Self {
             id: event.run.clone(),
             session: session.clone(),
+            retry_of: retry_of.clone(),
             time: event.ts,
             question: query.clone(),
             mode: *mode,

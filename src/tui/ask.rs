@@ -36,6 +36,16 @@ pub fn send(model: &mut Model) -> Vec<Effect> {
 
 /// Sends a question.
 pub fn question(model: &mut Model, text: &str, route: Option<Complexity>) -> Vec<Effect> {
+    let asked = Question {
+        text: text.to_owned(),
+        route,
+        retry_of: None,
+    };
+    submit(model, asked)
+}
+
+fn submit(model: &mut Model, asked: Question) -> Vec<Effect> {
+    let text = &asked.text;
     if text.len() > MAX_QUESTION {
         let message = format!(
             "The question has {} kB; at most {} kB can be sent. Nothing is lost: shorten it.",
@@ -49,14 +59,13 @@ pub fn question(model: &mut Model, text: &str, route: Option<Complexity>) -> Vec
     model.notice = None;
     model.shown = None;
     model.chat.last();
-    model.pending = Some(Question {
-        text: text.to_owned(),
-        route,
-    });
-    vec![Effect::Send(Command::Ask {
-        query: text.to_owned(),
-        route,
-    })]
+    let command = Command::Ask {
+        query: asked.text.clone(),
+        route: asked.route,
+        retry_of: asked.retry_of.clone(),
+    };
+    model.pending = Some(asked);
+    vec![Effect::Send(command)]
 }
 
 /// Sends the question that is shown once more.
@@ -64,8 +73,13 @@ pub fn again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
     let Some(run) = model.shown_run() else {
         return Vec::new();
     };
-    let text = run.query.clone();
-    question(model, &text, route)
+    let first = run.retry_of.as_ref().unwrap_or(&run.id);
+    let asked = Question {
+        text: run.query.clone(),
+        route,
+        retry_of: Some(first.clone()),
+    };
+    submit(model, asked)
 }
 
 /// Opens the choice of a route, at one that was not taken.

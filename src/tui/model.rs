@@ -105,6 +105,8 @@ pub struct Question {
     pub text: String,
     /// The route, if chosen.
     pub route: Option<Complexity>,
+    /// The run whose question this is once more, the first of them.
+    pub retry_of: Option<RunId>,
 }
 
 /// One line for the person.

@@ -114,6 +114,17 @@ impl Prompt {
         self.recalled = None;
     }
 
+    /// Questions of earlier conversations, the newest last; they come before those of this one.
+    pub fn remember_earlier(&mut self, questions: Vec<String>) {
+        let known = |question: &String| !self.history.contains(question);
+        let mut history: Vec<String> = questions.into_iter().filter(known).collect();
+        if let Some((at, _)) = &mut self.recalled {
+            *at += history.len();
+        }
+        history.append(&mut self.history);
+        self.history = history;
+    }
+
     /// To the question before, if the caret is in the first row.
     pub fn history_previous(&mut self, key: KeyEvent) {
         if self.area.screen_cursor().row > 0 {

@@ -7,6 +7,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
 use super::model::Model;
+use super::resume;
 use super::theme::{ColorDepth, Theme, ThemeName};
 use super::update::{Effect, Msg, update};
 use super::view::view;
@@ -26,15 +27,20 @@ impl Screen {
     }
 
     /// The screen at the start.
-    pub fn with_depth(setup: Setup, depth: ColorDepth) -> Result<Self, TuiError> {
+    pub fn with_depth(mut setup: Setup, depth: ColorDepth) -> Result<Self, TuiError> {
         let name = if setup.no_color {
             ThemeName::Mono
         } else {
             setup.theme
         };
+        let resumed = setup.resumed.take();
+        let mut model = Model::new(setup)?;
+        if let Some(recorded) = resumed {
+            resume::show(&mut model, &recorded);
+        }
         Ok(Self {
             theme: Theme::load(name, depth)?,
-            model: Model::new(setup)?,
+            model,
         })
     }
 

@@ -17,7 +17,7 @@ use super::layout::Pane;
 use super::list::List;
 use super::model::{Model, Overlay, Turn};
 use super::panes::chat;
-use super::{act, ask, mouse::mouse, reading};
+use super::{act, ask, mouse::mouse, reading, sessions};
 
 /// What can reach the screen.
 #[derive(Debug, Clone)]
@@ -75,6 +75,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Update(Update::Event(event)) => stream(model, &event),
         Msg::Update(Update::Knowledge(status)) => model.knowledge = status,
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
+        Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Notice { level, message }) => model.hear(level, &message),
         Msg::Edited(result) => return reading::edited(model, result),
         Msg::Tick(now) => {
@@ -158,6 +159,7 @@ fn refused(model: &mut Model, command: Command) {
             );
         }
         Command::ReadDocument { .. } => reading::refused(model),
+        Command::Session(command) => sessions::refused(model, &command),
         Command::Cancel | Command::Forget => model.say(
             NoticeLevel::Warning,
             "The engine is busy and did not hear that; try again.",

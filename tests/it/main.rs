@@ -50,6 +50,7 @@ mod recorded_runs;
 mod samples;
 mod screen;
 mod scripted_endpoint;
+mod sessions;
 mod shown_evidence;
 mod shown_text;
 mod support;

@@ -53,10 +53,12 @@ fn lines(events: &[Value]) -> String {
 /// Two sessions; the first run stands in a part that was put aside, the last has no end.
 fn recorded() -> Workplace {
     let place = Workplace::empty();
+    let mut again = started(RUN_B, SESSION_1, 3, "two");
+    again["retry_of"] = json!(RUN_A);
     let older = [
         started(RUN_A, SESSION_1, 1, "one\u{1b}[31m red\nline"),
         finished(RUN_A, 2, "answered", (3, 1), 1000.0),
-        started(RUN_B, SESSION_1, 3, "two"),
+        again,
     ];
     let newer = [
         finished(RUN_B, 4, "cancelled", (1, 2), 500.0),
@@ -100,6 +102,15 @@ fn runs_are_listed_newest_first_from_all_parts_of_the_log() {
     assert_eq!(
         (&runs[1]["calls"], &runs[1]["saved"]),
         (&json!(1), &Value::Null)
+    );
+    assert_eq!(
+        (&runs[1]["retry_of"], &first["retry_of"]),
+        (&json!(RUN_A), &Value::Null)
+    );
+    let exported = text(&place.run(&["export", RUN_B]).stdout);
+    assert!(
+        exported.contains(&format!("again, after run {RUN_A}")),
+        "{exported}"
     );
     for unknown in ["route", "outcome", "calls", "saved", "ms", "error"] {
         assert_eq!(runs[0][unknown], Value::Null, "{unknown}");

@@ -4,6 +4,7 @@ mod citations;
 mod details;
 mod evidence;
 mod path;
+mod resumed;
 pub mod runs;
 mod shown;
 mod source;
@@ -44,6 +45,7 @@ fn themed(theme: ThemeName) -> Screen {
             ),
         ],
         notices: Vec::new(),
+        resumed: None,
     })
     .unwrap();
     screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
@@ -87,6 +89,7 @@ fn ask(query: &str, route: Option<Complexity>) -> Vec<Effect> {
     vec![Effect::Send(Command::Ask {
         query: query.to_owned(),
         route,
+        retry_of: None,
     })]
 }
 
@@ -333,10 +336,33 @@ fn retry_by_another_route() {
     let mut screen = played(runs::simple());
     ctrl(&mut screen, 'r');
     assert!(screen.text(100, 30).contains("by which route?"));
+    let effects = tap(&mut screen, KeyCode::Enter);
+    let first = runs::simple()[0].run.clone();
     assert_eq!(
-        tap(&mut screen, KeyCode::Enter),
-        ask("What is the default chunk size?", Some(Complexity::Complex))
+        effects,
+        [Effect::Send(Command::Ask {
+            query: "What is the default chunk size?".to_owned(),
+            route: Some(Complexity::Complex),
+            retry_of: Some(first.clone()),
+        })]
     );
+    // A retry of the retry is one of the question's first run too.
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f9");
+    tape.start("What is the default chunk size?");
+    tape.end(Outcome::Answered, 0, 0, None);
+    let EventBody::RunStarted { retry_of, .. } = &mut tape.events[0].body else {
+        panic!("no start");
+    };
+    *retry_of = Some(first.clone());
+    for event in tape.events {
+        screen.handle(Msg::Update(Update::Event(event)));
+    }
+    ctrl(&mut screen, 'r');
+    let [Effect::Send(Command::Ask { retry_of, .. })] = &tap(&mut screen, KeyCode::Enter)[..]
+    else {
+        panic!("no question");
+    };
+    assert_eq!(retry_of.as_ref(), Some(&first));
 }
 
 #[test]
@@ -671,6 +697,7 @@ fn no_color_leaves_no_colour() {
         limits: RoutingLimits::default(),
         samples: Vec::new(),
         notices: vec!["a notice".to_owned()],
+        resumed: None,
     })
     .unwrap();
     for event in runs::complex() {

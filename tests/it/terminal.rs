@@ -202,6 +202,14 @@ impl Terminal {
         self.end_timed().0
     }
 
+    /// [`Terminal::end`], and what is shown then.
+    pub fn end_with_text(self) -> (u32, String) {
+        let shown = self.shown.clone();
+        let code = self.end();
+        let text = shown.0.lock().unwrap().parser.screen().contents();
+        (code, text)
+    }
+
     /// [`Terminal::end`], and how long that took.
     pub fn end_timed(mut self) -> (u32, Duration) {
         let begun = Instant::now();

@@ -37,9 +37,13 @@ pub(super) fn course(run: &RunSummary) -> String {
     told.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// Its names.
+/// Its names, and that of the run whose question it asks once more.
 pub(super) fn names(run: &RunSummary) -> String {
-    format!("run {} · session {}", line(&run.id.0), line(&run.session))
+    let names = format!("run {} · session {}", line(&run.id.0), line(&run.session));
+    match &run.retry_of {
+        Some(first) => format!("{names} · again, after run {}", line(&first.0)),
+        None => names,
+    }
 }
 
 /// The node, its cost, where the run went next, and why.

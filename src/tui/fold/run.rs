@@ -15,6 +15,8 @@ use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visi
 pub struct RunView {
     /// Which run.
     pub id: RunId,
+    /// The run whose question it asks once more.
+    pub retry_of: Option<RunId>,
     /// The question, clean.
     pub query: String,
     /// Which engine thought.
@@ -45,6 +47,8 @@ pub struct RunView {
     pub citations: Vec<Citation>,
     /// Warnings so far.
     pub warnings: Warnings,
+    /// Whether it is told from the log, which holds no answer that was not finished.
+    pub is_recorded: bool,
     /// How it ended; `None` while it goes on.
     pub finish: Option<Finish>,
     /// Grows when the text of the answer changes: wrapped rows are cached by it.
@@ -57,6 +61,7 @@ impl RunView {
     /// The run that this event begins; `None` when it begins none.
     pub fn begin(event: &Event) -> Option<Self> {
         let EventBody::RunStarted {
+            retry_of,
             query,
             mode,
             forced_route,
@@ -68,6 +73,7 @@ impl RunView {
         };
         Some(Self {
             id: event.run.clone(),
+            retry_of: retry_of.clone(),
             query: sanitize(query).into_owned(),
             mode: *mode,
             forced: *forced_route,
@@ -83,6 +89,7 @@ impl RunView {
             answer: String::new(),
             citations: Vec::new(),
             warnings: Warnings::default(),
+            is_recorded: false,
             finish: None,
             revision: 0,
             nodes: [NodeView::UNTOUCHED; NodeName::ALL.len()],

@@ -106,11 +106,15 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
         EventBody::RunStarted {
             query,
             forced_route,
+            retry_of,
             ..
-        } => match forced_route {
-            Some(route) => format!("{query} (route: {})", route.as_str()),
-            None => query.clone(),
-        },
+        } => {
+            let again = retry_of.as_ref().map_or("", |_| "again: ");
+            match forced_route {
+                Some(route) => format!("{again}{query} (route: {})", route.as_str()),
+                None => format!("{again}{query}"),
+            }
+        }
         EventBody::NodeEntered { node, iteration } => match iteration {
             // The last node is no part of any round.
             _ if *node == NodeName::Synthesize => node.to_string(),

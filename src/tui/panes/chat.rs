@@ -6,7 +6,7 @@
 
 use ratatui::layout::Size;
 
-use crate::domain::Outcome;
+use crate::domain::{NodeName, Outcome};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted};
@@ -224,7 +224,11 @@ fn rows_of(run: &RunView, width: usize) -> Vec<Row> {
     let mut answer = markdown::render(&run.answer, body);
     if let Some(finish) = &run.finish {
         if answer.is_empty() {
+            let was_writing = run.visits.iter().any(|v| v.node == NodeName::Synthesize);
             let words = match finish.outcome {
+                Outcome::Cancelled | Outcome::Failed if run.is_recorded && was_writing => {
+                    "what came of the answer is not in the log"
+                }
                 Outcome::Cancelled => "stopped before an answer came",
                 Outcome::Failed => "no answer",
                 _ => "an empty answer",

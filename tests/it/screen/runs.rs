@@ -46,6 +46,7 @@ impl Tape {
             0,
             EventBody::RunStarted {
                 session: "s1".to_owned(),
+                retry_of: None,
                 query: query.to_owned(),
                 mode: Mode::Offline,
                 model: "extractive".to_owned(),

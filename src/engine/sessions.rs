@@ -1,0 +1,244 @@
+//! Recorded conversations behind the screen: listed, gone on with, named, written to a file.
+//!
+//! All of it is made from the audit log. The screen reads no file: it asks here, beside its
+//! questions to the agent, and what takes time holds up neither.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+
+use crate::agent::{CurrentDialogue, Dialogue};
+use crate::audit::{Lookup, ReadError, Session, SessionNotes, events_of_runs};
+use crate::protocol::{
+    Event, EventBody, NoticeLevel, RecordedSession, RunId, RunSummary, SessionCommand,
+    SessionSummary, SessionUpdate, Update,
+};
+use crate::text::one_line;
+
+/// More runs of one conversation are not shown again.
+const MOST_RUNS: usize = 200;
+/// So many conversations are listed, the newest.
+const MOST_LISTED: usize = 5000;
+/// So many questions can be recalled, the newest.
+const MOST_QUESTIONS: usize = 2000;
+/// The longest name of a conversation, in characters.
+const LONGEST_NAME: usize = 80;
+
+/// Which conversation to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resume {
+    /// The one in which something was asked last.
+    Last,
+    /// The one that is called so, or that has the run that is called so.
+    Named(String),
+}
+
+/// A conversation that goes on: what is shown of it, what the agent knows of it, and the sign for
+/// other processes that it is open here.
+pub(super) struct Resumed {
+    pub(super) recorded: RecordedSession,
+    pub(super) dialogue: Dialogue,
+    pub(super) session: Session,
+}
+
+/// Takes up a recorded conversation; an error is one line.
+pub(super) fn resume(log: &Path, which: &Resume) -> Result<Resumed, String> {
+    let in_words = |error: ReadError| error.to_string();
+    let lookup = Lookup::of(log).map_err(in_words)?;
+    let (id, shown) = match which {
+        Resume::Named(name) => lookup.conversation(name).map_err(in_words)?,
+        Resume::Last => {
+            let last = listed(&lookup, log).into_iter().next();
+            let none = || format!("no conversation is recorded in {} yet", log.display());
+            (last.ok_or_else(none)?.id, None)
+        }
+    };
+    let cannot = |error: io::Error| {
+        let name = lookup.short_name(&id).unwrap_or_default();
+        format!("the conversation {name} cannot be resumed: {error}")
+    };
+    // Nothing is added to it from elsewhere while it is read.
+    let session = Session::take_up(log, &id).map_err(cannot)?;
+    let runs: Vec<&RunSummary> = lookup.runs().iter().filter(|r| r.session == id).collect();
+    let left_out = runs.len().saturating_sub(MOST_RUNS);
+    let events = events_of_runs(log, &runs[left_out..]).map_err(in_words)?;
+    let notes = SessionNotes::read(log).unwrap_or_default();
+    if notes.is_hidden(&id) {
+        SessionNotes::hide(log, &id, false).map_err(cannot)?;
+    }
+    Ok(Resumed {
+        dialogue: said(&id, &events),
+        recorded: RecordedSession {
+            name: notes.name(&id).map(str::to_owned),
+            id,
+            events,
+            left_out,
+            shown,
+        },
+        session,
+    })
+}
+
+/// What was said in runs that went their whole way.
+fn said(session: &str, events: &[Event]) -> Dialogue {
+    let mut dialogue = Dialogue::of(session);
+    let mut asked: Option<(RunId, Option<RunId>, String)> = None;
+    let mut answer = None;
+    for event in events {
+        match &event.body {
+            EventBody::RunStarted {
+                query, retry_of, ..
+            } => {
+                asked = Some((event.run.clone(), retry_of.clone(), query.clone()));
+                answer = None;
+            }
+            EventBody::AnswerFinished { text, .. } => answer = Some(text),
+            EventBody::RunFinished { outcome, .. } if outcome.is_complete() => {
+                if let (Some((run, retry_of, query)), Some(text)) = (asked.take(), answer) {
+                    dialogue.remember(run, retry_of, query, text);
+                }
+            }
+            _ => {}
+        }
+    }
+    dialogue
+}
+
+/// The conversations that lists show, the newest first.
+fn listed(lookup: &Lookup<'_>, log: &Path) -> Vec<SessionSummary> {
+    let notes = SessionNotes::read(log).unwrap_or_default();
+    let mut sessions = SessionSummary::of(lookup.runs());
+    sessions.retain(|session| !notes.is_hidden(&session.id));
+    sessions.truncate(MOST_LISTED);
+    for session in &mut sessions {
+        session.name = notes.name(&session.id).map(str::to_owned);
+    }
+    sessions
+}
+
+/// What was asked, each question once, the newest last.
+fn questions(lookup: &Lookup<'_>, log: &Path) -> Vec<String> {
+    let notes = SessionNotes::read(log).unwrap_or_default();
+    let mut known = std::collections::HashSet::new();
+    let shown = lookup.runs().iter().rev();
+    let shown = shown.filter(|run| !notes.is_hidden(&run.session));
+    let mut questions: Vec<String> = shown
+        .filter(|run| known.insert(run.question.as_str()))
+        .take(MOST_QUESTIONS)
+        .map(|run| run.question.clone())
+        .collect();
+    questions.reverse();
+    questions
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// What the screen asks.
+    Asked(SessionCommand),
+    /// A conversation begins: what was said so far is forgotten.
+    Begin,
+}
+
+/// Does what the screen asks about conversations, one thing after the other.
+pub(super) struct Sessions {
+    pub(super) log: PathBuf,
+    pub(super) live: Arc<Mutex<Session>>,
+    pub(super) dialogue: CurrentDialogue,
+    pub(super) updates: mpsc::Sender<Update>,
+}
+
+impl Sessions {
+    /// Works until the tasks end; blocks.
+    pub(super) fn run(self, mut tasks: mpsc::Receiver<Task>) {
+        // Not before the first question of this conversation is asked is it one of them.
+        if let Ok(lookup) = Lookup::of(&self.log) {
+            let questions = questions(&lookup, &self.log);
+            if !questions.is_empty() {
+                self.send(SessionUpdate::Questions(questions));
+            }
+        }
+        while let Some(task) = tasks.blocking_recv() {
+            let done = match task {
+                Task::Begin => self.begin(),
+                Task::Asked(SessionCommand::List) => self.list(),
+                Task::Asked(SessionCommand::Resume(id)) => {
+                    self.resume(id);
+                    Ok(())
+                }
+                Task::Asked(SessionCommand::Rename { session, name }) => {
+                    self.rename(&session, &name)
+                }
+                Task::Asked(SessionCommand::Hide(id)) => self.hide(&id),
+                Task::Asked(SessionCommand::Export(_)) => Ok(()),
+            };
+            if let Err(line) = done {
+                self.notice(NoticeLevel::Warning, line);
+            }
+        }
+    }
+
+    fn list(&self) -> Result<(), String> {
+        let lookup = Lookup::of(&self.log).map_err(|error| error.to_string())?;
+        let mut sessions = listed(&lookup, &self.log);
+        let current = self.dialogue.lock().session().to_owned();
+        for session in &mut sessions {
+            session.is_current = session.id == current;
+        }
+        self.send(SessionUpdate::Listed(sessions));
+        // A list without the names is still one.
+        SessionNotes::read(&self.log).map_err(|error| format!("the names of sessions: {error}"))?;
+        Ok(())
+    }
+
+    fn resume(&self, id: String) {
+        match resume(&self.log, &Resume::Named(id)) {
+            Ok(resumed) => {
+                self.dialogue.replace(resumed.dialogue);
+                self.hold(resumed.session);
+                self.send(SessionUpdate::Resumed(resumed.recorded));
+            }
+            Err(line) => self.send(SessionUpdate::NotResumed(line)),
+        }
+    }
+
+    fn begin(&self) -> Result<(), String> {
+        let session = Session::begin_another(&self.log).map_err(|error| {
+            format!("the next questions are recorded in the same conversation: {error}")
+        })?;
+        self.dialogue.replace(Dialogue::of(session.id()));
+        self.hold(session);
+        Ok(())
+    }
+
+    fn rename(&self, session: &str, name: &str) -> Result<(), String> {
+        let name = one_line(name.trim(), LONGEST_NAME);
+        let name = Some(name.as_str()).filter(|name| !name.is_empty());
+        SessionNotes::rename(&self.log, session, name)
+            .map_err(|error| format!("the session is not renamed: {error}"))?;
+        self.list()
+    }
+
+    fn hide(&self, session: &str) -> Result<(), String> {
+        SessionNotes::hide(&self.log, session, true)
+            .map_err(|error| format!("the session stays in the list: {error}"))?;
+        self.list()
+    }
+
+    fn hold(&self, session: Session) {
+        *self.live.lock().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+
+    fn notice(&self, level: NoticeLevel, message: String) {
+        let _ = self
+            .updates
+            .blocking_send(Update::Notice { level, message });
+    }
+
+    /// A screen that is gone is shown nothing more.
+    fn send(&self, update: SessionUpdate) {
+        let _ = self.updates.blocking_send(Update::Session(update));
+    }
+}

@@ -1,0 +1,114 @@
+//! Recorded conversations: what the screen asks about them, and what it is shown.
+
+use super::{Event, RunId, RunSummary, Timestamp};
+use crate::domain::Outcome;
+
+/// What the screen asks about recorded conversations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionCommand {
+    /// Which there are.
+    List,
+    /// Go on with this one.
+    Resume(String),
+    /// Call it so in lists; an empty name: by its first question again.
+    Rename {
+        /// Which.
+        session: String,
+        /// Its new name.
+        name: String,
+    },
+    /// Leave it out of lists and of the questions to recall; the log stays as it is.
+    Hide(String),
+    /// Write it to a file.
+    Export(String),
+}
+
+/// What the screen gets of recorded conversations.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SessionUpdate {
+    /// Those that can be gone on with, the newest first.
+    Listed(Vec<SessionSummary>),
+    /// The one that goes on now.
+    Resumed(RecordedSession),
+    /// It stays as it was, and why; one line.
+    NotResumed(String),
+    /// What was asked in them all, the newest last.
+    Questions(Vec<String>),
+}
+
+/// A recorded conversation as a list shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionSummary {
+    /// Which.
+    pub id: String,
+    /// What a person called it.
+    pub name: Option<String>,
+    /// Its first question as it was recorded.
+    pub question: String,
+    /// When its last run began.
+    pub time: Timestamp,
+    /// How many runs it has.
+    pub runs: usize,
+    /// How the last of them ended; `None` where no end was recorded.
+    pub outcome: Option<Outcome>,
+    /// Reasoning calls that were not needed, over the runs of which that is known.
+    pub saved: Option<u32>,
+    /// Whether it is the one that goes on.
+    pub is_current: bool,
+}
+
+/// A recorded conversation as it went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedSession {
+    /// Which.
+    pub id: String,
+    /// What a person called it.
+    pub name: Option<String>,
+    /// The events of its runs, one run after the other.
+    pub events: Vec<Event>,
+    /// How many of its earliest runs are left out, because there are too many.
+    pub left_out: usize,
+    /// The run to show first, where one was asked for.
+    pub shown: Option<RunId>,
+}
+
+impl SessionSummary {
+    /// The conversations of these runs, which are in the order in which they began; the one that
+    /// was asked something last comes first.
+    pub fn of(runs: &[RunSummary]) -> Vec<Self> {
+        let mut sessions: Vec<(usize, Self)> = Vec::new();
+        let mut places = std::collections::HashMap::new();
+        for (at, run) in runs.iter().enumerate() {
+            let place = *places.entry(run.session.as_str()).or_insert_with(|| {
+                sessions.push((at, Self::begun_by(run)));
+                sessions.len() - 1
+            });
+            sessions[place].0 = at;
+            sessions[place].1.add(run);
+        }
+        sessions.sort_by_key(|(last, _)| std::cmp::Reverse(*last));
+        sessions.into_iter().map(|(_, session)| session).collect()
+    }
+
+    fn begun_by(run: &RunSummary) -> Self {
+        Self {
+            id: run.session.clone(),
+            name: None,
+            question: run.question.clone(),
+            time: run.time,
+            runs: 0,
+            outcome: None,
+            saved: None,
+            is_current: false,
+        }
+    }
+
+    fn add(&mut self, run: &RunSummary) {
+        self.time = run.time;
+        self.runs += 1;
+        self.outcome = run.outcome;
+        if let Some(saved) = run.saved {
+            self.saved = Some(self.saved.unwrap_or(0).saturating_add(saved));
+        }
+    }
+}

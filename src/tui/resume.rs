@@ -1,0 +1,83 @@
+//! A recorded conversation on the screen, as it was.
+//!
+//! The panes are folds over events, and the log holds the events, so nothing else is needed. What
+//! the log does not hold is not made up: pieces of an answer that was not finished, prompts, and
+//! what was masked.
+
+use crate::protocol::{Event, NoticeLevel, RecordedSession, Timestamp};
+
+use super::fold::{AuditRow, RunView};
+use super::list::List;
+use super::model::{EvidenceState, Model, Turn};
+use super::panes::chat;
+
+/// Shows this conversation instead of the one that is shown.
+pub fn show(model: &mut Model, recorded: &RecordedSession) {
+    model.turns = turns(&recorded.events);
+    let last = model.turns.len().saturating_sub(1);
+    let of_run = |turn: &Turn| Some(&turn.run.id) == recorded.shown.as_ref();
+    model.shown = model.turns.iter().position(of_run).filter(|at| *at != last);
+    model.pending = None;
+    model.current = None;
+    model.chat = chat::ChatScroll::default();
+    model.path.list = List::default();
+    model.path.selected = None;
+    model.evidence = EvidenceState::default();
+    model.audit.list = List::default();
+    model.audit.left_end = false;
+    for turn in &model.turns {
+        model.prompt.remember(&turn.run.query);
+    }
+    let words = words(model, recorded);
+    // What was to be said at the start has no empty conversation to stand in.
+    match std::mem::take(&mut model.greetings).as_slice() {
+        [] => model.say(NoticeLevel::Info, &words),
+        greetings => {
+            let words = format!("{words} · {}", greetings.join(" · "));
+            model.say(NoticeLevel::Warning, &words);
+        }
+    }
+}
+
+/// What is said of it: how much there is, and that it stands here as the log holds it.
+fn words(model: &Model, recorded: &RecordedSession) -> String {
+    let count = model.turns.len();
+    let runs = if count == 1 { "run" } else { "runs" };
+    let since = model.turns.first().map(|turn| turn.run.started.minute());
+    let of = since.map_or_else(String::new, |time| format!(" since {time} UTC"));
+    let name = recorded
+        .name
+        .as_deref()
+        .map_or_else(String::new, |name| format!(" '{name}'"));
+    let left_out = match recorded.left_out {
+        0 => String::new(),
+        more => format!("; {more} earlier ones are only in 'kb-agent runs'"),
+    };
+    format!("Resumed{name}: {count} {runs}{of}, as the audit log holds them{left_out}.")
+}
+
+/// The runs of these events, each with its rows for the audit pane.
+pub fn turns(events: &[Event]) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    let mut now = Timestamp(0);
+    for event in events {
+        now = now.max(event.ts);
+        if let Some(mut run) = RunView::begin(event) {
+            run.is_recorded = true;
+            let trail = AuditRow::of(event, &run).into_iter().collect();
+            turns.push(Turn {
+                run,
+                trail,
+                cache: chat::TurnCache::default(),
+            });
+        } else if let Some(turn) = turns.iter_mut().rfind(|turn| turn.run.id == event.run) {
+            turn.trail.extend(AuditRow::of(event, &turn.run));
+            turn.run.apply(event);
+        }
+    }
+    for turn in &mut turns {
+        let last = turn.trail.last().map_or(now, |row| row.ts);
+        turn.run.abandon("no end is recorded", last);
+    }
+    turns
+}

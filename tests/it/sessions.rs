@@ -1,0 +1,117 @@
+//! Conversations that are gone on with: the real binary, and what it recorded.
+
+use serde_json::Value;
+
+use crate::terminal::Terminal;
+use crate::workplace::{Demo, Workplace, events, json_lines, one_line};
+
+const CTRL_C: &str = "\u{3}";
+
+fn open(demo: &Demo, args: &[&str]) -> Terminal {
+    let terminal = Terminal::start(&demo.command(args), 160, 45);
+    terminal.wait_for_text("38 docs");
+    terminal
+}
+
+/// Leaves, and says what the last line names.
+fn leave(mut terminal: Terminal) -> Option<String> {
+    terminal.keys(CTRL_C);
+    terminal.keys(CTRL_C);
+    let left = terminal.wait_for("the shell's screen", |screen| !screen.alternate_screen());
+    let (code, last) = terminal.end_with_text();
+    assert_eq!(code, 0, "{left}");
+    let name = last
+        .lines()
+        .find_map(|line| line.strip_prefix("resume: kb-agent -c "));
+    name.map(|name| name.trim().to_owned())
+}
+
+fn sessions(demo: &Demo) -> Vec<Value> {
+    let log = demo.place().audit();
+    let started = events(&log, "run_started");
+    started
+        .iter()
+        .map(|start| start["session"].clone())
+        .collect()
+}
+
+#[test]
+fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
+    let demo = Workplace::with_demo();
+    assert_eq!(leave(open(&demo, &[])), None, "nothing was asked");
+    let mut terminal = open(&demo, &[]);
+    terminal.keys("What are the four rules?\r");
+    terminal.wait_for_text("saved 1");
+    let name = leave(terminal).unwrap();
+    assert!(name.len() >= 8, "{name}");
+
+    let mut terminal = open(&demo, &["-c", &name]);
+    let screen = terminal.wait_for_text("saved 1");
+    for shown in [
+        "What are the four rules?",
+        "[1]",
+        "skipped: simple",
+        "run_finished",
+        "Resumed: 1 run",
+    ] {
+        assert!(screen.contains(shown), "{shown}:\n{screen}");
+    }
+    // The next question is one of the same conversation, and about what was said before.
+    terminal.keys("and the second one?\r");
+    terminal.wait_for("the second answer", |screen| {
+        screen.contents().matches("extractive, offline").count() == 2
+    });
+    assert_eq!(leave(terminal).as_ref(), Some(&name));
+    let named = sessions(&demo);
+    assert_eq!(named.len(), 2);
+    assert_eq!(named[0], named[1]);
+    let runs = json_lines(&demo.run(&["runs", "--json", "--session", &name]).stdout);
+    assert_eq!(runs.len(), 2);
+
+    // By one of its runs, and as the last.
+    let run = runs[1]["id"].as_str().unwrap();
+    for args in [&["-c", run][..], &["--continue"]] {
+        let terminal = open(&demo, args);
+        let screen = terminal.wait_for_text("Resumed: 2 runs");
+        assert!(screen.contains("and the second one?"), "{screen}");
+        assert_eq!(leave(terminal).as_ref(), Some(&name));
+    }
+    let verified = demo.run(&["audit", "verify"]);
+    assert!(verified.status.success());
+}
+
+#[test]
+fn a_conversation_that_is_not_there_is_one_line() {
+    let demo = Workplace::with_demo();
+    let refused = |args: &[&str]| {
+        let mut terminal = Terminal::start(&demo.command(args), 160, 45);
+        let text = terminal.wait_for("its end", |screen| screen.contents().contains("kb-agent: "));
+        terminal.keys("");
+        let (code, _) = terminal.end_with_text();
+        (code, text.replace('\n', ""))
+    };
+    let (code, line) = refused(&["--continue"]);
+    assert_eq!(code, 1);
+    assert!(line.contains("no conversation is recorded"), "{line}");
+    demo.ask(&["hello"]);
+    let (code, line) = refused(&["-c", "zz\u{1b}[2J"]);
+    assert_eq!(code, 1);
+    assert!(line.contains("is called 'zz'"), "{line}");
+    let output = demo.run(&["-c", "x", "runs"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(one_line(&output).contains("without a command"));
+    let output = demo.run(&["-c", "x", "--continue"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_conversation_is_open_in_one_window_at_a_time() {
+    let demo = Workplace::with_demo();
+    let mut first = open(&demo, &[]);
+    first.keys("hello\r");
+    first.wait_for_text("saved 3");
+    let second = Terminal::start(&demo.command(&["--continue"]), 160, 45);
+    second.wait_for_text("it is open in another kb-agent");
+    assert_eq!(second.end_with_text().0, 1);
+    leave(first);
+}
