@@ -6,6 +6,8 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -75,6 +77,13 @@ impl Globs {
 pub struct Inclusion {
     globs: Globs,
     within: Option<PathBuf>,
+    patterns: Arc<[Pattern]>,
+}
+
+#[derive(Debug)]
+struct Pattern {
+    text: String,
+    is_used: AtomicBool,
 }
 
 impl Inclusion {
@@ -84,18 +93,43 @@ impl Inclusion {
         patterns: impl IntoIterator<Item = &'p str>,
         within: Option<PathBuf>,
     ) -> Result<Self, BadGlob> {
-        let globs = Globs::new(patterns)?;
-        Ok(Self { globs, within })
+        let patterns: Vec<&str> = patterns.into_iter().collect();
+        let globs = Globs::new(patterns.iter().copied())?;
+        let patterns = patterns.iter().map(|text| Pattern {
+            text: (*text).to_owned(),
+            is_used: AtomicBool::new(false),
+        });
+        Ok(Self {
+            globs,
+            within,
+            patterns: patterns.collect(),
+        })
     }
 
-    /// What holds for the files of this root, which is named by its canonical path.
-    pub fn of_root(&self, root: &Path) -> Globs {
-        let holds = |within: &PathBuf| root.starts_with(within);
-        if self.within.as_ref().is_none_or(holds) {
-            self.globs.clone()
-        } else {
-            Globs::default()
+    /// Whether they are meant for this root, which is named by its canonical path.
+    pub fn holds_for(&self, root: &Path) -> bool {
+        let within = self.within.as_ref();
+        within.is_none_or(|within| root.starts_with(within))
+    }
+
+    /// Whether any of them fits this path below a root.
+    pub fn fits(&self, relative: &Path) -> bool {
+        if !self.globs.fit(relative) {
+            return false;
         }
+        for at in self.globs.set.matches(relative) {
+            if let Some(pattern) = self.patterns.get(at) {
+                pattern.is_used.store(true, Ordering::Relaxed);
+            }
+        }
+        true
+    }
+
+    /// Those that have fitted nothing so far, here and in all clones.
+    pub fn unused(&self) -> impl Iterator<Item = &str> {
+        let patterns = self.patterns.iter();
+        let unused = patterns.filter(|pattern| !pattern.is_used.load(Ordering::Relaxed));
+        unused.map(|pattern| pattern.text.as_str())
     }
 }
 

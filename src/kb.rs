@@ -1,7 +1,7 @@
 //! The knowledge base: folders in, passages out.
 //!
 //! One step a file, in the order in which a document passes through them: `roots` says what
-//! belongs to the base, `walk` lists it, `opened` opens it, `extract` reads it (`shelf` keeps what was slow to read),
+//! belongs to the base (`included` what is read in any case), `walk` lists it, `opened` opens it, `extract` reads it (`shelf` keeps what was slow to read),
 //! `chunk` cuts it, `tokens` and `lexical` index its words, `vectors` its meaning, `links` its
 //! references (`budget` bounds how much of this is in memory at once), `documents` and `manifest` remember it and `left_out` what could not be read. `update` drives
 //! these steps, under the rights of `lock`, `watch` tells when it is time for another one, and
@@ -21,6 +21,7 @@ mod error;
 mod extract;
 mod fusion;
 mod grep;
+mod included;
 mod inspect;
 mod left_out;
 mod lexical;

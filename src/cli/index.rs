@@ -16,7 +16,7 @@ use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
 };
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport, Watch};
-use crate::text::sanitize;
+use crate::text::{one_line, sanitize};
 
 /// Arguments of `index`.
 #[derive(Debug, Args)]
@@ -70,6 +70,13 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
     let (report, trouble) = interruptible(async |cancel| {
         let words = update(knowledge.clone(), index.words(), &cancel).await?;
         let mut report = words.map_err(Failure::failed)?;
+        for pattern in knowledge.unused_patterns() {
+            complain(&format!(
+                "KB_AGENT_INCLUDE: '{}' fits no file; what .gitignore leaves out is read only where \
+                 the file itself is named",
+                one_line(&pattern, 100)
+            ));
+        }
         // The report lists them all, so that they are no news after it.
         let _ = knowledge.new_among(&report.skipped);
         let status = knowledge.status();

@@ -227,6 +227,12 @@ impl KnowledgeBase {
         self.store.refresh(self.embedder.model_id())
     }
 
+    /// The user's patterns for files to be read in any case that included none, as far as folders
+    /// were gone through by now.
+    pub fn unused_patterns(&self) -> Vec<String> {
+        self.roots.unused_patterns()
+    }
+
     /// What the index holds now.
     pub fn status(&self) -> KbStatus {
         let snapshot = self.store.snapshot();

@@ -11,6 +11,7 @@
 mod endpoint;
 mod gloss;
 mod noting;
+mod precedence;
 mod remembering;
 mod wordpiece;
 
@@ -23,6 +24,8 @@ use rten_tensor::prelude::AsView;
 use rten_tensor::{NdTensor, Tensor};
 
 use crate::agent::ports::{EmbedError, Embedder};
+
+use precedence::Precedence;
 
 pub use endpoint::{EmbeddingEndpoint, EndpointEmbedder};
 pub use noting::Noting;
@@ -77,9 +80,10 @@ impl Embedder for SentenceEmbedding {
             return Ok(Some(Vec::new()));
         }
         let loaded = self.loaded()?;
+        let _first = loaded.precedence.take();
         let made = match texts {
             [text] => loaded.one(text, &loaded.all).map(|made| vec![made]),
-            _ => loaded.embed(texts, &loaded.pools, stop),
+            _ => loaded.embed(texts, &loaded.pools, stop, || {}),
         };
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -105,7 +109,7 @@ impl Embedder for SentenceEmbedding {
             });
             pools.collect()
         });
-        let made = loaded.embed(texts, behind, stop);
+        let made = loaded.embed(texts, behind, stop, || loaded.precedence.give());
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -137,6 +141,8 @@ struct Loaded {
     behind: OnceLock<Vec<Arc<ThreadPool>>>,
     /// All cores on one text: somebody waits for it.
     all: Arc<ThreadPool>,
+    /// Whose turn it is: a text that somebody waits for goes before those in bulk.
+    precedence: Precedence,
     /// Where the next call starts, so that calls at the same time do not queue on one pool.
     turn: AtomicUsize,
 }
@@ -181,6 +187,7 @@ impl Loaded {
             pools: (0..workers).map(|_| pool_of_one()).collect(),
             behind: OnceLock::new(),
             all: Arc::new(ThreadPool::with_num_threads(workers)),
+            precedence: Precedence::default(),
             turn: AtomicUsize::new(0),
             model,
         })
@@ -192,6 +199,7 @@ impl Loaded {
         texts: &[&str],
         pools: &[Arc<ThreadPool>],
         stop: &AtomicBool,
+        before_each: impl Fn() + Sync,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let is_wanted = || !stop.load(Ordering::Relaxed);
         let workers = pools.len().min(texts.len());
@@ -199,7 +207,10 @@ impl Loaded {
         let pool = |worker: usize| &pools[start.wrapping_add(worker) % pools.len()];
         if workers == 1 {
             let texts = texts.iter().take_while(|_| is_wanted());
-            return texts.map(|text| self.one(text, pool(0))).collect();
+            return texts
+                .inspect(|_| before_each())
+                .map(|text| self.one(text, pool(0)))
+                .collect();
         }
         let next = AtomicUsize::new(0);
         let slots: Vec<OnceLock<Result<Vec<f32>, EmbedError>>> =
@@ -207,11 +218,13 @@ impl Loaded {
         thread::scope(|scope| {
             for worker in 0..workers {
                 let (pool, next, slots) = (pool(worker), &next, &slots);
+                let before_each = &before_each;
                 scope.spawn(move || {
                     while is_wanted()
                         && let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed))
                             .filter(|at| *at < texts.len())
                     {
+                        before_each();
                         slots[at].get_or_init(|| self.one(texts[at], pool));
                     }
                 });
@@ -262,7 +275,7 @@ fn pool_of_one() -> Arc<ThreadPool> {
 fn step_back() {
     #[cfg(target_os = "linux")]
     {
-        const BEHIND: i32 = 10;
+        const BEHIND: i32 = 19;
         let set = rustix::process::setpriority_process(None, BEHIND);
         if let Err(error) = set {
             tracing::debug!(%error, "the embedding runs beside everything else");

@@ -7,13 +7,15 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use super::error::KbError;
+use super::included::Included;
 use super::opened::Opened;
 use super::walk;
 use crate::agent::ports::ToolError;
 use crate::files::{self, Unreadable};
-use crate::globs::{Globs, Inclusion};
+use crate::globs::Inclusion;
 
 /// What a knowledge base is made of, as somebody names it.
 #[derive(Debug, Clone, Default)]
@@ -54,8 +56,10 @@ impl<const N: usize> From<&[PathBuf; N]> for Sources {
 /// The folders and files of one knowledge base.
 #[derive(Debug, Clone)]
 pub(super) struct Roots {
-    roots: Vec<Root>,
+    all: Vec<Root>,
     include: Inclusion,
+    /// Files that were named although a folder that was named holds them.
+    named: Arc<[PathBuf]>,
 }
 
 #[derive(Debug, Clone)]
@@ -69,15 +73,20 @@ struct Root {
 }
 
 impl Roots {
-    /// Checks that each exists and can be read; a root within another root is dropped.
+    /// Checks that each exists and can be read. A folder within another is dropped; a file within one is
+    /// read with it, whatever the rules of that folder say.
     pub fn open(given: impl Into<Sources>) -> Result<Self, KbError> {
         let given = given.into();
         let mut paths: Vec<(PathBuf, bool)> = Vec::new();
+        let mut named = Vec::new();
         for path in &given.paths {
             let (canonical, is_file) = inspect(path).map_err(|source| KbError::Root {
                 path: path.clone(),
                 source,
             })?;
+            if is_file {
+                named.push(canonical.clone());
+            }
             if !paths.iter().any(|(known, _)| canonical.starts_with(known)) {
                 paths.retain(|(known, _)| !known.starts_with(&canonical));
                 paths.push((canonical, is_file));
@@ -86,6 +95,9 @@ impl Roots {
         if paths.is_empty() {
             return Err(KbError::NoRoots);
         }
+        named.retain(|file| paths.iter().all(|(root, _)| root != file));
+        named.sort();
+        named.dedup();
         let alone = paths.len() == 1;
         let mut taken = HashSet::new();
         let roots = paths
@@ -105,14 +117,21 @@ impl Roots {
             })
             .collect();
         Ok(Self {
-            roots,
+            all: roots,
             include: given.include,
+            named: named.into(),
         })
     }
 
-    /// What of a root is read although it is hidden or holds secrets by its name.
-    pub fn include(&self, root: &Path) -> Globs {
-        self.include.of_root(root)
+    /// What of a root is read in any case.
+    pub fn included(&self, root: &Path) -> Included {
+        let patterns = self.include.holds_for(root).then(|| self.include.clone());
+        Included::new(patterns, Arc::clone(&self.named))
+    }
+
+    /// The patterns that included no file so far.
+    pub fn unused_patterns(&self) -> Vec<String> {
+        self.include.unused().map(str::to_owned).collect()
     }
 
     /// The folder that belongs to this set of roots, in whatever order they were given.
@@ -124,19 +143,23 @@ impl Roots {
             hasher.update(path.as_os_str().as_encoded_bytes());
             hasher.update(&[0]);
         }
+        for path in self.named.iter() {
+            hasher.update(&[1]);
+            hasher.update(path.as_os_str().as_encoded_bytes());
+        }
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
     /// The canonical paths.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.roots.iter().map(|root| root.path.as_path())
+        self.all.iter().map(|root| root.path.as_path())
     }
 
     /// Whether the root that this path lies in is gone as a whole, and not merely what it held: a
     /// folder that is not there or that is the empty place where a disk was, a file whose folder
     /// is not there.
     pub fn is_away(&self, path: &Path) -> bool {
-        let root = self.roots.iter().find(|root| path.starts_with(&root.path));
+        let root = self.all.iter().find(|root| path.starts_with(&root.path));
         root.is_some_and(Root::is_away)
     }
 
@@ -148,7 +171,7 @@ impl Roots {
 
     /// The name under which a canonical path appears as evidence; `None` outside the roots.
     pub fn source_of(&self, canonical: &Path) -> Option<String> {
-        self.roots.iter().find_map(|root| {
+        self.all.iter().find_map(|root| {
             let relative = canonical.strip_prefix(&root.path).ok()?;
             let mut parts: Vec<String> = Vec::new();
             if !root.label.is_empty() {
@@ -178,8 +201,8 @@ impl Roots {
         let mut outside = false;
         for candidate in self.candidates(asked) {
             match candidate.canonicalize() {
-                Ok(real) => match self.roots.iter().find(|root| real.starts_with(&root.path)) {
-                    Some(root) if walk::lists(&root.path, &self.include(&root.path), &real) => {
+                Ok(real) => match self.all.iter().find(|root| real.starts_with(&root.path)) {
+                    Some(root) if walk::lists(&root.path, &self.included(&root.path), &real) => {
                         return Ok(real);
                     }
                     Some(_) => {}
@@ -210,7 +233,7 @@ impl Roots {
         }
         let asked = asked.strip_prefix("./").unwrap_or(asked);
         let mut found = Vec::new();
-        for root in &self.roots {
+        for root in &self.all {
             let (first, rest) = asked.split_once('/').unwrap_or((asked, ""));
             if !root.label.is_empty() && root.label == first {
                 found.push(if rest.is_empty() {
@@ -220,7 +243,7 @@ impl Roots {
                 });
             }
         }
-        for root in &self.roots {
+        for root in &self.all {
             if !root.is_file {
                 found.push(root.path.join(asked));
             } else if base_name(&root.path) == asked {
@@ -244,7 +267,7 @@ impl Roots {
                 other => plain.push(other),
             }
         }
-        self.roots.iter().any(|root| {
+        self.all.iter().any(|root| {
             let home = if root.is_file {
                 root.path.parent().unwrap_or(&root.path)
             } else {
@@ -343,7 +366,7 @@ mod tests {
         // The place where a disk was.
         fs::create_dir(&folder).unwrap();
         assert!(!roots.is_away(&folder));
-        roots.roots[0].device = roots.roots[0].device.map(|device| device + 1);
+        roots.all[0].device = roots.all[0].device.map(|device| device + 1);
         assert_eq!(roots.is_away(&folder), cfg!(unix));
         fs::write(folder.join("b.md"), "b").unwrap();
         assert!(!roots.is_away(&folder));

@@ -21,9 +21,9 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 pub(super) use belonging::builder;
 
 use super::extract::{SkipReason, is_too_large, too_large};
+use super::included::Included;
 use super::opened::Opened;
 use super::roots::Roots;
-use crate::globs::Globs;
 
 mod belonging;
 mod rules;
@@ -138,7 +138,7 @@ pub(super) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
             // Received until the walk is over.
             let _ = pass_over.send(Err((path.to_owned(), reason)));
         };
-        let builder = match builder(root, &roots.include(root), |_| true, aside) {
+        let builder = match builder(root, &roots.included(root), |_| true, aside) {
             Ok(builder) => builder,
             Err(reason) => {
                 skipped.push(skip(roots, root, reason));
@@ -199,8 +199,8 @@ fn is_not_found(error: &io::Error) -> bool {
 }
 
 /// Whether a walk of this root comes by this path. Looks only at the folders on the way.
-pub(super) fn lists(root: &Path, include: &Globs, canonical: &Path) -> bool {
-    matches!(way_to(root, include, canonical), Some(Ok(_)))
+pub(super) fn lists(root: &Path, included: &Included, canonical: &Path) -> bool {
+    matches!(way_to(root, included, canonical), Some(Ok(_)))
 }
 
 /// What a walk of this root would make of this file; `None` when it does not come by. Who knows
@@ -216,7 +216,7 @@ pub(super) fn look(
         builder.standard_filters(false).follow_links(false);
         Ok(builder.build().next()?.ok()?)
     } else {
-        way_to(root, &roots.include(root), file)?
+        way_to(root, &roots.included(root), file)?
     };
     let seen = match entry {
         Ok(entry) => sort(roots, root, &entry)?,
@@ -226,7 +226,11 @@ pub(super) fn look(
 }
 
 /// The entry that a walk comes by at this path, or why it is left out, where that is said.
-fn way_to(root: &Path, include: &Globs, canonical: &Path) -> Option<Result<DirEntry, SkipReason>> {
+fn way_to(
+    root: &Path,
+    included: &Included,
+    canonical: &Path,
+) -> Option<Result<DirEntry, SkipReason>> {
     if !is_plain(root, canonical) {
         return None;
     }
@@ -239,7 +243,7 @@ fn way_to(root: &Path, include: &Globs, canonical: &Path) -> Option<Result<DirEn
             *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
         }
     };
-    let builder = builder(root, include, is_on_the_way, aside).ok()?;
+    let builder = builder(root, included, is_on_the_way, aside).ok()?;
     let mut entries = builder.build().filter_map(Result::ok);
     let found = entries.find(|entry| entry.path() == canonical).map(Ok);
     found.or_else(|| {

@@ -93,6 +93,24 @@ fn r26_help_readme_and_example_name_every_setting_with_the_same_default() {
 }
 
 #[test]
+fn r26_a_pattern_that_includes_nothing_is_said_once() {
+    let place = Workplace::empty();
+    place.file("kb/a.md", "# A\n\nOne lighthouse.\n");
+    place.file("kb/ops.env", "PORT=1\n");
+    let patterns = std::env::join_paths(["*.env", "*.kdbx"]).unwrap();
+    let mut command = place.command(&["index", "--kb", "kb"]);
+    let output = command.env("KB_AGENT_INCLUDE", patterns).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("INCLUDE"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(lines[0].contains("'*.kdbx' fits no file"), "{said}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
 fn r26_the_environment_wins_over_the_env_file() {
     let place = Workplace::empty();
     place.file(".env", "KB_AGENT_MAX_ITERATIONS=99\n");

@@ -319,3 +319,56 @@ fn trust_the_index_lists_what_it_left_out_and_the_setting_includes_it() {
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("KB_AGENT_INCLUDE is '[a'"), "{said}");
 }
+
+/// Hidden, ignored by a rule, in a folder that is hidden or ignored as a whole, and of secrets.
+const NAMED: [&str; 5] = [
+    ".plan.md",
+    "draft.md",
+    ".private/diary.md",
+    "build/notes/readme.md",
+    "secret.env",
+];
+
+#[tokio::test]
+async fn trust_a_file_that_is_named_beside_its_folder_is_read() {
+    let others = [
+        ".other.md",
+        ".private/letters.md",
+        "build/notes/other.md",
+        "build/log.md",
+    ];
+    let files: Vec<(&str, &str)> = NAMED
+        .iter()
+        .chain(&others)
+        .chain(&["open.md"])
+        .map(|path| (*path, "zebra\n"))
+        .chain([(".gitignore", "draft.md\nbuild/\n")])
+        .collect();
+    let bench = Bench::new(&files);
+    let root = bench.docs.path().to_owned();
+    let mut paths = vec![root.clone()];
+    paths.extend(NAMED.map(|name| root.join(name)));
+    // In whatever order they are named.
+    for _ in 0..2 {
+        let base = Arc::new(open(&bench, paths.as_slice().into()));
+        update(&base);
+        let expected = sorted(&[&NAMED[..], &["open.md"]].concat());
+        for mode in [SearchMode::Grep, SearchMode::Lexical] {
+            assert_eq!(found(&base, mode), expected, "{mode:?}");
+        }
+        for name in NAMED {
+            assert_eq!(
+                base.resolve(name).unwrap(),
+                root.join(name).canonicalize().unwrap()
+            );
+        }
+        for name in others {
+            assert!(base.resolve(name).is_err(), "{name}");
+        }
+        paths.reverse();
+    }
+    // The folder alone is another base.
+    let base = open(&bench, (&[root]).into());
+    update(&base);
+    assert_eq!(found(&base, SearchMode::Lexical), ["open.md"]);
+}

@@ -153,6 +153,26 @@ fn each_change_is_a_line_and_can_be_searched() {
 }
 
 #[test]
+fn a_file_that_is_named_beside_its_folder_is_watched_wherever_it_lies() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    place.file("kb/.gitignore", "build/\n");
+    let ignored = place.file("kb/build/plan.md", "# Plan\n\nA bridge of granite.\n");
+    let hidden = place.file("kb/.notes/diary.md", "# Diary\n\nA bridge of timber.\n");
+    let arguments = ["index", "--watch", "--json", "--kb", "kb"];
+    let named = ["--kb", "kb/build/plan.md", "--kb", "kb/.notes/diary.md"];
+    let watching = Watching::run(&mut place.command(&[&arguments[..], &named[..]].concat()));
+    watching.wait_for_words("the beginning", |line| line["documents"] == 3);
+    fs::write(&ignored, "# Plan\n\nA bridge of basalt.\n").unwrap();
+    watching.wait_for_words("the ignored file", counts(0, 1, 0));
+    // Beside it nothing is looked at.
+    place.file("kb/.notes/letters.md", "# Letters\n\nA bridge of brick.\n");
+    fs::write(&hidden, "# Diary\n\nA bridge of steel.\n").unwrap();
+    let line = watching.wait_for_words("the hidden file", counts(0, 1, 0));
+    assert_eq!(line["documents"], 3);
+}
+
+#[test]
 fn folders_that_come_and_go_are_followed() {
     let place = Workplace::empty();
     place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");

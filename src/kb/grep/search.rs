@@ -35,7 +35,7 @@ pub(super) fn search_all(
     let _session = shelf.session();
     let done = Mutex::new(Tally::new(pattern.len(), keep));
     for (root, path) in roots.paths().enumerate() {
-        let Ok(builder) = walk::builder(path, &roots.include(path), |_| true, |_, _| {}) else {
+        let Ok(builder) = walk::builder(path, &roots.included(path), |_| true, |_, _| {}) else {
             continue;
         };
         builder.build_parallel().run(|| {

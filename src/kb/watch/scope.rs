@@ -10,9 +10,9 @@ use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 
 use super::super::extract::SkipReason;
+use super::super::included::Included;
 use super::super::roots::Roots;
 use super::super::walk;
-use crate::globs::Globs;
 
 /// So many folders are asked about one by one; more are taken to matter.
 const FOLDERS: usize = 64;
@@ -28,7 +28,7 @@ pub(super) struct Scope {
 struct Root {
     path: PathBuf,
     is_file: bool,
-    include: Globs,
+    included: Included,
 }
 
 /// What the system is asked to watch.
@@ -56,7 +56,7 @@ impl Scope {
             .map(|path| Root {
                 path: path.to_owned(),
                 is_file: path.is_file(),
-                include: roots.include(path),
+                included: roots.included(path),
             })
             .collect();
         let mut all: Vec<PathBuf> = apart.iter().map(|path| real(path)).collect();
@@ -118,7 +118,10 @@ impl Scope {
         let above = below.parent().unwrap_or(Path::new(""));
         if is_rules && (below.ends_with(".git/info/exclude") || !above.iter().any(hidden)) {
             Weight::Rules
-        } else if below.iter().any(hidden) && !root.include.fit(below) {
+        } else if below.iter().any(hidden)
+            && !root.included.fits(below)
+            && !root.included.leads_to_named(path)
+        {
             Weight::None
         } else {
             Weight::File
@@ -170,7 +173,7 @@ impl Scope {
                 aside.push(path.to_owned());
             }
         };
-        let Ok(builder) = walk::builder(&root.path, &root.include, is_wanted, aside) else {
+        let Ok(builder) = walk::builder(&root.path, &root.included, is_wanted, aside) else {
             return vec![root.path.clone()];
         };
         let entries = builder.build().filter_map(Result::ok);
@@ -201,7 +204,7 @@ impl Scope {
         way.reverse();
         way.into_iter()
             .take_while(|folder| folder.is_dir())
-            .find(|folder| !walk::lists(&root.path, &root.include, folder))
+            .find(|folder| !walk::lists(&root.path, &root.included, folder))
             .map(Path::to_owned)
     }
 }
@@ -229,7 +232,7 @@ impl Scope {
             roots: vec![Root {
                 path: root.into(),
                 is_file: false,
-                include: Globs::default(),
+                included: Included::default(),
             }],
             apart: apart.iter().map(PathBuf::from).collect(),
         }
