@@ -17,6 +17,7 @@ mod index;
 mod interruption;
 mod output;
 mod panics;
+mod replay;
 mod runs;
 mod search;
 mod stats;
@@ -93,6 +94,8 @@ enum Command {
     Graph(graph::Graph),
     /// List the recorded runs, newest first
     Runs(runs::Runs),
+    /// Open a recorded run in the screen, step by step
+    Replay(replay::Replay),
     /// Sum up the recorded runs: short cuts, calls, tokens, times
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
@@ -199,6 +202,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Eval(eval)) => eval::run(&eval, &settings),
         Some(Command::Graph(graph)) => graph::run(&graph, &settings),
         Some(Command::Runs(runs)) => runs::run(&runs, &settings),
+        Some(Command::Replay(replay)) => replay::run(&replay, &settings),
         Some(Command::Stats(stats)) => stats::run(&stats, &settings),
         Some(Command::Export(export)) => export::run(&export, &settings),
         Some(Command::Audit(audit)) => audit::run(&audit, &settings),

@@ -30,8 +30,10 @@ mod mouse;
 mod overlay;
 mod overlays;
 mod panes;
+mod playhead;
 mod prompt;
 mod reading;
+mod replay;
 mod resume;
 mod screen;
 mod sessions;
@@ -41,6 +43,8 @@ mod suspend;
 mod table;
 mod terminal;
 mod theme;
+mod timeline;
+mod turn;
 mod update;
 mod view;
 mod window;
@@ -53,7 +57,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::RoutingLimits;
-use crate::protocol::{Command, Mode, RecordedSession, Update};
+use crate::protocol::{Command, Event, Mode, RecordedSession, Update};
 
 pub use layout::LEAST;
 pub use screen::Screen;
@@ -100,6 +104,9 @@ pub enum TuiError {
     /// Something panicked; the message has been printed.
     #[error("stopped by a panic; its message stands above")]
     Panicked,
+    /// A replay was asked for, and the events hold no `run_started`.
+    #[error("what is recorded of this run does not hold its beginning")]
+    NoBeginning,
     /// A file that is part of the program is wrong.
     #[error("{name}: {reason}")]
     Asset {
@@ -120,13 +127,41 @@ pub async fn run(
     updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
+    show(screen_of(setup)?, commands, updates, leave).await
+}
+
+/// Shows the recorded events of one run step by step, as [`run`] shows what happens.
+pub async fn replay(
+    setup: Setup,
+    events: Vec<Event>,
+    leave: CancellationToken,
+) -> Result<(), TuiError> {
+    let mut screen = screen_of(setup)?;
+    if !screen.replay_recorded(events) {
+        return Err(TuiError::NoBeginning);
+    }
+    // Nothing is asked and nothing is told.
+    let (commands, _asked) = mpsc::channel(1);
+    let (_told, updates) = mpsc::channel(1);
+    show(screen, commands, updates, leave).await
+}
+
+fn screen_of(setup: Setup) -> Result<Screen, TuiError> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let setup = Setup {
         theme: setup.theme.resolve(Some(&variable("COLORFGBG"))),
         ..setup
     };
     let depth = ColorDepth::of(&variable("COLORTERM"), &variable("TERM"));
-    let screen = Screen::with_depth(setup, depth)?;
+    Screen::with_depth(setup, depth)
+}
+
+async fn show(
+    screen: Screen,
+    commands: mpsc::Sender<Command>,
+    updates: mpsc::Receiver<Update>,
+    leave: CancellationToken,
+) -> Result<(), TuiError> {
     let drawing = event_loop::event_loop(screen, commands, updates, leave);
     let drawn = AssertUnwindSafe(drawing).catch_unwind().await;
     drawn.unwrap_or(Err(TuiError::Panicked))

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::Args;
 
@@ -39,20 +40,25 @@ pub(super) struct Runs {
 
 /// Prints the recorded runs, newest first.
 pub(super) fn run(runs: &Runs, settings: &Settings) -> Result<(), Failure> {
-    let lookup = Lookup::of(&settings.audit_log).map_err(Failure::failed)?;
-    let mut listed: Vec<&RunSummary> = match &runs.session {
+    list(&settings.audit_log, runs.session.as_deref(), runs.json)
+}
+
+/// Prints the runs of a log, newest first, or those of one of its sessions.
+pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), Failure> {
+    let lookup = Lookup::of(log).map_err(Failure::failed)?;
+    let mut listed: Vec<&RunSummary> = match session {
         Some(session) => lookup.session(session).map_err(Failure::failed)?,
         None => lookup.runs().iter().collect(),
     };
     listed.reverse();
-    if runs.json {
+    if json {
         for run in listed {
             say_json(run)?;
         }
         return Ok(());
     }
     if listed.is_empty() {
-        let log = settings.audit_log.display();
+        let log = log.display();
         complain(&format!(
             "no runs yet: the first question makes the audit log {log}"
         ));

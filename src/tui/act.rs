@@ -64,7 +64,22 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),
         Action::Suspend => return vec![Effect::Suspend],
-        Action::NextEvidence | Action::PreviousEvidence | Action::Copy | Action::Edit => {}
+        Action::Replay => return vec![Effect::Replay { slow: false }],
+        // Only while a document is read, or a run is replayed.
+        Action::NextEvidence
+        | Action::PreviousEvidence
+        | Action::Copy
+        | Action::Edit
+        | Action::Play
+        | Action::StepForward
+        | Action::StepBack
+        | Action::NextNode
+        | Action::PreviousNode
+        | Action::ToStart
+        | Action::ToEnd
+        | Action::Faster
+        | Action::Slower
+        | Action::Slow => {}
     }
     Vec::new()
 }

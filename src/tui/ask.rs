@@ -141,6 +141,7 @@ fn command(model: &mut Model, line: &str) -> Vec<Effect> {
         Slash::Help => model.overlay = Some(Overlay::Help(List::default())),
         Slash::Quit => return vec![Effect::Quit],
         Slash::Retry => choose_route(model),
+        Slash::Replay { slow } => return vec![Effect::Replay { slow }],
         Slash::Route(route) => {
             model.route = route;
             model.say(

@@ -154,6 +154,8 @@ fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flo
             Effect::Quit => return Flow::Leave,
             Effect::Suspend => return Flow::Suspend,
             Effect::Edit { path, line } => return Flow::Edit(path, line),
+            // The screen does that itself.
+            Effect::Replay { .. } => {}
             // Where the terminal is gone, the next drawing tells.
             Effect::Copy(text) => {
                 let _ = execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text));

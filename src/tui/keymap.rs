@@ -84,6 +84,28 @@ pub enum Action {
     Quit,
     /// Back to the shell, which brings it back with `fg`.
     Suspend,
+    /// Replay the run that is shown.
+    Replay,
+    /// Let the replay go on by itself, or stop it.
+    Play,
+    /// To the state after the next event.
+    StepForward,
+    /// To the state before the last event.
+    StepBack,
+    /// To where the next node is entered.
+    NextNode,
+    /// To where this node was entered, or the node before.
+    PreviousNode,
+    /// To the first event.
+    ToStart,
+    /// To the last event.
+    ToEnd,
+    /// Play faster.
+    Faster,
+    /// Play more slowly.
+    Slower,
+    /// Give every event time to be seen, or the time that it took.
+    Slow,
 }
 
 /// Where a key means something.
@@ -108,6 +130,8 @@ pub enum Place {
     Source,
     /// The details of a node.
     Detail,
+    /// A replay.
+    Replay,
     /// What lies above the panes.
     Overlay,
     /// Everywhere below an overlay.
@@ -126,6 +150,7 @@ impl Place {
             Self::Evidence => "Evidence",
             Self::Audit => "Audit",
             Self::Source => "In the source view",
+            Self::Replay => "In a replay",
             Self::Detail | Self::Overlay => "In a window like this",
             Self::Global => "Everywhere",
         }
@@ -143,7 +168,7 @@ pub struct Binding {
     pub place: Place,
     /// The word in the last line of the screen.
     pub hint: Option<String>,
-    /// The line in help.
+    /// The line in help; an empty one is told with another key.
     pub help: String,
 }
 
@@ -253,7 +278,8 @@ impl Keymap {
         };
         self.bindings
             .iter()
-            .filter(move |one| one.place == place && (place != Place::Overlay || !in_panes(one)))
+            .filter(move |one| one.place == place && !one.help.is_empty())
+            .filter(move |one| place != Place::Overlay || !in_panes(one))
     }
 }
 

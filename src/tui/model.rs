@@ -19,15 +19,17 @@ use super::list::List;
 pub use super::overlay::{Detail, Overlay};
 use super::panes::graph::PathItem;
 use super::panes::{audit, chat, detail, evidence, path};
+use super::playhead::Playhead;
 use super::prompt::Prompt;
 use super::source_view::SourceView;
+pub use super::turn::Turn;
 use super::{Sample, Setup, TuiError};
 
 /// Between two frames of the animation.
 pub const FRAME: Duration = Duration::from_millis(120);
 
 /// The state of the screen.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Model {
     /// What keys do.
     pub keymap: Keymap,
@@ -85,17 +87,8 @@ pub struct Model {
     pub frame: usize,
     /// Of the terminal.
     pub size: Size,
-}
-
-/// A question and its run.
-#[derive(Debug)]
-pub struct Turn {
-    /// The run.
-    pub run: RunView,
-    /// Its events for the audit pane.
-    pub trail: Vec<AuditRow>,
-    /// Its wrapped rows.
-    pub cache: chat::TurnCache,
+    /// How far the replay is that this is the state of; keys step through it, and nothing is typed.
+    pub replay: Option<Playhead>,
 }
 
 /// A question to send.
@@ -183,6 +176,7 @@ impl Model {
             now: Timestamp(0),
             frame: 0,
             size: Size::new(80, 24),
+            replay: None,
         })
     }
 
@@ -251,6 +245,9 @@ impl Model {
         if self.reading.is_some() {
             return &[Place::Source, Place::Overlay];
         }
+        if self.replay.is_some() {
+            return self.places_of_replay();
+        }
         match self.focus {
             Pane::Chat if self.prompt.is_empty() && self.cites() => {
                 if self.chat.citation.is_some() {
@@ -263,6 +260,19 @@ impl Model {
             Pane::Path => &[Place::Path, Place::List, Place::Global],
             Pane::Evidence => &[Place::Evidence, Place::List, Place::Global],
             Pane::Audit => &[Place::Audit, Place::List, Place::Global],
+        }
+    }
+
+    /// As [`Model::places`], while a run is replayed: nothing is typed then.
+    fn places_of_replay(&self) -> &'static [Place] {
+        match self.focus {
+            Pane::Chat if self.chat.citation.is_some() => {
+                &[Place::Replay, Place::Citation, Place::Answer, Place::Global]
+            }
+            Pane::Chat => &[Place::Replay, Place::Answer, Place::Global],
+            Pane::Path => &[Place::Replay, Place::Path, Place::List, Place::Global],
+            Pane::Evidence => &[Place::Replay, Place::Evidence, Place::List, Place::Global],
+            Pane::Audit => &[Place::Replay, Place::Audit, Place::List, Place::Global],
         }
     }
 
@@ -326,11 +336,14 @@ impl Model {
             Some(Overlay::Detail(shown)) => detail::lines(self, shown, room.width.into()).len(),
             _ => 0,
         };
+        let helps = match &self.overlay {
+            Some(Overlay::Help(_)) => super::overlays::help_rows(self, room.width.into()).len(),
+            _ => 0,
+        };
         match &mut self.overlay {
             Some(Overlay::Detail(shown)) => shown.list.settle(details, room.height.into()),
             Some(Overlay::Help(list)) => {
-                let rows = super::overlays::help_rows(&self.keymap, room.width.into()).len();
-                list.settle_view(rows, room.height.into());
+                list.settle_view(helps, room.height.into());
             }
             Some(Overlay::Json { lines, list }) => {
                 let rows = super::overlays::json_rows(lines, room.width.into()).len();

@@ -3,7 +3,7 @@
 use crate::domain::Complexity;
 
 use super::ink::{Ink, Row, pad};
-use super::keymap::{Keymap, Place};
+use super::keymap::Place;
 use super::model::{Model, Overlay};
 use super::panes::detail;
 use super::panes::path::route_ink;
@@ -13,7 +13,7 @@ use super::wrap::wrap;
 /// Title and all rows.
 pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Vec<Row>) {
     match overlay {
-        Overlay::Help(_) => ("Help", help_rows(&model.keymap, width)),
+        Overlay::Help(_) => ("Help", help_rows(model, width)),
         Overlay::Json { lines, .. } => ("Event", json_rows(lines, width)),
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
         Overlay::Detail(shown) => {
@@ -25,7 +25,8 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
 }
 
 /// All keys, from the table that is asked when a key arrives.
-pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
+pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
+    let keymap = &model.keymap;
     let section = |place: Place| {
         let mut rows = vec![Row::of(Ink::Heading, place.title())];
         for binding in keymap.bindings_of(place) {
@@ -38,9 +39,14 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
         rows.push(Row::default());
         rows
     };
-    let mut left = [Place::Prompt, Place::Answer, Place::Global]
-        .map(section)
-        .concat();
+    // Nothing is typed in a replay, and its keys are of use nowhere else.
+    let is_replay = model.replay.is_some();
+    let first = if is_replay {
+        Place::Replay
+    } else {
+        Place::Prompt
+    };
+    let mut left = [first, Place::Answer, Place::Global].map(section).concat();
     let mut commands = vec![Row::of(Ink::Heading, "Commands at the prompt")];
     for (name, arguments, help) in COMMANDS {
         let usage = format!("{name} {arguments}");
@@ -52,7 +58,9 @@ pub fn help_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
         }
     }
     commands.push(Row::default());
-    left.extend(commands);
+    if !is_replay {
+        left.extend(commands);
+    }
     let right = [
         Place::List,
         Place::Path,

@@ -4,9 +4,10 @@
 //! the log does not hold is not made up: pieces of an answer that was not finished, prompts, and
 //! what was masked.
 
+use std::sync::Arc;
+
 use crate::protocol::{Event, NoticeLevel, RecordedSession, Timestamp};
 
-use super::fold::{AuditRow, RunView};
 use super::list::List;
 use super::model::{EvidenceState, Model, Turn};
 use super::panes::chat;
@@ -62,17 +63,12 @@ pub fn turns(events: &[Event]) -> Vec<Turn> {
     let mut now = Timestamp(0);
     for event in events {
         now = now.max(event.ts);
-        if let Some(mut run) = RunView::begin(event) {
-            run.is_recorded = true;
-            let trail = AuditRow::of(event, &run).into_iter().collect();
-            turns.push(Turn {
-                run,
-                trail,
-                cache: chat::TurnCache::default(),
-            });
+        let event = Arc::new(event.clone());
+        if let Some(mut turn) = Turn::begin(&event) {
+            turn.run.is_recorded = true;
+            turns.push(turn);
         } else if let Some(turn) = turns.iter_mut().rfind(|turn| turn.run.id == event.run) {
-            turn.trail.extend(AuditRow::of(event, &turn.run));
-            turn.run.apply(event);
+            turn.take(&event);
         }
     }
     for turn in &mut turns {

@@ -6,7 +6,10 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
+use crate::protocol::{Event, NoticeLevel};
+
 use super::model::Model;
+use super::replay::{Outcome, Replay};
 use super::resume;
 use super::theme::{ColorDepth, Theme, ThemeName};
 use super::update::{Effect, Msg, update};
@@ -18,6 +21,8 @@ use super::{Setup, TuiError};
 pub struct Screen {
     model: Model,
     theme: Theme,
+    /// Lies above the model, and has the keys.
+    replay: Option<Box<Replay>>,
 }
 
 impl Screen {
@@ -41,17 +46,65 @@ impl Screen {
         Ok(Self {
             theme: Theme::load(name, depth)?,
             model,
+            replay: None,
         })
+    }
+
+    /// The screen shows these events of a run, step by step, and nothing else; `false` where they
+    /// begin no run.
+    pub fn replay_recorded(&mut self, events: Vec<Event>) -> bool {
+        self.replay = Replay::of_recorded(&self.model, events).map(Box::new);
+        self.replay.is_some()
     }
 
     /// Takes one message.
     pub fn handle(&mut self, msg: Msg) -> Vec<Effect> {
-        update(&mut self.model, msg)
+        let effects = match &mut self.replay {
+            Some(replay) if replay.concerns(&msg) => match replay.handle(msg) {
+                Outcome::GoesOn(effects) => effects,
+                Outcome::Left if replay.is_all() => vec![Effect::Quit],
+                Outcome::Left => {
+                    self.replay = None;
+                    Vec::new()
+                }
+            },
+            Some(replay) => {
+                replay.overhear(&msg);
+                update(&mut self.model, msg)
+            }
+            None => update(&mut self.model, msg),
+        };
+        effects
+            .into_iter()
+            .filter(|effect| match effect {
+                Effect::Replay { slow } => {
+                    self.begin_replay(*slow);
+                    false
+                }
+                _ => true,
+            })
+            .collect()
+    }
+
+    fn begin_replay(&mut self, slow: bool) {
+        match Replay::of_shown(&self.model) {
+            Ok(mut replay) => {
+                if slow {
+                    replay.play_slowly();
+                }
+                self.replay = Some(Box::new(replay));
+            }
+            Err(why) => self.model.say(NoticeLevel::Info, why),
+        }
     }
 
     /// Whether something moves on the screen.
     pub fn is_animated(&self) -> bool {
         self.model.is_busy()
+            || self
+                .replay
+                .as_ref()
+                .is_some_and(|replay| replay.is_playing())
     }
 
     /// Draws on a terminal.
@@ -62,8 +115,14 @@ impl Screen {
         terminal.autoresize()?;
         let size = terminal.size()?;
         self.handle(Msg::Resize(size.width, size.height));
-        self.model.settle();
-        terminal.draw(|frame| view(&self.model, &self.theme, frame))?;
+        let shown = if let Some(replay) = &mut self.replay {
+            replay.settle(self.model.size);
+            replay.model()
+        } else {
+            self.model.settle();
+            &self.model
+        };
+        terminal.draw(|frame| view(shown, &self.theme, frame))?;
         Ok(())
     }
 

@@ -15,10 +15,15 @@ pub enum Slash {
     Route(Option<Complexity>),
     /// Ask the last question again, by a route to choose.
     Retry,
+    /// Replay the run that the panes show.
+    Replay {
+        /// Play at once, slowly enough to be followed.
+        slow: bool,
+    },
 }
 
 /// Name, arguments and purpose, in the order of the list above the prompt.
-pub const COMMANDS: [(&str, &str, &str); 5] = [
+pub const COMMANDS: [(&str, &str, &str); 6] = [
     ("/help", "", "all keys"),
     (
         "/route",
@@ -26,6 +31,7 @@ pub const COMMANDS: [(&str, &str, &str); 5] = [
         "the route of the questions to come",
     ),
     ("/retry", "", "the last question, by another route"),
+    ("/replay", "slow", "this run again, event by event"),
     ("/clear", "", "forget the conversation"),
     ("/quit", "", "leave"),
 ];
@@ -49,6 +55,9 @@ impl Slash {
             ("/clear", None) => Ok(Self::Clear),
             ("/quit", None) => Ok(Self::Quit),
             ("/retry", None) => Ok(Self::Retry),
+            ("/replay", None) => Ok(Self::Replay { slow: false }),
+            ("/replay", Some("slow")) => Ok(Self::Replay { slow: true }),
+            ("/replay", Some(_)) => Err("/replay takes nothing, or slow".to_owned()),
             ("/route", word) => ROUTES
                 .into_iter()
                 .find(|(name, _)| Some(*name) == word)
@@ -81,6 +90,6 @@ mod tests {
         assert_eq!(Slash::parse("/route auto"), Ok(Slash::Route(None)));
         assert!(Slash::parse("/route").is_err());
         assert!(Slash::parse("/nothing").is_err());
-        assert_eq!(matching("/r").len(), 2);
+        assert_eq!(matching("/r").len(), 3);
     }
 }

@@ -4,6 +4,7 @@
 //! outside leaves as an effect.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
 use ratatui::layout::Size;
@@ -11,12 +12,10 @@ use ratatui::layout::Size;
 use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update};
 use crate::text::{one_line, sanitize};
 
-use super::fold::{AuditRow, RunView};
 use super::keymap::{Action, Place};
 use super::layout::Pane;
 use super::list::List;
 use super::model::{Model, Overlay, Turn};
-use super::panes::chat;
 use super::{act, ask, mouse::mouse, reading, sessions};
 
 /// What can reach the screen.
@@ -62,6 +61,11 @@ pub enum Effect {
     },
     /// Stop, until the shell says to go on.
     Suspend,
+    /// Replay the run that the panes show.
+    Replay {
+        /// Whether it plays at once, and slowly enough to be followed.
+        slow: bool,
+    },
 }
 
 /// Takes one message.
@@ -72,7 +76,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Paste(text) => paste(model, &text),
         Msg::Mouse(event) => return mouse(model, event),
         Msg::Resize(width, height) => model.size = Size::new(width, height),
-        Msg::Update(Update::Event(event)) => stream(model, &event),
+        Msg::Update(Update::Event(event)) => stream(model, &Arc::new(event)),
         Msg::Update(Update::Knowledge(status)) => model.knowledge = status,
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
@@ -104,27 +108,22 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     Vec::new()
 }
 
-fn stream(model: &mut Model, event: &Event) {
+fn stream(model: &mut Model, event: &Arc<Event>) {
     model.now = model.now.max(event.ts);
-    if let Some(run) = RunView::begin(event) {
+    if let Some(turn) = Turn::begin(event) {
         if let EventBody::RunStarted { model: asked, .. } = &event.body {
             // Its name may be known only now.
             model.engine = one_line(asked, 60);
         }
         model.pending = None;
-        model.current = Some(run.id.clone());
+        model.current = Some(turn.run.id.clone());
         model.shown = None;
         model.chat.citation = None;
         model.evidence = super::model::EvidenceState::default();
         model.path.list = List::default();
         model.path.selected = None;
         model.audit.left_end = false;
-        let trail = AuditRow::of(event, &run).into_iter().collect();
-        model.turns.push(Turn {
-            run,
-            trail,
-            cache: chat::TurnCache::default(),
-        });
+        model.turns.push(turn);
         return;
     }
     // Events of any other run are late: whoever they were for is gone.
@@ -138,8 +137,7 @@ fn stream(model: &mut Model, event: &Event) {
     else {
         return;
     };
-    turn.trail.extend(AuditRow::of(event, &turn.run));
-    turn.run.apply(event);
+    turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
         model.current = None;
         model.hush();

@@ -131,9 +131,14 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     if tokens > 0 {
         right.push(Ink::Dim, format!(" {} tok ", grouped(tokens)));
     }
+    if let Some(playhead) = model.replay.as_ref().filter(|_| places.prompt.is_none()) {
+        right = playhead
+            .row(usize::from(places.screen.width) / 2)
+            .with(Ink::Text, " ");
+    }
     let room = usize::from(places.screen.width).saturating_sub(right.width() + 6);
     let mut left = Row::of(Ink::Text, " ");
-    if model.is_busy() && model.overlay.is_none() {
+    if model.is_busy() && model.overlay.is_none() && model.replay.is_none() {
         left = left.with(Ink::Key, "Esc").with(Ink::Dim, " stop  ");
     }
     let mut hints = model.keymap.hints(model.places());
@@ -245,6 +250,15 @@ fn document(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
 
 /// Draws the prompt and tells where the caret stands.
 fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    if let Some(playhead) = &model.replay {
+        put(buffer, theme, area, &playhead.row(area.width.into()));
+        if let Some(remark) = playhead.remark().filter(|_| model.notice.is_none()) {
+            let border = Rect::new(area.x + 1, area.y - 1, area.width.saturating_sub(2), 1);
+            let remark = Row::of(Ink::Text, " ").join(remark).with(Ink::Text, " ");
+            put(buffer, theme, border, &remark);
+        }
+        return None;
+    }
     let ink = if model.focus == Pane::Chat {
         Ink::Focus
     } else {

@@ -554,3 +554,71 @@ fn runs_take_the_width_of_the_terminal_and_one_line_each() {
     );
     assert_eq!(terminal.end(), 0);
 }
+
+#[test]
+fn replay_lists_runs_and_prints_the_events_of_one() {
+    let place = recorded();
+    let listed = text(&place.run(&["replay", "--list"]).stdout);
+    assert_eq!(listed, text(&place.run(&["runs"]).stdout));
+    let events = json_lines(&place.run(&["replay", "--json", "01a2b3c4-0001"]).stdout);
+    let names: Vec<_> = events.iter().map(|event| &event["event"]).collect();
+    assert_eq!(names, ["run_started", "run_finished"]);
+    assert_eq!(events[0]["run"], RUN_A);
+    let other = [
+        started(RUN_C, SESSION_2, 5, "elsewhere"),
+        finished(RUN_C, 6, "answered", (1, 0), 1.0),
+    ];
+    let log = place.file("other.jsonl", lines(&other));
+    let log = log.to_str().unwrap();
+    let events = json_lines(&place.run(&["replay", log, "--json", "last"]).stdout);
+    assert_eq!(events[0]["query"], "elsewhere");
+    assert!(text(&place.run(&["replay", log, "--list"]).stdout).contains("elsewhere"));
+}
+
+#[test]
+fn replay_of_what_is_not_there_is_one_line() {
+    let place = recorded();
+    for (args, told) in [
+        (
+            &["replay", "nothing.jsonl"][..],
+            "no audit log nothing.jsonl",
+        ),
+        (&["replay", "--json", "ffff"], "no run in"),
+        (&["replay", "--json", "01a2"], "fits 3 ids"),
+    ] {
+        let line = refused(&place, args);
+        assert!(line.contains(told), "{line}");
+    }
+    let line = refused(&Workplace::empty(), &["replay"]);
+    assert!(line.contains("no runs are recorded"), "{line}");
+    for args in [&["replay"][..], &["replay", RUN_A, "--json", RUN_B]] {
+        let output = place.run(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        one_line(&output);
+    }
+}
+
+#[test]
+fn replay_opens_a_recorded_run_step_by_step_and_leaves_the_log_as_it_is() {
+    let demo = Workplace::with_demo();
+    demo.ask(&["hello"]);
+    demo.ask(&["What are the four rules?"]);
+    let before = demo.place().audit();
+    let mut terminal = Terminal::start(&demo.command(&["replay"]), 120, 40);
+    terminal.wait_for_text("replay 1 of ");
+    terminal.keys("\u{1b}[C");
+    terminal.wait_for_text("replay 2 of ");
+    terminal.keys("\u{1b}[F");
+    let text = terminal.wait_for_text("answered ·");
+    assert!(text.contains("What are the four rules?"), "{text}");
+    terminal.keys("q");
+    assert_eq!(terminal.end(), 0);
+    let first = before[0]["run"].as_str().unwrap();
+    let mut terminal = Terminal::start(&demo.command(&["replay", first]), 100, 30);
+    terminal.wait_for_text("hello");
+    terminal.keys("\u{3}");
+    terminal.wait_for_text("Ctrl+C again leaves");
+    terminal.keys("\u{3}");
+    assert_eq!(terminal.end(), 0);
+    assert_eq!(demo.place().audit(), before);
+}

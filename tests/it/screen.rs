@@ -4,6 +4,7 @@ mod citations;
 mod details;
 mod evidence;
 mod path;
+mod replay;
 mod resumed;
 pub mod runs;
 mod shown;

@@ -1,5 +1,7 @@
 //! Events in orders and with numbers that no run has.
 
+use std::sync::Arc;
+
 use super::{AuditRow, RunView};
 use crate::protocol::Event;
 
@@ -10,7 +12,7 @@ use crate::protocol::Event;
 pub fn events(input: &[u8]) {
     let mut run: Option<RunView> = None;
     for line in input.split(|byte| *byte == b'\n') {
-        let Ok(event) = serde_json::from_slice::<Event>(line) else {
+        let Ok(event) = serde_json::from_slice::<Event>(line).map(Arc::new) else {
             continue;
         };
         match &mut run {

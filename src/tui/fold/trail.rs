@@ -1,6 +1,7 @@
 //! One line for each event, for the audit pane.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use crate::domain::{GradedBy, KEEP_FROM, NodeName, Outcome, dollars};
 use crate::protocol::{Event, EventBody, EvidenceItem, Timestamp};
@@ -36,13 +37,13 @@ pub struct AuditRow {
     pub summary: String,
     /// The node that it is of.
     pub node: Option<NodeName>,
-    event: Event,
+    event: Arc<Event>,
 }
 
 impl AuditRow {
     /// The line for an event, by the run before it; pieces of the answer have none, as in the
     /// audit log.
-    pub fn of(event: &Event, run: &RunView) -> Option<Self> {
+    pub fn of(event: &Arc<Event>, run: &RunView) -> Option<Self> {
         if matches!(event.body, EventBody::AnswerDelta { .. }) {
             return None;
         }
@@ -63,7 +64,7 @@ impl AuditRow {
 
     /// The event as the log holds it, indented, clean.
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(&self.event)
+        serde_json::to_string_pretty(&*self.event)
             .map(|json| sanitize(&json).into_owned())
             .unwrap_or_default()
     }

@@ -1,0 +1,104 @@
+use std::io::{IsTerminal, stdin, stdout};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::interruption::interruptible_screen;
+use super::output::{Failure, say_json};
+use super::runs;
+use crate::audit::{Lookup, events_of_run};
+use crate::config::Settings;
+use crate::protocol::{Event, RunSummary};
+use crate::tui::{Setup, ThemeName, replay};
+
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    /// Another log than KB_AGENT_AUDIT_LOG, and a run: its id, a beginning that no other has, or
+    /// 'last' [default: last]
+    #[arg(value_name = "LOG|RUN", num_args = 0..=2)]
+    names: Vec<String>,
+    /// Print the runs, newest first
+    #[arg(long, conflicts_with = "json")]
+    list: bool,
+    /// Print the events of this run, one JSON object a line
+    #[arg(long, value_name = "RUN")]
+    json: Option<String>,
+}
+
+/// Opens a recorded run in the screen, step by step; no call is made.
+pub(super) fn run(wanted: &Replay, settings: &Settings) -> Result<(), Failure> {
+    let (log, run) = log_and_run(wanted, settings)?;
+    if wanted.list {
+        return runs::list(&log, None, false);
+    }
+    let lookup = Lookup::of(&log).map_err(Failure::failed)?;
+    if lookup.runs().is_empty() {
+        let log = log.display();
+        return Err(Failure::failed(format!("no runs are recorded in {log}")));
+    }
+    let events = events_of_run(&log, run).map_err(Failure::failed)?;
+    if wanted.json.is_some() {
+        for event in events {
+            say_json(&event)?;
+        }
+        return Ok(());
+    }
+    if !(stdin().is_terminal() && stdout().is_terminal()) {
+        return Err(Failure::usage(
+            "the screen needs a terminal; 'kb-agent replay --json RUN' prints a run's events",
+        ));
+    }
+    show(events, lookup.run(run).map_err(Failure::failed)?, settings)
+}
+
+/// The log, and what the run is called.
+fn log_and_run<'a>(wanted: &'a Replay, settings: &Settings) -> Result<(PathBuf, &'a str), Failure> {
+    let (log, named) = match wanted.names.as_slice() {
+        [] => (None, None),
+        [one] if is_file_name(one) => (Some(one), None),
+        [one] => (None, Some(one)),
+        [log, run, ..] => (Some(log), Some(run)),
+    };
+    let run = match (named, &wanted.json) {
+        (Some(named), Some(_)) => {
+            let why = format!("--json names the run already; what is '{named}'?");
+            return Err(Failure::usage(why));
+        }
+        (named, json) => named.or(json.as_ref()).map_or("last", String::as_str),
+    };
+    let Some(log) = log.map(PathBuf::from) else {
+        return Ok((settings.audit_log.clone(), run));
+    };
+    if log.is_file() {
+        return Ok((log, run));
+    }
+    let log = log.display();
+    Err(Failure::failed(format!("there is no audit log {log}")))
+}
+
+/// Whether this names a log and no run: a file that is there, or what looks like one.
+fn is_file_name(name: &str) -> bool {
+    let path = Path::new(name);
+    path.is_file() || path.components().count() > 1 || path.extension().is_some()
+}
+
+fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(), Failure> {
+    let setup = Setup {
+        theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
+        no_color: settings.no_color,
+        mode: run.mode,
+        model: run.model.clone(),
+        limits: settings.limits,
+        samples: Vec::new(),
+        notices: Vec::new(),
+        resumed: None,
+    };
+    interruptible_screen(async |cancel| {
+        let shown = replay(setup, events, cancel.clone()).await;
+        if cancel.is_cancelled() {
+            return Err(Failure::interrupted());
+        }
+        shown.map_err(Failure::failed)
+    })
+}

@@ -1,0 +1,192 @@
+//! When each event of a recorded run is played.
+//!
+//! Recorded time is what the events' stamps say. Playing time is recorded time without the long
+//! pauses and, where it is to be slow, with a little time for each event: a run without a model is
+//! over in thirty milliseconds.
+
+use std::sync::Arc;
+
+use crate::protocol::{Event, EventBody, Timestamp};
+
+/// No pause is played for longer, milliseconds.
+pub const LONGEST_PAUSE: f64 = 2_000.0;
+/// How long an event is to be seen at least when it is slow, milliseconds.
+pub const SHORTEST_PAUSE: f64 = 250.0;
+/// The same for a piece of the answer: there are many.
+const SHORTEST_PIECE: f64 = 30.0;
+
+/// The moments of a run's events.
+#[derive(Debug, Clone)]
+pub struct Timeline {
+    moments: Vec<Moment>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    /// Milliseconds of playing from the first event to this one.
+    played: f64,
+    /// The latest stamp so far.
+    stamp: Timestamp,
+}
+
+/// A pause that is played for less time than it took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shortened {
+    /// How long it took, milliseconds.
+    pub took: f64,
+    /// How long it is played, milliseconds.
+    pub played: f64,
+}
+
+impl Timeline {
+    /// The moments of these events.
+    pub fn of(events: &[Arc<Event>], is_slow: bool) -> Self {
+        let mut moments: Vec<Moment> = Vec::with_capacity(events.len());
+        for event in events {
+            let moment = match moments.last() {
+                None => Moment {
+                    played: 0.0,
+                    stamp: event.ts,
+                },
+                Some(last) => {
+                    // A clock that was set back in between makes no pause.
+                    let stamp = event.ts.max(last.stamp);
+                    let took = between(last.stamp, stamp).min(LONGEST_PAUSE);
+                    let shortest = match event.body {
+                        _ if !is_slow => 0.0,
+                        EventBody::AnswerDelta { .. } => SHORTEST_PIECE,
+                        _ => SHORTEST_PAUSE,
+                    };
+                    Moment {
+                        played: last.played + took.max(shortest),
+                        stamp,
+                    }
+                }
+            };
+            moments.push(moment);
+        }
+        Self { moments }
+    }
+
+    /// Recorded milliseconds from the first event to the last.
+    pub fn recorded(&self) -> f64 {
+        let ends = self.moments.first().zip(self.moments.last());
+        ends.map_or(0.0, |(first, last)| between(first.stamp, last.stamp))
+    }
+
+    /// The moment of playing at which so many events have happened.
+    pub fn played_at(&self, events: usize) -> f64 {
+        self.before(events).map_or(0.0, |moment| moment.played)
+    }
+
+    /// How many events have happened at this moment of playing; the first always has.
+    pub fn events_at(&self, played: f64) -> usize {
+        let happened = |moment: &Moment| moment.played <= played;
+        self.moments.partition_point(happened).max(1)
+    }
+
+    /// The recorded moment at which it is after so many events, at this moment of playing.
+    pub fn stamp_at(&self, events: usize, played: f64) -> Timestamp {
+        let Some(last) = self.before(events) else {
+            return Timestamp(0);
+        };
+        let Some(next) = self.moments.get(events) else {
+            return last.stamp;
+        };
+        let pause = next.played - last.played;
+        let share = if pause > 0.0 {
+            ((played - last.played) / pause).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        let since = between(last.stamp, next.stamp) * share;
+        Timestamp(last.stamp.0.saturating_add(since as u64))
+    }
+
+    /// Recorded milliseconds from the first event to this moment.
+    pub fn since_start(&self, stamp: Timestamp) -> f64 {
+        let first = self.moments.first();
+        first.map_or(0.0, |first| between(first.stamp, stamp))
+    }
+
+    /// The pause after so many events, where less of it is played than it took.
+    pub fn shortened_after(&self, events: usize) -> Option<Shortened> {
+        let (last, next) = (self.before(events)?, self.moments.get(events)?);
+        let took = between(last.stamp, next.stamp);
+        let played = next.played - last.played;
+        (played < took).then_some(Shortened { took, played })
+    }
+
+    fn before(&self, events: usize) -> Option<&Moment> {
+        self.moments.get(events.checked_sub(1)?)
+    }
+}
+
+fn between(from: Timestamp, to: Timestamp) -> f64 {
+    to.0.saturating_sub(from.0) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{RunId, SCHEMA};
+
+    fn events(stamps: &[u64]) -> Vec<Arc<Event>> {
+        let event = |ts: &u64| {
+            Arc::new(Event {
+                schema: SCHEMA,
+                ts: Timestamp(*ts),
+                run: RunId("r".to_owned()),
+                seq: 0,
+                body: EventBody::Warning {
+                    code: "c".to_owned(),
+                    message: "m".to_owned(),
+                },
+            })
+        };
+        stamps.iter().map(event).collect()
+    }
+
+    fn whole(ms: f64) -> u64 {
+        ms.round() as u64
+    }
+
+    #[test]
+    fn events_come_when_they_came_and_long_pauses_are_shortened() {
+        let timeline = Timeline::of(&events(&[1_000, 1_400, 1_400, 61_400]), false);
+        assert_eq!(whole(timeline.recorded()), 60_400);
+        let at: Vec<usize> = [0.0, 399.0, 400.0, 2_399.0, 2_400.0]
+            .into_iter()
+            .map(|played| timeline.events_at(played))
+            .collect();
+        assert_eq!(at, [1, 1, 3, 3, 4]);
+        assert_eq!(timeline.shortened_after(1), None);
+        let pause = Shortened {
+            took: 60_000.0,
+            played: LONGEST_PAUSE,
+        };
+        assert_eq!(timeline.shortened_after(3), Some(pause));
+        // Half of what is played of a pause is half of the pause.
+        assert_eq!(timeline.stamp_at(3, 1_400.0), Timestamp(31_400));
+        assert_eq!(timeline.stamp_at(4, 9_000.0), Timestamp(61_400));
+    }
+
+    #[test]
+    fn slow_gives_each_event_time_and_keeps_what_the_stamps_say() {
+        let timeline = Timeline::of(&events(&[1_000, 1_001, 1_002]), true);
+        assert_eq!(whole(timeline.played_at(3)), 2 * whole(SHORTEST_PAUSE));
+        assert_eq!(whole(timeline.recorded()), 2);
+        assert_eq!(
+            timeline.stamp_at(3, timeline.played_at(3)),
+            Timestamp(1_002)
+        );
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_makes_no_pause() {
+        let timeline = Timeline::of(&events(&[5_000, 1_000, 5_100]), false);
+        assert_eq!(whole(timeline.played_at(2)), 0);
+        assert_eq!(whole(timeline.played_at(3)), 100);
+        assert_eq!(timeline.stamp_at(2, 0.0), Timestamp(5_000));
+    }
+}
