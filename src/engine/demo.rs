@@ -18,6 +18,9 @@ const NAME: &str = "demo-kb";
 
 static DEMO: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/demo-kb");
 
+/// The vectors of all passages of the demo, so that the first answers need not wait for them.
+pub(super) static VECTORS: &[u8] = include_bytes!("../../assets/embedding/demo-kb.vectors");
+
 /// One question for each route, true of the demo knowledge base.
 pub const SAMPLES: &[(&str, &str)] = &[
     ("chitchat", "hello"),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::agent::ports::Embedder;
 use crate::config::Settings;
 use crate::files::wait_for;
-use crate::kb::embed::{EmbeddingEndpoint, EndpointEmbedder, SentenceEmbedding};
+use crate::kb::embed::{EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding};
 use crate::kb::{Changes, KbError, KnowledgeBase, Progress, Sources, UpdateReport};
 
 use super::{EngineError, demo};
@@ -32,6 +32,7 @@ pub fn open_knowledge_at(
 /// The same for somebody who is going to rebuild it: a damaged index does not stand in the way.
 pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
     let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
+    let embedder = of_passages(settings, embedder);
     let home = settings.index_dir();
     let base = KnowledgeBase::open_for_rebuild(sources(settings)?, &home, embedder)?;
     Ok(base.reading_by(settings.own_program.as_deref()))
@@ -66,8 +67,17 @@ pub(super) fn embedder(
 }
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {
+    let embedder = of_passages(settings, embedder);
     let base = KnowledgeBase::open(sources(settings)?, &settings.index_dir(), embedder)?;
     Ok(base.reading_by(settings.own_program.as_deref()))
+}
+
+/// The passages of the demo have their vectors already.
+fn of_passages(settings: &Settings, embedder: Arc<dyn Embedder>) -> Arc<dyn Embedder> {
+    if !settings.sources.is_empty() {
+        return embedder;
+    }
+    Arc::new(Precomputed::new(embedder, demo::VECTORS))
 }
 
 fn sources(settings: &Settings) -> Result<Sources, EngineError> {

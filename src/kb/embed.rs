@@ -12,6 +12,7 @@ mod endpoint;
 mod gloss;
 mod noting;
 mod precedence;
+mod precomputed;
 mod remembering;
 mod wordpiece;
 
@@ -29,6 +30,7 @@ use precedence::Precedence;
 
 pub use endpoint::{EmbeddingEndpoint, EndpointEmbedder};
 pub use noting::Noting;
+pub use precomputed::Precomputed;
 pub use remembering::Remembering;
 pub use wordpiece::WordPiece;
 

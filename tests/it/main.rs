@@ -12,6 +12,7 @@ mod catch_up;
 mod cli;
 mod conformance;
 mod demo;
+mod demo_vectors;
 mod doctor;
 mod embed;
 mod embedding_endpoint;

@@ -1,0 +1,110 @@
+//! The demo's passages come with their vectors: the first answer waits for none of them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use kb_agent::agent::ports::{EmbedError, Embedder};
+use kb_agent::kb::KnowledgeBase;
+use kb_agent::kb::embed::{DIMENSIONS, MODEL_ID, Precomputed, SentenceEmbedding};
+use tempfile::TempDir;
+
+use crate::workplace::{Workplace, events, json_lines, text};
+
+fn asset(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("assets")
+        .join(path)
+}
+
+/// Stands in for the model and keeps the texts that it is asked for.
+#[derive(Default)]
+struct Texts(Mutex<Vec<String>>);
+
+impl Embedder for Texts {
+    fn model_id(&self) -> &'static str {
+        MODEL_ID
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut kept = self.0.lock().unwrap();
+        kept.extend(texts.iter().map(|text| (*text).to_owned()));
+        Ok(vec![vec![1.0; DIMENSIONS]; texts.len()])
+    }
+}
+
+/// What is embedded when the demo is indexed.
+fn asked_of_the_model(over: impl FnOnce(Arc<Texts>) -> Arc<dyn Embedder>) -> Vec<String> {
+    let texts = Arc::new(Texts::default());
+    let home = TempDir::new().unwrap();
+    let embedder = over(texts.clone());
+    let base = KnowledgeBase::open([asset("demo-kb")].as_slice(), home.path(), embedder).unwrap();
+    base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
+    assert_eq!(base.status().pending, 0);
+    let mut texts = texts.0.lock().unwrap().clone();
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+#[test]
+fn every_passage_of_the_demo_comes_with_the_vector_that_the_model_makes() {
+    let file: &'static [u8] = fs::read(asset("embedding/demo-kb.vectors")).unwrap().leak();
+    let missing = asked_of_the_model(|texts| Arc::new(Precomputed::new(texts, file)));
+    assert!(
+        missing.is_empty(),
+        "assets/embedding/NOTICE says how to write the vectors anew; {} are missing, the first: {}",
+        missing.len(),
+        missing[0]
+    );
+
+    let texts = asked_of_the_model(|texts| texts);
+    let held = Precomputed::new(Arc::new(Texts::default()), file);
+    assert_eq!(held.count(), texts.len(), "none of a passage that is gone");
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let held = held.embed(&texts).unwrap();
+    let made = SentenceEmbedding::new().embed(&texts).unwrap();
+    for ((text, held), made) in texts.iter().zip(&held).zip(&made) {
+        // Where the processor is another one, sums are added up in another order.
+        let cosine = cosine(held, made);
+        assert!(cosine >= 0.999, "{cosine}: {text}");
+    }
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512f") {
+        for (held, made) in held.iter().flatten().zip(made.iter().flatten()) {
+            assert!((held - made).abs() <= 1e-6, "{held} {made}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "writes assets/embedding/demo-kb.vectors"]
+fn write_the_vectors_of_the_demo() {
+    let texts = asked_of_the_model(|texts| texts);
+    let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let vectors = SentenceEmbedding::new().embed(&refs).unwrap();
+    let held: Vec<(String, Vec<f32>)> = texts.into_iter().zip(vectors).collect();
+    let file = Precomputed::file(MODEL_ID, &held);
+    fs::write(asset("embedding/demo-kb.vectors"), file).unwrap();
+}
+
+#[test]
+fn the_first_question_to_the_demo_misses_no_meaning() {
+    let place = Workplace::empty();
+    let output = place.run(&["ask", "--json", "What are the four rules?"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "");
+    let answered = json_lines(&output.stdout);
+    assert!(events(&answered, "warning").is_empty());
+    let by_meaning = events(&answered, "evidence_added")
+        .iter()
+        .flat_map(|added| added["items"].as_array().unwrap())
+        .any(|item| item["vector_rank"].is_u64());
+    assert!(by_meaning, "{answered:?}");
+}
