@@ -12,7 +12,9 @@
 
 mod act;
 mod ask;
+mod audit;
 mod borders;
+mod copy;
 mod editor;
 mod event_loop;
 #[cfg(not(fuzzing))]
@@ -57,7 +59,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::RoutingLimits;
-use crate::protocol::{Command, Event, Mode, RecordedSession, Update};
+use crate::protocol::{Command, Event, Mode, RecordedSession, RunRecord, Update};
 
 pub use layout::LEAST;
 pub use screen::Screen;
@@ -84,6 +86,27 @@ pub struct Setup {
     pub notices: Vec<String>,
     /// The recorded conversation that goes on.
     pub resumed: Option<RecordedSession>,
+    /// Whether the terminal reports the mouse.
+    pub mouse: bool,
+    /// How runs are written as Markdown.
+    pub markdown: fn(&[RunRecord]) -> String,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            theme: ThemeName::default(),
+            no_color: false,
+            mode: Mode::Offline,
+            model: String::new(),
+            limits: RoutingLimits::default(),
+            samples: Vec::new(),
+            notices: Vec::new(),
+            resumed: None,
+            mouse: true,
+            markdown: |_| String::new(),
+        }
+    }
 }
 
 /// A question to try.

@@ -8,6 +8,7 @@ use crate::config::Settings;
 use crate::engine::{Conversation, Engine, Resume, SAMPLES};
 use crate::tui::{Sample, Setup, ThemeName, run as run_screen};
 
+use super::export::markdown;
 use super::interruption::interruptible_screen;
 use super::output::Failure;
 
@@ -51,6 +52,8 @@ async fn converse(
             .collect(),
         notices: engine.notices().to_vec(),
         resumed,
+        mouse: settings.mouse,
+        markdown,
     };
     let (conversation, commands, updates) = Conversation::begin(engine)?;
     let result = run_screen(setup, commands, updates, cancel.clone()).await;

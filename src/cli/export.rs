@@ -10,7 +10,12 @@ use serde_json::json;
 use super::output::{Failure, say, say_json};
 use crate::audit::{Lookup, records};
 use crate::config::Settings;
-use crate::protocol::SCHEMA;
+use crate::protocol::{RunRecord, SCHEMA};
+
+/// Runs as Markdown.
+pub(super) fn markdown(runs: &[RunRecord]) -> String {
+    markdown::document(runs)
+}
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::export::markdown;
 use super::interruption::interruptible_screen;
 use super::output::{Failure, say_json};
 use super::runs;
@@ -93,6 +94,8 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         samples: Vec::new(),
         notices: Vec::new(),
         resumed: None,
+        mouse: settings.mouse,
+        markdown,
     };
     interruptible_screen(async |cancel| {
         let shown = replay(setup, events, cancel.clone()).await;

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::endpoint::{self, DEFAULT_TIMEOUT};
 use super::settings::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, SOURCE, STORE_URL, THEME,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_URL, THEME,
     VECTOR_THRESHOLD,
 };
 use super::trust::{Word, admit};
@@ -185,6 +185,7 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
         name if name == AUDIT_PROMPTS.name => u8::from(settings.audit_prompts).to_string(),
         name if name == LOG.name => one_line(&settings.log_filter, VALUE_CHARS),
         name if name == THEME.name => settings.theme.clone(),
+        name if name == MOUSE.name => if settings.mouse { "on" } else { "off" }.to_owned(),
         name if name == MAX_ITERATIONS.name => limits.max_iterations.to_string(),
         name if name == VECTOR_THRESHOLD.name => limits.vector_score_threshold.to_string(),
         name if name == AUTO_APPROVE.name => limits.auto_approve_max_items.to_string(),

@@ -19,7 +19,7 @@ pub fn variables() -> impl Iterator<Item = Variable> {
     endpoint::VARIABLES.into_iter().chain(OWN)
 }
 
-const OWN: [Variable; 17] = [
+const OWN: [Variable; 18] = [
     EMBEDDING_BASE_URL,
     EMBEDDING_MODEL,
     EMBEDDING_API_KEY,
@@ -37,6 +37,7 @@ const OWN: [Variable; 17] = [
     AUDIT_PROMPTS,
     LOG,
     THEME,
+    MOUSE,
 ];
 
 pub(super) const EMBEDDING_BASE_URL: Variable =
@@ -82,6 +83,7 @@ pub(super) const THEME: Variable = variable(
     "KB_AGENT_THEME",
     "one of auto, dark, light, high-contrast, mono",
 );
+pub(super) const MOUSE: Variable = variable("KB_AGENT_MOUSE", "on or off");
 
 /// What the diagnostics filter is when nobody sets it.
 pub const DEFAULT_LOG_FILTER: &str = "info";
@@ -121,6 +123,8 @@ pub struct Settings {
     pub log_filter: String,
     /// The theme's name.
     pub theme: String,
+    /// Whether the terminal is to report the mouse.
+    pub mouse: bool,
     /// Whether `NO_COLOR` asks for no colour.
     pub no_color: bool,
     /// What is set and not acted on, one line each: later features, misspelt names.
@@ -216,6 +220,7 @@ impl Settings {
             data_dir,
             log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),
             theme: theme.to_owned(),
+            mouse: mouse(environment)?,
             no_color: environment.get("NO_COLOR").is_some(),
             without_effect: without_effect(environment),
             own_program: None,
@@ -230,6 +235,14 @@ impl Settings {
     /// The folder of the diagnostics.
     pub fn log_dir(&self) -> PathBuf {
         self.data_dir.join("logs")
+    }
+}
+
+fn mouse(environment: &Environment) -> Result<bool, SettingError> {
+    match environment.get(MOUSE.name) {
+        None | Some("on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(other) => Err(refused(MOUSE, other)),
     }
 }
 
@@ -381,6 +394,7 @@ mod tests {
             ("KB_AGENT_LLM_BASE_URL", ":8080"),
             ("KB_AGENT_EMBEDDING_BASE_URL", "ftp://somewhere"),
             ("KB_AGENT_THEME", "pink"),
+            ("KB_AGENT_MOUSE", "maybe"),
             ("KB_AGENT_INCLUDE", "*.env:[a"),
             ("KB_AGENT_LOG", "kb_agent=loud"),
         ] {

@@ -7,11 +7,14 @@ use crossterm::event::KeyEvent;
 use crate::protocol::{Command, NoticeLevel};
 
 use super::ask;
+use super::audit;
+use super::copy;
 use super::follow;
 use super::keymap::Action;
 use super::layout::Pane;
 use super::list::List;
 use super::model::{Detail, Model, Overlay};
+use super::mouse;
 use super::panes::{detail, path};
 use super::reading;
 use super::slash::ROUTES;
@@ -39,6 +42,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::NextCitation => select_citation(model, 1),
         Action::PreviousCitation => select_citation(model, -1),
         Action::Open => open(model),
+        Action::Unfold if model.focus == Pane::Audit => audit::unfold(model),
         Action::Unfold => model.evidence.expanded = !model.evidence.expanded,
         Action::Unroll => {
             model.path.unrolled = !model.path.unrolled;
@@ -48,8 +52,8 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
             model.audit.typing = true;
             model.audit.left_end = false;
         }
-        Action::NextWarning => next_warning(model, true),
-        Action::PreviousWarning => next_warning(model, false),
+        Action::NextWarning => audit::next_warning(model, true),
+        Action::PreviousWarning => audit::next_warning(model, false),
         Action::Zoom => model.zoomed = !model.zoomed,
         Action::Help => model.overlay = Some(Overlay::Help(List::default())),
         Action::NextPane => focus(model, model.focus.step(1)),
@@ -65,10 +69,14 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Quit => return quit(model),
         Action::Suspend => return vec![Effect::Suspend],
         Action::Replay => return vec![Effect::Replay { slow: false }],
+        Action::Copy => return copy::copy(model),
+        Action::CopyRun => return copy::copy_run(model),
+        Action::Mouse => return mouse::report(model, !model.mouse),
         // Only while a document is read, or a run is replayed.
-        Action::NextEvidence
+        Action::NextEvent
+        | Action::PreviousEvent
+        | Action::NextEvidence
         | Action::PreviousEvidence
-        | Action::Copy
         | Action::Edit
         | Action::Play
         | Action::StepForward
@@ -89,8 +97,15 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
     let Some(overlay) = &mut model.overlay else {
         return Vec::new();
     };
+    let is_event = matches!(overlay, Overlay::Json { .. });
     let list = overlay.list_mut();
     match action {
+        Action::Copy => return copy::copy(model),
+        Action::Mouse => return mouse::report(model, !model.mouse),
+        Action::NextEvent => audit::step_event(model, 1),
+        Action::PreviousEvent => audit::step_event(model, -1),
+        Action::NextWarning if is_event => audit::next_warning_event(model, true),
+        Action::PreviousWarning if is_event => audit::next_warning_event(model, false),
         Action::Up => list.step(-1),
         Action::Down => list.step(1),
         Action::PageUp => list.page(-1),
@@ -147,13 +162,6 @@ fn unfold(model: &mut Model) {
     }
 }
 
-/// Moves in the audit pane; whoever leaves the end stops following it.
-pub fn move_audit(model: &mut Model, by: impl Fn(&mut List, usize)) {
-    let count = model.audit_rows().len();
-    by(&mut model.audit.list, count);
-    model.audit.left_end = model.audit.list.selected + 1 < count;
-}
-
 fn scroll(model: &mut Model, by: impl Fn(&mut List, usize)) {
     match model.focus {
         Pane::Chat => {}
@@ -163,7 +171,7 @@ fn scroll(model: &mut Model, by: impl Fn(&mut List, usize)) {
             let items = model.shown_run().map_or(0, |run| run.evidence.len());
             by(&mut model.evidence.list, items);
         }
-        Pane::Audit => move_audit(model, by),
+        Pane::Audit => audit::step(model, by),
     }
 }
 
@@ -181,23 +189,7 @@ fn open(model: &mut Model) {
                 list: List::default(),
             }));
         }
-        Pane::Audit => {
-            // Keys can come faster than pictures, and the pane may not have been drawn since.
-            if !model.audit.left_end {
-                let count = model.audit_rows().len();
-                model.audit.list.last(count);
-            }
-            let lines: Option<Vec<String>> = model
-                .audit_rows()
-                .get(model.audit.list.selected)
-                .map(|row| row.json().lines().map(str::to_owned).collect());
-            if let Some(lines) = lines {
-                model.overlay = Some(Overlay::Json {
-                    lines,
-                    list: List::default(),
-                });
-            }
-        }
+        Pane::Audit => audit::open(model),
     }
 }
 
@@ -222,21 +214,6 @@ fn select_citation(model: &mut Model, by: isize) {
             citation.location()
         );
         model.say(NoticeLevel::Info, &words);
-    }
-}
-
-fn next_warning(model: &mut Model, forward: bool) {
-    let selected = model.audit.list.selected;
-    let rows = model.audit_rows();
-    let alarming = |at: &usize| Model::is_alarming(rows[*at]);
-    let found = if forward {
-        (selected + 1..rows.len()).find(alarming)
-    } else {
-        (0..selected.min(rows.len())).rev().find(alarming)
-    };
-    match found {
-        Some(at) => move_audit(model, |list, _| list.selected = at),
-        None => model.say(NoticeLevel::Info, "No further warning in that direction."),
     }
 }
 

@@ -37,6 +37,7 @@ pub async fn event_loop(
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
     let mut jobs = JobSignals::listen()?;
+    terminal::set_mouse(screen.reports_mouse());
     let guard = TerminalGuard::take()?;
     let mut drawn = drawn_on(&guard)?;
     // The first picture before the first question to the terminal.
@@ -157,6 +158,9 @@ fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flo
             // The screen does that itself.
             Effect::Replay { .. } => {}
             // Where the terminal is gone, the next drawing tells.
+            Effect::ReportMouse(wanted) => {
+                let _ = terminal::report_mouse(wanted);
+            }
             Effect::Copy(text) => {
                 let _ = execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text));
             }
@@ -225,9 +229,8 @@ fn message(input: Input) -> Option<Msg> {
         Input::Paste(text) => Some(Msg::Paste(text)),
         Input::Mouse(mouse) => {
             use crossterm::event::MouseEventKind as Kind;
-            // Capture reports every movement; those change nothing.
-            (!matches!(mouse.kind, Kind::Moved | Kind::Drag(_) | Kind::Up(_)))
-                .then_some(Msg::Mouse(mouse))
+            // Movements without a button change nothing.
+            (!matches!(mouse.kind, Kind::Moved)).then_some(Msg::Mouse(mouse))
         }
         Input::Resize(width, height) => Some(Msg::Resize(width, height)),
         Input::FocusGained | Input::FocusLost => None,

@@ -8,9 +8,11 @@ mod evidence;
 pub mod fuzz;
 mod run;
 mod step;
+mod timeline;
 mod trail;
 
 pub use evidence::{EvidenceFold, EvidenceRow, Grade, Standing};
 pub use run::RunView;
 pub use step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit};
+pub use timeline::{AuditLine, audit_lines, group_summary};
 pub use trail::{AuditRow, Level};

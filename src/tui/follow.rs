@@ -7,7 +7,7 @@ use ratatui::layout::Size;
 use crate::domain::{EvidenceId, NodeName};
 use crate::protocol::EventBody;
 
-use super::fold::AuditRow;
+use super::fold::{AuditLine, AuditRow};
 use super::layout::Pane;
 use super::list::List;
 use super::model::Model;
@@ -31,14 +31,18 @@ pub fn select(model: &mut Model, item: PathItem) {
     let PathItem::Node(node) = item else {
         return;
     };
-    let rows = model.audit_rows();
-    let enters = |row: &&AuditRow| {
-        row.node == Some(node) && matches!(row.body(), EventBody::NodeEntered { .. })
+    let lines = model.audit_lines();
+    let is_of = |line: &AuditLine<'_>| line.rows().iter().any(|row| row.node == Some(node));
+    let enters = |line: &AuditLine<'_>| {
+        is_of(line)
+            && line
+                .first()
+                .is_some_and(|row| matches!(row.body(), EventBody::NodeEntered { .. }))
     };
-    let first = rows
+    let first = lines
         .iter()
         .rposition(enters)
-        .or_else(|| rows.iter().position(|row| row.node == Some(node)));
+        .or_else(|| lines.iter().position(is_of));
     if let Some(first) = first {
         model.audit.list.selected = first;
         // The node's events begin at the top, where they have room.
@@ -60,53 +64,75 @@ pub fn end(model: &mut Model) {
     }
 }
 
-/// The items that a node added, dropped, brought back or sent.
+/// The items that a node added, dropped, brought back, sent or cited.
 fn touched_by(model: &Model, node: NodeName) -> HashSet<&EvidenceId> {
     let rows = model.shown_turn().map(|turn| turn.trail.iter());
     let of_node = rows.into_iter().flatten();
     of_node
         .filter(|row| row.node == Some(node))
-        .flat_map(|row| -> Vec<&EvidenceId> {
-            match row.body() {
-                EventBody::EvidenceAdded { items } => items.iter().map(|item| &item.id).collect(),
-                EventBody::EvidenceRemoved { id, .. } => vec![id],
-                EventBody::EvidenceNumbered { items } => {
-                    items.iter().map(|item| &item.id).collect()
-                }
-                _ => Vec::new(),
-            }
-        })
+        .filter(|row| !matches!(row.body(), EventBody::EvidenceGraded { .. }))
+        .flat_map(AuditRow::evidence)
         .collect()
+}
+
+/// The events of the line that is selected in the audit pane, once somebody moved there.
+fn selected_events(model: &Model) -> Option<AuditLine<'_>> {
+    if model.focus != Pane::Audit || !model.audit.left_end {
+        return None;
+    }
+    let at = model.audit.list.selected;
+    model.audit_lines().into_iter().nth(at)
+}
+
+/// The items that the selected line of the audit pane speaks of.
+pub fn touched(model: &Model) -> HashSet<EvidenceId> {
+    let line = selected_events(model);
+    let rows = line.iter().flat_map(AuditLine::rows);
+    rows.flat_map(|row| row.evidence()).cloned().collect()
 }
 
 /// Which of a pane's drawn rows belong to the selected node.
 pub fn marked_rows(model: &Model, pane: Pane, size: Size) -> Vec<usize> {
+    let height = usize::from(size.height);
+    if let Some(line) = selected_events(model) {
+        return match pane {
+            Pane::Evidence => rows_of_items(model, size, &touched(model).iter().collect()),
+            Pane::Path => {
+                let node = line.first().and_then(|row| row.node).map(PathItem::Node);
+                let is_of =
+                    |row: &usize| node.is_some() && path::item_at(model, size, *row) == node;
+                (0..height).filter(is_of).collect()
+            }
+            Pane::Chat | Pane::Audit => Vec::new(),
+        };
+    }
     let Some(PathItem::Node(node)) = model.path.selected else {
         return Vec::new();
     };
-    let height = usize::from(size.height);
     match pane {
         Pane::Audit => {
             let reserved = audit::reserved(model);
-            let rows = model.audit_rows().into_iter().skip(model.audit.list.top);
-            let seen = rows.take(height.saturating_sub(reserved)).enumerate();
-            seen.filter(|(_, row)| row.node == Some(node))
+            let lines = model.audit_lines().into_iter().skip(model.audit.list.top);
+            let seen = lines.take(height.saturating_sub(reserved)).enumerate();
+            seen.filter(|(_, line)| line.rows().iter().any(|row| row.node == Some(node)))
                 .map(|(at, _)| at + reserved)
                 .collect()
         }
-        Pane::Evidence => {
-            let Some(run) = model.shown_run() else {
-                return Vec::new();
-            };
-            let touched = touched_by(model, node);
-            let items: Vec<&EvidenceId> = run.evidence.rows().map(|row| &row.id).collect();
-            let is_touched = |row: &usize| {
-                let item = evidence::item_at(model, size, *row);
-                item.and_then(|at| items.get(at))
-                    .is_some_and(|id| touched.contains(id))
-            };
-            (0..height).filter(is_touched).collect()
-        }
+        Pane::Evidence => rows_of_items(model, size, &touched_by(model, node)),
         Pane::Chat | Pane::Path => Vec::new(),
     }
+}
+
+/// The rows of the evidence pane in which one of these items stands.
+fn rows_of_items(model: &Model, size: Size, wanted: &HashSet<&EvidenceId>) -> Vec<usize> {
+    let Some(run) = model.shown_run() else {
+        return Vec::new();
+    };
+    let items: Vec<&EvidenceId> = run.evidence.rows().map(|row| &row.id).collect();
+    let is_wanted = |row: &usize| {
+        let item = evidence::item_at(model, size, *row);
+        item.and_then(|at| items.get(at))
+            .is_some_and(|id| wanted.contains(id))
+    };
+    (0..usize::from(size.height)).filter(is_wanted).collect()
 }

@@ -40,6 +40,10 @@ pub enum Action {
     Unroll,
     /// Narrow the audit list.
     Filter,
+    /// In the window of an event: to the next event.
+    NextEvent,
+    /// In the window of an event: to the event before.
+    PreviousEvent,
     /// To the next warning.
     NextWarning,
     /// To the warning before.
@@ -76,6 +80,10 @@ pub enum Action {
     PreviousCitation,
     /// Copy what is shown.
     Copy,
+    /// Copy the run as Markdown.
+    CopyRun,
+    /// Mouse reporting off, so that the terminal selects, or on again.
+    Mouse,
     /// Open the file in the person's editor.
     Edit,
     /// Stop the run, else close what is open.
@@ -126,6 +134,8 @@ pub enum Place {
     Evidence,
     /// The audit pane.
     Audit,
+    /// The window of an event.
+    Event,
     /// The source view.
     Source,
     /// The details of a node.
@@ -149,6 +159,7 @@ impl Place {
             Self::Path => "Path",
             Self::Evidence => "Evidence",
             Self::Audit => "Audit",
+            Self::Event => "In an event's window",
             Self::Source => "In the source view",
             Self::Replay => "In a replay",
             Self::Detail | Self::Overlay => "In a window like this",

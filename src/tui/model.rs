@@ -3,15 +3,16 @@
 //! Nothing outside `update` changes it. What depends on the size of the screen (wrapped rows,
 //! scroll positions) is settled before drawing, so that drawing only reads.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ratatui::layout::Size;
 
 use crate::domain::{Complexity, RoutingLimits};
-use crate::protocol::{KnowledgeStatus, Mode, NoticeLevel, RunId, Timestamp};
+use crate::protocol::{KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord, Timestamp};
 use crate::text::one_line;
 
-use super::fold::{AuditRow, Level, RunView};
+use super::fold::{AuditLine, AuditRow, Level, RunView, audit_lines};
 use super::ink::Row;
 use super::keymap::{Keymap, Place};
 use super::layout::{Arrangement, Pane};
@@ -81,6 +82,10 @@ pub struct Model {
     pub evidence: EvidenceState,
     /// The audit pane.
     pub audit: AuditState,
+    /// Whether the terminal reports the mouse.
+    pub mouse: bool,
+    /// How runs are written as Markdown.
+    pub markdown: fn(&[RunRecord]) -> String,
     /// The last moment told.
     pub now: Timestamp,
     /// Frames of the animation.
@@ -138,6 +143,8 @@ pub struct AuditState {
     pub list: List,
     /// Whether the user scrolled away from the end.
     pub left_end: bool,
+    /// Events of groups that are unfolded.
+    pub unfolded: BTreeSet<(Timestamp, u64)>,
     /// Only events that contain this.
     pub filter: String,
     /// Whether the filter is being typed.
@@ -173,6 +180,8 @@ impl Model {
             path: PathState::default(),
             evidence: EvidenceState::default(),
             audit: AuditState::default(),
+            mouse: setup.mouse,
+            markdown: setup.markdown,
             now: Timestamp(0),
             frame: 0,
             size: Size::new(80, 24),
@@ -230,6 +239,19 @@ impl Model {
             .collect()
     }
 
+    /// The same as the audit pane lists them. Where they are narrowed, each one stands by itself.
+    pub fn audit_lines(&self) -> Vec<AuditLine<'_>> {
+        let rows = self.audit_rows();
+        if self.audit.filter.is_empty() {
+            return audit_lines(&rows, &self.audit.unfolded);
+        }
+        let alone = |row| AuditLine::Event {
+            row,
+            in_group: false,
+        };
+        rows.into_iter().map(alone).collect()
+    }
+
     /// Whether the audit row asks for attention.
     pub fn is_alarming(row: &AuditRow) -> bool {
         matches!(row.level, Level::Warning | Level::Error)
@@ -239,6 +261,7 @@ impl Model {
     pub fn places(&self) -> &'static [Place] {
         match &self.overlay {
             Some(Overlay::Detail(_)) => return &[Place::Detail, Place::Overlay],
+            Some(Overlay::Json { .. }) => return &[Place::Event, Place::Overlay],
             Some(_) => return &[Place::Overlay],
             None => {}
         }
@@ -317,7 +340,7 @@ impl Model {
         if let Some(area) = places.pane(Pane::Chat) {
             chat::settle(self, area.as_size());
         }
-        let audit_rows = self.audit_rows().len();
+        let audit_rows = self.audit_lines().len();
         if let Some(area) = places.pane(Pane::Audit) {
             let height = usize::from(area.height).saturating_sub(audit::reserved(self));
             if !self.audit.left_end {
@@ -345,8 +368,10 @@ impl Model {
             Some(Overlay::Help(list)) => {
                 list.settle_view(helps, room.height.into());
             }
-            Some(Overlay::Json { lines, list }) => {
-                let rows = super::overlays::json_rows(lines, room.width.into()).len();
+            Some(Overlay::Json {
+                about, lines, list, ..
+            }) => {
+                let rows = super::overlays::event_rows(about, lines, room.width.into()).len();
                 list.settle_view(rows, room.height.into());
             }
             Some(Overlay::Retry(list)) => {

@@ -3,11 +3,14 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
+use crate::protocol::NoticeLevel;
+
+use super::keymap::Action;
 use super::layout::Pane;
 use super::model::{Detail, Model, Overlay};
 use super::panes::{citations, evidence, path};
 use super::update::Effect;
-use super::{act, follow, reading};
+use super::{act, audit, follow, reading};
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -53,8 +56,7 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
             Pane::Audit => {
                 let reserved = super::panes::audit::reserved(model);
                 if let Some(row) = row.checked_sub(reserved) {
-                    model.audit.left_end = true;
-                    model.audit.list.selected = model.audit.list.top + row;
+                    audit::select(model, model.audit.list.top + row);
                 }
             }
             Pane::Chat => {
@@ -74,9 +76,22 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         Pane::Path if model.path.unrolled => model.path.list.step(by),
         Pane::Path => follow::step(model, |list, _| list.step(by.signum())),
         Pane::Evidence => model.evidence.list.step(by),
-        Pane::Audit => act::move_audit(model, |list, _| list.step(by)),
+        Pane::Audit => audit::step(model, |list, _| list.step(by)),
     }
     Vec::new()
+}
+
+/// Has the terminal report the mouse, or leaves it to select text by itself.
+pub fn report(model: &mut Model, wanted: bool) -> Vec<Effect> {
+    model.mouse = wanted;
+    let key = model.keymap.name_of(Action::Mouse).unwrap_or_default();
+    let words = if wanted {
+        "The mouse works here again.".to_owned()
+    } else {
+        format!("The mouse is the terminal's: select text with it. {key} takes it back.")
+    };
+    model.say(NoticeLevel::Info, &words);
+    vec![Effect::ReportMouse(wanted)]
 }
 
 /// A click on the mark of a citation shows its source; the panes go to the run of that answer.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::protocol::Timestamp;
+
 use super::list::List;
 use super::panes::graph::PathItem;
 
@@ -12,6 +14,10 @@ pub enum Overlay {
     Help(List),
     /// An event as the log holds it.
     Json {
+        /// Which event.
+        key: (Timestamp, u64),
+        /// Its place among the events, and when it was.
+        about: String,
         /// Its lines.
         lines: Vec<String>,
         /// How far it is scrolled.

@@ -14,7 +14,7 @@ use super::wrap::wrap;
 pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Vec<Row>) {
     match overlay {
         Overlay::Help(_) => ("Help", help_rows(model, width)),
-        Overlay::Json { lines, .. } => ("Event", json_rows(lines, width)),
+        Overlay::Json { about, lines, .. } => ("Event", event_rows(about, lines, width)),
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
         Overlay::Detail(shown) => {
             let lines = detail::lines(model, shown, width);
@@ -66,6 +66,7 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
         Place::Path,
         Place::Evidence,
         Place::Audit,
+        Place::Event,
         Place::Source,
     ]
     .map(section)
@@ -142,8 +143,15 @@ fn retry_rows() -> Vec<Row> {
         .collect()
 }
 
+/// What is known of an event's place, and its JSON.
+pub fn event_rows(about: &str, lines: &[String], width: usize) -> Vec<Row> {
+    let mut rows = vec![Row::of(Ink::Dim, about).fit(width)];
+    rows.extend(json_rows(lines, width));
+    rows
+}
+
 /// The lines with their indentation, long values broken.
-pub fn json_rows(lines: &[String], width: usize) -> Vec<Row> {
+fn json_rows(lines: &[String], width: usize) -> Vec<Row> {
     let broken = |line: &String| {
         let bare = line.trim_start();
         let indent = Row::of(Ink::Text, &line[..line.len() - bare.len()]);

@@ -16,5 +16,6 @@ pub mod savings;
 pub mod score;
 pub mod source;
 pub mod trace;
+pub mod waterfall;
 pub mod welcome;
 pub mod why;

@@ -4,15 +4,14 @@ use crate::protocol::{Command, DocumentText, NoticeLevel};
 use crate::text::one_line;
 
 use super::act::quit;
+use super::copy;
 use super::fold::EvidenceRow;
 use super::keymap::Action;
 use super::list::List;
 use super::model::{Model, Overlay};
+use super::mouse;
 use super::source_view::SourceView;
 use super::update::Effect;
-
-/// More than this is not copied: terminals drop what is longer without a word.
-const MOST_COPIED_BYTES: usize = 48 * 1024;
 
 /// Opens the document of the item that is selected in the evidence pane.
 pub fn open_selected(model: &mut Model) -> Vec<Effect> {
@@ -70,8 +69,9 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Last => view.last(),
         Action::NextEvidence => return next(model, 1),
         Action::PreviousEvidence => return next(model, -1),
-        Action::Copy => return copy(model),
+        Action::Copy => return copy_passage(model),
         Action::Edit => return edit(model),
+        Action::Mouse => return mouse::report(model, !model.mouse),
         Action::Help => model.overlay = Some(Overlay::Help(List::default())),
         Action::Cancel => model.reading = None,
         Action::Quit => {
@@ -171,23 +171,14 @@ fn place(model: &Model) -> Option<String> {
     turn.run.evidence.place(&view.item)
 }
 
-fn copy(model: &mut Model) -> Vec<Effect> {
+fn copy_passage(model: &mut Model) -> Vec<Effect> {
     let passage = model.reading.as_ref().and_then(SourceView::passage);
     let (Some(place), Some((text, lines))) = (place(model), passage) else {
         model.say(NoticeLevel::Info, "There is no passage to copy.");
         return Vec::new();
     };
-    if text.len() > MOST_COPIED_BYTES {
-        let words = format!("{place} is too long to copy: {} kB.", text.len() / 1024);
-        model.say(NoticeLevel::Warning, &words);
-        return Vec::new();
-    }
-    let counted = super::ink::counted(lines as u64, "line", "lines");
-    model.say(
-        NoticeLevel::Info,
-        &format!("Copied {place} ({counted}) to the terminal's clipboard."),
-    );
-    vec![Effect::Copy(format!("{place}\n\n{text}\n"))]
+    let text = format!("{place}\n\n{text}\n");
+    copy::to_clipboard(model, &place, lines, text)
 }
 
 fn edit(model: &mut Model) -> Vec<Effect> {

@@ -98,6 +98,11 @@ impl Screen {
         }
     }
 
+    /// Whether the terminal is to report the mouse.
+    pub fn reports_mouse(&self) -> bool {
+        self.model.mouse
+    }
+
     /// Whether something moves on the screen.
     pub fn is_animated(&self) -> bool {
         self.model.is_busy()

@@ -12,8 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use crossterm::Command;
 use crossterm::cursor::Show;
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
-    KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::execute;
 use crossterm::terminal::{
@@ -23,6 +23,7 @@ use crossterm::terminal::{
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 static ENHANCED: AtomicBool = AtomicBool::new(false);
+static MOUSE: AtomicBool = AtomicBool::new(true);
 
 /// While this lives, the terminal is ours.
 #[derive(Debug)]
@@ -126,12 +127,41 @@ pub fn give_back_terminal() {
 
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(
-        stdout(),
-        EnterAlternateScreen,
-        EnableBracketedPaste,
-        EnableMouseCapture
-    )
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+    if MOUSE.load(Ordering::SeqCst) {
+        report_mouse(true)?;
+    }
+    Ok(())
+}
+
+/// Whether the mouse is to be reported when the terminal is taken.
+pub fn set_mouse(wanted: bool) {
+    MOUSE.store(wanted, Ordering::SeqCst);
+}
+
+/// Has the terminal report the mouse from now on, or not.
+pub fn report_mouse(wanted: bool) -> io::Result<()> {
+    set_mouse(wanted);
+    if wanted {
+        execute!(stdout(), EnableButtons)
+    } else {
+        execute!(stdout(), DisableMouseCapture)
+    }
+}
+
+/// Buttons, wheel, and movements while a button is down; `EnableMouseCapture` asks for every
+/// movement, of which each would wake the program for nothing.
+struct EnableButtons;
+
+impl Command for EnableButtons {
+    fn write_ansi(&self, out: &mut impl std::fmt::Write) -> std::fmt::Result {
+        out.write_str("\u{1b}[?1000h\u{1b}[?1002h\u{1b}[?1006h")
+    }
+
+    #[cfg(windows)]
+    fn execute_winapi(&self) -> io::Result<()> {
+        crossterm::event::EnableMouseCapture.execute_winapi()
+    }
 }
 
 fn push_enhancement() -> io::Result<()> {

@@ -59,6 +59,8 @@ pub enum Effect {
         /// At which line, from 1.
         line: usize,
     },
+    /// Have the terminal report the mouse, or not.
+    ReportMouse(bool),
     /// Stop, until the shell says to go on.
     Suspend,
     /// Replay the run that the panes show.

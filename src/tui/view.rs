@@ -57,7 +57,9 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     let caret = places
         .prompt
         .and_then(|area| prompt(model, theme, area, buffer));
-    notice(model, &places, theme, buffer);
+    if model.overlay.is_none() {
+        notice(model, &places, theme, buffer);
+    }
     if let Some(area) = places.reading {
         document(model, area, theme, buffer);
     }
@@ -65,7 +67,19 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         commands(model, area, theme, buffer);
     }
     match &model.overlay {
-        Some(shown) => window(model, shown, &places, theme, buffer),
+        Some(shown) => {
+            window(model, shown, &places, theme, buffer);
+            // The window may lie where it is said else.
+            let last = Rect {
+                y: places.screen.height - 1,
+                ..places.notice
+            };
+            let below = Arrangement {
+                notice: last,
+                ..places
+            };
+            notice(model, &below, theme, buffer);
+        }
         None => {
             if let Some(caret) = caret.filter(|_| model.focus == Pane::Chat) {
                 frame.set_cursor_position(caret);
@@ -143,7 +157,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     }
     let mut hints = model.keymap.hints(model.places());
     let last = places.screen.height - 1;
-    if model.notice.is_some() && model.overlay.is_none() && places.notice.y == last {
+    if model.notice.is_some() && (model.overlay.is_some() || places.notice.y == last) {
         // What is said stands here, and half a hint behind it reads as part of it.
         hints.clear();
         left = Row::default();

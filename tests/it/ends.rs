@@ -460,7 +460,7 @@ fn screen_beside(meanwhile: impl Future<Output = ()>) {
         limits: RoutingLimits::default(),
         samples: Vec::new(),
         notices: Vec::new(),
-        resumed: None,
+        ..Setup::default()
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {

@@ -1,6 +1,8 @@
 //! The screen: events and keys in, cells out.
 
+mod audit;
 mod citations;
+mod copy;
 mod details;
 mod evidence;
 mod path;
@@ -13,7 +15,8 @@ mod source;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};
 use kb_agent::protocol::{
-    Command, Event, EventBody, KnowledgeStatus, Mode, NoticeLevel, RunId, Timestamp, Update,
+    Command, Event, EventBody, KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord, Timestamp,
+    Update,
 };
 use kb_agent::tui::{Effect, Msg, Sample, Screen, Setup, ThemeName};
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
@@ -46,7 +49,8 @@ fn themed(theme: ThemeName) -> Screen {
             ),
         ],
         notices: Vec::new(),
-        resumed: None,
+        markdown,
+        ..Setup::default()
     })
     .unwrap();
     screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
@@ -58,6 +62,14 @@ fn themed(theme: ThemeName) -> Screen {
         watching: false,
     })));
     screen
+}
+
+/// Stands for what the program writes.
+fn markdown(runs: &[RunRecord]) -> String {
+    let questions = runs
+        .iter()
+        .map(|run| format!("# {}\n", run.summary.question));
+    questions.collect()
 }
 
 fn played(events: Vec<Event>) -> Screen {
@@ -555,7 +567,7 @@ fn a_window_shows_long_values_whole_and_how_much_there_is() {
     tap(&mut screen, KeyCode::Esc);
     tap(&mut screen, KeyCode::F(1));
     assert!(screen.text(60, 20).contains(" 1–14 of "));
-    assert!(!screen.text(160, 45).contains(" 1–"));
+    assert!(!screen.text(160, 90).contains(" 1–"));
 }
 
 #[test]
@@ -698,7 +710,8 @@ fn no_color_leaves_no_colour() {
         limits: RoutingLimits::default(),
         samples: Vec::new(),
         notices: vec!["a notice".to_owned()],
-        resumed: None,
+        markdown,
+        ..Setup::default()
     })
     .unwrap();
     for event in runs::complex() {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::domain::{GradedBy, KEEP_FROM, NodeName, Outcome, dollars};
+use crate::domain::{EvidenceId, GradedBy, KEEP_FROM, NodeName, Outcome, dollars};
 use crate::protocol::{Event, EventBody, EvidenceItem, Timestamp};
 use crate::text::{one_line, sanitize};
 use crate::tui::ink::{counted, duration, grouped, measure};
@@ -60,6 +60,37 @@ impl AuditRow {
     /// What happened.
     pub fn body(&self) -> &EventBody {
         &self.event.body
+    }
+
+    /// Its place in the run.
+    pub fn seq(&self) -> u64 {
+        self.event.seq
+    }
+
+    /// The event itself.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// Which row of all runs it is.
+    pub fn key(&self) -> (Timestamp, u64) {
+        (self.ts, self.event.seq)
+    }
+
+    /// The items of evidence that it speaks of.
+    pub fn evidence(&self) -> Vec<&EvidenceId> {
+        match &self.event.body {
+            EventBody::EvidenceAdded { items } => items.iter().map(|item| &item.id).collect(),
+            EventBody::EvidenceGraded { scores, .. } => {
+                scores.iter().map(|score| &score.id).collect()
+            }
+            EventBody::EvidenceRemoved { id, .. } => vec![id],
+            EventBody::EvidenceNumbered { items } => items.iter().map(|item| &item.id).collect(),
+            EventBody::AnswerFinished { citations, .. } => {
+                citations.iter().map(|citation| &citation.id).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The event as the log holds it, indented, clean.

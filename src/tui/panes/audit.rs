@@ -1,11 +1,16 @@
-//! The stream itself: one event a row.
+//! The stream itself: one event a row, events of one kind folded.
+//!
+//! Zoomed it is a table with a head: place in the run, moment, what passed since the event before.
 
 use ratatui::layout::Size;
 
-use crate::tui::fold::{AuditRow, Level};
-use crate::tui::ink::{Ink, Row, pad};
+use crate::protocol::{EventBody, Timestamp};
+use crate::tui::fold::{AuditLine, AuditRow, Level, group_summary};
+use crate::tui::ink::{Ink, Row, duration, pad};
 use crate::tui::layout::Pane;
 use crate::tui::model::Model;
+
+use super::waterfall::{bar, bar_width};
 
 /// What stands beside the title.
 pub fn status(model: &Model) -> Row {
@@ -25,34 +30,56 @@ pub fn status(model: &Model) -> Row {
     row
 }
 
-/// Rows that the filter takes.
+/// Rows that filter and head take.
 pub fn reserved(model: &Model) -> usize {
-    usize::from(model.audit.typing || !model.audit.filter.is_empty())
+    usize::from(is_filtered(model)) + usize::from(has_head(model))
+}
+
+fn is_filtered(model: &Model) -> bool {
+    model.audit.typing || !model.audit.filter.is_empty()
+}
+
+fn has_head(model: &Model) -> bool {
+    model.zoomed && model.size.width >= WIDE && model.shown_run().is_some()
 }
 
 /// The pane.
 pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     let width = usize::from(size.width);
-    let events = model.audit_rows();
+    let lines = model.audit_lines();
     let mut rows = Vec::new();
-    if reserved(model) > 0 {
+    if is_filtered(model) {
         let mut filter = Row::of(Ink::Key, " / ").with(Ink::Text, model.audit.filter.clone());
         if model.audit.typing {
             filter.push(Ink::Focus, "▏");
         }
-        let found = Row::of(Ink::Dim, format!("{} found ", events.len()));
+        let found = Row::of(Ink::Dim, format!("{} found ", model.audit_rows().len()));
         rows.push(filter.and_right(found, width));
     }
-    if events.is_empty() && reserved(model) == 0 {
+    if has_head(model) {
+        rows.push(head().fit(width));
+    }
+    if lines.is_empty() && !is_filtered(model) {
         rows.push(Row::of(Ink::Dim, " every event of a run, as it happens").fit(width));
     }
     let seen = usize::from(size.height).saturating_sub(rows.len());
+    let top = model.audit.list.top;
+    let table = Table {
+        model,
+        width,
+        started: model.shown_run().map_or(Timestamp(0), |run| run.started),
+        is_zoomed: has_head(model),
+        bars: None,
+    }
+    .with_bars(&lines);
+    let before = |at: usize| Some(lines.get(at.checked_sub(1)?)?.rows().last()?.ts);
     rows.extend(
-        events
-            .into_iter()
-            .skip(model.audit.list.top)
+        lines
+            .iter()
+            .enumerate()
+            .skip(top)
             .take(seen)
-            .map(|event| event_row(event, width)),
+            .map(|(at, line)| table.row(line, before(at))),
     );
     rows
 }
@@ -64,25 +91,113 @@ pub fn selected_row(model: &Model) -> Option<usize> {
         .then(|| list.selected.saturating_sub(list.top) + reserved(model))
 }
 
-fn event_row(event: &AuditRow, width: usize) -> Row {
-    let (sign, ink) = match event.level {
-        Level::Plain => (" ", Ink::Text),
-        Level::Decision => ("◆", Ink::Complex),
-        Level::Warning => ("⚠", Ink::Warning),
-        Level::Error => ("×", Ink::Failed),
-    };
-    let clock = event.ts.clock();
-    let clock = if width < 60 { &clock[..8] } else { &clock };
-    Row::of(Ink::Dim, format!(" {clock} "))
-        .with(ink, format!("{sign} "))
-        .with(ink, pad(event.name, 17))
-        .with(
-            if event.level == Level::Plain {
-                Ink::Dim
-            } else {
-                ink
-            },
-            format!(" {}", event.summary),
-        )
-        .fit(width)
+/// `+0.412`: seconds since the run began.
+pub fn since(started: Timestamp, moment: Timestamp) -> String {
+    let ms = moment.0.saturating_sub(started.0);
+    format!("+{}.{:03}", ms / 1000, ms % 1000)
+}
+
+/// From this width on a zoomed pane is a table.
+const WIDE: u16 = 90;
+/// The longest name of an event.
+const NAME: usize = 17;
+
+fn head() -> Row {
+    let gap = format!("{:>8} ", "gap");
+    Row::of(
+        Ink::Dim,
+        format!("   # {} {:>8} {gap}", pad("time", 12), "start"),
+    )
+    .with(
+        Ink::Dim,
+        format!("  {} {}", pad("node", NAME), pad("event", NAME)),
+    )
+}
+
+/// How a line becomes a row.
+struct Table<'a> {
+    model: &'a Model,
+    width: usize,
+    started: Timestamp,
+    is_zoomed: bool,
+    bars: Option<usize>,
+}
+
+impl Table<'_> {
+    fn row(&self, line: &AuditLine<'_>, before: Option<Timestamp>) -> Row {
+        let Some(first) = line.first() else {
+            return Row::default();
+        };
+        let mut row = Row::default();
+        if self.is_zoomed {
+            let seq = format!("{:>4} ", first.seq());
+            row.push(Ink::Dim, format!("{seq}{} ", first.ts.clock()));
+        }
+        row.push(Ink::Dim, format!("{:>8} ", since(self.started, first.ts)));
+        if self.is_zoomed {
+            let gap = before.map(|before| first.ts.0.saturating_sub(before.0));
+            let gap = gap.filter(|gap| *gap > 0).map(|gap| duration(gap as f64));
+            row.push(Ink::Dim, format!("{:>8} ", gap.unwrap_or_default()));
+        }
+        let (sign, ink) = sign(line, first);
+        row.push(ink, format!("{sign} "));
+        if self.is_zoomed {
+            let node = first.node.map_or("", |node| node.as_str());
+            row.push(Ink::Dim, format!("{} ", pad(node, NAME)));
+        }
+        let (name, summary) = match line {
+            AuditLine::Group { rows, .. } => (
+                format!("{} {}", rows.len(), first.name),
+                group_summary(rows),
+            ),
+            AuditLine::Event { .. } => (first.name.to_owned(), first.summary.clone()),
+        };
+        row.push(ink, pad(&name, NAME));
+        let plain = if ink == Ink::Text { Ink::Dim } else { ink };
+        row.push(plain, format!(" {summary}"));
+        let bars = self.bars.filter(|_| line.rows().len() == 1);
+        match bars.and_then(|width| bar(self.model, first, width)) {
+            Some(bar) => row.and_right(bar.with(Ink::Text, " "), self.width),
+            None => row.fit(self.width),
+        }
+    }
+
+    /// Bars are as wide as the longest row of a node lets them, all alike: they are compared.
+    fn with_bars(mut self, lines: &[AuditLine<'_>]) -> Self {
+        let of_nodes = lines.iter().filter(|line| {
+            let first = line.first().map(AuditRow::body);
+            matches!(first, Some(EventBody::NodeFinished { .. }))
+        });
+        let longest = of_nodes.map(|line| self.row(line, None).width()).max();
+        let room = |longest: usize| self.width.saturating_sub(longest + 3);
+        self.bars = longest.and_then(|longest| bar_width(room(longest)));
+        self
+    }
+}
+
+fn sign(line: &AuditLine<'_>, row: &AuditRow) -> (&'static str, Ink) {
+    match (line, row.level) {
+        (AuditLine::Group { unfolded: true, .. }, _) => ("▾", Ink::Text),
+        (AuditLine::Group { .. }, _) => ("▸", Ink::Text),
+        (AuditLine::Event { in_group: true, .. }, Level::Plain) => ("│", Ink::Text),
+        (_, Level::Plain) => (" ", Ink::Text),
+        (_, Level::Decision) => ("◆", Ink::Complex),
+        (_, Level::Warning) => ("⚠", Ink::Warning),
+        (_, Level::Error) => ("×", Ink::Failed),
+    }
+}
+
+/// What stands above an event's JSON: its place among the events, and when it was.
+pub fn about(model: &Model, row: &AuditRow, at: usize, count: usize) -> String {
+    let started = model.shown_run().map_or(row.ts, |run| run.started);
+    let mut about = format!("{} of {count}", at + 1);
+    about.push_str(&format!(
+        " · {} · {} UTC",
+        since(started, row.ts),
+        row.ts.clock()
+    ));
+    if let Some(node) = row.node {
+        about.push_str(&format!(" · {node}"));
+    }
+    about
 }

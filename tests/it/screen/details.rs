@@ -31,7 +31,7 @@ fn opened(samples: &[(&'static str, &str)], notices: &[&str]) -> Screen {
             })
             .collect(),
         notices: notices.iter().map(|&notice| notice.to_owned()).collect(),
-        resumed: None,
+        ..Setup::default()
     })
     .unwrap();
     screen.handle(Msg::Update(Update::Knowledge(holding(0, false))));
@@ -300,7 +300,7 @@ fn a_model_name_and_a_notice_bring_no_escape_sequence() {
             text: evil.to_owned(),
         }],
         notices: vec![evil.to_owned()],
-        resumed: None,
+        ..Setup::default()
     })
     .unwrap();
     for (width, height) in SIZES {

@@ -288,7 +288,7 @@ fn keys_select_a_node_and_the_other_panes_follow() {
         text.contains("▌ 1 index.md:10-42") || text.contains("▌ 1 index.md"),
         "{text}"
     );
-    let marked: Vec<_> = text.lines().filter(|line| line.contains("▌12:")).collect();
+    let marked: Vec<_> = text.lines().filter(|line| line.contains("▌ +")).collect();
     assert!(!marked.is_empty(), "{text}");
     for line in marked {
         let of_node = [

@@ -1,0 +1,162 @@
+//! What the keys do in the audit pane and in the window of an event.
+
+use crate::protocol::{NoticeLevel, Timestamp};
+
+use super::fold::{AuditLine, AuditRow};
+use super::list::List;
+use super::model::{Model, Overlay};
+use super::panes::audit::about;
+
+/// Moves; whoever leaves the end stops following it. The evidence pane goes to what the event
+/// speaks of.
+pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {
+    let count = model.audit_lines().len();
+    by(&mut model.audit.list, count);
+    model.audit.left_end = model.audit.list.selected + 1 < count;
+    show_evidence(model);
+}
+
+/// Selects a line, as a click does.
+pub fn select(model: &mut Model, at: usize) {
+    model.audit.left_end = true;
+    model.audit.list.selected = at;
+    show_evidence(model);
+}
+
+fn show_evidence(model: &mut Model) {
+    let touched = super::follow::touched(model);
+    let items = model.shown_run().map(|run| &run.evidence);
+    let item = items.and_then(|items| items.rows().position(|row| touched.contains(&row.id)));
+    if let Some(item) = item {
+        model.evidence.list.selected = item;
+    }
+}
+
+/// Shows the event's JSON; what is folded unfolds first.
+pub fn open(model: &mut Model) {
+    // Keys can come faster than pictures, and the pane may not have been drawn since.
+    if !model.audit.left_end {
+        let count = model.audit_lines().len();
+        model.audit.list.last(count);
+    }
+    let lines = model.audit_lines();
+    match lines.get(model.audit.list.selected) {
+        Some(AuditLine::Event { row, .. }) => {
+            let key = row.key();
+            show(model, key);
+        }
+        Some(AuditLine::Group { .. }) => unfold(model),
+        None => {}
+    }
+}
+
+/// Unfolds the group that the selected line is of, or folds it again.
+pub fn unfold(model: &mut Model) {
+    let at = model.audit.list.selected;
+    let lines = model.audit_lines();
+    let head = lines
+        .iter()
+        .take(at + 1)
+        .rposition(|line| matches!(line, AuditLine::Group { .. }));
+    let Some((head, AuditLine::Group { rows, unfolded })) =
+        head.and_then(|head| Some((head, lines.get(head)?)))
+    else {
+        return;
+    };
+    if at > head + if *unfolded { rows.len() } else { 0 } {
+        return;
+    }
+    let keys: Vec<(Timestamp, u64)> = rows.iter().map(|row| row.key()).collect();
+    let unfolded = *unfolded;
+    for key in &keys {
+        model.audit.unfolded.remove(key);
+    }
+    if !unfolded {
+        model.audit.unfolded.extend(keys.first());
+    }
+    model.audit.list.selected = head;
+    model.audit.left_end = true;
+}
+
+/// To the next warning; after the last comes the first.
+pub fn next_warning(model: &mut Model, forward: bool) {
+    let lines = model.audit_lines();
+    let alarming: Vec<usize> = (0..lines.len())
+        .filter(|at| lines[*at].is_alarming())
+        .collect();
+    let selected = model.audit.list.selected;
+    let found = if forward {
+        let next = alarming.iter().find(|at| **at > selected);
+        next.or(alarming.first())
+    } else {
+        let before = alarming.iter().rfind(|at| **at < selected);
+        before.or(alarming.last())
+    };
+    match found.copied() {
+        Some(at) => step(model, |list, _| list.selected = at),
+        None => model.say(NoticeLevel::Info, "No warning among these events."),
+    }
+}
+
+/// In the window of an event: to the event that many places further.
+pub fn step_event(model: &mut Model, by: isize) {
+    let rows = model.audit_rows();
+    let Some(at) = shown(model, &rows) else {
+        return;
+    };
+    let last = rows.len().saturating_sub(1);
+    let key = rows[at.saturating_add_signed(by).min(last)].key();
+    show(model, key);
+}
+
+/// In the window of an event: to the next warning; after the last comes the first.
+pub fn next_warning_event(model: &mut Model, forward: bool) {
+    let rows = model.audit_rows();
+    let Some(at) = shown(model, &rows) else {
+        return;
+    };
+    let count = rows.len();
+    let by = |step: usize| {
+        if forward {
+            (at + step) % count
+        } else {
+            (at + count - step) % count
+        }
+    };
+    let found = (1..=count).map(by).find(|at| Model::is_alarming(rows[*at]));
+    if let Some(key) = found.map(|at| rows[at].key()) {
+        show(model, key);
+    }
+}
+
+/// Which of the rows the window shows.
+fn shown(model: &Model, rows: &[&AuditRow]) -> Option<usize> {
+    let Some(Overlay::Json { key, .. }) = &model.overlay else {
+        return None;
+    };
+    rows.iter().position(|row| row.key() == *key)
+}
+
+/// Opens the window of an event, and selects the line that it stands in.
+fn show(model: &mut Model, key: (Timestamp, u64)) {
+    let rows = model.audit_rows();
+    let count = rows.len();
+    let Some(at) = rows.iter().position(|row| row.key() == key) else {
+        return;
+    };
+    let row = rows[at];
+    let overlay = Overlay::Json {
+        key,
+        about: about(model, row, at, count),
+        lines: row.json().lines().map(str::to_owned).collect(),
+        list: List::default(),
+    };
+    model.overlay = Some(overlay);
+    let lines = model.audit_lines();
+    let count = lines.len();
+    if let Some(line) = lines.iter().position(|line| line.shows(key)) {
+        model.audit.list.selected = line;
+        model.audit.left_end = line + 1 < count;
+        show_evidence(model);
+    }
+}
