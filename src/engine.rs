@@ -60,6 +60,8 @@ pub struct Engine {
     audit_log: Destination,
     mask: Mask,
     notices: Vec<String>,
+    /// Where recorded conversations are exported to.
+    exports: PathBuf,
     /// What the program itself writes, which is no change of the files.
     own_files: Vec<PathBuf>,
     /// The sign for other processes that this conversation is open here.
@@ -155,6 +157,7 @@ impl Engine {
             audit_log,
             mask,
             notices,
+            exports: settings.data_dir.join("exports"),
             own_files: own_files(settings),
             live: Arc::new(Mutex::new(session)),
             said_before: None,

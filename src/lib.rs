@@ -32,6 +32,7 @@ pub mod http;
 pub mod kb;
 pub mod protocol;
 pub mod reasoner;
+pub mod report;
 pub mod text;
 pub mod tools;
 pub mod tui;

@@ -6,9 +6,9 @@ use tokio_util::sync::CancellationToken;
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::engine::{Conversation, Engine, Resume, SAMPLES};
+use crate::report::markdown;
 use crate::tui::{Sample, Setup, ThemeName, run as run_screen};
 
-use super::export::markdown;
 use super::interruption::interruptible_screen;
 use super::output::Failure;
 

@@ -1,21 +1,13 @@
 //! Recorded runs as a document to keep or to pass on.
 
-mod html;
-mod markdown;
-mod wording;
-
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::output::{Failure, say, say_json};
 use crate::audit::{Lookup, records};
 use crate::config::Settings;
-use crate::protocol::{RunRecord, SCHEMA};
-
-/// Runs as Markdown.
-pub(super) fn markdown(runs: &[RunRecord]) -> String {
-    markdown::document(runs)
-}
+use crate::protocol::SCHEMA;
+use crate::report;
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -47,8 +39,8 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), Failure> {
         .map_err(Failure::failed)?;
     let records = records(&settings.audit_log, &wanted).map_err(Failure::failed)?;
     let said = match export.format {
-        Format::Md => say(markdown::document(&records)),
-        Format::Html => say(html::document(&records)),
+        Format::Md => say(report::markdown(&records)),
+        Format::Html => say(report::html(&records)),
         Format::Json => say_json(&json!({"schema": SCHEMA, "runs": records})),
     };
     Ok(said?)

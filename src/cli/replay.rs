@@ -3,13 +3,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::export::markdown;
 use super::interruption::interruptible_screen;
 use super::output::{Failure, say_json};
 use super::runs;
 use crate::audit::{Lookup, events_of_run};
 use crate::config::Settings;
 use crate::protocol::{Event, RunSummary};
+use crate::report::markdown;
 use crate::tui::{Setup, ThemeName, replay};
 
 /// Arguments of `replay`.

@@ -60,6 +60,7 @@ impl Conversation {
         let worker = tokio::spawn(worker.run());
         let sessions = Sessions {
             log: engine.audit_log.path.clone(),
+            exports: engine.exports.clone(),
             live: engine.live.clone(),
             dialogue: dialogue.clone(),
             updates: updates.clone(),

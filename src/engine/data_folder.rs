@@ -8,13 +8,14 @@ use crate::files::create_private_dir;
 
 /// How the names of what is kept there begin.
 #[cfg(unix)]
-const OURS: [&str; 7] = [
+const OURS: [&str; 8] = [
     "audit.jsonl",
     "audit.",
     "index",
     "logs",
     "demo",
     "eval",
+    "exports",
     "trust",
 ];
 

@@ -10,11 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
 use crate::agent::{CurrentDialogue, Dialogue};
-use crate::audit::{Lookup, ReadError, Session, SessionNotes, events_of_runs};
+use crate::audit::{Lookup, ReadError, Session, SessionNotes, events_of_runs, records};
+use crate::files::{create_private_dir, write_atomic};
 use crate::protocol::{
     Event, EventBody, NoticeLevel, RecordedSession, RunId, RunSummary, SessionCommand,
     SessionSummary, SessionUpdate, Update,
 };
+use crate::report;
 use crate::text::one_line;
 
 /// More runs of one conversation are not shown again.
@@ -145,6 +147,8 @@ pub(super) enum Task {
 /// Does what the screen asks about conversations, one thing after the other.
 pub(super) struct Sessions {
     pub(super) log: PathBuf,
+    /// The folder of what is exported.
+    pub(super) exports: PathBuf,
     pub(super) live: Arc<Mutex<Session>>,
     pub(super) dialogue: CurrentDialogue,
     pub(super) updates: mpsc::Sender<Update>,
@@ -172,7 +176,7 @@ impl Sessions {
                     self.rename(&session, &name)
                 }
                 Task::Asked(SessionCommand::Hide(id)) => self.hide(&id),
-                Task::Asked(SessionCommand::Export(_)) => Ok(()),
+                Task::Asked(SessionCommand::Export(id)) => self.export(&id),
             };
             if let Err(line) = done {
                 self.notice(NoticeLevel::Warning, line);
@@ -225,6 +229,31 @@ impl Sessions {
         SessionNotes::hide(&self.log, session, true)
             .map_err(|error| format!("the session stays in the list: {error}"))?;
         self.list()
+    }
+
+    fn export(&self, session: &str) -> Result<(), String> {
+        let cannot =
+            |error: &dyn std::fmt::Display| format!("the session is not exported: {error}");
+        let lookup = Lookup::of(&self.log).map_err(|error| cannot(&error))?;
+        let runs: Vec<&RunSummary> = lookup
+            .runs()
+            .iter()
+            .filter(|run| run.session == session)
+            .collect();
+        let name = lookup
+            .short_name(session)
+            .ok_or_else(|| cannot(&"nothing was asked in it yet"))?;
+        let records = records(&self.log, &runs).map_err(|error| cannot(&error))?;
+        // The name is a part of an id from the log.
+        let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
+        let name: String = name.chars().filter(is_plain).collect();
+        let path = self.exports.join(format!("session-{name}.md"));
+        create_private_dir(&self.exports)
+            .and_then(|()| write_atomic(&path, report::markdown(&records).as_bytes()))
+            .map_err(|error| cannot(&format_args!("{}: {error}", path.display())))?;
+        let message = format!("Exported to {}", path.display());
+        self.notice(NoticeLevel::Info, message);
+        Ok(())
     }
 
     fn hold(&self, session: Session) {

@@ -17,6 +17,8 @@ use super::model::{Detail, Model, Overlay};
 use super::mouse;
 use super::panes::{detail, path};
 use super::reading;
+use super::recall;
+use super::sessions;
 use super::slash::ROUTES;
 use super::update::Effect;
 
@@ -65,6 +67,9 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::PreviousRun => show_run(model, -1),
         Action::NextRun => show_run(model, 1),
         Action::Retry => ask::choose_route(model),
+        Action::Sessions => return sessions::open(model),
+        Action::Recall => recall::open(model),
+        Action::Export => return sessions::export_shown(model),
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),
         Action::Suspend => return vec![Effect::Suspend],
@@ -87,7 +92,9 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         | Action::ToEnd
         | Action::Faster
         | Action::Slower
-        | Action::Slow => {}
+        | Action::Slow
+        | Action::Rename
+        | Action::Delete => {}
     }
     Vec::new()
 }
@@ -272,15 +279,16 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     if std::mem::replace(&mut model.leaving, true) {
         return vec![Effect::Quit];
     }
+    let key = model.keymap.name_of(Action::Quit).unwrap_or_default();
     if model.prompt.is_empty() {
-        model.say(NoticeLevel::Info, "Ctrl+C again leaves.");
+        model.say(NoticeLevel::Info, &format!("{key} again leaves."));
     } else {
         let typed = model.prompt.text();
         model.prompt.remember(&typed);
         model.prompt.set("");
         model.say(
             NoticeLevel::Info,
-            "Question cleared; ↑ brings it back. Ctrl+C again leaves.",
+            &format!("Question cleared; ↑ brings it back. {key} again leaves."),
         );
     }
     Vec::new()

@@ -7,6 +7,7 @@ use super::fold::Finish;
 use super::list::List;
 use super::model::{Model, Overlay, Question};
 use super::prompt::MAX_QUESTION;
+use super::sessions;
 use super::slash::{self, Slash};
 use super::update::Effect;
 
@@ -142,6 +143,8 @@ fn command(model: &mut Model, line: &str) -> Vec<Effect> {
         Slash::Quit => return vec![Effect::Quit],
         Slash::Retry => choose_route(model),
         Slash::Replay { slow } => return vec![Effect::Replay { slow }],
+        Slash::Sessions => return sessions::open(model),
+        Slash::Export => return sessions::export_shown(model),
         Slash::Route(route) => {
             model.route = route;
             model.say(

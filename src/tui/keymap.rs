@@ -70,6 +70,16 @@ pub enum Action {
     NextRun,
     /// Choose a route and ask again.
     Retry,
+    /// Recorded conversations.
+    Sessions,
+    /// Earlier questions.
+    Recall,
+    /// Give it another name.
+    Rename,
+    /// Leave it out.
+    Delete,
+    /// Write it to a file.
+    Export,
     /// To the next item of evidence.
     NextEvidence,
     /// To the item of evidence before.
@@ -142,6 +152,12 @@ pub enum Place {
     Detail,
     /// A replay.
     Replay,
+    /// The list of recorded conversations.
+    Sessions,
+    /// The search in earlier questions.
+    Recall,
+    /// A list to choose from that is typed into.
+    Menu,
     /// What lies above the panes.
     Overlay,
     /// Everywhere below an overlay.
@@ -162,6 +178,9 @@ impl Place {
             Self::Event => "In an event's window",
             Self::Source => "In the source view",
             Self::Replay => "In a replay",
+            Self::Sessions => "In the list of sessions",
+            Self::Recall => "In the search of earlier questions",
+            Self::Menu => "In a list that is typed into",
             Self::Detail | Self::Overlay => "In a window like this",
             Self::Global => "Everywhere",
         }
@@ -447,7 +466,7 @@ mod tests {
             (
                 KeyEvent::new(KeyCode::Char('r'), KeyModifiers::CONTROL),
                 [Place::Global],
-                Action::Retry,
+                Action::Recall,
             ),
         ] {
             assert_eq!(keymap.action(event, &places), Some(action), "{event:?}");

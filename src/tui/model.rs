@@ -262,6 +262,8 @@ impl Model {
         match &self.overlay {
             Some(Overlay::Detail(_)) => return &[Place::Detail, Place::Overlay],
             Some(Overlay::Json { .. }) => return &[Place::Event, Place::Overlay],
+            Some(Overlay::Sessions(_)) => return &[Place::Sessions, Place::Menu],
+            Some(Overlay::Recall(_)) => return &[Place::Recall, Place::Menu],
             Some(_) => return &[Place::Overlay],
             None => {}
         }
@@ -373,6 +375,10 @@ impl Model {
             }) => {
                 let rows = super::overlays::event_rows(about, lines, room.width.into()).len();
                 list.settle_view(rows, room.height.into());
+            }
+            Some(Overlay::Sessions(list)) => list.narrowed.settle(super::sheet::height(&places)),
+            Some(Overlay::Recall(recalled)) => {
+                recalled.narrowed.settle(super::sheet::height(&places));
             }
             Some(Overlay::Retry(list)) => {
                 list.settle(super::slash::ROUTES.len(), room.height.into());

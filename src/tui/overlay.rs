@@ -6,9 +6,11 @@ use crate::protocol::Timestamp;
 
 use super::list::List;
 use super::panes::graph::PathItem;
+use super::recalled::Recalled;
+use super::session_list::SessionList;
 
 /// What lies above the panes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
     /// All keys.
     Help(List),
@@ -25,6 +27,10 @@ pub enum Overlay {
     },
     /// Which route to ask again by.
     Retry(List),
+    /// Recorded conversations.
+    Sessions(Box<SessionList>),
+    /// Earlier questions.
+    Recall(Box<Recalled>),
     /// What went on in a node.
     Detail(Detail),
 }
@@ -45,6 +51,8 @@ impl Overlay {
     pub fn list(&self) -> &List {
         match self {
             Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
+            Self::Sessions(sessions) => &sessions.narrowed.list,
+            Self::Recall(recalled) => &recalled.narrowed.list,
             Self::Detail(detail) => &detail.list,
         }
     }
@@ -53,6 +61,8 @@ impl Overlay {
     pub fn list_mut(&mut self) -> &mut List {
         match self {
             Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
+            Self::Sessions(sessions) => &mut sessions.narrowed.list,
+            Self::Recall(recalled) => &mut recalled.narrowed.list,
             Self::Detail(detail) => &mut detail.list,
         }
     }

@@ -15,12 +15,23 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
     match overlay {
         Overlay::Help(_) => ("Help", help_rows(model, width)),
         Overlay::Json { about, lines, .. } => ("Event", event_rows(about, lines, width)),
+        // They have windows of their own.
+        Overlay::Sessions(_) | Overlay::Recall(_) => ("", Vec::new()),
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
         Overlay::Detail(shown) => {
             let lines = detail::lines(model, shown, width);
             let rows = lines.into_iter().map(|line| line.row).collect();
             (detail::title(shown.item), rows)
         }
+    }
+}
+
+/// The places of the window that help lies above, whose keys are told first.
+fn beneath(model: &Model) -> &'static [Place] {
+    match &model.beneath {
+        Some(Overlay::Sessions(_)) => &[Place::Sessions, Place::Menu],
+        Some(Overlay::Recall(_)) => &[Place::Recall, Place::Menu],
+        _ => &[],
     }
 }
 
@@ -46,7 +57,9 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     } else {
         Place::Prompt
     };
-    let mut left = [first, Place::Answer, Place::Global].map(section).concat();
+    let here = [first, Place::Answer, Place::Global];
+    let left = beneath(model).iter().chain(&here);
+    let mut left: Vec<Row> = left.flat_map(|place| section(*place)).collect();
     let mut commands = vec![Row::of(Ink::Heading, "Commands at the prompt")];
     for (name, arguments, help) in COMMANDS {
         let usage = format!("{name} {arguments}");

@@ -1,5 +1,7 @@
 //! What is being typed, and what was typed before.
 
+use std::collections::HashSet;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use tui_textarea::{CursorMove, TextArea, WrapMode};
@@ -115,14 +117,26 @@ impl Prompt {
     }
 
     /// Questions of earlier conversations, the newest last; they come before those of this one.
-    pub fn remember_earlier(&mut self, questions: Vec<String>) {
-        let known = |question: &String| !self.history.contains(question);
-        let mut history: Vec<String> = questions.into_iter().filter(known).collect();
+    pub fn remember_earlier(&mut self, questions: &[String]) {
+        let here: HashSet<&String> = self.history.iter().collect();
+        let known = |question: &String| !here.contains(question);
+        let clean = questions
+            .iter()
+            .map(|question| sanitize(question).into_owned());
+        let mut history: Vec<String> = clean.filter(known).collect();
         if let Some((at, _)) = &mut self.recalled {
             *at += history.len();
         }
         history.append(&mut self.history);
         self.history = history;
+    }
+
+    /// The questions before, the newest first, each once.
+    pub fn earlier(&self) -> Vec<String> {
+        let mut known = HashSet::new();
+        let newest_first = self.history.iter().rev();
+        let once = newest_first.filter(|question| known.insert(question.as_str()));
+        once.cloned().collect()
     }
 
     /// To the question before, if the caret is in the first row.

@@ -225,7 +225,9 @@ impl Replay {
             Some(Action::Faster) => self.set_speed(self.speed + 1),
             Some(Action::Slower) => self.set_speed(self.speed.saturating_sub(1)),
             Some(Action::Slow) => self.set_slow(!self.is_slow),
-            Some(Action::Retry | Action::Replay) => {
+            Some(
+                Action::Retry | Action::Replay | Action::Sessions | Action::Recall | Action::Export,
+            ) => {
                 self.say("Esc leaves the replay first.");
             }
             // What has no use here begins no question.

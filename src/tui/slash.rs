@@ -20,10 +20,14 @@ pub enum Slash {
         /// Play at once, slowly enough to be followed.
         slow: bool,
     },
+    /// Recorded conversations.
+    Sessions,
+    /// This conversation as a file.
+    Export,
 }
 
 /// Name, arguments and purpose, in the order of the list above the prompt.
-pub const COMMANDS: [(&str, &str, &str); 6] = [
+pub const COMMANDS: [(&str, &str, &str); 8] = [
     ("/help", "", "all keys"),
     (
         "/route",
@@ -32,6 +36,8 @@ pub const COMMANDS: [(&str, &str, &str); 6] = [
     ),
     ("/retry", "", "the last question, by another route"),
     ("/replay", "slow", "this run again, event by event"),
+    ("/sessions", "", "recorded conversations"),
+    ("/export", "", "write this conversation to a file"),
     ("/clear", "", "forget the conversation"),
     ("/quit", "", "leave"),
 ];
@@ -54,6 +60,8 @@ impl Slash {
             ("/help", None) => Ok(Self::Help),
             ("/clear", None) => Ok(Self::Clear),
             ("/quit", None) => Ok(Self::Quit),
+            ("/sessions", None) => Ok(Self::Sessions),
+            ("/export", None) => Ok(Self::Export),
             ("/retry", None) => Ok(Self::Retry),
             ("/replay", None) => Ok(Self::Replay { slow: false }),
             ("/replay", Some("slow")) => Ok(Self::Replay { slow: true }),

@@ -16,7 +16,7 @@ use super::keymap::{Action, Place};
 use super::layout::Pane;
 use super::list::List;
 use super::model::{Model, Overlay, Turn};
-use super::{act, ask, mouse::mouse, reading, sessions};
+use super::{act, ask, mouse::mouse, reading, recall, sessions};
 
 /// What can reach the screen.
 #[derive(Debug, Clone)]
@@ -173,6 +173,9 @@ fn paste(model: &mut Model, text: &str) {
         model.audit.filter.push_str(&one_line(text, 80));
         return;
     }
+    if sessions::paste(model, text) || recall::paste(model, text) {
+        return;
+    }
     // Whatever has the keys, it takes no text, and what was pasted must not be lost.
     (model.overlay, model.beneath, model.reading) = (None, None, None);
     act::focus(model, Pane::Chat);
@@ -204,6 +207,12 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     {
         model.overlay = None;
         return ask::again(model, super::slash::ROUTES[digit - 1].1);
+    }
+    if let Some(effects) = sessions::key(model, event, action) {
+        return effects;
+    }
+    if recall::key(model, event, action) {
+        return Vec::new();
     }
     if model.overlay.is_some() {
         // Leaving and starting over must work from everywhere.

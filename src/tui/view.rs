@@ -14,6 +14,7 @@ use super::ink::{Ink, Row, counted, grouped, pad};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::model::Model;
 use super::panes::{audit, evidence, path, source};
+use super::sheet;
 use super::theme::Theme;
 use super::window::window;
 use super::wrap::wrap;
@@ -67,6 +68,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         commands(model, area, theme, buffer);
     }
     match &model.overlay {
+        Some(_) if sheet::draw(model, &places, theme, buffer) => {}
         Some(shown) => {
             window(model, shown, &places, theme, buffer);
             // The window may lie where it is said else.

@@ -95,7 +95,7 @@ pub fn window(
 
 /// Empties the strips between a window and the frame where they are too narrow for anything but
 /// torn lines; the frame goes on straight there.
-fn beside(window: Rect, screen: Rect, buffer: &mut Buffer) {
+pub fn beside(window: Rect, screen: Rect, buffer: &mut Buffer) {
     let (first, last) = (screen.x, screen.right() - 1);
     for (frame, from, to) in [(first, first + 1, window.x), (last, window.right(), last)] {
         let strip = Rect {

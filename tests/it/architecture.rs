@@ -47,18 +47,21 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "audit",
         &["agent::ports", "protocol", "domain", "files", "text"],
     ),
+    // Recorded runs as documents, for the command line and for the screen's engine.
+    ("report", &["protocol", "domain", "text"]),
     ("tui", &["protocol", "domain", "text"]),
     (
         "engine",
         &[
-            "config", "reasoner", "tools", "kb", "audit", "agent", "protocol", "domain", "files",
-            "text",
+            "config", "reasoner", "tools", "kb", "audit", "agent", "report", "protocol", "domain",
+            "files", "text",
         ],
     ),
     (
         "cli",
         &[
-            "tui", "engine", "config", "kb", "audit", "protocol", "domain", "files", "text",
+            "tui", "engine", "config", "kb", "audit", "report", "protocol", "domain", "files",
+            "text",
         ],
     ),
 ];

@@ -6,9 +6,11 @@ mod copy;
 mod details;
 mod evidence;
 mod path;
+mod recall;
 mod replay;
 mod resumed;
 pub mod runs;
+mod sessions;
 mod shown;
 mod source;
 
@@ -347,7 +349,8 @@ fn commands_at_the_prompt() {
 #[test]
 fn retry_by_another_route() {
     let mut screen = played(runs::simple());
-    ctrl(&mut screen, 'r');
+    write(&mut screen, "/retry");
+    tap(&mut screen, KeyCode::Enter);
     assert!(screen.text(100, 30).contains("by which route?"));
     let effects = tap(&mut screen, KeyCode::Enter);
     let first = runs::simple()[0].run.clone();
@@ -370,7 +373,8 @@ fn retry_by_another_route() {
     for event in tape.events {
         screen.handle(Msg::Update(Update::Event(event)));
     }
-    ctrl(&mut screen, 'r');
+    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+    tap(&mut screen, KeyCode::Char('r'));
     let [Effect::Send(Command::Ask { retry_of, .. })] = &tap(&mut screen, KeyCode::Enter)[..]
     else {
         panic!("no question");

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::terminal::Terminal;
-use crate::workplace::{Demo, Workplace, events, json_lines, one_line};
+use crate::workplace::{Demo, Workplace, events, exports, json_lines, one_line};
 
 const CTRL_C: &str = "\u{3}";
 
@@ -114,4 +114,90 @@ fn a_conversation_is_open_in_one_window_at_a_time() {
     second.wait_for_text("it is open in another kb-agent");
     assert_eq!(second.end_with_text().0, 1);
     leave(first);
+}
+
+/// What the list of sessions shows in its first rows.
+fn listed(terminal: &mut Terminal) -> String {
+    terminal.keys("\u{13}");
+    terminal.wait_for("the list", |screen| {
+        let contents = screen.contents();
+        contents.contains("Sessions · times in UTC") && !contents.contains("reading the audit log")
+    })
+}
+
+/// What follows an Escape at once would be a key with Alt.
+fn closed(terminal: &Terminal) {
+    terminal.wait_for("no window", |screen| {
+        let contents = screen.contents();
+        !contents.contains("Sessions ·") && !contents.contains("Earlier questions")
+    });
+}
+
+#[test]
+fn conversations_are_named_exported_deleted_and_resumed_in_place() {
+    let demo = Workplace::with_demo();
+    demo.ask(&["What are the four rules?"]);
+    demo.ask(&["hello"]);
+    let mut terminal = open(&demo, &[]);
+    terminal.keys("What is corrective grading?\r");
+    terminal.wait_for_text("saved 1");
+    let list = listed(&mut terminal);
+    assert!(list.contains("● What is corrective grading?"), "{list}");
+    // A name, and a file.
+    terminal.keys("\u{1b}[B\u{12}small talk\r");
+    terminal.wait_for_text("small talk  hello");
+    terminal.keys("\u{5}");
+    let screen = terminal.wait_for_text("Exported to ");
+    let files = std::fs::read_dir(exports()).unwrap();
+    let names = files.map(|entry| entry.unwrap().path());
+    let exported = names
+        .filter_map(|path| std::fs::read_to_string(path).ok())
+        .find(|text| text.starts_with("# hello"));
+    let exported = exported.unwrap_or_else(|| panic!("{screen}"));
+    assert!(exported.contains("## Path"), "{exported}");
+    // Resumed in place: the panes show it, and the next question belongs to it.
+    terminal.keys("fourrules\r");
+    let screen = terminal.wait_for_text("Resumed: 1 run");
+    assert!(screen.contains("The rule read_file matches"), "{screen}");
+    assert!(!screen.contains("corrective"), "{screen}");
+    terminal.keys("and the second one?\r");
+    terminal.wait_for("the second answer", |screen| {
+        screen.contents().matches("extractive, offline").count() == 2
+    });
+    let log = demo.place().audit();
+    let started = events(&log, "run_started");
+    assert_eq!(started[3]["session"], started[0]["session"]);
+    // Deleted from the list, and nowhere else.
+    listed(&mut terminal);
+    terminal.keys("smalltalk\u{18}");
+    terminal.wait_for_text("The audit log keeps it. y/n");
+    terminal.keys("y\u{1b}");
+    terminal.wait_for("the list without it", |screen| {
+        let contents = screen.contents();
+        contents.contains("> ▏") && !contents.contains("small talk")
+    });
+    terminal.keys("\u{1b}");
+    closed(&terminal);
+    // Nor is it recalled.
+    terminal.keys("\u{12}");
+    let screen = terminal.wait_for_text("Earlier questions");
+    assert!(screen.contains("What is corrective grading?"), "{screen}");
+    terminal.keys("\u{1b}");
+    closed(&terminal);
+    leave(terminal);
+    assert!(demo.run(&["audit", "verify"]).status.success());
+    let runs = json_lines(&demo.run(&["runs", "--json"]).stdout);
+    assert_eq!(runs.len(), 4);
+    let mut terminal = open(&demo, &[]);
+    let list = listed(&mut terminal);
+    assert!(
+        !list.contains("hello") && !list.contains("small talk"),
+        "{list}"
+    );
+    terminal.keys("\u{1b}");
+    closed(&terminal);
+    terminal.keys("\u{12}second\r");
+    terminal.wait_for_text("> and the second one?");
+    terminal.keys("\u{3}");
+    leave(terminal);
 }

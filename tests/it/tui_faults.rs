@@ -77,8 +77,8 @@ impl Fault {
 
     /// The key that is offered asks again, and this time it is answered.
     fn retried(&mut self) {
-        self.shows("Ctrl+R asks again");
-        self.terminal.keys("\u{12}");
+        self.shows("/retry asks again");
+        self.terminal.keys("/retry\r");
         self.terminal.wait_for_text("Ask again, by which route?");
         self.terminal.keys("\r");
         self.shows("Better now.");

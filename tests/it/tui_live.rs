@@ -201,7 +201,7 @@ fn an_endpoint_that_is_not_there_is_told_at_the_first_question_and_not_before() 
         "failed: cannot reach 127.0.0.1:{port}: connection refused"
     ));
     terminal.wait_for_text("failed before the first node");
-    let screen = terminal.wait_for_text("Ctrl+R asks again · kb-agent doctor says why");
+    let screen = terminal.wait_for_text("/retry asks again · kb-agent doctor says why");
     assert!(screen.contains("no model reached"), "{screen}");
     assert!(!screen.contains("not known yet"), "{screen}");
     leave(terminal);

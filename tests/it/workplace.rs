@@ -25,6 +25,11 @@ fn indexed_demo() -> &'static Path {
     .path()
 }
 
+/// Where conversations over the demo are exported to, by all tests.
+pub fn exports() -> PathBuf {
+    indexed_demo().join("data/exports")
+}
+
 /// Where the demo was laid out below a data folder: its folder is named by its contents.
 pub fn demo_folder(data: &Path) -> PathBuf {
     let laid_out = fs::read_dir(data.join("demo")).unwrap();

@@ -15,6 +15,8 @@ use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visi
 pub struct RunView {
     /// Which run.
     pub id: RunId,
+    /// The conversation it belongs to.
+    pub session: String,
     /// The run whose question it asks once more.
     pub retry_of: Option<RunId>,
     /// The question, clean.
@@ -61,6 +63,7 @@ impl RunView {
     /// The run that this event begins; `None` when it begins none.
     pub fn begin(event: &Event) -> Option<Self> {
         let EventBody::RunStarted {
+            session,
             retry_of,
             query,
             mode,
@@ -73,6 +76,7 @@ impl RunView {
         };
         Some(Self {
             id: event.run.clone(),
+            session: session.clone(),
             retry_of: retry_of.clone(),
             query: sanitize(query).into_owned(),
             mode: *mode,

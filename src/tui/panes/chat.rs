@@ -10,7 +10,6 @@ use crate::domain::{NodeName, Outcome};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted};
-use crate::tui::keymap::Action;
 use crate::tui::markdown;
 use crate::tui::model::{Model, Question, Turn};
 use crate::tui::wrap::wrap;
@@ -307,12 +306,8 @@ fn tail(model: &Model, width: usize) -> Vec<Row> {
     {
         let doing = run.active().map_or("…", |node| node.as_str());
         rows.push(working(model, doing).fit(width));
-    } else if let Some(key) = model
-        .keymap
-        .name_of(Action::Retry)
-        .filter(|_| ended_with(model, Outcome::Failed))
-    {
-        let mut row = Row::of(Ink::Dim, format!("       {key} asks again"));
+    } else if ended_with(model, Outcome::Failed) {
+        let mut row = Row::of(Ink::Dim, "       /retry asks again");
         if model.turns.last().map(|turn| turn.run.mode) == Some(Mode::Llm) {
             row.push(Ink::Dim, " · kb-agent doctor says why");
         }

@@ -1,6 +1,6 @@
 //! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
 
-use crate::cli::output::{NOTHING, counted};
+use super::{NOTHING, counted};
 use crate::domain::{Citation, Complexity, Cue, Outcome};
 use crate::protocol::{EvidenceRecord, RunRecord, RunSummary, Standing, Step};
 use crate::text::one_line;

@@ -1,0 +1,217 @@
+//! The list of recorded conversations: keys in, cells out.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use kb_agent::domain::Outcome;
+use kb_agent::protocol::{
+    Command, NoticeLevel, RecordedSession, SessionCommand, SessionSummary, SessionUpdate,
+    Timestamp, Update,
+};
+use kb_agent::tui::{Effect, Msg, Screen};
+
+use super::{ctrl, pictures, played, runs, screen, tap, write};
+
+fn summary(id: &str, question: &str, at: u64) -> SessionSummary {
+    SessionSummary {
+        id: id.to_owned(),
+        name: None,
+        question: question.to_owned(),
+        time: Timestamp(1_772_452_865_000 - at * 3_600_000),
+        runs: 1,
+        outcome: Some(Outcome::Answered),
+        saved: Some(1),
+        is_current: false,
+    }
+}
+
+fn sessions() -> Vec<SessionSummary> {
+    let mut all = vec![
+        summary("a", "What is the default chunk size?", 0),
+        summary("b", "Compare the index pipeline with the query engine", 5),
+        summary(
+            "c",
+            "gate\u{1b}[2J thresholds\nand why they are what they are",
+            30,
+        ),
+        summary("d", "hello", 99),
+    ];
+    all[0].is_current = true;
+    (all[1].runs, all[1].saved) = (12, Some(17));
+    all[2].name = Some("thresholds".to_owned());
+    all[3].outcome = None;
+    (all[3].saved, all[3].runs) = (None, 2);
+    all
+}
+
+fn listed(screen: &mut Screen, sessions: Vec<SessionSummary>) {
+    screen.handle(Msg::Update(Update::Session(SessionUpdate::Listed(
+        sessions,
+    ))));
+}
+
+fn sent(command: SessionCommand) -> Vec<Effect> {
+    vec![Effect::Send(Command::Session(command))]
+}
+
+/// With the list open.
+fn open() -> Screen {
+    let mut screen = played(runs::simple());
+    assert_eq!(ctrl(&mut screen, 's'), sent(SessionCommand::List));
+    assert!(screen.text(100, 30).contains("reading the audit log"));
+    listed(&mut screen, sessions());
+    screen
+}
+
+#[test]
+fn recorded_conversations_are_listed() {
+    let mut screen = open();
+    pictures("sessions", &mut screen);
+    assert!(!screen.text(160, 45).contains('\u{1b}'));
+    tap(&mut screen, KeyCode::Esc);
+    assert!(!screen.text(160, 45).contains("Sessions"));
+}
+
+#[test]
+fn letters_narrow_the_list_and_enter_resumes_what_is_selected() {
+    let mut screen = open();
+    write(&mut screen, "idxpipe");
+    let text = screen.text(100, 30);
+    assert!(
+        text.contains("> idxpipe") && text.contains("1 of 4"),
+        "{text}"
+    );
+    assert!(
+        text.contains("Compare the index") && !text.contains("hello"),
+        "{text}"
+    );
+    // Letters that mean something elsewhere are typed here.
+    tap(&mut screen, KeyCode::Esc);
+    write(&mut screen, "q");
+    assert!(screen.text(100, 30).contains("> q"));
+    tap(&mut screen, KeyCode::Backspace);
+    tap(&mut screen, KeyCode::Down);
+    let effects = tap(&mut screen, KeyCode::Enter);
+    assert_eq!(effects, sent(SessionCommand::Resume("b".to_owned())));
+    assert!(screen.text(100, 30).contains("reading the conversation"));
+    screen.handle(Msg::Update(Update::Session(SessionUpdate::NotResumed(
+        "it is open in another kb-agent".to_owned(),
+    ))));
+    let text = screen.text(100, 30);
+    assert!(text.contains("⚠ it is open in another kb-agent"), "{text}");
+    tap(&mut screen, KeyCode::Enter);
+    screen.handle(Msg::Update(Update::Session(SessionUpdate::Resumed(
+        RecordedSession {
+            id: "b".to_owned(),
+            name: None,
+            events: runs::complex(),
+            left_out: 0,
+            shown: None,
+        },
+    ))));
+    let text = screen.text(160, 45);
+    assert!(text.contains("avg 0.78 ≥ 0.70 → GENERATE"), "{text}");
+    assert!(!text.contains("Sessions"), "{text}");
+    assert!(!text.contains("default chunk size"), "{text}");
+}
+
+#[test]
+fn the_conversation_on_the_screen_is_neither_read_again_nor_deleted() {
+    let mut screen = open();
+    ctrl(&mut screen, 'x');
+    assert!(screen.text(100, 30).contains("/clear begins another"));
+    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    assert!(screen.text(160, 45).contains("default chunk size"));
+}
+
+#[test]
+fn a_run_that_goes_on_is_not_left() {
+    let mut screen = screen();
+    write(&mut screen, "why?");
+    tap(&mut screen, KeyCode::Enter);
+    ctrl(&mut screen, 's');
+    listed(&mut screen, sessions());
+    tap(&mut screen, KeyCode::Down);
+    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    assert!(screen.text(100, 30).contains("Still answering"));
+}
+
+#[test]
+fn a_conversation_gets_a_name() {
+    let mut screen = open();
+    tap(&mut screen, KeyCode::Down);
+    ctrl(&mut screen, 'r');
+    write(&mut screen, "pipeline q");
+    let text = screen.text(100, 30);
+    assert!(text.contains("name: pipeline q"), "{text}");
+    let (session, name) = ("b".to_owned(), "pipeline q".to_owned());
+    let effects = tap(&mut screen, KeyCode::Enter);
+    assert_eq!(effects, sent(SessionCommand::Rename { session, name }));
+    let mut renamed = sessions();
+    renamed[1].name = Some("pipeline q".to_owned());
+    listed(&mut screen, renamed);
+    // The same one is selected.
+    let effects = ctrl(&mut screen, 'e');
+    assert_eq!(effects, sent(SessionCommand::Export("b".to_owned())));
+    screen.handle(Msg::Update(Update::Notice {
+        level: NoticeLevel::Info,
+        message: "Exported to /data/exports/session-b.md".to_owned(),
+    }));
+    let text = screen.text(100, 30);
+    assert!(
+        text.contains("Exported to /data/exports/session-b.md"),
+        "{text}"
+    );
+    ctrl(&mut screen, 'r');
+    assert!(screen.text(100, 30).contains("name: pipeline q"));
+    tap(&mut screen, KeyCode::Esc);
+    assert!(!screen.text(100, 30).contains("name: "));
+}
+
+#[test]
+fn a_conversation_is_deleted_from_the_list_once_that_is_agreed_to() {
+    let mut screen = open();
+    tap(&mut screen, KeyCode::Down);
+    for (width, height) in [(160, 45), (60, 20)] {
+        ctrl(&mut screen, 'x');
+        let text = screen.text(width, height);
+        assert!(text.contains("The audit log keeps it. y/n"), "{text}");
+        assert_eq!(tap(&mut screen, KeyCode::Char('n')), []);
+    }
+    ctrl(&mut screen, 'x');
+    let effects = tap(&mut screen, KeyCode::Char('y'));
+    assert_eq!(effects, sent(SessionCommand::Hide("b".to_owned())));
+    let mut left = sessions();
+    left.remove(1);
+    listed(&mut screen, left);
+    // What follows it is selected.
+    let effects = tap(&mut screen, KeyCode::Enter);
+    assert_eq!(effects, sent(SessionCommand::Resume("c".to_owned())));
+}
+
+#[test]
+fn leaving_works_from_the_list() {
+    let mut screen = open();
+    ctrl(&mut screen, 'c');
+    assert!(screen.text(100, 30).contains("Ctrl+C again leaves"));
+    assert_eq!(ctrl(&mut screen, 'c'), [Effect::Quit]);
+    let mut screen = open();
+    super::press(&mut screen, KeyCode::F(1), KeyModifiers::NONE);
+    assert!(screen.text(160, 45).contains("In the list of sessions"));
+    tap(&mut screen, KeyCode::Esc);
+    assert!(screen.text(160, 45).contains("Sessions · times in UTC"));
+}
+
+#[test]
+fn a_long_list_is_scrolled() {
+    let mut screen = played(runs::simple());
+    ctrl(&mut screen, 's');
+    let many = (0..300).map(|n| summary(&format!("{n}"), &format!("question {n}."), n));
+    listed(&mut screen, many.collect());
+    screen.text(100, 30);
+    for _ in 0..3 {
+        tap(&mut screen, KeyCode::PageDown);
+        screen.text(100, 30);
+    }
+    let text = screen.text(100, 30);
+    assert!(text.contains("question 63."), "{text}");
+    assert!(!text.contains("question 1."), "{text}");
+}
