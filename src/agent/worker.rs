@@ -1,15 +1,17 @@
 //! The task between the screen and the agent: it answers in the conversation that goes on, at most
-//! one run at a time.
+//! one question at a time. A race answers it by two runs.
 
+use futures_util::future::join_all;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::Complexity;
 use crate::protocol::{Command, Event, RunId};
 
 use super::dialogue::{CurrentDialogue, Dialogue};
 use super::run::{Agent, Question};
 
-/// Takes commands, one run at a time, until the commands end.
+/// Takes commands, one question at a time, until the commands end.
 pub struct Worker {
     agent: Agent,
     commands: mpsc::Receiver<Command>,
@@ -49,14 +51,14 @@ impl Worker {
                     route,
                     retry_of,
                 } => {
-                    let history = self.dialogue.lock().before(retry_of.as_ref());
-                    let question = Question {
-                        query,
-                        route,
-                        retry_of,
-                        history,
-                    };
-                    self.answer(question).await;
+                    let run = self.prepare(query, route, retry_of);
+                    self.answer(vec![run]).await;
+                }
+                Command::Race { query } => {
+                    let short = self.prepare(query.clone(), Some(Complexity::Simple), None);
+                    let first = Some(short.id.clone());
+                    let whole = self.prepare(query, Some(Complexity::Complex), first);
+                    self.answer(vec![short, whole]).await;
                 }
                 Command::Forget => self.dialogue.lock().clear(),
                 // Documents and logs are read beside the agent.
@@ -65,29 +67,53 @@ impl Worker {
         }
     }
 
-    async fn answer(&mut self, question: Question) {
-        let (asked, retry_of) = (question.query.clone(), question.retry_of.clone());
+    fn prepare(
+        &self,
+        query: String,
+        route: Option<Complexity>,
+        retry_of: Option<RunId>,
+    ) -> Prepared {
+        let history = self.dialogue.lock().before(retry_of.as_ref());
+        Prepared {
+            id: RunId::generate(),
+            question: Question {
+                query,
+                route,
+                retry_of,
+                history,
+            },
+        }
+    }
+
+    /// Makes the runs, all at the same time; stopping stops them all.
+    async fn answer(&mut self, prepared: Vec<Prepared>) {
         let cancel = CancellationToken::new();
-        let id = RunId::generate();
         self.dialogue
             .lock()
             .session()
             .clone_into(&mut self.agent.session);
-        let events = self.events.clone();
-        let run = self
-            .agent
-            .answer_as(id.clone(), question, events, cancel.clone());
-        tokio::pin!(run);
+        let runs = prepared.into_iter().map(|Prepared { id, question }| {
+            let (asked, retry_of) = (question.query.clone(), question.retry_of.clone());
+            let run =
+                self.agent
+                    .answer_as(id.clone(), question, self.events.clone(), cancel.clone());
+            async { (id, retry_of, asked, run.await) }
+        });
+        let runs = join_all(runs);
+        tokio::pin!(runs);
         let mut listening = true;
         let mut forget = false;
-        let answer = loop {
+        let answers = loop {
             tokio::select! {
-                answer = &mut run => break answer,
+                answers = &mut runs => break answers,
                 command = self.commands.recv(), if listening => match command {
                     Some(Command::Cancel) => cancel.cancel(),
                     Some(Command::Forget) => forget = true,
                     Some(
-                        Command::Ask { .. } | Command::ReadDocument { .. } | Command::Session(_),
+                        Command::Ask { .. }
+                        | Command::Race { .. }
+                        | Command::ReadDocument { .. }
+                        | Command::Session(_),
                     ) => {}
                     None => {
                         listening = false;
@@ -99,12 +125,20 @@ impl Worker {
         let mut dialogue = self.dialogue.lock();
         // Another conversation may go on by now.
         if dialogue.session() == self.agent.session {
-            if let Some(answer) = answer {
-                dialogue.remember(id, retry_of, asked, &answer.text);
+            for (id, retry_of, asked, answer) in answers {
+                if let Some(answer) = answer {
+                    dialogue.remember(id, retry_of, asked, &answer.text);
+                }
             }
             if forget {
                 dialogue.clear();
             }
         }
     }
+}
+
+/// A run that is about to begin.
+struct Prepared {
+    id: RunId,
+    question: Question,
 }

@@ -13,7 +13,13 @@ pub enum Command {
         /// The run whose question this is once more, the first of them.
         retry_of: Option<RunId>,
     },
-    /// Stop the run that is going on, if any.
+    /// Answer this by the short way and by the full pipeline at the same time. Ignored while a run
+    /// is going on.
+    Race {
+        /// The question.
+        query: String,
+    },
+    /// Stop what is going on, if anything.
     Cancel,
     /// Forget the conversation.
     Forget,

@@ -8,6 +8,7 @@ use crate::protocol::{Command, NoticeLevel};
 
 use super::ask;
 use super::audit;
+use super::compare;
 use super::copy;
 use super::follow;
 use super::keymap::Action;
@@ -70,6 +71,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Sessions => return sessions::open(model),
         Action::Recall => recall::open(model),
         Action::Export => return sessions::export_shown(model),
+        Action::Compare => compare::open(model),
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),
         Action::Suspend => return vec![Effect::Suspend],
@@ -131,6 +133,8 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Help if !matches!(overlay, Overlay::Help(_)) => {
             model.beneath = model.overlay.replace(Overlay::Help(List::default()));
         }
+        Action::PreviousRun => compare::step(model, -1),
+        Action::NextRun => compare::step(model, 1),
         Action::Cancel | Action::Help => model.overlay = model.beneath.take(),
         Action::Quit => {
             (model.overlay, model.beneath, model.reading) = (None, None, None);

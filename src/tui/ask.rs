@@ -3,6 +3,7 @@
 use crate::domain::Complexity;
 use crate::protocol::{Command, NoticeLevel};
 
+use super::compare;
 use super::fold::Finish;
 use super::list::List;
 use super::model::{Model, Overlay, Question};
@@ -145,6 +146,8 @@ fn command(model: &mut Model, line: &str) -> Vec<Effect> {
         Slash::Replay { slow } => return vec![Effect::Replay { slow }],
         Slash::Sessions => return sessions::open(model),
         Slash::Export => return sessions::export_shown(model),
+        Slash::Compare => compare::open(model),
+        Slash::Race(question) => return compare::race(model, question.as_deref()),
         Slash::Route(route) => {
             model.route = route;
             model.say(

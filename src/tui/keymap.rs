@@ -3,10 +3,14 @@
 //! The help overlay and the hints in the last line are made from the same table that is asked
 //! when a key arrives, so they cannot disagree with it.
 
+mod place;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde::Deserialize;
 
 use super::TuiError;
+
+pub use place::Place;
 
 /// What a key can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -80,6 +84,8 @@ pub enum Action {
     Delete,
     /// Write it to a file.
     Export,
+    /// Two runs side by side.
+    Compare,
     /// To the next item of evidence.
     NextEvidence,
     /// To the item of evidence before.
@@ -124,67 +130,6 @@ pub enum Action {
     Slower,
     /// Give every event time to be seen, or the time that it took.
     Slow,
-}
-
-/// Where a key means something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// The chat pane, where text is typed.
-    Prompt,
-    /// The chat pane while nothing is typed and the answer has citations.
-    Answer,
-    /// The chat pane while a citation is selected.
-    Citation,
-    /// Any of the other panes.
-    List,
-    /// The path pane.
-    Path,
-    /// The evidence pane.
-    Evidence,
-    /// The audit pane.
-    Audit,
-    /// The window of an event.
-    Event,
-    /// The source view.
-    Source,
-    /// The details of a node.
-    Detail,
-    /// A replay.
-    Replay,
-    /// The list of recorded conversations.
-    Sessions,
-    /// The search in earlier questions.
-    Recall,
-    /// A list to choose from that is typed into.
-    Menu,
-    /// What lies above the panes.
-    Overlay,
-    /// Everywhere below an overlay.
-    Global,
-}
-
-impl Place {
-    /// What help calls it.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Prompt => "In the chat",
-            Self::Answer => "In the chat, while nothing is typed",
-            Self::Citation => "On a citation",
-            Self::List => "In the other panes and in windows",
-            Self::Path => "Path",
-            Self::Evidence => "Evidence",
-            Self::Audit => "Audit",
-            Self::Event => "In an event's window",
-            Self::Source => "In the source view",
-            Self::Replay => "In a replay",
-            Self::Sessions => "In the list of sessions",
-            Self::Recall => "In the search of earlier questions",
-            Self::Menu => "In a list that is typed into",
-            Self::Detail | Self::Overlay => "In a window like this",
-            Self::Global => "Everywhere",
-        }
-    }
 }
 
 /// One line of the table.

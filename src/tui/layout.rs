@@ -147,7 +147,16 @@ impl Arrangement {
 
     /// The inside of an overlay.
     pub fn overlay_room(&self) -> Rect {
-        let width = self.screen.width.saturating_sub(8).clamp(1, 112);
+        self.room_up_to(112)
+    }
+
+    /// The inside of an overlay that shows two columns.
+    pub fn wide_overlay_room(&self) -> Rect {
+        self.room_up_to(u16::MAX)
+    }
+
+    fn room_up_to(&self, most: u16) -> Rect {
+        let width = self.screen.width.saturating_sub(8).clamp(1, most);
         let height = self.screen.height.saturating_sub(6).max(1);
         Rect::new(
             self.screen.width.saturating_sub(width) / 2,

@@ -3,7 +3,6 @@
 //! Nothing outside `update` changes it. What depends on the size of the screen (wrapped rows,
 //! scroll positions) is settled before drawing, so that drawing only reads.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ratatui::layout::Size;
@@ -16,10 +15,9 @@ use super::fold::{AuditLine, AuditRow, Level, RunView, audit_lines};
 use super::ink::Row;
 use super::keymap::{Keymap, Place};
 use super::layout::{Arrangement, Pane};
-use super::list::List;
 pub use super::overlay::{Detail, Overlay};
-use super::panes::graph::PathItem;
-use super::panes::{audit, chat, detail, evidence, path};
+pub use super::pane_state::{AuditState, EvidenceState, PathState};
+use super::panes::{audit, chat, compare, detail, evidence, path};
 use super::playhead::Playhead;
 use super::prompt::Prompt;
 use super::source_view::SourceView;
@@ -50,8 +48,10 @@ pub struct Model {
     pub turns: Vec<Turn>,
     /// A question that was sent and whose run has not begun.
     pub pending: Option<Question>,
-    /// The run that is going on.
+    /// The run that is going on; of a race, the last that began.
     pub current: Option<RunId>,
+    /// The runs of a race that have begun, until both have.
+    pub racing: Option<Vec<RunId>>,
     /// Which turn the panes show; `None`: the last.
     pub shown: Option<usize>,
     /// Which pane has the keys.
@@ -116,41 +116,6 @@ pub struct Notice {
     pub message: String,
 }
 
-/// The path pane.
-#[derive(Debug, Clone, Default)]
-pub struct PathState {
-    /// Whether it shows the path as it ran.
-    pub unrolled: bool,
-    /// What was selected: the other panes mark what belongs to it.
-    pub selected: Option<PathItem>,
-    /// How far it is scrolled.
-    pub list: List,
-}
-
-/// The evidence pane.
-#[derive(Debug, Clone, Default)]
-pub struct EvidenceState {
-    /// Whether the selected passage takes half of the pane.
-    pub expanded: bool,
-    /// Selection.
-    pub list: List,
-}
-
-/// The audit pane.
-#[derive(Debug, Clone, Default)]
-pub struct AuditState {
-    /// Selection; following means at the end.
-    pub list: List,
-    /// Whether the user scrolled away from the end.
-    pub left_end: bool,
-    /// Events of groups that are unfolded.
-    pub unfolded: BTreeSet<(Timestamp, u64)>,
-    /// Only events that contain this.
-    pub filter: String,
-    /// Whether the filter is being typed.
-    pub typing: bool,
-}
-
 impl Model {
     /// The state at the start.
     pub fn new(setup: Setup) -> Result<Self, TuiError> {
@@ -165,6 +130,7 @@ impl Model {
             turns: Vec::new(),
             pending: None,
             current: None,
+            racing: None,
             shown: None,
             focus: Pane::Chat,
             side: Pane::Path,
@@ -365,7 +331,13 @@ impl Model {
             Some(Overlay::Help(_)) => super::overlays::help_rows(self, room.width.into()).len(),
             _ => 0,
         };
+        let wide = places.wide_overlay_room();
+        let compared = match &self.overlay {
+            Some(Overlay::Compare(shown)) => compare::rows(self, shown, wide.width.into()).len(),
+            _ => 0,
+        };
         match &mut self.overlay {
+            Some(Overlay::Compare(shown)) => shown.list.settle_view(compared, wide.height.into()),
             Some(Overlay::Detail(shown)) => shown.list.settle(details, room.height.into()),
             Some(Overlay::Help(list)) => {
                 list.settle_view(helps, room.height.into());

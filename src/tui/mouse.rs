@@ -8,6 +8,7 @@ use crate::protocol::NoticeLevel;
 use super::keymap::Action;
 use super::layout::Pane;
 use super::model::{Detail, Model, Overlay};
+use super::overlay::Comparison;
 use super::panes::{citations, evidence, path};
 use super::update::Effect;
 use super::{act, audit, follow, reading};
@@ -26,6 +27,7 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     if let Some(overlay) = &mut model.overlay {
         if let Overlay::Help(list)
         | Overlay::Json { list, .. }
+        | Overlay::Compare(Comparison { list, .. })
         | Overlay::Detail(Detail { list, .. }) = overlay
         {
             list.step(by);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::protocol::Timestamp;
+use crate::protocol::{RunId, Timestamp};
 
 use super::list::List;
 use super::panes::graph::PathItem;
@@ -33,6 +33,8 @@ pub enum Overlay {
     Recall(Box<Recalled>),
     /// What went on in a node.
     Detail(Detail),
+    /// Two runs side by side.
+    Compare(Comparison),
 }
 
 /// What went on in a node, or where the calls of the meter come from.
@@ -46,6 +48,17 @@ pub struct Detail {
     pub list: List,
 }
 
+/// Two runs side by side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// The run on the left.
+    pub left: RunId,
+    /// The run on the right.
+    pub right: RunId,
+    /// How far it is scrolled.
+    pub list: List,
+}
+
 impl Overlay {
     /// How far it is scrolled, and what is selected.
     pub fn list(&self) -> &List {
@@ -54,6 +67,7 @@ impl Overlay {
             Self::Sessions(sessions) => &sessions.narrowed.list,
             Self::Recall(recalled) => &recalled.narrowed.list,
             Self::Detail(detail) => &detail.list,
+            Self::Compare(comparison) => &comparison.list,
         }
     }
 
@@ -64,6 +78,7 @@ impl Overlay {
             Self::Sessions(sessions) => &mut sessions.narrowed.list,
             Self::Recall(recalled) => &mut recalled.narrowed.list,
             Self::Detail(detail) => &mut detail.list,
+            Self::Compare(comparison) => &mut comparison.list,
         }
     }
 }

@@ -5,8 +5,8 @@ use crate::domain::Complexity;
 use super::ink::{Ink, Row, pad};
 use super::keymap::Place;
 use super::model::{Model, Overlay};
-use super::panes::detail;
 use super::panes::path::route_ink;
+use super::panes::{compare, detail};
 use super::slash::{COMMANDS, ROUTES};
 use super::wrap::wrap;
 
@@ -17,6 +17,7 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
         Overlay::Json { about, lines, .. } => ("Event", event_rows(about, lines, width)),
         // They have windows of their own.
         Overlay::Sessions(_) | Overlay::Recall(_) => ("", Vec::new()),
+        Overlay::Compare(shown) => ("Two runs", compare::rows(model, shown, width)),
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
         Overlay::Detail(shown) => {
             let lines = detail::lines(model, shown, width);

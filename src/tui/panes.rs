@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod chat;
 pub mod citations;
+pub mod compare;
 pub mod detail;
 pub mod evidence;
 pub mod fences;

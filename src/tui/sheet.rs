@@ -7,6 +7,7 @@ use ratatui::widgets::{Block, Widget};
 use crate::protocol::{NoticeLevel, SessionSummary};
 use crate::text::one_line;
 
+use super::cells::{clear, put};
 use super::ink::{Ink, Row, counted};
 use super::layout::Arrangement;
 use super::model::{Model, Overlay};
@@ -14,7 +15,6 @@ use super::narrowed::Narrowed;
 use super::panes::chat::outcome_word;
 use super::session_list::{Doing, SessionList};
 use super::theme::Theme;
-use super::view::{clear, put};
 use super::window::beside;
 
 /// Rows above the list: what is typed, and what is to be said.

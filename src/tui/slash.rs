@@ -3,7 +3,7 @@
 use crate::domain::Complexity;
 
 /// What a command does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Slash {
     /// All keys.
     Help,
@@ -24,10 +24,14 @@ pub enum Slash {
     Sessions,
     /// This conversation as a file.
     Export,
+    /// Two runs side by side.
+    Compare,
+    /// A question by two routes at once; `None`: the one that is shown.
+    Race(Option<String>),
 }
 
 /// Name, arguments and purpose, in the order of the list above the prompt.
-pub const COMMANDS: [(&str, &str, &str); 8] = [
+pub const COMMANDS: [(&str, &str, &str); 10] = [
     ("/help", "", "all keys"),
     (
         "/route",
@@ -38,6 +42,8 @@ pub const COMMANDS: [(&str, &str, &str); 8] = [
     ("/replay", "slow", "this run again, event by event"),
     ("/sessions", "", "recorded conversations"),
     ("/export", "", "write this conversation to a file"),
+    ("/compare", "", "two runs of a question side by side"),
+    ("/race", "[question]", "simple against complex, at once"),
     ("/clear", "", "forget the conversation"),
     ("/quit", "", "leave"),
 ];
@@ -66,6 +72,11 @@ impl Slash {
             ("/replay", None) => Ok(Self::Replay { slow: false }),
             ("/replay", Some("slow")) => Ok(Self::Replay { slow: true }),
             ("/replay", Some(_)) => Err("/replay takes nothing, or slow".to_owned()),
+            ("/compare", None) => Ok(Self::Compare),
+            ("/race", first) => {
+                let question = line.trim_start().strip_prefix(name).unwrap_or("").trim();
+                Ok(Self::Race(first.map(|_| question.to_owned())))
+            }
             ("/route", word) => ROUTES
                 .into_iter()
                 .find(|(name, _)| Some(*name) == word)

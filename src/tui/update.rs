@@ -16,7 +16,7 @@ use super::keymap::{Action, Place};
 use super::layout::Pane;
 use super::list::List;
 use super::model::{Model, Overlay, Turn};
-use super::{act, ask, mouse::mouse, reading, recall, sessions};
+use super::{act, ask, compare, mouse::mouse, reading, recall, sessions};
 
 /// What can reach the screen.
 #[derive(Debug, Clone)]
@@ -98,7 +98,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.current = None;
             reading::abandon(model);
             let now = model.now;
-            if let Some(turn) = model.turns.last_mut() {
+            model.racing = None;
+            for turn in &mut model.turns {
                 turn.run.abandon("the engine stopped", now);
             }
             model.say(
@@ -125,31 +126,30 @@ fn stream(model: &mut Model, event: &Arc<Event>) {
         model.path.list = List::default();
         model.path.selected = None;
         model.audit.left_end = false;
+        let id = turn.run.id.clone();
         model.turns.push(turn);
+        compare::begun(model, &id);
         return;
     }
-    // Events of any other run are late: whoever they were for is gone.
-    if model.current.as_ref() != Some(&event.run) {
-        return;
-    }
-    let Some(turn) = model
-        .turns
-        .iter_mut()
-        .rfind(|turn| turn.run.id == event.run)
-    else {
+    // Events of a run that has ended here, or that is not shown any more, come too late.
+    let is_awaited = |turn: &&mut Turn| turn.run.id == event.run && turn.run.finish.is_none();
+    let Some(turn) = model.turns.iter_mut().rfind(is_awaited) else {
         return;
     };
     turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
-        model.current = None;
+        let is_going_on = |turn: &&Turn| turn.run.finish.is_none() && !turn.run.is_recorded;
+        let going_on = model.turns.iter().rfind(is_going_on);
+        model.current = going_on.map(|turn| turn.run.id.clone());
         model.hush();
     }
 }
 
 fn refused(model: &mut Model, command: Command) {
     match command {
-        Command::Ask { query, .. } => {
+        Command::Ask { query, .. } | Command::Race { query } => {
             model.pending = None;
+            model.racing = None;
             if model.prompt.is_empty() {
                 model.prompt.set(&query);
             }

@@ -3,21 +3,21 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::widgets::{Clear, Widget};
-use unicode_width::UnicodeWidthStr;
+use ratatui::widgets::Widget;
 
-use crate::protocol::{Mode, NoticeLevel};
+use crate::protocol::Mode;
 
 use super::borders::borders;
+use super::cells::{clear, put};
 use super::follow;
 use super::ink::{Ink, Row, counted, grouped, pad};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::model::Model;
+use super::notice::notice;
 use super::panes::{audit, evidence, path, source};
 use super::sheet;
 use super::theme::Theme;
 use super::window::window;
-use super::wrap::wrap;
 
 /// Draws the screen as settled.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
@@ -88,14 +88,6 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
             }
         }
     }
-}
-
-/// Writes a row into the first line of an area, cut at its edge.
-pub fn put(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
-    if area.is_empty() {
-        return;
-    }
-    buffer.set_line(area.x, area.y, &theme.line(row), area.width);
 }
 
 fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
@@ -320,53 +312,6 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     let x = text.x + (caret.col as u16).saturating_sub(left).min(text.width);
     let y = text.y + (caret.row as u16).saturating_sub(top).min(text.height - 1);
     Some(Position::new(x, y))
-}
-
-fn notice(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
-    let Some(notice) = &model.notice else {
-        return;
-    };
-    let (sign, ink) = match notice.level {
-        NoticeLevel::Info => (" ", Ink::Info),
-        NoticeLevel::Warning => (" ⚠ ", Ink::Warning),
-    };
-    let width = usize::from(places.notice.width).saturating_sub(2);
-    let indent = Row::of(ink, " ".repeat(sign.chars().count()));
-    let message = Row::of(ink, notice.message.clone());
-    // What is longer than the border stands above it: a warning that is cut says nothing, and a
-    // border with a hole in it looks broken.
-    let rows = wrap(&message, &Row::of(ink, sign), &indent, width);
-    let rows = &rows[..rows.len().min(usize::from(places.notice.y / 2).max(1))];
-    let bottom = places.notice.y - u16::from(rows.len() > 1);
-    for (at, row) in rows.iter().enumerate() {
-        let line = Rect {
-            y: bottom.saturating_sub((rows.len() - 1 - at) as u16),
-            ..places.notice
-        };
-        let row = row.clone().with(ink, " ");
-        // The look of what lies below must not shine through.
-        let width = if rows.len() > 1 {
-            line.width
-        } else {
-            line.width.min(row.width() as u16)
-        };
-        clear(Rect { width, ..line }, buffer);
-        put(buffer, theme, line, &row);
-    }
-}
-
-/// Empties an area; a wide character that reaches into it goes as a whole.
-pub fn clear(area: Rect, buffer: &mut Buffer) {
-    Clear.render(area, buffer);
-    if let Some(x) = area.x.checked_sub(1) {
-        for y in area.top()..area.bottom() {
-            if let Some(cell) = buffer.cell_mut((x, y))
-                && cell.symbol().width() > 1
-            {
-                cell.set_symbol(" ");
-            }
-        }
-    }
 }
 
 /// The commands that begin with what is typed, above the prompt.

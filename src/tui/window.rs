@@ -3,12 +3,12 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Rect};
 
+use super::cells::{clear, put};
 use super::ink::{Ink, Row};
 use super::layout::Arrangement;
 use super::model::{Detail, Model, Overlay};
 use super::overlays;
 use super::theme::Theme;
-use super::view::{clear, put};
 
 /// A strip beside a window that is no wider shows only torn lines.
 const NARROW_STRIP: u16 = 3;
@@ -21,7 +21,10 @@ pub fn window(
     theme: &Theme,
     buffer: &mut Buffer,
 ) {
-    let room = places.overlay_room();
+    let room = match shown {
+        Overlay::Compare(_) => places.wide_overlay_room(),
+        _ => places.overlay_room(),
+    };
     let (title, rows) = overlays::rows(model, shown, room.width.into());
     let height = room.height.min(rows.len().max(1) as u16);
     let inside = Rect {

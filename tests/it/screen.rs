@@ -2,6 +2,7 @@
 
 mod audit;
 mod citations;
+mod compare;
 mod copy;
 mod details;
 mod evidence;
@@ -571,7 +572,7 @@ fn a_window_shows_long_values_whole_and_how_much_there_is() {
     tap(&mut screen, KeyCode::Esc);
     tap(&mut screen, KeyCode::F(1));
     assert!(screen.text(60, 20).contains(" 1–14 of "));
-    assert!(!screen.text(160, 90).contains(" 1–"));
+    assert!(!screen.text(160, 120).contains(" 1–"));
 }
 
 #[test]

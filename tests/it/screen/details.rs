@@ -246,7 +246,7 @@ fn ctrl_u_empties_the_line_as_in_a_shell() {
 fn help_is_not_cut_where_there_are_two_columns() {
     let mut screen = screen();
     tap(&mut screen, KeyCode::Char('?'));
-    let text = screen.text(160, 60);
+    let text = screen.text(160, 90);
     assert!(!text.contains('…'), "{text}");
 }
 

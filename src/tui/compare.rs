@@ -1,0 +1,119 @@
+//! Two runs beside each other: which two, and how a race of two routes comes to be shown.
+
+use crate::protocol::{Command, NoticeLevel, RunId};
+
+use super::fold::RunView;
+use super::list::List;
+use super::model::{Model, Overlay, Question};
+use super::overlay::Comparison;
+use super::prompt::MAX_QUESTION;
+use super::update::Effect;
+
+/// Compares the run that the panes show with another of its question, else with the one before.
+pub fn open(model: &mut Model) {
+    let Some(at) = model.shown_at() else {
+        model.say(NoticeLevel::Info, "Nothing to compare yet: ask a question.");
+        return;
+    };
+    let Some(other) = partner(model, at) else {
+        model.say(
+            NoticeLevel::Info,
+            "One run has nothing to be compared with: ask again by another route, or /race.",
+        );
+        return;
+    };
+    // The earlier one stands on the left.
+    let (left, right) = (at.min(other), at.max(other));
+    let id = |at: usize| model.turns[at].run.id.clone();
+    model.overlay = Some(Overlay::Compare(Comparison {
+        left: id(left),
+        right: id(right),
+        list: List::default(),
+    }));
+}
+
+/// The last other run of the same question, else the nearest run.
+fn partner(model: &Model, at: usize) -> Option<usize> {
+    let shown = &model.turns[at].run;
+    let others = || (0..model.turns.len()).filter(|other| *other != at);
+    let same = others().rfind(|other| is_same_question(shown, &model.turns[*other].run));
+    same.or_else(|| others().min_by_key(|other| (other.abs_diff(at), *other)))
+}
+
+fn is_same_question(a: &RunView, b: &RunView) -> bool {
+    let first = |run: &RunView| run.retry_of.clone().unwrap_or_else(|| run.id.clone());
+    first(a) == first(b) || a.query.trim() == b.query.trim()
+}
+
+/// Puts another run on the right.
+pub fn step(model: &mut Model, by: isize) {
+    let at = |id: &RunId| model.turns.iter().position(|turn| turn.run.id == *id);
+    let Some(Overlay::Compare(shown)) = &model.overlay else {
+        return;
+    };
+    let (Some(left), Some(right)) = (at(&shown.left), at(&shown.right)) else {
+        return;
+    };
+    let count = model.turns.len().cast_signed();
+    let step = by.signum();
+    let mut next = right;
+    for _ in 0..count {
+        next = (next.cast_signed() + step)
+            .rem_euclid(count)
+            .cast_unsigned();
+        if next != left {
+            break;
+        }
+    }
+    let id = model.turns[next].run.id.clone();
+    if let Some(Overlay::Compare(shown)) = &mut model.overlay {
+        shown.right = id;
+        shown.list = List::default();
+    }
+}
+
+/// Asks one question by the short way and by the full pipeline at the same time.
+pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
+    if model.is_busy() {
+        model.say(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        return Vec::new();
+    }
+    let shown = model.shown_run().map(|run| run.query.clone());
+    let Some(query) = question.map(str::to_owned).or(shown) else {
+        model.say(NoticeLevel::Info, "/race needs a question.");
+        return Vec::new();
+    };
+    if query.len() > MAX_QUESTION {
+        model.say(NoticeLevel::Warning, "The question is too long to be sent.");
+        return Vec::new();
+    }
+    model.prompt.remember(&query);
+    model.notice = None;
+    model.shown = None;
+    model.chat.last();
+    model.racing = Some(Vec::new());
+    model.pending = Some(Question {
+        text: query.clone(),
+        route: None,
+        retry_of: None,
+    });
+    vec![Effect::Send(Command::Race { query })]
+}
+
+/// A run has begun: once both of a race have, they are shown beside each other.
+pub fn begun(model: &mut Model, run: &RunId) {
+    let Some(racing) = &mut model.racing else {
+        return;
+    };
+    racing.push(run.clone());
+    let [first, second] = &racing[..] else {
+        return;
+    };
+    let comparison = Comparison {
+        left: first.clone(),
+        right: second.clone(),
+        list: List::default(),
+    };
+    model.racing = None;
+    model.overlay = Some(Overlay::Compare(comparison));
+}

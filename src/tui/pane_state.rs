@@ -1,0 +1,43 @@
+//! How far each pane is scrolled, and what is selected in it.
+
+use std::collections::BTreeSet;
+
+use crate::protocol::Timestamp;
+
+use super::list::List;
+use super::panes::graph::PathItem;
+
+/// The path pane.
+#[derive(Debug, Clone, Default)]
+pub struct PathState {
+    /// Whether it shows the path as it ran.
+    pub unrolled: bool,
+    /// What was selected: the other panes mark what belongs to it.
+    pub selected: Option<PathItem>,
+    /// How far it is scrolled.
+    pub list: List,
+}
+
+/// The evidence pane.
+#[derive(Debug, Clone, Default)]
+pub struct EvidenceState {
+    /// Whether the selected passage takes half of the pane.
+    pub expanded: bool,
+    /// Selection.
+    pub list: List,
+}
+
+/// The audit pane.
+#[derive(Debug, Clone, Default)]
+pub struct AuditState {
+    /// Selection; following means at the end.
+    pub list: List,
+    /// Whether the user scrolled away from the end.
+    pub left_end: bool,
+    /// Events of groups that are unfolded.
+    pub unfolded: BTreeSet<(Timestamp, u64)>,
+    /// Only events that contain this.
+    pub filter: String,
+    /// Whether the filter is being typed.
+    pub typing: bool,
+}

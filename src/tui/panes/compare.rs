@@ -1,0 +1,263 @@
+//! Two runs side by side: path against path, what each cost, the evidence that only one found, and
+//! the answers with the words that differ.
+
+mod answers;
+
+use crate::domain::{Complexity, is_same_passage};
+use crate::protocol::RunId;
+use crate::tui::fold::{EvidenceRow, RunView, Standing};
+use crate::tui::ink::{Ink, Row, counted, duration, grouped, measure, pad};
+use crate::tui::model::Model;
+use crate::tui::overlay::Comparison;
+
+use super::graph;
+use super::path::route_ink;
+use super::score::band;
+
+/// Columns narrower than this stand below each other.
+const NARROWEST: usize = 38;
+/// Between the columns.
+const BETWEEN: &str = " │ ";
+/// A graph with all that it can tell takes no more lines than this.
+const MOST_PATH_LINES: usize = 22;
+/// The words before figures.
+const LABEL: usize = 10;
+
+/// All rows of the window.
+pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
+    let run = |id: &RunId| {
+        model
+            .turns
+            .iter()
+            .map(|turn| &turn.run)
+            .find(|run| run.id == *id)
+    };
+    let (Some(left), Some(right)) = (run(&shown.left), run(&shown.right)) else {
+        return vec![Row::of(Ink::Dim, "One of the two runs is gone.")];
+    };
+    let is_wide = (width.saturating_sub(BETWEEN.len())) / 2 >= NARROWEST;
+    let half = if is_wide { (width - 3) / 2 } else { width };
+    let mut rows = questions(left, right, width);
+    rows.push(verdict(left, right, model));
+    rows.push(Row::default());
+    let columns = |left: Vec<Row>, right: Vec<Row>| beside(left, right, half, is_wide);
+    rows.extend(columns(
+        column(left, model, half),
+        column(right, model, half),
+    ));
+    rows.push(Row::default());
+    rows.extend(figures(left, right, model, half));
+    rows.push(Row::default());
+    rows.extend(evidence(left, right, half, is_wide));
+    rows.push(Row::default());
+    rows.extend(answers::rows(left, right, width, half, is_wide));
+    rows
+}
+
+fn questions(left: &RunView, right: &RunView, width: usize) -> Vec<Row> {
+    let line = |label: &str, run: &RunView| {
+        let query = crate::text::one_line(&run.query, 400);
+        Row::of(Ink::Dim, label).with(Ink::You, query).fit(width)
+    };
+    if left.query.trim() == right.query.trim() {
+        vec![line("", left)]
+    } else {
+        vec![line("left   ", left), line("right  ", right)]
+    }
+}
+
+/// Who was first, and by how much; as long as both are at work, that.
+fn verdict(left: &RunView, right: &RunView, model: &Model) -> Row {
+    if left.finish.is_none() || right.finish.is_none() {
+        let both = left.finish.is_none() && right.finish.is_none();
+        let words = if both { "both at work" } else { "one is done" };
+        return Row::of(Ink::Running, words);
+    }
+    let (a, b) = (left.elapsed(model.now), right.elapsed(model.now));
+    let mut row = Row::default();
+    if a > 0.0 && b > 0.0 {
+        let (fast, times) = if a <= b {
+            ("left", b / a)
+        } else {
+            ("right", a / b)
+        };
+        row.push(
+            Ink::Strong,
+            format!("{fast} took {}× less time", measure(times)),
+        );
+        row.push(Ink::Dim, " · ");
+    }
+    let calls = i64::from(right.calls()) - i64::from(left.calls());
+    row.push(
+        Ink::Text,
+        match calls {
+            0 => "the same number of calls".to_owned(),
+            n if n > 0 => format!(
+                "left made {} fewer",
+                counted(n.unsigned_abs(), "call", "calls")
+            ),
+            n => format!(
+                "right made {} fewer",
+                counted(n.unsigned_abs(), "call", "calls")
+            ),
+        },
+    );
+    row
+}
+
+/// Title and graph of one run.
+fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
+    let (ink, name) = match run.complexity() {
+        Some(complexity) => (route_ink(complexity), complexity.as_str()),
+        None => (Ink::Dim, "deciding"),
+    };
+    let mut title = Row::of(ink, name).bold();
+    if run.forced.is_some() {
+        title.push(Ink::Dim, " (chosen)");
+    }
+    title.push(Ink::Dim, format!(" · {}", duration(run.elapsed(model.now))));
+    let lines = graph::lines(Some(run), model, width, MOST_PATH_LINES);
+    let mut rows = vec![title];
+    rows.extend(lines.into_iter().map(|line| line.row));
+    rows
+}
+
+/// Two columns with a line between them, or one below the other where there is no room.
+fn beside(mut left: Vec<Row>, mut right: Vec<Row>, half: usize, is_wide: bool) -> Vec<Row> {
+    if !is_wide {
+        left.push(Row::default());
+        left.append(&mut right);
+        return left.into_iter().map(|row| row.fit(half)).collect();
+    }
+    let count = left.len().max(right.len());
+    left.resize(count, Row::default());
+    right.resize(count, Row::default());
+    let pairs = left.into_iter().zip(right);
+    pairs
+        .map(|(left, right)| {
+            let left = left.fit(half).pad_to(half);
+            left.with(Ink::Border, BETWEEN).join(right.fit(half))
+        })
+        .collect()
+}
+
+fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<Row> {
+    let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: String| {
+        let column = half.saturating_sub(LABEL).clamp(8, 24);
+        Row::of(Ink::Dim, pad(label, LABEL))
+            .with(Ink::Text, pad(&of(left), column))
+            .with(Ink::Text, pad(&of(right), column))
+            .with(Ink::Dim, difference)
+            .fit(2 * half)
+    };
+    let count = |a: u64, b: u64| match (a, b) {
+        (a, b) if a == b => "same".to_owned(),
+        (a, b) if a < b => format!("+{}", grouped(b - a)),
+        (a, b) => format!("−{}", grouped(a - b)),
+    };
+    let time = |run: &RunView| run.elapsed(model.now);
+    let difference = time(right) - time(left);
+    let sign = if difference < 0.0 { "−" } else { "+" };
+    let saved = |run: &RunView| run.finish.as_ref().map_or(0, |finish| finish.saved);
+    let outcome = |run: &RunView| match &run.finish {
+        Some(finish) => super::chat::outcome_word(finish.outcome).to_owned(),
+        None => "at work".to_owned(),
+    };
+    let mut rows = vec![
+        figure("", &|run| side(run, left), "right against left".to_owned()),
+        figure("outcome", &outcome, String::new()),
+        figure(
+            "calls",
+            &|run| run.calls().to_string(),
+            count(left.calls().into(), right.calls().into()),
+        ),
+        figure(
+            "saved",
+            &|run| saved(run).to_string(),
+            count(saved(left).into(), saved(right).into()),
+        ),
+        figure(
+            "time",
+            &|run| duration(time(run)),
+            format!("{sign}{}", duration(difference.abs())),
+        ),
+        figure(
+            "rounds",
+            &|run| run.rounds().to_string(),
+            count(left.rounds().into(), right.rounds().into()),
+        ),
+        figure(
+            "evidence",
+            &|run| {
+                let cited = run.evidence.cited().unwrap_or(0);
+                format!("{} kept, {cited} cited", run.evidence.kept())
+            },
+            count(left.evidence.kept() as u64, right.evidence.kept() as u64),
+        ),
+    ];
+    if left.tokens() > 0 || right.tokens() > 0 {
+        rows.push(figure(
+            "tokens",
+            &|run| grouped(run.tokens()),
+            count(left.tokens(), right.tokens()),
+        ));
+    }
+    rows
+}
+
+fn side(run: &RunView, left: &RunView) -> String {
+    let route = run.complexity().map_or("", Complexity::as_str);
+    let side = if run.id == left.id { "left" } else { "right" };
+    format!("{side} · {route}")
+}
+
+/// What both found, and what only one did.
+fn evidence(left: &RunView, right: &RunView, half: usize, is_wide: bool) -> Vec<Row> {
+    let place = |row: &EvidenceRow| (row.source.clone(), row.lines);
+    let holds = |run: &RunView, item: &EvidenceRow| {
+        let (source, lines) = place(item);
+        let known = |row: &EvidenceRow| is_same_passage((&row.source, row.lines), (&source, lines));
+        run.evidence.rows().any(known)
+    };
+    let only = |run: &RunView, other: &RunView, words: &str| {
+        let items: Vec<&EvidenceRow> = run
+            .evidence
+            .rows()
+            .filter(|item| !holds(other, item))
+            .collect();
+        let mut rows = vec![Row::of(Ink::Heading, format!("{words}: {}", items.len()))];
+        rows.extend(items.into_iter().map(|item| found(run, item)));
+        rows
+    };
+    let both = left.evidence.rows().filter(|item| holds(right, item));
+    let line = format!("Evidence: {} found by both", both.count());
+    let mut rows = vec![Row::of(Ink::Heading, line)];
+    rows.extend(beside(
+        only(left, right, "only left"),
+        only(right, left, "only right"),
+        half,
+        is_wide,
+    ));
+    rows
+}
+
+/// Its number, where it stands, and its grade where there is one.
+fn found(run: &RunView, item: &EvidenceRow) -> Row {
+    let number = run
+        .evidence
+        .number(item)
+        .map_or_else(String::new, |n| n.to_string());
+    let mut row = Row::of(Ink::Citation, format!("{number:>3} "));
+    row.push(Ink::Text, item.place());
+    match item.grade {
+        Some(grade) => {
+            let value = grade.score.value();
+            row.push(band(value), format!("  {}", measure(value)));
+        }
+        None => row.push(Ink::Unmeasured, "  not graded"),
+    }
+    if item.standing == Standing::Dropped {
+        return row.struck(Ink::Dropped);
+    }
+    row
+}

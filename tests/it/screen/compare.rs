@@ -1,0 +1,161 @@
+//! Two runs side by side, and a race of two routes.
+
+use kb_agent::domain::{Complexity, NodeName, Outcome};
+use kb_agent::protocol::{Command, Event, EventBody, Update};
+use kb_agent::tui::{Effect, Msg, Screen};
+
+use super::runs::{self, Tape};
+use super::{KeyCode, KeyModifiers, pictures, played, press, screen, tap, write};
+
+const QUESTION: &str = "What is the default chunk size?";
+
+/// The events of a run as they are when its route was chosen, and it repeats another.
+fn chosen(mut events: Vec<Event>, route: Complexity, repeats: Option<&Event>) -> Vec<Event> {
+    if let EventBody::RunStarted {
+        query,
+        forced_route,
+        retry_of,
+        ..
+    } = &mut events[0].body
+    {
+        QUESTION.clone_into(query);
+        *forced_route = Some(route);
+        *retry_of = repeats.map(|event| event.run.clone());
+    }
+    events
+}
+
+fn tell(screen: &mut Screen, events: impl IntoIterator<Item = Event>) {
+    for event in events {
+        screen.handle(Msg::Update(Update::Event(event)));
+    }
+}
+
+fn two_runs() -> Screen {
+    let mut screen = played(runs::simple());
+    let again = chosen(runs::complex(), Complexity::Complex, runs::simple().first());
+    tell(&mut screen, again);
+    screen
+}
+
+#[test]
+fn two_runs_of_a_question_stand_side_by_side() {
+    let mut screen = two_runs();
+    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+    tap(&mut screen, KeyCode::Char('c'));
+    pictures("compare", &mut screen);
+    // What only one of them did, whichever way the window is scrolled.
+    let all = screen.text(160, 120);
+    for told in [
+        "left took",
+        "REFINE",
+        "only left: ",
+        "only right: ",
+        "found by both",
+        "Answers",
+    ] {
+        assert!(all.contains(told), "{told}\n{all}");
+    }
+}
+
+#[test]
+fn words_that_differ_between_two_answers_are_marked() {
+    let answered = |run: &str, answer: &str| {
+        let mut tape = Tape::new(run);
+        tape.start(QUESTION);
+        tape.analyze(Complexity::Simple, &[]);
+        tape.answer(0, answer, Vec::new());
+        tape.end(Outcome::Answered, 2, 2, None);
+        tape.events
+    };
+    let mut screen = played(answered(
+        "0199a1b2-1",
+        "A chunk holds 512 tokens by default.",
+    ));
+    tell(
+        &mut screen,
+        answered("0199a1b2-2", "A chunk holds 256 tokens by default."),
+    );
+    write(&mut screen, "/compare");
+    tap(&mut screen, KeyCode::Enter);
+    let text = screen.text(160, 90);
+    assert!(
+        text.contains("A chunk holds [-512-]{+256+} tokens by default."),
+        "{text}"
+    );
+}
+
+#[test]
+fn another_run_is_put_on_the_right() {
+    let mut screen = two_runs();
+    tell(&mut screen, runs::chitchat());
+    write(&mut screen, "/compare");
+    tap(&mut screen, KeyCode::Enter);
+    // Nothing else asked that, so it is the run before.
+    assert!(screen.text(160, 90).contains("right · chitchat"));
+    press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+    assert!(screen.text(160, 90).contains("right · simple"));
+    press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
+    assert!(screen.text(160, 90).contains("right · chitchat"));
+    tap(&mut screen, KeyCode::Esc);
+    assert!(!screen.text(160, 90).contains("Two runs"));
+}
+
+#[test]
+fn one_run_alone_is_compared_with_nothing() {
+    let mut screen = played(runs::simple());
+    write(&mut screen, "/compare");
+    tap(&mut screen, KeyCode::Enter);
+    assert!(screen.text(160, 45).contains("nothing to be compared with"));
+}
+
+#[test]
+fn a_race_shows_both_runs_as_they_go_on() {
+    let mut screen = screen();
+    write(&mut screen, &format!("/race {QUESTION}"));
+    let effects = tap(&mut screen, KeyCode::Enter);
+    let query = QUESTION.to_owned();
+    assert_eq!(effects, [Effect::Send(Command::Race { query })]);
+
+    let short = chosen(runs::simple(), Complexity::Simple, None);
+    let whole = chosen(runs::complex(), Complexity::Complex, short.first());
+    let graded = |event: &Event| {
+        matches!(
+            event.body,
+            EventBody::NodeEntered {
+                node: NodeName::GradeEvidence,
+                ..
+            }
+        )
+    };
+    let until = whole.iter().position(graded).unwrap() + 1;
+    let (begins, ends) = whole.split_at(until);
+    tell(&mut screen, short[..1].to_vec());
+    tell(&mut screen, begins.to_vec());
+    tell(&mut screen, short[1..].to_vec());
+    assert!(screen.is_animated(), "one of them is still at work");
+    pictures("race", &mut screen);
+    tell(&mut screen, ends.to_vec());
+    assert!(!screen.is_animated());
+    let text = screen.text(160, 90);
+    assert!(text.contains("left took"), "{text}");
+    // The panes beneath show both as turns of one conversation.
+    tap(&mut screen, KeyCode::Esc);
+    assert!(
+        screen.text(160, 45).contains("run 2 of 2") || screen.text(160, 45).contains("complex")
+    );
+}
+
+#[test]
+fn a_race_that_is_stopped_ends_both_runs() {
+    let mut screen = screen();
+    write(&mut screen, &format!("/race {QUESTION}"));
+    tap(&mut screen, KeyCode::Enter);
+    let short = chosen(runs::simple(), Complexity::Simple, None);
+    let whole = chosen(runs::cancelled(), Complexity::Complex, short.first());
+    tell(&mut screen, short[..3].to_vec());
+    tell(&mut screen, whole[..3].to_vec());
+    tap(&mut screen, KeyCode::Esc);
+    let effects = tap(&mut screen, KeyCode::Esc);
+    assert_eq!(effects, [Effect::Send(Command::Cancel)]);
+}
