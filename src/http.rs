@@ -12,7 +12,7 @@ mod site;
 pub use failure::is_turned_away;
 pub use patience::{backoff, reconnecting, retry_after, whole};
 pub use shapes::{error_message, models};
-pub use site::{Site, Variables};
+pub use site::{Site, Variables, is_this_machine};
 
 #[cfg(test)]
 const LLM: Variables = Variables {

@@ -131,7 +131,7 @@ fn described(request: &Request) -> String {
             text
         }
         Request::Sending { file, what, to } => format!(
-            "{} would be sent to {}: one of the two is yours, the other is from {}.\n",
+            "{} would be sent to {}, as {} says: not both are of its folder.\n",
             one_line(what, SHOWN),
             one_line(to, SHOWN),
             shown(file)

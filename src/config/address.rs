@@ -1,11 +1,10 @@
 //! Addresses, which may hold what must not be repeated.
 
-use std::net::IpAddr;
-
 use super::Environment;
 use super::error::SettingError;
 use super::settings::{PLAIN_HTTP_HOSTS, VALUE_CHARS, refused};
 use super::variable::Variable;
+use crate::http::is_this_machine;
 use crate::text::one_line;
 
 /// An address is shown up to this length.
@@ -83,18 +82,6 @@ pub(super) fn protected(
         host: one_line(host, VALUE_CHARS),
         allow: PLAIN_HTTP_HOSTS.name,
     })
-}
-
-fn is_this_machine(url: &reqwest::Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse::<IpAddr>() {
-        Ok(address) => {
-            let address = address.to_canonical();
-            address.is_loopback() || address.is_unspecified()
-        }
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
 }
 
 /// An address without what may be secret in it: who asks, and what a query says.

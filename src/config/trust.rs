@@ -4,7 +4,8 @@
 //! itself: its documents, its addresses and its keys. Nothing of the user's goes where only the
 //! folder says: a key and the address that it goes to come from one side, the user's or the
 //! folder's, or the user has agreed to just that pair. The same holds for documents and the servers
-//! that embed them or read passages of them. What widens things holds on its own side only: the
+//! that embed them or read passages of them; documents that lie outside the folder are the user's,
+//! also where the folder names them. What widens things holds on its own side only: the
 //! folder includes files of roots within it, and names hosts that keys of its own may go to openly.
 //!
 //! Decisions are kept in the data folder as the user names it, never as the `.env` in question does.
@@ -31,7 +32,7 @@ pub enum Request {
         /// What it sets.
         settings: Vec<(&'static str, String)>,
     },
-    /// May this go there, though one of the two is said by this file and the other by the user?
+    /// May this go there, as this file says, though not both are of its folder?
     Sending {
         /// The file.
         file: PathBuf,
@@ -204,7 +205,7 @@ fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Sending> {
         None => Vec::new(),
     };
     let is_from_file = overrides.sources.is_empty() && environment.is_of_folder(SOURCE.name);
-    // The folder's own documents go where the folder says.
+    // The folder's own documents go where the folder says; all others are the user's.
     let folder = environment.folder();
     let lies_within = |path: &PathBuf| {
         let real = path.canonicalize().ok();
@@ -214,9 +215,11 @@ fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Sending> {
     if sources.iter().all(lies_within) {
         return found;
     }
+    // By their real paths: what was agreed to holds for no folder that a link leads to later.
     let paths = sources.iter().map(|path| {
-        let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        whole.to_string_lossy().into_owned()
+        let whole = || std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let real = path.canonicalize().unwrap_or_else(|_| whole());
+        real.to_string_lossy().into_owned()
     });
     let paths = paths.collect::<Vec<_>>().join(", ");
     for (url, what) in [
@@ -224,7 +227,7 @@ fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Sending> {
         (EMBEDDING_BASE_URL.name, "all text in"),
     ] {
         if let Some(to) = environment.get(url)
-            && environment.is_of_folder(url) != is_from_file
+            && (is_from_file || environment.is_of_folder(url))
         {
             found.push(Sending {
                 what: format!("{what} {paths}"),

@@ -162,7 +162,7 @@ impl Site {
 
     /// The variable of the proxy that this host is asked through.
     fn proxy(&self) -> Option<&'static str> {
-        if self.is_loopback() {
+        if self.is_this_machine() {
             return None;
         }
         let of_scheme: &[&'static str] = if self.base().scheme() == "https" {

@@ -1,8 +1,8 @@
 //! Redirects are not followed, because what a request carries belongs to the host that the user
-//! named. Loopback hosts are asked directly: a proxy could not reach them.
+//! named. This machine is asked directly: a proxy could not reach it, and would read the key.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -103,8 +103,15 @@ impl Site {
             .redirect(redirect::Policy::none())
             .connect_timeout(self.connect_timeout)
             .pool_idle_timeout(IDLE_CONNECTION);
-        if self.is_loopback() {
-            builder = builder.no_proxy();
+        if self.is_this_machine() {
+            // A name is not asked for either: what a resolver says of it may be another machine.
+            let near = [
+                IpAddr::from(Ipv4Addr::LOCALHOST),
+                Ipv6Addr::LOCALHOST.into(),
+            ];
+            let near = near.map(|address| SocketAddr::new(address, 0));
+            let name = self.base.host_str().unwrap_or_default();
+            builder = builder.no_proxy().resolve_to_addrs(name, &near);
         }
         builder
             .build()
@@ -121,8 +128,8 @@ impl Site {
     }
 
     /// Whether it is this machine.
-    pub fn is_loopback(&self) -> bool {
-        is_loopback(&self.base)
+    pub fn is_this_machine(&self) -> bool {
+        is_this_machine(&self.base)
     }
 
     /// The request with the key, if there is one.
@@ -185,14 +192,17 @@ fn host(url: &Url) -> String {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Whether an address is of this machine: such a host is asked directly, and may be sent a key by http.
+pub fn is_this_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
-    host == "localhost"
-        || host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse::<IpAddr>() {
+        Ok(address) => {
+            let address = address.to_canonical();
+            address.is_loopback() || address.is_unspecified()
+        }
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
 }
 
 #[cfg(test)]
@@ -237,15 +247,24 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_known_by_name_and_number() {
-        for (base, loopback) in [
+    fn this_machine_is_known_by_name_and_number() {
+        for (base, is_near) in [
             ("http://localhost:1/v1", true),
+            ("http://GPU.localhost:1/v1", true),
             ("http://127.0.0.2/v1", true),
             ("http://[::1]:1/v1", true),
+            ("http://0.0.0.0:1/v1", true),
+            ("http://0/v1", true),
+            ("http://[::]:1/v1", true),
+            ("http://[::ffff:127.0.0.1]:1/v1", true),
+            ("http://[::ffff:10.0.0.1]:1/v1", false),
             ("http://10.0.0.1/v1", false),
+            ("http://notlocalhost/v1", false),
+            ("http://localhost.example/v1", false),
             ("https://api.example/v1", false),
         ] {
-            assert_eq!(is_loopback(&Url::parse(base).unwrap()), loopback, "{base}");
+            let url = Url::parse(base).unwrap();
+            assert_eq!(is_this_machine(&url), is_near, "{base}");
         }
     }
 }

@@ -17,7 +17,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("agent", &["protocol", "domain", "text"]),
     // Patterns of files, refused where the crate behind them would panic.
     ("globs", &[]),
-    ("config", &["domain", "files", "globs", "text"]),
+    ("config", &["domain", "files", "globs", "http", "text"]),
     // What the ports name, the rooms behind them may name: run ids and modes are part of a port.
     (
         "reasoner",

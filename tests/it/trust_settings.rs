@@ -300,6 +300,95 @@ fn trust_passages_are_not_sent_where_only_a_folder_says() {
 }
 
 #[test]
+fn trust_documents_outside_the_folder_are_the_users_whoever_names_them() {
+    let (listener, url) = Listener::start();
+    let clone = Clone::with("KB_AGENT_LLM_MODEL=m\n");
+    let diary = clone.place.file("private/diary.md", "# Diary\n\nMine.\n");
+    let private = diary.parent().unwrap().canonicalize().unwrap();
+    assert!(clone.run(&["trust"]).status.success());
+    let link = clone.folder.join("linked");
+    std::os::unix::fs::symlink(&private, &link).unwrap();
+    let server = |what: &str| {
+        format!(
+            "KB_AGENT_{what}_BASE_URL={url}\nKB_AGENT_{what}_MODEL=m\nKB_AGENT_LLM_RETRIES=0\n\
+             KB_AGENT_LLM_TIMEOUT_SECS=1\n"
+        )
+    };
+    let ask = ["ask", "what does the diary say?"];
+    for (what, text_of) in [("EMBEDDING", "all text in"), ("LLM", "passages of")] {
+        let named = [private.display().to_string(), "linked".to_owned()];
+        for source in named.into_iter().chain(["docs:../private".to_owned()]) {
+            let env = format!("KB_AGENT_SOURCE={source}\n{}", server(what));
+            fs::write(clone.env(), env).unwrap();
+            let parts = [text_of, private.to_str().unwrap(), &url, "/clone/.env"];
+            refused(&clone.run(&ask), &parts);
+            assert!(!listener.was_reached(), "{source} was sent");
+        }
+        // Its own go where it says.
+        let env = format!("KB_AGENT_SOURCE=docs\n{}", server(what));
+        fs::write(clone.env(), env).unwrap();
+        assert_ne!(clone.run(&ask).status.code(), Some(2));
+        assert!(listener.was_reached());
+    }
+    // What is agreed to is not what a link leads to later.
+    let shared = clone.place.file("shared/a.md", "# Shared\n\nFor all.\n");
+    let lead = |to: &Path| {
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(to, &link).unwrap();
+    };
+    lead(shared.parent().unwrap());
+    let env = format!("KB_AGENT_SOURCE=linked\n{}", server("LLM"));
+    fs::write(clone.env(), env).unwrap();
+    assert!(clone.run(&["trust"]).status.success());
+    assert_ne!(clone.run(&ask).status.code(), Some(2));
+    assert!(listener.was_reached());
+    lead(&private);
+    refused(
+        &clone.run(&ask),
+        &["passages of", private.to_str().unwrap()],
+    );
+    assert!(!listener.was_reached());
+}
+
+#[test]
+fn trust_no_key_of_this_machine_goes_to_a_proxy() {
+    let (proxy, _) = Listener::start();
+    let place = Workplace::empty();
+    place.file("kb/a.md", "# Alpha\n\nAlpha is the first letter.\n");
+    for host in [
+        "0.0.0.0",
+        "127.0.0.2",
+        "localhost",
+        "gpu.localhost",
+        "[::]",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+    ] {
+        for what in ["LLM", "EMBEDDING"] {
+            let mut ask = place.command(&["ask", "--kb", "kb", "what is alpha?"]);
+            ask.env(
+                format!("KB_AGENT_{what}_BASE_URL"),
+                format!("http://{host}:9/v1"),
+            )
+            .env(format!("KB_AGENT_{what}_API_KEY"), "sk-1")
+            .env(format!("KB_AGENT_{what}_MODEL"), "m")
+            .env("KB_AGENT_LLM_RETRIES", "0")
+            .env("NO_PROXY", "");
+            for variable in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+                ask.env(
+                    variable,
+                    format!("http://{}", proxy.0.local_addr().unwrap()),
+                );
+            }
+            let output = ask.output().unwrap();
+            let said = text(&output.stderr);
+            assert!(!proxy.was_reached(), "{what} at {host}: {said}");
+            assert_ne!(output.status.code(), Some(2), "{what} at {host}: {said}");
+        }
+    }
+}
+
+#[test]
 fn trust_a_folder_includes_files_of_its_own() {
     let clone = Clone::with("KB_AGENT_INCLUDE=*.env\n");
     clone.place.file("clone/docs/its.env", "A=its\n");
