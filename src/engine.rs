@@ -57,6 +57,7 @@ pub struct Engine {
     agent: Agent,
     knowledge: Arc<KnowledgeBase>,
     is_demo: bool,
+    endpoint: Option<String>,
     audit_log: Destination,
     mask: Mask,
     notices: Vec<String>,
@@ -154,6 +155,7 @@ impl Engine {
             },
             knowledge,
             is_demo: settings.sources.is_empty(),
+            endpoint: settings.llm.as_ref().map(|llm| address(&llm.base_url)),
             audit_log,
             mask,
             notices,
@@ -241,6 +243,11 @@ impl Engine {
         self.is_demo
     }
 
+    /// Where the thinking engine is asked; `None` where the embedded one thinks.
+    pub fn endpoint(&self) -> Option<&str> {
+        self.endpoint.as_deref()
+    }
+
     /// Which engine thinks, with which model.
     pub fn identity(&self) -> Identity {
         self.agent.ports.reasoner.identity()
@@ -318,6 +325,12 @@ impl Running {
             _ => Err(EngineError::Run("the run ended without a word".to_owned())),
         }
     }
+}
+
+/// The address without its query, which may hold a key.
+fn address(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    url[..end].to_owned()
 }
 
 /// One line, however many runs were cut short.

@@ -15,10 +15,12 @@ mod ask;
 mod audit;
 mod borders;
 mod cells;
+mod commands;
 mod compare;
 mod copy;
 mod editor;
 mod event_loop;
+mod find;
 #[cfg(not(fuzzing))]
 mod fold;
 #[cfg(fuzzing)]
@@ -26,15 +28,19 @@ pub mod fold;
 mod follow;
 mod ink;
 mod keymap;
+mod keys;
 mod layout;
 mod list;
 mod markdown;
+mod menu;
 mod model;
 mod mouse;
 mod narrowed;
 mod notice;
 mod overlay;
 mod overlays;
+mod pages;
+mod palette;
 mod pane_state;
 mod panes;
 mod playhead;
@@ -87,6 +93,8 @@ pub struct Setup {
     pub mode: Mode,
     /// Its model.
     pub model: String,
+    /// Where it is asked, without what is secret; nothing where the embedded engine thinks.
+    pub endpoint: Option<String>,
     /// The settings that route.
     pub limits: RoutingLimits,
     /// Questions to try, one for each route.
@@ -108,6 +116,7 @@ impl Default for Setup {
             no_color: false,
             mode: Mode::Offline,
             model: String::new(),
+            endpoint: None,
             limits: RoutingLimits::default(),
             samples: Vec::new(),
             notices: Vec::new(),

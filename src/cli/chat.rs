@@ -42,6 +42,7 @@ async fn converse(
         no_color: settings.no_color,
         mode: identity.mode,
         model: identity.model,
+        endpoint: engine.endpoint().map(str::to_owned),
         limits: settings.limits,
         samples: samples
             .iter()

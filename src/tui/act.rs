@@ -10,12 +10,14 @@ use super::ask;
 use super::audit;
 use super::compare;
 use super::copy;
+use super::find::Find;
 use super::follow;
 use super::keymap::Action;
 use super::layout::Pane;
 use super::list::List;
 use super::model::{Detail, Model, Overlay};
 use super::mouse;
+use super::overlay::{Page, Palette};
 use super::panes::{detail, path};
 use super::reading;
 use super::recall;
@@ -72,8 +74,20 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Recall => recall::open(model),
         Action::Export => return sessions::export_shown(model),
         Action::Compare => compare::open(model),
+        Action::Palette => model.overlay = Some(Overlay::Palette(Palette::default())),
+        Action::Samples => ask::offer_samples(model),
+        Action::Find => {
+            focus(model, Pane::Chat);
+            model.find = Some(Find::default());
+        }
+        Action::Stats => show_page(model, Page::Stats),
+        Action::ShowIndex => show_page(model, Page::Index),
+        Action::ShowSources => show_page(model, Page::Sources),
+        Action::ShowModel => show_page(model, Page::Model),
+        Action::Forget => return ask::forget(model),
         Action::Cancel => return cancel(model),
         Action::Quit => return quit(model),
+        Action::Leave => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Replay => return vec![Effect::Replay { slow: false }],
         Action::Copy => return copy::copy(model),
@@ -85,6 +99,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         | Action::NextEvidence
         | Action::PreviousEvidence
         | Action::Edit
+        | Action::Complete
         | Action::Play
         | Action::StepForward
         | Action::StepBack
@@ -99,6 +114,10 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         | Action::Delete => {}
     }
     Vec::new()
+}
+
+fn show_page(model: &mut Model, page: Page) {
+    model.overlay = Some(Overlay::Page(page, List::default()));
 }
 
 /// An action while something lies above the panes.
@@ -122,13 +141,7 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::First => list.first(),
         Action::Last => list.last(usize::MAX),
         Action::Open if matches!(overlay, Overlay::Detail(_)) => unfold(model),
-        Action::Open => {
-            if let Some(Overlay::Retry(list)) = model.overlay.take()
-                && let Some((_, route)) = ROUTES.get(list.selected)
-            {
-                return ask::again(model, *route);
-            }
-        }
+        Action::Open => return choose(model),
         // Help is help everywhere: above another window it shows the keys and gives that back.
         Action::Help if !matches!(overlay, Overlay::Help(_)) => {
             model.beneath = model.overlay.replace(Overlay::Help(List::default()));
@@ -143,6 +156,18 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
         _ => {}
     }
     Vec::new()
+}
+
+/// Takes what is selected in the window, and closes it.
+fn choose(model: &mut Model) -> Vec<Effect> {
+    match model.overlay.take() {
+        Some(Overlay::Retry(list)) => match ROUTES.get(list.selected) {
+            Some((_, route)) => ask::again(model, *route),
+            None => Vec::new(),
+        },
+        Some(Overlay::Samples(list)) => ask::sample(model, list.selected),
+        _ => Vec::new(),
+    }
 }
 
 /// Gives the keys to a pane.
@@ -238,6 +263,8 @@ fn show_run(model: &mut Model, by: isize) {
         .saturating_add_signed(by)
         .min(last);
     show_turn(model, at);
+    model.chat.chosen = true;
+    model.chat.reveal = true;
 }
 
 /// The panes show the run of that turn.
@@ -258,11 +285,17 @@ pub(super) fn show_turn(model: &mut Model, at: usize) {
 
 fn cancel(model: &mut Model) -> Vec<Effect> {
     if model.is_busy() {
+        if ask::take_back(model) {
+            focus(model, Pane::Chat);
+            return Vec::new();
+        }
         model.say(NoticeLevel::Info, "Stopping …");
         return vec![Effect::Send(Command::Cancel)];
     }
     if model.focus == Pane::Chat && model.chat.citation.is_some() {
         model.chat.citation = None;
+    } else if model.focus == Pane::Chat && model.chat.chosen {
+        model.chat.chosen = false;
     } else if model.notice.is_some() {
         model.notice = None;
     } else if !model.audit.filter.is_empty() && model.focus == Pane::Audit {

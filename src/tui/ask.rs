@@ -1,73 +1,127 @@
-//! From what is typed to a command for the engine.
+//! From what is typed to a question for the engine. It answers one at a time; the others wait here.
 
 use crate::domain::Complexity;
 use crate::protocol::{Command, NoticeLevel};
 
-use super::compare;
 use super::fold::Finish;
 use super::list::List;
 use super::model::{Model, Overlay, Question};
+use super::panes::chat::ChatScroll;
 use super::prompt::MAX_QUESTION;
-use super::sessions;
-use super::slash::{self, Slash};
+use super::slash::ROUTES;
 use super::update::Effect;
 
-/// Sends what is typed, or runs the command that it is.
+/// Questions that may wait for their turn.
+const MOST_QUEUED: usize = 20;
+
+/// Sends what is typed.
 pub fn send(model: &mut Model) -> Vec<Effect> {
     let text = model.prompt.text();
-    let text = text.trim();
+    let text = text.trim().to_owned();
     if text.is_empty() {
         return Vec::new();
     }
-    if model.prompt.slash().is_some() {
-        return command(model, text);
-    }
-    if model.is_busy() {
-        model.say(
-            NoticeLevel::Info,
-            "Still answering: the question stays here. Esc stops the run.",
-        );
-        return Vec::new();
-    }
-    let effects = question(model, text, model.route);
-    if !effects.is_empty() {
+    let question = Question {
+        text,
+        route: model.route,
+        retry_of: None,
+    };
+    let (taken, effects) = ask(model, question);
+    if taken {
         model.prompt.set("");
     }
     effects
 }
 
-/// Sends a question.
-pub fn question(model: &mut Model, text: &str, route: Option<Complexity>) -> Vec<Effect> {
-    let asked = Question {
-        text: text.to_owned(),
-        route,
-        retry_of: None,
-    };
-    submit(model, asked)
-}
-
-fn submit(model: &mut Model, asked: Question) -> Vec<Effect> {
-    let text = &asked.text;
-    if text.len() > MAX_QUESTION {
+/// Sends a question, or lets it wait until the run that is going on has ended; false where it is not
+/// taken, which a line says.
+pub fn ask(model: &mut Model, question: Question) -> (bool, Vec<Effect>) {
+    if question.text.len() > MAX_QUESTION {
         let message = format!(
             "The question has {} kB; at most {} kB can be sent. Nothing is lost: shorten it.",
-            text.len().div_ceil(1024),
+            question.text.len().div_ceil(1024),
             MAX_QUESTION / 1024
         );
         model.say(NoticeLevel::Warning, &message);
+        return (false, Vec::new());
+    }
+    if model.is_busy() && model.queue.len() >= MOST_QUEUED {
+        let message = format!("{MOST_QUEUED} questions are queued already; Esc takes one back.");
+        model.say(NoticeLevel::Warning, &message);
+        return (false, Vec::new());
+    }
+    model.prompt.remember(&question.text);
+    model.chat.chosen = false;
+    model.notice = None;
+    model.chat.last();
+    if model.is_busy() {
+        model.queue.push_back(question);
+        return (true, Vec::new());
+    }
+    model.shown = None;
+    (true, begin(model, question))
+}
+
+/// Sends the question that waits longest, now that nothing goes on.
+pub fn next_queued(model: &mut Model) -> Vec<Effect> {
+    if model.is_busy() {
         return Vec::new();
     }
-    model.prompt.remember(text);
-    model.notice = None;
-    model.shown = None;
-    model.chat.last();
+    match model.queue.pop_front() {
+        Some(question) => begin(model, question),
+        None => Vec::new(),
+    }
+}
+
+fn begin(model: &mut Model, question: Question) -> Vec<Effect> {
     let command = Command::Ask {
-        query: asked.text.clone(),
-        route: asked.route,
-        retry_of: asked.retry_of.clone(),
+        query: question.text.clone(),
+        route: question.route,
+        retry_of: question.retry_of.clone(),
     };
-    model.pending = Some(asked);
+    model.pending = Some(question);
     vec![Effect::Send(command)]
+}
+
+/// Takes the question that was queued last back into the prompt; false where none is.
+pub fn take_back(model: &mut Model) -> bool {
+    let Some(question) = model.queue.pop_back() else {
+        return false;
+    };
+    let typed = model.prompt.text();
+    if typed.trim().is_empty() {
+        model.say(NoticeLevel::Info, "Taken back from the queue.");
+    } else {
+        model.prompt.remember(&typed);
+        model.say(
+            NoticeLevel::Info,
+            "Taken back from the queue; what was typed is one ↑ away.",
+        );
+    }
+    model.prompt.set(&question.text);
+    true
+}
+
+/// The engine did not take a question: it goes back to where it was typed.
+pub fn refused(model: &mut Model, query: &str) {
+    model.pending = None;
+    if model.prompt.is_empty() {
+        model.prompt.set(query);
+    }
+    model.say(
+        NoticeLevel::Warning,
+        "The engine is busy and did not take the question; it is back in the prompt.",
+    );
+}
+
+/// Nothing answers any more: what waits goes back to where it was typed.
+pub fn abandon_queue(model: &mut Model) {
+    if let Some(first) = model.queue.pop_front() {
+        if model.prompt.is_empty() {
+            model.prompt.set(&first.text);
+        }
+        model.queue.clear();
+    }
 }
 
 /// Sends the question that is shown once more.
@@ -76,20 +130,16 @@ pub fn again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
         return Vec::new();
     };
     let first = run.retry_of.as_ref().unwrap_or(&run.id);
-    let asked = Question {
+    let question = Question {
         text: run.query.clone(),
         route,
         retry_of: Some(first.clone()),
     };
-    submit(model, asked)
+    ask(model, question).1
 }
 
 /// Opens the choice of a route, at one that was not taken.
 pub fn choose_route(model: &mut Model) {
-    if model.is_busy() {
-        model.say(NoticeLevel::Info, "Still answering. Esc stops the run.");
-        return;
-    }
     let Some(run) = model.shown_run() else {
         model.say(NoticeLevel::Info, "Nothing to ask again yet.");
         return;
@@ -106,67 +156,51 @@ pub fn choose_route(model: &mut Model) {
     model.overlay = Some(Overlay::Retry(list));
 }
 
-/// Completes the command that is typed.
-pub fn complete(model: &mut Model) {
-    let typed = model.prompt.text();
-    if let [(name, arguments, _)] = slash::matching(&typed)[..] {
-        let argument = typed.split_whitespace().nth(1).unwrap_or_default();
-        let full = arguments
-            .split('|')
-            .find(|word| !argument.is_empty() && word.starts_with(argument));
-        let space = if arguments.is_empty() { "" } else { " " };
-        model
-            .prompt
-            .set(&format!("{name}{space}{}", full.unwrap_or(argument)));
+/// Sends one of the sample questions.
+pub fn sample(model: &mut Model, at: usize) -> Vec<Effect> {
+    let Some(sample) = model.samples.get(at) else {
+        return Vec::new();
+    };
+    let question = Question {
+        text: sample.text.clone(),
+        route: model.route,
+        retry_of: None,
+    };
+    ask(model, question).1
+}
+
+/// Opens the sample questions.
+pub fn offer_samples(model: &mut Model) {
+    if model.samples.is_empty() {
+        let words = "There are no sample questions: they are made from headings, once there are \
+                     documents with some.";
+        model.say(NoticeLevel::Info, words);
+    } else {
+        model.overlay = Some(Overlay::Samples(List::default()));
     }
 }
 
-fn command(model: &mut Model, line: &str) -> Vec<Effect> {
-    // What only one command begins with is that command.
-    let line = match slash::matching(line)[..] {
-        [(name, ..)] => {
-            let rest = line.split_once(char::is_whitespace).map_or("", |(_, r)| r);
-            format!("{name} {rest}")
-        }
-        _ => line.to_owned(),
+/// The route of the questions to come, by its name.
+pub fn set_route(model: &mut Model, name: &str) {
+    let Some((_, route)) = ROUTES.iter().find(|(known, _)| *known == name) else {
+        return;
     };
-    let parsed = match Slash::parse(&line) {
-        Ok(parsed) => parsed,
-        Err(message) => {
-            model.say(NoticeLevel::Warning, &message);
-            return Vec::new();
-        }
+    model.route = *route;
+    let words = match route {
+        None => "The agent decides the route again.".to_owned(),
+        Some(route) => format!("Questions go by {} from now on.", route.as_str()),
     };
-    model.notice = None;
-    model.prompt.set("");
-    match parsed {
-        Slash::Help => model.overlay = Some(Overlay::Help(List::default())),
-        Slash::Quit => return vec![Effect::Quit],
-        Slash::Retry => choose_route(model),
-        Slash::Replay { slow } => return vec![Effect::Replay { slow }],
-        Slash::Sessions => return sessions::open(model),
-        Slash::Export => return sessions::export_shown(model),
-        Slash::Compare => compare::open(model),
-        Slash::Race(question) => return compare::race(model, question.as_deref()),
-        Slash::Route(route) => {
-            model.route = route;
-            model.say(
-                NoticeLevel::Info,
-                &match route {
-                    None => "The agent decides the route again.".to_owned(),
-                    Some(route) => format!("Questions go by {} from now on.", route.as_str()),
-                },
-            );
-        }
-        Slash::Clear if model.is_busy() => {
-            model.say(NoticeLevel::Info, "Still answering. Esc stops the run.");
-        }
-        Slash::Clear => {
-            model.turns.clear();
-            model.shown = None;
-            model.chat = super::panes::chat::ChatScroll::default();
-            return vec![Effect::Send(Command::Forget)];
-        }
+    model.say(NoticeLevel::Info, &words);
+}
+
+/// Forgets the conversation.
+pub fn forget(model: &mut Model) -> Vec<Effect> {
+    if model.is_busy() {
+        model.say(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        return Vec::new();
     }
-    Vec::new()
+    model.turns.clear();
+    model.shown = None;
+    model.chat = ChatScroll::default();
+    vec![Effect::Send(Command::Forget)]
 }

@@ -12,7 +12,7 @@ use super::layout::Pane;
 use super::list::List;
 use super::model::Model;
 use super::panes::graph::PathItem;
-use super::panes::{audit, evidence, path};
+use super::panes::{audit, chat, evidence, path};
 
 /// Moves the selection.
 pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {
@@ -91,8 +91,11 @@ pub fn touched(model: &Model) -> HashSet<EvidenceId> {
     rows.flat_map(|row| row.evidence()).cloned().collect()
 }
 
-/// Which of a pane's drawn rows belong to the selected node.
+/// Which of a pane's drawn rows belong to the selected node; in the chat, to the run that is shown.
 pub fn marked_rows(model: &Model, pane: Pane, size: Size) -> Vec<usize> {
+    if pane == Pane::Chat {
+        return chat::rows_of_shown(model);
+    }
     let height = usize::from(size.height);
     if let Some(line) = selected_events(model) {
         return match pane {

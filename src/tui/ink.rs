@@ -67,6 +67,8 @@ pub enum Ink {
     Info,
     /// A citation that is selected.
     Chosen,
+    /// What a search found.
+    Match,
     /// The name of a key.
     Key,
     /// The selected row of a list; laid under the other inks.

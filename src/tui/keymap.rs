@@ -5,10 +5,11 @@
 
 mod place;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 use serde::Deserialize;
 
 use super::TuiError;
+pub use super::keys::Key;
 
 pub use place::Place;
 
@@ -86,6 +87,26 @@ pub enum Action {
     Export,
     /// Two runs side by side.
     Compare,
+    /// Take over what is selected in the list above the prompt.
+    Complete,
+    /// All that can be done, to choose from.
+    Palette,
+    /// Search in the conversation.
+    Find,
+    /// Sample questions to choose from.
+    Samples,
+    /// What the conversation came to.
+    Stats,
+    /// What is indexed and what is not.
+    ShowIndex,
+    /// What the knowledge base is made of.
+    ShowSources,
+    /// Which engine answers.
+    ShowModel,
+    /// Forget the conversation.
+    Forget,
+    /// Leave at once.
+    Leave,
     /// To the next item of evidence.
     NextEvidence,
     /// To the item of evidence before.
@@ -145,13 +166,6 @@ pub struct Binding {
     pub hint: Option<String>,
     /// The line in help; an empty one is told with another key.
     pub help: String,
-}
-
-/// A key with its modifiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
-    code: KeyCode,
-    modifiers: KeyModifiers,
 }
 
 /// The table.
@@ -242,7 +256,8 @@ impl Keymap {
         Some(binding.keys.first()?.name())
     }
 
-    /// What help says of a place. What a key does in a window as it does in the panes is told once.
+    /// What help says of a place. What a key does in a window as it does in the panes is told once, and
+    /// that arrows move in a list not at all.
     pub fn bindings_of(&self, place: Place) -> impl Iterator<Item = &Binding> {
         let in_panes = |one: &Binding| {
             self.bindings.iter().any(|other| {
@@ -255,121 +270,14 @@ impl Keymap {
             .iter()
             .filter(move |one| one.place == place && !one.help.is_empty())
             .filter(move |one| place != Place::Overlay || !in_panes(one))
-    }
-}
-
-const NAMED: [(&str, &str, &str, KeyCode); 14] = [
-    ("enter", "Enter", "⏎", KeyCode::Enter),
-    ("esc", "Esc", "Esc", KeyCode::Esc),
-    ("tab", "Tab", "⇥", KeyCode::Tab),
-    ("space", "Space", "␣", KeyCode::Char(' ')),
-    ("up", "↑", "↑", KeyCode::Up),
-    ("down", "↓", "↓", KeyCode::Down),
-    ("left", "←", "←", KeyCode::Left),
-    ("right", "→", "→", KeyCode::Right),
-    ("home", "Home", "Home", KeyCode::Home),
-    ("end", "End", "End", KeyCode::End),
-    ("pageup", "PgUp", "PgUp", KeyCode::PageUp),
-    ("pagedown", "PgDn", "PgDn", KeyCode::PageDown),
-    ("backspace", "Backspace", "⌫", KeyCode::Backspace),
-    ("delete", "Del", "Del", KeyCode::Delete),
-];
-
-impl Key {
-    fn parse(name: &str) -> Option<Self> {
-        let mut modifiers = KeyModifiers::NONE;
-        let mut rest = name;
-        loop {
-            let (modifier, after) = if let Some(after) = rest.strip_prefix("ctrl+") {
-                (KeyModifiers::CONTROL, after)
-            } else if let Some(after) = rest.strip_prefix("alt+") {
-                (KeyModifiers::ALT, after)
-            } else if let Some(after) = rest.strip_prefix("shift+") {
-                (KeyModifiers::SHIFT, after)
-            } else {
-                break;
-            };
-            modifiers |= modifier;
-            rest = after;
-        }
-        let mut chars = rest.chars();
-        let code = match (chars.next(), chars.next()) {
-            (Some(only), None) => KeyCode::Char(only),
-            _ => match NAMED.iter().find(|(word, ..)| *word == rest) {
-                Some((.., code)) => *code,
-                None => KeyCode::F(rest.strip_prefix('f')?.parse().ok()?),
-            },
-        };
-        Some(Self { code, modifiers })
-    }
-
-    /// `Ctrl+R`, for help.
-    pub fn name(self) -> String {
-        self.spelled(["Ctrl+", "Alt+", "Shift+"], |(_, name, ..)| name)
-    }
-
-    /// `^R`, for the last line.
-    pub fn glyph(self) -> String {
-        self.spelled(["^", "⌥", "⇧"], |(_, _, glyph, _)| glyph)
-    }
-
-    fn spelled(
-        self,
-        modifiers: [&str; 3],
-        word: impl Fn((&'static str, &'static str, &'static str, KeyCode)) -> &'static str,
-    ) -> String {
-        let mut text = String::new();
-        for (modifier, spelled) in [
-            KeyModifiers::CONTROL,
-            KeyModifiers::ALT,
-            KeyModifiers::SHIFT,
-        ]
-        .into_iter()
-        .zip(modifiers)
-        {
-            if self.modifiers.contains(modifier) {
-                text.push_str(spelled);
-            }
-        }
-        match NAMED.iter().find(|(.., code)| *code == self.code) {
-            Some(named) => text.push_str(word(*named)),
-            None => match self.code {
-                KeyCode::Char(c) if self.modifiers.contains(KeyModifiers::CONTROL) => {
-                    text.extend(c.to_uppercase());
-                }
-                KeyCode::Char(c) => text.push(c),
-                KeyCode::F(n) => text.push_str(&["F", &n.to_string()].concat()),
-                _ => {}
-            },
-        }
-        text
-    }
-}
-
-impl From<KeyEvent> for Key {
-    /// As the table spells it: terminals report shift with a capital or not, and a back-tab.
-    fn from(event: KeyEvent) -> Self {
-        let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
-        let mut modifiers = event.modifiers & known;
-        let code = match event.code {
-            KeyCode::BackTab => {
-                modifiers |= KeyModifiers::SHIFT;
-                KeyCode::Tab
-            }
-            KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => {
-                KeyCode::Char(c.to_ascii_lowercase())
-            }
-            code => code,
-        };
-        if matches!(code, KeyCode::Char(_)) {
-            modifiers -= KeyModifiers::SHIFT;
-        }
-        Self { code, modifiers }
+            .filter(|one| one.place != Place::Menu || one.hint.is_some())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crossterm::event::{KeyCode, KeyModifiers};
+
     use super::*;
 
     #[test]
@@ -416,12 +324,5 @@ mod tests {
         ] {
             assert_eq!(keymap.action(event, &places), Some(action), "{event:?}");
         }
-    }
-
-    #[test]
-    fn keys_have_names() {
-        assert_eq!(Key::parse("alt+enter").unwrap().glyph(), "⌥⏎");
-        assert_eq!(Key::parse("ctrl+r").unwrap().name(), "Ctrl+R");
-        assert_eq!(Key::parse("f1").unwrap().name(), "F1");
     }
 }

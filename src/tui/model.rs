@@ -3,6 +3,7 @@
 //! Nothing outside `update` changes it. What depends on the size of the screen (wrapped rows,
 //! scroll positions) is settled before drawing, so that drawing only reads.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use ratatui::layout::Size;
@@ -11,17 +12,20 @@ use crate::domain::{Complexity, RoutingLimits};
 use crate::protocol::{KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord, Timestamp};
 use crate::text::one_line;
 
+use super::find::Find;
 use super::fold::{AuditLine, AuditRow, Level, RunView, audit_lines};
 use super::ink::Row;
 use super::keymap::{Keymap, Place};
 use super::layout::{Arrangement, Pane};
+use super::menu::{self, Menu};
 pub use super::overlay::{Detail, Overlay};
-pub use super::pane_state::{AuditState, EvidenceState, PathState};
-use super::panes::{audit, chat, compare, detail, evidence, path};
+pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
+use super::panes::{audit, chat, evidence, path};
 use super::playhead::Playhead;
 use super::prompt::Prompt;
 use super::source_view::SourceView;
-pub use super::turn::Turn;
+use super::theme::ThemeName;
+pub use super::turn::{Question, Retry, Turn};
 use super::{Sample, Setup, TuiError};
 
 /// Between two frames of the animation.
@@ -36,6 +40,8 @@ pub struct Model {
     pub mode: Mode,
     /// Which model it asks.
     pub engine: String,
+    /// Where it is asked; nothing where the embedded engine thinks.
+    pub endpoint: Option<String>,
     /// The settings that route, until a run tells its own.
     pub limits: RoutingLimits,
     /// One question for each route.
@@ -48,6 +54,8 @@ pub struct Model {
     pub turns: Vec<Turn>,
     /// A question that was sent and whose run has not begun.
     pub pending: Option<Question>,
+    /// Questions that are sent when the run that is going on has ended, the first one first.
+    pub queue: VecDeque<Question>,
     /// The run that is going on; of a race, the last that began.
     pub current: Option<RunId>,
     /// The runs of a race that have begun, until both have.
@@ -70,6 +78,12 @@ pub struct Model {
     pub notice: Option<Notice>,
     /// What is being typed.
     pub prompt: Prompt,
+    /// The list above the prompt.
+    pub menu: Menu,
+    /// The search in the conversation.
+    pub find: Option<Find>,
+    /// Colours that were chosen and are not in use yet.
+    pub theme: Option<ThemeName>,
     /// The route of the questions to come.
     pub route: Option<Complexity>,
     /// Whether the next Ctrl+C leaves.
@@ -96,26 +110,6 @@ pub struct Model {
     pub replay: Option<Playhead>,
 }
 
-/// A question to send.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// The text.
-    pub text: String,
-    /// The route, if chosen.
-    pub route: Option<Complexity>,
-    /// The run whose question this is once more, the first of them.
-    pub retry_of: Option<RunId>,
-}
-
-/// One line for the person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// Whether something is wrong.
-    pub level: NoticeLevel,
-    /// The line, clean.
-    pub message: String,
-}
-
 impl Model {
     /// The state at the start.
     pub fn new(setup: Setup) -> Result<Self, TuiError> {
@@ -123,12 +117,14 @@ impl Model {
             keymap: Keymap::load()?,
             mode: setup.mode,
             engine: one_line(&setup.model, 60),
+            endpoint: setup.endpoint.map(|address| one_line(&address, 200)),
             limits: setup.limits,
             samples: setup.samples,
             greetings: setup.notices.iter().map(|n| one_line(n, 400)).collect(),
             knowledge: KnowledgeStatus::default(),
             turns: Vec::new(),
             pending: None,
+            queue: VecDeque::new(),
             current: None,
             racing: None,
             shown: None,
@@ -140,6 +136,9 @@ impl Model {
             beneath: None,
             notice: None,
             prompt: Prompt::default(),
+            menu: Menu::default(),
+            find: None,
+            theme: None,
             route: None,
             leaving: false,
             chat: chat::ChatScroll::default(),
@@ -230,6 +229,7 @@ impl Model {
             Some(Overlay::Json { .. }) => return &[Place::Event, Place::Overlay],
             Some(Overlay::Sessions(_)) => return &[Place::Sessions, Place::Menu],
             Some(Overlay::Recall(_)) => return &[Place::Recall, Place::Menu],
+            Some(Overlay::Palette(_)) => return &[Place::Menu],
             Some(_) => return &[Place::Overlay],
             None => {}
         }
@@ -240,14 +240,27 @@ impl Model {
             return self.places_of_replay();
         }
         match self.focus {
-            Pane::Chat if self.prompt.is_empty() && self.cites() => {
-                if self.chat.citation.is_some() {
-                    &[Place::Citation, Place::Answer, Place::Prompt, Place::Global]
+            Pane::Chat if self.find.is_some() => &[Place::Find],
+            Pane::Chat if !self.prompt.is_empty() => {
+                if menu::is_open(self) {
+                    &[Place::Menu, Place::Prompt, Place::Global]
                 } else {
-                    &[Place::Answer, Place::Prompt, Place::Global]
+                    &[Place::Prompt, Place::Global]
                 }
             }
-            Pane::Chat => &[Place::Prompt, Place::Global],
+            Pane::Chat => match (self.chat.citation.is_some(), self.chat.chosen, self.cites()) {
+                (true, _, true) => &[
+                    Place::Citation,
+                    Place::Chosen,
+                    Place::Answer,
+                    Place::Prompt,
+                    Place::Global,
+                ],
+                (_, true, true) => &[Place::Chosen, Place::Answer, Place::Prompt, Place::Global],
+                (_, true, false) => &[Place::Chosen, Place::Prompt, Place::Global],
+                (_, false, true) => &[Place::Answer, Place::Prompt, Place::Global],
+                (_, false, false) => &[Place::Prompt, Place::Global],
+            },
             Pane::Path => &[Place::Path, Place::List, Place::Global],
             Pane::Evidence => &[Place::Evidence, Place::List, Place::Global],
             Pane::Audit => &[Place::Audit, Place::List, Place::Global],
@@ -308,6 +321,7 @@ impl Model {
         if let Some(area) = places.pane(Pane::Chat) {
             chat::settle(self, area.as_size());
         }
+        menu::settle(self);
         let audit_rows = self.audit_lines().len();
         if let Some(area) = places.pane(Pane::Audit) {
             let height = usize::from(area.height).saturating_sub(audit::reserved(self));
@@ -322,40 +336,28 @@ impl Model {
         if let Some(area) = places.pane(Pane::Path) {
             path::settle(self, area.as_size());
         }
-        let room = places.overlay_room();
-        let details = match &self.overlay {
-            Some(Overlay::Detail(shown)) => detail::lines(self, shown, room.width.into()).len(),
-            _ => 0,
-        };
-        let helps = match &self.overlay {
-            Some(Overlay::Help(_)) => super::overlays::help_rows(self, room.width.into()).len(),
-            _ => 0,
-        };
-        let wide = places.wide_overlay_room();
-        let compared = match &self.overlay {
-            Some(Overlay::Compare(shown)) => compare::rows(self, shown, wide.width.into()).len(),
-            _ => 0,
-        };
+        let height = super::sheet::height(&places);
         match &mut self.overlay {
-            Some(Overlay::Compare(shown)) => shown.list.settle_view(compared, wide.height.into()),
-            Some(Overlay::Detail(shown)) => shown.list.settle(details, room.height.into()),
-            Some(Overlay::Help(list)) => {
-                list.settle_view(helps, room.height.into());
+            Some(Overlay::Sessions(list)) => return list.narrowed.settle(height),
+            Some(Overlay::Recall(recalled)) => return recalled.narrowed.settle(height),
+            _ => {}
+        }
+        let Some(shown) = &self.overlay else {
+            return;
+        };
+        let room = match shown {
+            Overlay::Compare(_) => places.wide_overlay_room(),
+            _ => places.overlay_room(),
+        };
+        let (_, rows) = super::overlays::rows(self, shown, room.width.into());
+        let is_choice = shown.is_choice();
+        if let Some(shown) = &mut self.overlay {
+            let (count, height) = (rows.len(), room.height.into());
+            if is_choice {
+                shown.list_mut().settle(count, height);
+            } else {
+                shown.list_mut().settle_view(count, height);
             }
-            Some(Overlay::Json {
-                about, lines, list, ..
-            }) => {
-                let rows = super::overlays::event_rows(about, lines, room.width.into()).len();
-                list.settle_view(rows, room.height.into());
-            }
-            Some(Overlay::Sessions(list)) => list.narrowed.settle(super::sheet::height(&places)),
-            Some(Overlay::Recall(recalled)) => {
-                recalled.narrowed.settle(super::sheet::height(&places));
-            }
-            Some(Overlay::Retry(list)) => {
-                list.settle(super::slash::ROUTES.len(), room.height.into());
-            }
-            None => {}
         }
     }
 

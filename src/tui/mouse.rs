@@ -7,11 +7,10 @@ use crate::protocol::NoticeLevel;
 
 use super::keymap::Action;
 use super::layout::Pane;
-use super::model::{Detail, Model, Overlay};
-use super::overlay::Comparison;
+use super::model::Model;
 use super::panes::{citations, evidence, path};
 use super::update::Effect;
-use super::{act, audit, follow, reading};
+use super::{act, audit, commands, follow, menu, reading, window};
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -24,13 +23,22 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         MouseEventKind::Down(MouseButton::Left) => 0,
         _ => return Vec::new(),
     };
+    let position = Position::new(event.column, event.row);
     if let Some(overlay) = &mut model.overlay {
-        if let Overlay::Help(list)
-        | Overlay::Json { list, .. }
-        | Overlay::Compare(Comparison { list, .. })
-        | Overlay::Detail(Detail { list, .. }) = overlay
-        {
-            list.step(by);
+        if by != 0 {
+            overlay.list_mut().step(by);
+            return Vec::new();
+        }
+        let row = model.overlay.as_ref();
+        let row = row.and_then(|shown| window::row_at(model, shown, position));
+        return row.map_or_else(Vec::new, |row| commands::choose_row(model, row));
+    }
+    if menu::contains(model, position) {
+        if by != 0 {
+            model.menu.list.step(by);
+        } else if let Some(row) = menu::row_at(model, position) {
+            model.menu.list.selected = row;
+            return commands::on_menu(model, Action::Open);
         }
         return Vec::new();
     }
@@ -39,7 +47,6 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         return reading::more(model);
     }
     let places = model.arrangement();
-    let position = Position::new(event.column, event.row);
     let Some(pane) = places.pane_at(position) else {
         return Vec::new();
     };
@@ -63,7 +70,7 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
             }
             Pane::Chat => {
                 let column = usize::from(position.x - area.x);
-                return citation(model, row, column);
+                return answer(model, row, column);
             }
             Pane::Path => {
                 if let Some(item) = path::item_at(model, area.as_size(), row) {
@@ -96,20 +103,25 @@ pub fn report(model: &mut Model, wanted: bool) -> Vec<Effect> {
     vec![Effect::ReportMouse(wanted)]
 }
 
-/// A click on the mark of a citation shows its source; the panes go to the run of that answer.
-fn citation(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
+/// A click on an answer chooses it: the panes go to its run. On the mark of a citation it shows the
+/// source.
+fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
     let Some((shown, turn)) = model.chat.visible.get(row).zip(model.chat.turns.get(row)) else {
         return Vec::new();
     };
     let n = citations::at_column(shown, column);
     let (turn, run) = (*turn, model.turns.get(*turn).map(|turn| &turn.run));
     let at = n.and_then(|n| run?.citations.iter().position(|citation| citation.n == n));
-    let Some(at) = at else {
+    if turn >= model.turns.len() {
         return Vec::new();
-    };
+    }
     if model.shown_at() != Some(turn) {
         act::show_turn(model, turn);
     }
+    model.chat.chosen = true;
+    let Some(at) = at else {
+        return Vec::new();
+    };
     model.chat.citation = Some(at);
     reading::open_citation(model)
 }

@@ -31,6 +31,12 @@ pub enum Overlay {
     Sessions(Box<SessionList>),
     /// Earlier questions.
     Recall(Box<Recalled>),
+    /// Which sample question to ask.
+    Samples(List),
+    /// What to do, of all that can be done.
+    Palette(Palette),
+    /// Something to read.
+    Page(Page, List),
     /// What went on in a node.
     Detail(Detail),
     /// Two runs side by side.
@@ -59,11 +65,52 @@ pub struct Comparison {
     pub list: List,
 }
 
+/// All that can be done, narrowed by what is typed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Palette {
+    /// What is typed.
+    pub typed: String,
+    /// The selected row.
+    pub list: List,
+}
+
+/// A window that only shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    /// What the conversation came to.
+    Stats,
+    /// What is indexed and what is not.
+    Index,
+    /// What the knowledge base is made of.
+    Sources,
+    /// Which engine answers.
+    Model,
+}
+
 impl Overlay {
+    /// Whether one of its rows is selected; else it is only scrolled.
+    pub fn is_choice(&self) -> bool {
+        match self {
+            Self::Retry(_) | Self::Samples(_) | Self::Palette(_) | Self::Detail(_) => true,
+            // The lists of sessions and of questions draw and settle themselves.
+            Self::Help(_)
+            | Self::Json { .. }
+            | Self::Page(..)
+            | Self::Compare(_)
+            | Self::Sessions(_)
+            | Self::Recall(_) => false,
+        }
+    }
+
     /// How far it is scrolled, and what is selected.
     pub fn list(&self) -> &List {
         match self {
-            Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
+            Self::Help(list)
+            | Self::Json { list, .. }
+            | Self::Retry(list)
+            | Self::Samples(list)
+            | Self::Page(_, list) => list,
+            Self::Palette(palette) => &palette.list,
             Self::Sessions(sessions) => &sessions.narrowed.list,
             Self::Recall(recalled) => &recalled.narrowed.list,
             Self::Detail(detail) => &detail.list,
@@ -74,7 +121,12 @@ impl Overlay {
     /// The same, to be changed.
     pub fn list_mut(&mut self) -> &mut List {
         match self {
-            Self::Help(list) | Self::Json { list, .. } | Self::Retry(list) => list,
+            Self::Help(list)
+            | Self::Json { list, .. }
+            | Self::Retry(list)
+            | Self::Samples(list)
+            | Self::Page(_, list) => list,
+            Self::Palette(palette) => &mut palette.list,
             Self::Sessions(sessions) => &mut sessions.narrowed.list,
             Self::Recall(recalled) => &mut recalled.narrowed.list,
             Self::Detail(detail) => &mut detail.list,

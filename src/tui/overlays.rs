@@ -1,12 +1,14 @@
-//! What lies above the panes: help, an event as JSON, the choice of a route, a node's details.
+//! What lies above the panes: help, an event as JSON, the choice of a route, a node's details …
 
 use crate::domain::Complexity;
 
 use super::ink::{Ink, Row, pad};
 use super::keymap::Place;
 use super::model::{Model, Overlay};
+use super::pages;
+use super::palette;
 use super::panes::path::route_ink;
-use super::panes::{compare, detail};
+use super::panes::{compare, detail, welcome};
 use super::slash::{COMMANDS, ROUTES};
 use super::wrap::wrap;
 
@@ -19,6 +21,9 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
         Overlay::Sessions(_) | Overlay::Recall(_) => ("", Vec::new()),
         Overlay::Compare(shown) => ("Two runs", compare::rows(model, shown, width)),
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
+        Overlay::Samples(_) => ("Sample questions", welcome::sample_rows(model, width)),
+        Overlay::Palette(shown) => ("Palette", palette::rows(model, &shown.typed, width)),
+        Overlay::Page(page, _) => (pages::title(*page), pages::rows(model, *page, width)),
         Overlay::Detail(shown) => {
             let lines = detail::lines(model, shown, width);
             let rows = lines.into_iter().map(|line| line.row).collect();
@@ -58,12 +63,13 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     } else {
         Place::Prompt
     };
-    let here = [first, Place::Answer, Place::Global];
+    let here = [first, Place::Answer, Place::Chosen, Place::Global];
     let left = beneath(model).iter().chain(&here);
     let mut left: Vec<Row> = left.flat_map(|place| section(*place)).collect();
     let mut commands = vec![Row::of(Ink::Heading, "Commands at the prompt")];
-    for (name, arguments, help) in COMMANDS {
-        let usage = format!("{name} {arguments}");
+    for command in COMMANDS {
+        let usage = format!("{} {}", command.name, command.arguments);
+        let help = command.help;
         if usage.len() > KEYS {
             commands.push(Row::of(Ink::Key, usage));
             commands.push(Row::of(Ink::Text, format!("{} {help}", pad("", KEYS))));
@@ -82,6 +88,8 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
         Place::Audit,
         Place::Event,
         Place::Source,
+        Place::Menu,
+        Place::Find,
     ]
     .map(section)
     .concat();

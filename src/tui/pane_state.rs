@@ -1,11 +1,20 @@
-//! How far each pane is scrolled, and what is selected in it.
+//! What the panes hold besides the run that they show.
 
 use std::collections::BTreeSet;
 
-use crate::protocol::Timestamp;
+use crate::protocol::{NoticeLevel, Timestamp};
 
 use super::list::List;
 use super::panes::graph::PathItem;
+
+/// One line for the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Whether something is wrong.
+    pub level: NoticeLevel,
+    /// The line, clean.
+    pub message: String,
+}
 
 /// The path pane.
 #[derive(Debug, Clone, Default)]

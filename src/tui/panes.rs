@@ -1,5 +1,6 @@
 //! The panes: each a function of the model to rows of ink.
 
+pub mod asked;
 pub mod audit;
 pub mod chat;
 pub mod citations;
@@ -8,6 +9,7 @@ pub mod detail;
 pub mod evidence;
 pub mod fences;
 pub mod foot;
+pub mod found;
 pub mod graph;
 pub mod gutter;
 pub mod node;
@@ -17,6 +19,7 @@ pub mod savings;
 pub mod score;
 pub mod source;
 pub mod trace;
+pub mod waiting;
 pub mod waterfall;
 pub mod welcome;
 pub mod why;

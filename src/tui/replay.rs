@@ -226,7 +226,16 @@ impl Replay {
             Some(Action::Slower) => self.set_speed(self.speed.saturating_sub(1)),
             Some(Action::Slow) => self.set_slow(!self.is_slow),
             Some(
-                Action::Retry | Action::Replay | Action::Sessions | Action::Recall | Action::Export,
+                Action::Retry
+                | Action::Replay
+                | Action::Sessions
+                | Action::Recall
+                | Action::Export
+                | Action::Compare
+                | Action::Palette
+                | Action::Find
+                | Action::Samples
+                | Action::Forget,
             ) => {
                 self.say("Esc leaves the replay first.");
             }

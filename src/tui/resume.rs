@@ -66,6 +66,7 @@ pub fn turns(events: &[Event]) -> Vec<Turn> {
         let event = Arc::new(event.clone());
         if let Some(mut turn) = Turn::begin(&event) {
             turn.run.is_recorded = true;
+            turn.place_after(&turns);
             turns.push(turn);
         } else if let Some(turn) = turns.iter_mut().rfind(|turn| turn.run.id == event.run) {
             turn.take(&event);

@@ -23,6 +23,10 @@ pub struct Screen {
     theme: Theme,
     /// Lies above the model, and has the keys.
     replay: Option<Box<Replay>>,
+    /// The theme at the start, which is what `auto` goes back to.
+    first: ThemeName,
+    depth: ColorDepth,
+    no_color: bool,
 }
 
 impl Screen {
@@ -38,6 +42,7 @@ impl Screen {
         } else {
             setup.theme
         };
+        let no_color = setup.no_color;
         let resumed = setup.resumed.take();
         let mut model = Model::new(setup)?;
         if let Some(recorded) = resumed {
@@ -45,6 +50,9 @@ impl Screen {
         }
         Ok(Self {
             theme: Theme::load(name, depth)?,
+            first: name,
+            depth,
+            no_color,
             model,
             replay: None,
         })
@@ -74,6 +82,9 @@ impl Screen {
             }
             None => update(&mut self.model, msg),
         };
+        if let Some(name) = self.model.theme.take() {
+            self.change_theme(name);
+        }
         effects
             .into_iter()
             .filter(|effect| match effect {
@@ -95,6 +106,27 @@ impl Screen {
                 self.replay = Some(Box::new(replay));
             }
             Err(why) => self.model.say(NoticeLevel::Info, why),
+        }
+    }
+
+    fn change_theme(&mut self, name: ThemeName) {
+        let model = &mut self.model;
+        if self.no_color {
+            model.say(NoticeLevel::Info, "NO_COLOR is set: no theme has colours.");
+            return;
+        }
+        let wanted = if name == ThemeName::Auto {
+            self.first
+        } else {
+            name
+        };
+        match Theme::load(wanted, self.depth) {
+            Ok(theme) => {
+                self.theme = theme;
+                let words = format!("Theme {wanted}. KB_AGENT_THEME={name} keeps it.");
+                model.say(NoticeLevel::Info, &words);
+            }
+            Err(error) => model.say(NoticeLevel::Warning, &error.to_string()),
         }
     }
 

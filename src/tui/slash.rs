@@ -1,51 +1,145 @@
 //! Commands typed at the prompt, after a `/`.
+//!
+//! One table: the menu above the prompt, the palette, the help window and the README are made from
+//! it or tested against it.
 
 use crate::domain::Complexity;
 
-/// What a command does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Slash {
-    /// All keys.
-    Help,
-    /// Forget the conversation.
-    Clear,
-    /// Leave.
-    Quit,
-    /// The route of the questions to come; `None`: the agent decides.
-    Route(Option<Complexity>),
-    /// Ask the last question again, by a route to choose.
-    Retry,
-    /// Replay the run that the panes show.
-    Replay {
-        /// Play at once, slowly enough to be followed.
-        slow: bool,
-    },
-    /// Recorded conversations.
-    Sessions,
-    /// This conversation as a file.
-    Export,
-    /// Two runs side by side.
-    Compare,
-    /// A question by two routes at once; `None`: the one that is shown.
-    Race(Option<String>),
+use super::keymap::Action;
+
+/// A command.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SlashCommand {
+    /// With its slash.
+    pub name: &'static str,
+    /// What may follow: words to choose from, parted by `|`, or in capitals what stands for any text;
+    /// in brackets what may be left out.
+    pub arguments: &'static str,
+    /// Its purpose.
+    pub help: &'static str,
+    /// What it does.
+    pub does: Does,
 }
 
-/// Name, arguments and purpose, in the order of the list above the prompt.
-pub const COMMANDS: [(&str, &str, &str); 10] = [
-    ("/help", "", "all keys"),
-    (
-        "/route",
-        "auto|simple|complex|chitchat",
-        "the route of the questions to come",
-    ),
-    ("/retry", "", "the last question, by another route"),
-    ("/replay", "slow", "this run again, event by event"),
-    ("/sessions", "", "recorded conversations"),
-    ("/export", "", "write this conversation to a file"),
-    ("/compare", "", "two runs of a question side by side"),
-    ("/race", "[question]", "simple against complex, at once"),
-    ("/clear", "", "forget the conversation"),
-    ("/quit", "", "leave"),
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// The same as a key could.
+    Act(Action),
+    /// Sets the route of the questions to come.
+    Route,
+    /// Sets the colours.
+    Theme,
+    /// Replays the run that the panes show.
+    Replay,
+    /// Asks by two routes at once.
+    Race,
+}
+
+/// All of them, in the order of the menu.
+pub const COMMANDS: &[SlashCommand] = &[
+    SlashCommand {
+        name: "/route",
+        arguments: "auto|simple|complex|chitchat",
+        help: "the route of the questions to come",
+        does: Does::Route,
+    },
+    SlashCommand {
+        name: "/retry",
+        arguments: "",
+        help: "ask again, by another route",
+        does: Does::Act(Action::Retry),
+    },
+    SlashCommand {
+        name: "/replay",
+        arguments: "[slow]",
+        help: "this run again, event by event",
+        does: Does::Replay,
+    },
+    SlashCommand {
+        name: "/try",
+        arguments: "",
+        help: "sample questions, by route",
+        does: Does::Act(Action::Samples),
+    },
+    SlashCommand {
+        name: "/find",
+        arguments: "",
+        help: "search in the conversation",
+        does: Does::Act(Action::Find),
+    },
+    SlashCommand {
+        name: "/stats",
+        arguments: "",
+        help: "fast paths, calls saved, times",
+        does: Does::Act(Action::Stats),
+    },
+    SlashCommand {
+        name: "/index",
+        arguments: "",
+        help: "what is indexed, what is left out",
+        does: Does::Act(Action::ShowIndex),
+    },
+    SlashCommand {
+        name: "/kb",
+        arguments: "",
+        help: "what the knowledge base holds",
+        does: Does::Act(Action::ShowSources),
+    },
+    SlashCommand {
+        name: "/model",
+        arguments: "",
+        help: "which engine and model answer",
+        does: Does::Act(Action::ShowModel),
+    },
+    SlashCommand {
+        name: "/theme",
+        arguments: "auto|dark|light|high-contrast|mono",
+        help: "the colours, at once",
+        does: Does::Theme,
+    },
+    SlashCommand {
+        name: "/compare",
+        arguments: "",
+        help: "two runs of a question side by side",
+        does: Does::Act(Action::Compare),
+    },
+    SlashCommand {
+        name: "/race",
+        arguments: "[QUESTION]",
+        help: "simple against complex, at once",
+        does: Does::Race,
+    },
+    SlashCommand {
+        name: "/sessions",
+        arguments: "",
+        help: "recorded conversations",
+        does: Does::Act(Action::Sessions),
+    },
+    SlashCommand {
+        name: "/export",
+        arguments: "",
+        help: "write this conversation to a file",
+        does: Does::Act(Action::Export),
+    },
+    SlashCommand {
+        name: "/clear",
+        arguments: "",
+        help: "forget the conversation",
+        does: Does::Act(Action::Forget),
+    },
+    SlashCommand {
+        name: "/help",
+        arguments: "",
+        help: "all keys",
+        does: Does::Act(Action::Help),
+    },
+    SlashCommand {
+        name: "/quit",
+        arguments: "",
+        help: "leave",
+        does: Does::Act(Action::Leave),
+    },
 ];
 
 /// The routes a person can choose.
@@ -56,44 +150,52 @@ pub const ROUTES: [(&str, Option<Complexity>); 4] = [
     ("chitchat", Some(Complexity::Chitchat)),
 ];
 
-impl Slash {
-    /// The command on this line; the error is for the person who typed it.
-    pub fn parse(line: &str) -> Result<Self, String> {
-        let mut words = line.split_whitespace();
-        let name = words.next().unwrap_or_default();
-        let argument = words.next();
-        match (name, argument) {
-            ("/help", None) => Ok(Self::Help),
-            ("/clear", None) => Ok(Self::Clear),
-            ("/quit", None) => Ok(Self::Quit),
-            ("/sessions", None) => Ok(Self::Sessions),
-            ("/export", None) => Ok(Self::Export),
-            ("/retry", None) => Ok(Self::Retry),
-            ("/replay", None) => Ok(Self::Replay { slow: false }),
-            ("/replay", Some("slow")) => Ok(Self::Replay { slow: true }),
-            ("/replay", Some(_)) => Err("/replay takes nothing, or slow".to_owned()),
-            ("/compare", None) => Ok(Self::Compare),
-            ("/race", first) => {
-                let question = line.trim_start().strip_prefix(name).unwrap_or("").trim();
-                Ok(Self::Race(first.map(|_| question.to_owned())))
-            }
-            ("/route", word) => ROUTES
-                .into_iter()
-                .find(|(name, _)| Some(*name) == word)
-                .map(|(_, route)| Self::Route(route))
-                .ok_or_else(|| "/route needs one of auto, simple, complex, chitchat".to_owned()),
-            _ => Err(format!("{name} is no command; /help lists the keys")),
-        }
+impl SlashCommand {
+    /// The words to choose from.
+    pub fn choices(&self) -> Vec<&'static str> {
+        let words = self.arguments.trim_matches(['[', ']']).split('|');
+        let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+        words.filter(is_word).collect()
+    }
+
+    /// Whether it can be run as it is.
+    pub fn is_complete(&self) -> bool {
+        self.arguments.is_empty() || self.arguments.starts_with('[')
     }
 }
 
-/// The commands that begin like this.
-pub fn matching(typed: &str) -> Vec<(&'static str, &'static str, &'static str)> {
-    let name = typed.split_whitespace().next().unwrap_or("/");
-    COMMANDS
-        .into_iter()
-        .filter(|(command, ..)| command.starts_with(name))
-        .collect()
+/// The command on this line and its argument; the error is for the person who typed it.
+pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
+    let line = line.trim();
+    let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let argument = argument.trim();
+    let exact = COMMANDS.iter().find(|command| command.name == name);
+    // What only one command begins with is that command.
+    let only = match matching(name)[..] {
+        [only] => Some(only),
+        _ => None,
+    };
+    let Some(command) = exact.or(only) else {
+        return Err(format!("{name} is no command; /help lists all"));
+    };
+    let choices = command.choices();
+    let is_left_out = argument.is_empty() && command.is_complete();
+    let is_free = choices.is_empty() && !command.arguments.is_empty();
+    if is_left_out || is_free || choices.contains(&argument) {
+        return Ok((command, argument));
+    }
+    let (name, listed) = (command.name, choices.join(", "));
+    Err(match choices.len() {
+        0 => format!("{name} takes no argument"),
+        1 => format!("{name} takes nothing, or {listed}"),
+        _ => format!("{name} needs one of {listed}"),
+    })
+}
+
+/// The commands whose names begin like this.
+pub fn matching(name: &str) -> Vec<&'static SlashCommand> {
+    let begin = |command: &&SlashCommand| command.name.starts_with(name);
+    COMMANDS.iter().filter(begin).collect()
 }
 
 #[cfg(test)]
@@ -102,13 +204,42 @@ mod tests {
 
     #[test]
     fn commands_are_read() {
-        assert_eq!(
-            Slash::parse("/route simple"),
-            Ok(Slash::Route(Some(Complexity::Simple)))
-        );
-        assert_eq!(Slash::parse("/route auto"), Ok(Slash::Route(None)));
-        assert!(Slash::parse("/route").is_err());
-        assert!(Slash::parse("/nothing").is_err());
-        assert_eq!(matching("/r").len(), 3);
+        let (command, argument) = parse("/route  simple ").unwrap();
+        assert_eq!((command.does, argument), (Does::Route, "simple"));
+        let (command, _) = parse("/he").unwrap();
+        assert_eq!(command.does, Does::Act(Action::Help));
+        for (line, said) in [
+            ("/route", "/route needs one of auto, simple"),
+            ("/route fast", "/route needs one of"),
+            ("/nothing", "/nothing is no command"),
+            ("/", "/ is no command; /help lists all"),
+            ("/help me", "/help takes no argument"),
+            ("/replay fast", "/replay takes nothing, or slow"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(said), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_command_stands_in_the_readme_with_its_purpose() {
+        let readme = include_str!("../../README.md");
+        for command in COMMANDS {
+            let arguments = command.arguments.replace('|', "\\|");
+            let usage = format!("{} {arguments}", command.name);
+            let row = format!("| `{}` | {} |", usage.trim_end(), command.help);
+            assert!(readme.contains(&row), "the README has no row: {row}");
+        }
+    }
+
+    #[test]
+    fn the_readme_names_no_other_command() {
+        let readme = include_str!("../../README.md");
+        let rows = readme.lines().filter_map(|line| line.strip_prefix("| `/"));
+        let names = rows.filter_map(|row| row.split([' ', '`']).next());
+        for name in names.filter(|name| !name.is_empty()) {
+            let known = COMMANDS.iter().any(|known| known.name[1..] == *name);
+            assert!(known, "/{name} is in the README only");
+        }
     }
 }

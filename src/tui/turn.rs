@@ -1,8 +1,10 @@
-//! A question, its run, and the events that both are folded from.
+//! Questions: those to send, and those that were sent, with their runs and the events that both are
+//! folded from.
 
 use std::sync::Arc;
 
-use crate::protocol::Event;
+use crate::domain::Complexity;
+use crate::protocol::{Event, RunId};
 
 use super::fold::{AuditRow, RunView};
 use super::panes::chat::TurnCache;
@@ -16,6 +18,8 @@ pub struct Turn {
     pub trail: Vec<AuditRow>,
     /// All its events, the pieces of the answer too, to be folded again.
     pub events: Vec<Arc<Event>>,
+    /// Where it stands, if its question was asked before.
+    pub retry: Option<Retry>,
     /// Its wrapped rows.
     pub cache: TurnCache,
 }
@@ -28,6 +32,7 @@ impl Turn {
             trail: AuditRow::of(event, &run).into_iter().collect(),
             run,
             events: vec![event.clone()],
+            retry: None,
             cache: TurnCache::default(),
         })
     }
@@ -39,6 +44,12 @@ impl Turn {
         self.events.push(event.clone());
     }
 
+    /// Finds out where it stands after these.
+    pub fn place_after(&mut self, earlier: &[Self]) {
+        let first = self.run.retry_of.as_ref();
+        self.retry = first.map(|first| Retry::after(earlier, first));
+    }
+
     /// The turn as it was after these events.
     pub fn after(events: &[Arc<Event>]) -> Option<Self> {
         let (first, rest) = events.split_first()?;
@@ -47,5 +58,37 @@ impl Turn {
             turn.take(event);
         }
         Some(turn)
+    }
+}
+
+/// A question to send.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Question {
+    /// The text.
+    pub text: String,
+    /// The route, if chosen.
+    pub route: Option<Complexity>,
+    /// The run whose question this is once more, the first of them.
+    pub retry_of: Option<RunId>,
+}
+
+/// Where a retry stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// Below its question, with other retries of it at most between them.
+    Below,
+    /// After other questions.
+    Apart,
+}
+
+impl Retry {
+    /// Of that run, after these.
+    pub fn after(turns: &[Turn], first: &RunId) -> Self {
+        let at = turns.iter().position(|turn| turn.run.id == *first);
+        let is_retry = |turn: &Turn| turn.run.retry_of.as_ref() == Some(first);
+        match at {
+            Some(at) if turns[at + 1..].iter().all(is_retry) => Self::Below,
+            _ => Self::Apart,
+        }
     }
 }

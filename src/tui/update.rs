@@ -16,7 +16,8 @@ use super::keymap::{Action, Place};
 use super::layout::Pane;
 use super::list::List;
 use super::model::{Model, Overlay, Turn};
-use super::{act, ask, compare, mouse::mouse, reading, recall, sessions};
+use super::narrowed::type_into;
+use super::{act, ask, commands, compare, menu, mouse::mouse, reading, recall, sessions};
 
 /// What can reach the screen.
 #[derive(Debug, Clone)]
@@ -72,13 +73,19 @@ pub enum Effect {
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let effects = take(model, msg);
+    menu::follow_text(model);
+    effects
+}
+
+fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(event) if event.kind != KeyEventKind::Release => return key(model, event),
         Msg::Key(_) => {}
         Msg::Paste(text) => paste(model, &text),
         Msg::Mouse(event) => return mouse(model, event),
         Msg::Resize(width, height) => model.size = Size::new(width, height),
-        Msg::Update(Update::Event(event)) => stream(model, &Arc::new(event)),
+        Msg::Update(Update::Event(event)) => return stream(model, &Arc::new(event)),
         Msg::Update(Update::Knowledge(status)) => model.knowledge = status,
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
@@ -96,6 +103,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::EngineGone => {
             model.pending = None;
             model.current = None;
+            ask::abandon_queue(model);
             reading::abandon(model);
             let now = model.now;
             model.racing = None;
@@ -111,9 +119,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     Vec::new()
 }
 
-fn stream(model: &mut Model, event: &Arc<Event>) {
+fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
     model.now = model.now.max(event.ts);
-    if let Some(turn) = Turn::begin(event) {
+    if let Some(mut turn) = Turn::begin(event) {
         if let EventBody::RunStarted { model: asked, .. } = &event.body {
             // Its name may be known only now.
             model.engine = one_line(asked, 60);
@@ -122,19 +130,21 @@ fn stream(model: &mut Model, event: &Arc<Event>) {
         model.current = Some(turn.run.id.clone());
         model.shown = None;
         model.chat.citation = None;
+        model.chat.chosen = false;
         model.evidence = super::model::EvidenceState::default();
         model.path.list = List::default();
         model.path.selected = None;
         model.audit.left_end = false;
         let id = turn.run.id.clone();
+        turn.place_after(&model.turns);
         model.turns.push(turn);
         compare::begun(model, &id);
-        return;
+        return Vec::new();
     }
     // Events of a run that has ended here, or that is not shown any more, come too late.
     let is_awaited = |turn: &&mut Turn| turn.run.id == event.run && turn.run.finish.is_none();
     let Some(turn) = model.turns.iter_mut().rfind(is_awaited) else {
-        return;
+        return Vec::new();
     };
     turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
@@ -142,21 +152,16 @@ fn stream(model: &mut Model, event: &Arc<Event>) {
         let going_on = model.turns.iter().rfind(is_going_on);
         model.current = going_on.map(|turn| turn.run.id.clone());
         model.hush();
+        return ask::next_queued(model);
     }
+    Vec::new()
 }
 
 fn refused(model: &mut Model, command: Command) {
     match command {
         Command::Ask { query, .. } | Command::Race { query } => {
-            model.pending = None;
             model.racing = None;
-            if model.prompt.is_empty() {
-                model.prompt.set(&query);
-            }
-            model.say(
-                NoticeLevel::Warning,
-                "The engine is busy and did not take the question; it is back in the prompt.",
-            );
+            ask::refused(model, &query);
         }
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Session(command) => sessions::refused(model, &command),
@@ -169,6 +174,10 @@ fn refused(model: &mut Model, command: Command) {
 
 fn paste(model: &mut Model, text: &str) {
     model.leaving = false;
+    if let Some(find) = model.find.as_mut().filter(|_| model.overlay.is_none()) {
+        find.typed.push_str(&one_line(text, 80));
+        return;
+    }
     if is_filtering(model) {
         model.audit.filter.push_str(&one_line(text, 80));
         return;
@@ -187,6 +196,33 @@ fn is_filtering(model: &Model) -> bool {
     model.audit.typing && model.overlay.is_none() && model.focus == Pane::Audit
 }
 
+/// Whether keys go into the search in the conversation.
+fn is_finding(model: &Model) -> bool {
+    let is_covered = model.overlay.is_some() || model.reading.is_some();
+    model.find.is_some() && !is_covered && model.focus == Pane::Chat
+}
+
+fn find_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+    let action = model.keymap.action(event, &[Place::Find, Place::Global]);
+    match action {
+        // What leaves, or moves to another pane, does so from here too.
+        Some(Action::Quit) => {
+            model.find = None;
+            return act::on_panes(model, Action::Quit, event);
+        }
+        Some(Action::NextPane | Action::PreviousPane | Action::Palette | Action::Help) => {
+            return action.map_or_else(Vec::new, |action| act::on_panes(model, action, event));
+        }
+        _ => {}
+    }
+    if let Some(find) = &mut model.find
+        && !find.key(action, event)
+    {
+        model.find = None;
+    }
+    Vec::new()
+}
+
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     model.hush();
     // What has the keys does not matter: it is all still there afterwards.
@@ -196,17 +232,30 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     if is_filtering(model) {
         return filter_key(model, event);
     }
+    if is_finding(model) {
+        return find_key(model, event);
+    }
     let places = model.places();
     let action = model.keymap.action(event, places);
     if action != Some(Action::Quit) {
         model.leaving = false;
     }
-    if let Some(Overlay::Retry(_)) = model.overlay
-        && let Some(digit) = plain_digit(event)
-        && (1..=super::slash::ROUTES.len()).contains(&digit)
+    if let Some(Overlay::Palette(palette)) = &mut model.overlay
+        && action.is_none()
+        && type_into(&mut palette.typed, event)
     {
-        model.overlay = None;
-        return ask::again(model, super::slash::ROUTES[digit - 1].1);
+        palette.list = List::default();
+        return Vec::new();
+    }
+    let rows = match model.overlay {
+        Some(Overlay::Retry(_)) => super::slash::ROUTES.len(),
+        Some(Overlay::Samples(_)) => model.samples.len(),
+        _ => 0,
+    };
+    if let Some(row) = plain_digit(event).and_then(|digit| digit.checked_sub(1))
+        && row < rows
+    {
+        return commands::choose_row(model, row);
     }
     if let Some(effects) = sessions::key(model, event, action) {
         return effects;
@@ -217,7 +266,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     if model.overlay.is_some() {
         // Leaving and starting over must work from everywhere.
         let action = action.or_else(|| model.keymap.action(event, &[Place::Global]));
-        return action.map_or_else(Vec::new, |action| act::on_overlay(model, action));
+        return action.map_or_else(Vec::new, |action| commands::on_overlay(model, action));
     }
     if model.reading.is_some() {
         let action = action.or_else(|| model.keymap.action(event, &[Place::Global]));
@@ -225,44 +274,44 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     }
     if model.focus == Pane::Chat {
         if model.prompt.is_empty() {
-            if let Some(digit) = plain_digit(event)
-                && model.turns.is_empty()
-                && !model.is_busy()
-                && let Some(sample) = digit.checked_sub(1).and_then(|at| model.samples.get(at))
+            if let Some(at) = plain_digit(event).and_then(|digit| digit.checked_sub(1))
+                && at < model.samples.len()
             {
-                let text = sample.text.clone();
-                return ask::question(model, &text, model.route);
+                return ask::sample(model, at);
             }
             if event.code == KeyCode::Char('?') {
                 return act::on_panes(model, Action::Help, event);
             }
         }
-        if event.code == KeyCode::Tab
-            && event.modifiers.is_empty()
-            && model.prompt.slash().is_some()
+        if let Some(action) = model.keymap.action(event, &[Place::Menu])
+            && menu::is_open(model)
         {
-            ask::complete(model);
-            return Vec::new();
+            return commands::on_menu(model, action);
         }
     }
     match action {
+        Some(Action::Send) if model.prompt.slash().is_some() => commands::typed(model),
         Some(action) => act::on_panes(model, action, event),
         None if model.focus == Pane::Chat => {
             model.chat.citation = None;
+            model.chat.chosen = false;
             model.prompt.key(event);
             Vec::new()
         }
-        // Whoever types means the question, wherever the keys were.
+        // A letter without a use in a pane types nothing, but says how to type.
         None if is_text(event) => {
-            act::focus(model, Pane::Chat);
-            model.prompt.key(event);
+            let key = model.keymap.name_of(Action::FocusChat).unwrap_or_default();
+            model.say(
+                NoticeLevel::Info,
+                &format!("That key does nothing here; {key} goes to the question."),
+            );
             Vec::new()
         }
         None => Vec::new(),
     }
 }
 
-/// A character that begins a text. Spaces do not, and nobody misses one.
+/// A character that begins a text. Spaces do not.
 fn is_text(event: KeyEvent) -> bool {
     matches!(event.code, KeyCode::Char(c) if !c.is_whitespace() && !c.is_control())
         && (event.modifiers - KeyModifiers::SHIFT).is_empty()

@@ -8,10 +8,11 @@ use ratatui::widgets::Widget;
 use crate::protocol::Mode;
 
 use super::borders::borders;
-use super::cells::{clear, put};
+use super::cells::put;
 use super::follow;
-use super::ink::{Ink, Row, counted, grouped, pad};
+use super::ink::{Ink, Row, counted, grouped};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
+use super::menu;
 use super::model::Model;
 use super::notice::notice;
 use super::panes::{audit, evidence, path, source};
@@ -64,9 +65,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     if let Some(area) = places.reading {
         document(model, area, theme, buffer);
     }
-    if let Some(area) = places.prompt {
-        commands(model, area, theme, buffer);
-    }
+    menu::draw(model, theme, buffer);
     match &model.overlay {
         Some(_) if sheet::draw(model, &places, theme, buffer) => {}
         Some(shown) => {
@@ -164,7 +163,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         }
         left = left.join(hint);
     }
-    if model.overlay.is_none() && !hints.is_empty() {
+    if model.overlay.is_none() && model.find.is_none() && !hints.is_empty() {
         left = left.join(help);
     }
     line_with_ends(places.screen, last, left, right, theme, buffer);
@@ -276,6 +275,18 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     if let Some(route) = model.route {
         sign.push(path::route_ink(route), format!("{} ", route.as_str()));
     }
+    if let Some(find) = &model.find {
+        let caret = Row::of(Ink::Focus, " find ").with(Ink::Text, find.typed.clone());
+        let count = Row::of(Ink::Dim, format!("{} ", find.count()));
+        let at = (caret.width() as u16).min(area.width.saturating_sub(1));
+        put(
+            buffer,
+            theme,
+            area,
+            &caret.and_right(count, area.width.into()),
+        );
+        return Some(Position::new(area.x + at, area.y));
+    }
     let used = (sign.width() as u16).min(area.width);
     put(buffer, theme, area, &sign);
     let text = Rect {
@@ -288,7 +299,7 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     }
     if model.prompt.is_empty() {
         let words = if model.is_busy() {
-            "answering … you can type the next question"
+            "answering … further questions queue"
         } else {
             "ask, / for commands"
         };
@@ -312,35 +323,6 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     let x = text.x + (caret.col as u16).saturating_sub(left).min(text.width);
     let y = text.y + (caret.row as u16).saturating_sub(top).min(text.height - 1);
     Some(Position::new(x, y))
-}
-
-/// The commands that begin with what is typed, above the prompt.
-fn commands(model: &Model, prompt: Rect, theme: &Theme, buffer: &mut Buffer) {
-    let Some(typed) = model.prompt.slash().filter(|_| model.focus == Pane::Chat) else {
-        return;
-    };
-    let found = super::slash::matching(typed);
-    let width = usize::from(prompt.width);
-    let rows: Vec<Row> = found
-        .iter()
-        .map(|(name, arguments, help)| {
-            Row::of(Ink::Key, format!("   {}", pad(name, 8)))
-                .with(Ink::Text, format!("{help}  "))
-                .with(Ink::Dim, *arguments)
-                .fit(width)
-        })
-        .collect();
-    let border = prompt.y.saturating_sub(1);
-    let top = border.saturating_sub(rows.len() as u16);
-    for (at, row) in rows.iter().enumerate() {
-        let line = Rect::new(prompt.x, top + at as u16, prompt.width, 1);
-        if line.y >= border || line.y < 1 {
-            continue;
-        }
-        clear(line, buffer);
-        put(buffer, theme, line, row);
-        buffer.set_style(line, theme.style(Ink::Selected));
-    }
 }
 
 /// `0193…a7`: enough to tell runs of one day apart.

@@ -1,12 +1,12 @@
 //! The window that lies above the panes.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Margin, Rect};
+use ratatui::layout::{Margin, Position, Rect};
 
 use super::cells::{clear, put};
 use super::ink::{Ink, Row};
 use super::layout::Arrangement;
-use super::model::{Detail, Model, Overlay};
+use super::model::{Model, Overlay};
 use super::overlays;
 use super::theme::Theme;
 
@@ -26,12 +26,8 @@ pub fn window(
         _ => places.overlay_room(),
     };
     let (title, rows) = overlays::rows(model, shown, room.width.into());
-    let height = room.height.min(rows.len().max(1) as u16);
-    let inside = Rect {
-        y: room.y + (room.height - height) / 2,
-        height,
-        ..room
-    };
+    let inside = inside(shown, rows.len(), room);
+    let height = inside.height;
     let around = inside.outer(Margin::new(2, 1)).intersection(places.screen);
     clear(around, buffer);
     beside(around, places.screen, buffer);
@@ -72,7 +68,12 @@ pub fn window(
         buffer,
         theme,
         head,
-        &Row::of(Ink::Focus, format!(" {title} ")),
+        &match shown {
+            Overlay::Palette(palette) => Row::of(Ink::Focus, format!(" {title} > "))
+                .with(Ink::Text, palette.typed.clone())
+                .with(Ink::Focus, "▏ "),
+            _ => Row::of(Ink::Focus, format!(" {title} ")),
+        },
     );
     let (top, seen) = (shown.list().top, usize::from(height));
     if rows.len() > seen {
@@ -88,12 +89,34 @@ pub fn window(
     }
     for (at, (line, row)) in inside.rows().zip(rows.iter().skip(top)).enumerate() {
         put(buffer, theme, line, row);
-        if let Overlay::Retry(list) | Overlay::Detail(Detail { list, .. }) = shown
-            && list.selected == top + at
-        {
+        if shown.is_choice() && shown.list().selected == top + at {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
     }
+}
+
+/// The rows of a window within its frame. What is typed into keeps its place as its rows change.
+fn inside(shown: &Overlay, rows: usize, room: Rect) -> Rect {
+    let height = room.height.min(rows.max(1) as u16);
+    let above = match shown {
+        Overlay::Palette(_) => 0,
+        _ => (room.height - height) / 2,
+    };
+    Rect {
+        y: room.y + above,
+        height,
+        ..room
+    }
+}
+
+/// Which row of the window is at this cell.
+pub fn row_at(model: &Model, shown: &Overlay, position: Position) -> Option<usize> {
+    let room = model.arrangement().overlay_room();
+    let (_, rows) = overlays::rows(model, shown, room.width.into());
+    let inside = inside(shown, rows.len(), room);
+    let row = usize::from(position.y.checked_sub(inside.y)?);
+    let at = shown.list().top + row;
+    (inside.contains(position) && at < rows.len()).then_some(at)
 }
 
 /// Empties the strips between a window and the frame where they are too narrow for anything but

@@ -2,6 +2,7 @@
 
 mod audit;
 mod citations;
+mod commands;
 mod compare;
 mod copy;
 mod details;
@@ -42,6 +43,7 @@ fn themed(theme: ThemeName) -> Screen {
         no_color: false,
         mode: Mode::Offline,
         model: "extractive".to_owned(),
+        endpoint: None,
         limits: RoutingLimits::default(),
         samples: vec![
             sample("chitchat", "Hello, who are you?"),
@@ -279,14 +281,6 @@ fn typing_and_sending() {
     );
     let text = screen.text(100, 30);
     assert!(text.contains("you   what is"), "{text}");
-    // While it is being answered the next question stays.
-    write(&mut screen, "next");
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
-    let text = screen.text(100, 30);
-    assert!(
-        text.contains("> next") && text.contains("Still answering"),
-        "{text}"
-    );
     assert_eq!(
         tap(&mut screen, KeyCode::Esc),
         [Effect::Send(Command::Cancel)]
@@ -374,8 +368,8 @@ fn retry_by_another_route() {
     for event in tape.events {
         screen.handle(Msg::Update(Update::Event(event)));
     }
-    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
-    tap(&mut screen, KeyCode::Char('r'));
+    write(&mut screen, "/retry");
+    tap(&mut screen, KeyCode::Enter);
     let [Effect::Send(Command::Ask { retry_of, .. })] = &tap(&mut screen, KeyCode::Enter)[..]
     else {
         panic!("no question");
@@ -444,15 +438,16 @@ fn late_events_of_other_runs_are_ignored() {
 }
 
 #[test]
-fn letters_without_a_use_begin_the_question_wherever_the_keys_are() {
-    for (pane, typed) in [('2', "how"), ('3', "/help"), ('4', "événement")] {
+fn letters_without_a_use_in_a_pane_type_nothing_and_say_how_to_type() {
+    for (pane, letter) in [('2', 'h'), ('3', '!'), ('4', 'é')] {
         let mut screen = played(runs::complex());
         press(&mut screen, KeyCode::Char(pane), KeyModifiers::ALT);
-        write(&mut screen, typed);
-        // From then on keys that have a use in that pane are letters too.
-        write(&mut screen, " jkgz?");
+        tap(&mut screen, KeyCode::Char(letter));
         let text = screen.text(100, 30);
-        assert!(text.contains(&format!("> {typed} jkgz?")), "{text}");
+        assert!(text.contains("i goes to the question"), "{text}");
+        write(&mut screen, "ihow jkgz?");
+        let text = screen.text(100, 30);
+        assert!(text.contains("> how jkgz?"), "{text}");
     }
 }
 
@@ -593,7 +588,7 @@ fn what_is_cut_at_the_edge_says_so() {
     let mut events = runs::complex();
     events.truncate(4);
     let text = played(events).text(40, 12);
-    assert!(text.contains("you can type the next…"), "{text}");
+    assert!(text.contains("further questions que…"), "{text}");
 }
 
 #[test]
@@ -712,6 +707,7 @@ fn no_color_leaves_no_colour() {
         no_color: true,
         mode: Mode::Offline,
         model: String::new(),
+        endpoint: None,
         limits: RoutingLimits::default(),
         samples: Vec::new(),
         notices: vec!["a notice".to_owned()],

@@ -12,6 +12,10 @@ pub enum Place {
     Answer,
     /// The chat pane while a citation is selected.
     Citation,
+    /// The chat pane while an answer is chosen and nothing is typed.
+    Chosen,
+    /// The search in the conversation.
+    Find,
     /// Any of the other panes.
     List,
     /// The path pane.
@@ -47,6 +51,8 @@ impl Place {
             Self::Prompt => "In the chat",
             Self::Answer => "In the chat, while nothing is typed",
             Self::Citation => "On a citation",
+            Self::Chosen => "On an answer (a click, Alt+↑, Alt+↓)",
+            Self::Find => "While searching the conversation",
             Self::List => "In the other panes and in windows",
             Self::Path => "Path",
             Self::Evidence => "Evidence",
@@ -56,7 +62,7 @@ impl Place {
             Self::Replay => "In a replay",
             Self::Sessions => "In the list of sessions",
             Self::Recall => "In the search of earlier questions",
-            Self::Menu => "In a list that is typed into",
+            Self::Menu => "In a list while something is typed",
             Self::Detail | Self::Overlay => "In a window like this",
             Self::Global => "Everywhere",
         }

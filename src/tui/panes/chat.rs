@@ -7,16 +7,15 @@
 use ratatui::layout::Size;
 
 use crate::domain::{NodeName, Outcome};
-use crate::protocol::Mode;
 use crate::tui::fold::RunView;
-use crate::tui::ink::{Ink, Row, counted};
+use crate::tui::ink::{Ink, Row};
 use crate::tui::markdown;
-use crate::tui::model::{Model, Question, Turn};
+use crate::tui::model::{Model, Retry, Turn};
 use crate::tui::wrap::wrap;
 
-use super::path::spinner;
+use super::asked::{GUTTER, asked};
 use super::welcome::welcome;
-use super::{citations, foot};
+use super::{citations, foot, found, waiting};
 
 /// What the conversation shows at present.
 #[derive(Debug, Clone, Default)]
@@ -26,13 +25,17 @@ pub struct ChatScroll {
     /// Rows to move before the next drawing.
     moving: isize,
     height: usize,
+    /// Turn and row of the first of these rows.
+    pub from: (usize, usize),
     /// The rows, as settled.
     pub visible: Vec<Row>,
     /// The turn of each of these rows; the last number stands for what comes after them all.
     pub turns: Vec<usize>,
     /// Which citation of the shown run is selected: its place in their list.
     pub citation: Option<usize>,
-    /// Whether the selected citation is to be brought in sight.
+    /// Whether the answer that the panes show is chosen: keys are about it.
+    pub chosen: bool,
+    /// Whether the selected citation, or else the chosen answer, is to be brought in sight.
     pub reveal: bool,
 }
 
@@ -97,8 +100,12 @@ pub fn settle(model: &mut Model, size: Size) {
         model.chat.turns.clear();
         return;
     }
-    let end = tail(model, width);
+    let end = waiting::tail(model, width);
     let selected = citations::selected(model);
+    let chosen = model.shown_at().filter(|_| model.chat.chosen);
+    if let Some(find) = &mut model.find {
+        find.matches = found::matches(all_rows(&mut model.turns, width), &find.typed);
+    }
     let mut view = Window {
         turns: &mut model.turns,
         tail: end,
@@ -110,9 +117,17 @@ pub fn settle(model: &mut Model, size: Size) {
     at = view.moved(at, moving);
     if let Some((turn, n)) = selected.filter(|_| model.chat.reveal) {
         at = view.revealing(turn, n, at.min(bottom), height);
+    } else if let Some(turn) = chosen.filter(|_| model.chat.reveal) {
+        at = view.showing((turn, 0), at.min(bottom), height);
+    }
+    if let Some(find) = &mut model.find
+        && let Some(place) = find.place_to_show(at.min(bottom))
+    {
+        at = view.showing(place, at.min(bottom), height);
     }
     model.chat.reveal = false;
     model.chat.anchor = (at < bottom).then_some(at);
+    model.chat.from = at.min(bottom);
     (model.chat.visible, model.chat.turns) = view.rows(at.min(bottom), height);
     if let Some((turn, n)) = selected {
         let turns = model.chat.turns.iter();
@@ -126,6 +141,27 @@ pub fn settle(model: &mut Model, size: Size) {
             *row = citations::chosen(std::mem::take(row), n);
         }
     }
+    found::mark(model);
+}
+
+/// The rows that are seen of the run that the panes show, where there are several.
+pub fn rows_of_shown(model: &Model) -> Vec<usize> {
+    let Some(shown) = model.shown_at().filter(|_| model.turns.len() > 1) else {
+        return Vec::new();
+    };
+    let turns = &model.chat.turns;
+    let is_gap = |at: usize| {
+        let row = model.chat.visible.get(at).map(Row::text);
+        turns.get(at + 1) != Some(&shown) && row.is_none_or(|text| text.trim().is_empty())
+    };
+    let rows = turns.iter().enumerate();
+    rows.filter(|(at, turn)| **turn == shown && !is_gap(*at))
+        .map(|(at, _)| at)
+        .collect()
+}
+
+fn all_rows(turns: &mut [Turn], width: usize) -> impl Iterator<Item = &[Row]> {
+    turns.iter_mut().map(move |turn| turn_rows(turn, width))
 }
 
 struct Window<'a> {
@@ -182,11 +218,21 @@ impl Window<'_> {
         let Some(row) = rows.position(|row| citations::marks(row, n)) else {
             return at;
         };
+        self.showing((turn, row), at, height)
+    }
+
+    /// `at`, or where that place is in sight.
+    fn showing(
+        &mut self,
+        place: (usize, usize),
+        at: (usize, usize),
+        height: usize,
+    ) -> (usize, usize) {
         let end = self.moved(at, height.cast_signed());
-        if (at..end).contains(&(turn, row)) {
+        if (at..end).contains(&place) {
             return at;
         }
-        self.moved((turn, row), -(height / 3).cast_signed())
+        self.moved(place, -(height / 3).cast_signed())
     }
 
     /// The rows that are seen, and the turn of each.
@@ -207,18 +253,15 @@ impl Window<'_> {
 fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
     let cache = &mut turn.cache;
     if cache.width != width || cache.revision != turn.run.revision || cache.rows.is_empty() {
-        cache.rows = rows_of(&turn.run, width);
+        cache.rows = rows_of(&turn.run, turn.retry, width);
         cache.width = width;
         cache.revision = turn.run.revision;
     }
     &cache.rows
 }
 
-/// Columns before the text of a turn.
-const GUTTER: usize = 7;
-
-fn rows_of(run: &RunView, width: usize) -> Vec<Row> {
-    let mut rows = asked(&run.query, width);
+fn rows_of(run: &RunView, retry: Option<Retry>, width: usize) -> Vec<Row> {
+    let mut rows = asked(&run.query, run.forced, retry, width);
     let body = width.saturating_sub(GUTTER + 1).max(1);
     let mut answer = markdown::render(&run.answer, body);
     if let Some(finish) = &run.finish {
@@ -274,66 +317,4 @@ fn rows_of(run: &RunView, width: usize) -> Vec<Row> {
         rows.push(Row::default());
     }
     rows
-}
-
-fn asked(query: &str, width: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let rest = Row::of(Ink::Text, " ".repeat(GUTTER));
-    for (at, line) in query.lines().take(200).enumerate() {
-        let first = if at == 0 {
-            Row::of(Ink::You, " you   ")
-        } else {
-            rest.clone()
-        };
-        let line = Row::of(Ink::Text, line.replace('\t', "    ")).bold();
-        rows.extend(wrap(&line, &first, &rest, width.saturating_sub(1)));
-    }
-    rows.push(Row::default());
-    rows
-}
-
-/// What comes after the finished turns: a question on its way, or what is being done.
-fn tail(model: &Model, width: usize) -> Vec<Row> {
-    let mut rows = Vec::new();
-    if let Some(Question { text, .. }) = &model.pending {
-        rows.extend(asked(&crate::text::sanitize(text), width));
-        rows.push(working(model, "starting").fit(width));
-    } else if let Some(run) = model
-        .turns
-        .last()
-        .map(|turn| &turn.run)
-        .filter(|run| run.finish.is_none())
-    {
-        let doing = run.active().map_or("…", |node| node.as_str());
-        rows.push(working(model, doing).fit(width));
-    } else if ended_with(model, Outcome::Failed) {
-        let mut row = Row::of(Ink::Dim, "       /retry asks again");
-        if model.turns.last().map(|turn| turn.run.mode) == Some(Mode::Llm) {
-            row.push(Ink::Dim, " · kb-agent doctor says why");
-        }
-        rows.push(row.fit(width));
-    }
-    rows
-}
-
-fn ended_with(model: &Model, outcome: Outcome) -> bool {
-    let last = model.turns.last().and_then(|turn| turn.run.finish.as_ref());
-    last.is_some_and(|finish| finish.outcome == outcome)
-}
-
-fn working(model: &Model, doing: &str) -> Row {
-    let mut row = Row::of(Ink::Running, format!("       {} ", spinner(model.frame)));
-    row.push(Ink::Dim, doing);
-    let found = model
-        .shown_run()
-        .filter(|run| run.finish.is_none())
-        .map_or(0, |run| run.evidence.kept());
-    if found > 0 {
-        row.push(
-            Ink::Dim,
-            format!(" · {}", counted(found as u64, "passage", "passages")),
-        );
-    }
-    row.push(Ink::Dim, " · Esc stops");
-    row
 }

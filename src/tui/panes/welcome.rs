@@ -3,6 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::protocol::{KnowledgeStatus, Mode};
+use crate::tui::Sample;
 use crate::tui::ink::{Ink, Row, counted, grouped, pad};
 use crate::tui::model::Model;
 use crate::tui::wrap::wrap;
@@ -114,9 +115,28 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
         }
         say(Row::of(Ink::Dim, "Try one; press its number:"));
     }
+    for (first, text) in samples(model) {
+        let rest = Row::of(Ink::Text, " ".repeat(first.width()));
+        match room {
+            Room::Little => rows.push(first.join(text).fit(body + 2)),
+            _ => rows.extend(wrap(&text, &first, &rest, body + 2)),
+        }
+    }
+    rows
+}
+
+/// One row a sample question.
+pub fn sample_rows(model: &Model, width: usize) -> Vec<Row> {
+    let rows = samples(model).into_iter();
+    rows.map(|(first, text)| first.join(text).fit(width))
+        .collect()
+}
+
+/// Number and route of each sample question, and its text.
+fn samples(model: &Model) -> Vec<(Row, Row)> {
     let samples = model.samples.iter().take(9);
     let column = samples.clone().map(|sample| sample.route.width()).max();
-    for (at, sample) in samples.enumerate() {
+    let row = |(at, sample): (usize, &Sample)| {
         // `complex · rule` is a complex one.
         let ink = match sample.route.split(' ').next() {
             Some("chitchat") => Ink::Chitchat,
@@ -127,12 +147,8 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
         let first = Row::of(Ink::Key, format!("  {} ", at + 1))
             .with(ink, pad(sample.route, column.unwrap_or(0)))
             .with(Ink::Text, "  ");
-        let rest = Row::of(Ink::Text, " ".repeat(first.width()));
-        let text = Row::of(Ink::Text, crate::text::one_line(&sample.text, 200));
-        match room {
-            Room::Little => rows.push(first.join(text).fit(body + 2)),
-            _ => rows.extend(wrap(&text, &first, &rest, body + 2)),
-        }
-    }
-    rows
+        let text = crate::text::one_line(&sample.text, 200);
+        (first, Row::of(Ink::Text, text))
+    };
+    samples.enumerate().map(row).collect()
 }

@@ -433,7 +433,7 @@ fn replay_makes_no_call_and_types_no_question() {
                 tap(&mut screen, KeyCode::Enter);
             }
         }
-        assert_eq!(ctrl(&mut screen, 'r'), []);
+        assert_eq!(ctrl(&mut screen, 'p'), []);
         assert!(screen.text(160, 45).contains("Esc leaves the replay first"));
     }
     screen.handle(Msg::Paste("pasted".to_owned()));

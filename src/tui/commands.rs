@@ -1,0 +1,120 @@
+//! What is chosen by its name: commands at the prompt and all that the palette lists.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::protocol::NoticeLevel;
+
+use super::keymap::{Action, Place};
+use super::layout::Pane;
+use super::model::{Model, Overlay};
+use super::overlay::Palette;
+use super::palette::{self, Item};
+use super::slash::{self, Does};
+use super::theme::ThemeName;
+use super::update::Effect;
+use super::{act, ask, compare, menu, reading};
+
+/// An action in the list above the prompt.
+pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
+    match menu::act(model, action) {
+        Some(menu::Run) => typed(model),
+        None => Vec::new(),
+    }
+}
+
+/// Runs the command that is typed.
+pub fn typed(model: &mut Model) -> Vec<Effect> {
+    let line = model.prompt.text();
+    let (command, argument) = match slash::parse(&line) {
+        Ok(parsed) => parsed,
+        Err(message) => {
+            model.say(NoticeLevel::Warning, &message);
+            return Vec::new();
+        }
+    };
+    model.notice = None;
+    model.prompt.set("");
+    match command.does {
+        Does::Act(action) => return by_name(model, action),
+        Does::Route => ask::set_route(model, argument),
+        Does::Theme => model.theme = ThemeName::parse(argument),
+        Does::Replay => {
+            let slow = argument == "slow";
+            return vec![Effect::Replay { slow }];
+        }
+        Does::Race => {
+            let question = Some(argument).filter(|question| !question.is_empty());
+            return compare::race(model, question);
+        }
+    }
+    Vec::new()
+}
+
+/// An action without its key.
+fn by_name(model: &mut Model, action: Action) -> Vec<Effect> {
+    act::on_panes(
+        model,
+        action,
+        KeyEvent::new(KeyCode::Null, KeyModifiers::NONE),
+    )
+}
+
+/// An action while something lies above the panes.
+pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
+    if action == Action::Open
+        && let Some(Overlay::Palette(palette)) = &model.overlay
+    {
+        let palette = palette.clone();
+        model.overlay = None;
+        return chosen_in(model, &palette);
+    }
+    act::on_overlay(model, action)
+}
+
+/// A click on a row of a window that is a choice.
+pub fn choose_row(model: &mut Model, row: usize) -> Vec<Effect> {
+    let Some(overlay) = model.overlay.as_mut().filter(|shown| shown.is_choice()) else {
+        return Vec::new();
+    };
+    overlay.list_mut().selected = row;
+    on_overlay(model, Action::Open)
+}
+
+/// Does what is chosen in the palette, and closes it.
+fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
+    let Some(item) = palette::selected(model, &palette.typed, palette.list.selected) else {
+        return Vec::new();
+    };
+    if let Item::Key(Place::Source, action) = item {
+        return reading::act(model, action);
+    }
+    model.reading = None;
+    let pane = match item {
+        Item::Command(command) if command.is_complete() => match command.does {
+            Does::Act(action) => return by_name(model, action),
+            Does::Replay => return by_name(model, Action::Replay),
+            Does::Race => return compare::race(model, None),
+            Does::Route | Does::Theme => None,
+        },
+        Item::Command(command) => {
+            // Its argument is still to be chosen.
+            act::focus(model, Pane::Chat);
+            model.prompt.set(&format!("{} ", command.name));
+            None
+        }
+        Item::Key(place, action) => Some((place, action)),
+    };
+    let Some((place, action)) = pane else {
+        return Vec::new();
+    };
+    match place {
+        Place::Path => act::focus(model, Pane::Path),
+        Place::Evidence => act::focus(model, Pane::Evidence),
+        Place::Audit => act::focus(model, Pane::Audit),
+        Place::Prompt | Place::Answer | Place::Citation | Place::Chosen => {
+            act::focus(model, Pane::Chat);
+        }
+        _ => {}
+    }
+    by_name(model, action)
+}

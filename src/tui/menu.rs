@@ -1,0 +1,233 @@
+//! The list above the prompt: commands while a `/` is typed, and the words that may follow one.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use super::cells::{clear, put};
+use super::ink::{Ink, Row, cut, pad};
+use super::keymap::Action;
+use super::layout::Pane;
+use super::list::List;
+use super::model::Model;
+use super::slash::{self, SlashCommand};
+use super::theme::Theme;
+
+/// Rows of the list, where the screen has room for them.
+const MOST_ROWS: u16 = 12;
+
+/// What is selected, and what the selection belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct Menu {
+    /// The selected row.
+    pub list: List,
+    /// The text that the rows were made for.
+    text: String,
+    /// Whether it was closed; typing opens it again.
+    closed: bool,
+}
+
+/// One row of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What the prompt holds once this is taken.
+    pub text: String,
+    /// How the row begins.
+    label: String,
+    /// What it is.
+    note: String,
+    /// Whether the text is complete, so that Enter runs it.
+    pub complete: bool,
+}
+
+/// The rows for what is typed; none where there is nothing to choose, or the list was closed.
+pub fn entries(model: &Model) -> Vec<Entry> {
+    let is_shown = model.focus == Pane::Chat && model.overlay.is_none() && model.reading.is_none();
+    if !is_shown || model.menu.closed {
+        return Vec::new();
+    }
+    let Some(line) = model.prompt.slash() else {
+        return Vec::new();
+    };
+    match line.split_once(char::is_whitespace) {
+        None => slash::matching(line).into_iter().map(of_command).collect(),
+        Some((name, argument)) => of_argument(name, argument.trim_start()),
+    }
+}
+
+/// Whether there is something to choose from.
+pub fn is_open(model: &Model) -> bool {
+    !entries(model).is_empty()
+}
+
+fn of_command(command: &SlashCommand) -> Entry {
+    let complete = command.is_complete();
+    let space = if complete { "" } else { " " };
+    let arguments = command.choices().join(" ");
+    let note = match (complete, arguments.as_str()) {
+        (_, "") => command.help.to_owned(),
+        (true, words) => format!("{} [{words}]", command.help),
+        (false, words) => format!("{}: {words}", command.help),
+    };
+    Entry {
+        text: format!("{}{space}", command.name),
+        label: command.name.to_owned(),
+        note,
+        complete,
+    }
+}
+
+fn of_argument(name: &str, argument: &str) -> Vec<Entry> {
+    let [command] = slash::matching(name)[..] else {
+        return Vec::new();
+    };
+    let choices = command.choices().into_iter();
+    let begin = choices.filter(|choice| choice.starts_with(argument));
+    begin
+        .map(|choice| Entry {
+            text: format!("{} {choice}", command.name),
+            label: choice.to_owned(),
+            note: command.help.to_owned(),
+            complete: true,
+        })
+        .collect()
+}
+
+/// Begins anew where the text is another; called after each message.
+pub fn follow_text(model: &mut Model) {
+    let typed = model.prompt.slash().unwrap_or_default();
+    if model.menu.text != typed {
+        model.menu = Menu {
+            text: typed.to_owned(),
+            ..Menu::default()
+        };
+    }
+}
+
+/// Keeps the selection within the list and in sight.
+pub fn settle(model: &mut Model) {
+    let count = entries(model).len();
+    let height = area(model, count).map_or(0, |area| usize::from(area.height - 1));
+    model.menu.list.settle(count, height);
+}
+
+/// The row that is selected.
+pub fn selected(model: &Model) -> Option<Entry> {
+    let entries = entries(model);
+    let last = entries.len().checked_sub(1)?;
+    entries.into_iter().nth(model.menu.list.selected.min(last))
+}
+
+/// What a key does to the list; what is left is to run what the prompt then holds.
+pub fn act(model: &mut Model, action: Action) -> Option<Run> {
+    let count = entries(model).len();
+    let list = &mut model.menu.list;
+    match action {
+        // Round and round: the last command is one step above the first.
+        Action::Up if list.selected == 0 => list.last(count),
+        Action::Up => list.step(-1),
+        Action::Down if list.selected + 1 >= count => list.first(),
+        Action::Down => list.step(1),
+        Action::PageUp => list.page(-1),
+        Action::PageDown => {
+            list.page(1);
+            list.selected = list.selected.min(count.saturating_sub(1));
+        }
+        Action::Complete => take(model),
+        Action::Open => {
+            let complete = selected(model).is_some_and(|entry| entry.complete);
+            take(model);
+            return complete.then_some(Run);
+        }
+        Action::Cancel => model.menu.closed = true,
+        _ => {}
+    }
+    None
+}
+
+/// The prompt holds a command that is to be run.
+#[derive(Debug)]
+pub struct Run;
+
+fn take(model: &mut Model) {
+    if let Some(entry) = selected(model) {
+        model.prompt.set(&entry.text);
+    }
+}
+
+/// Where the list stands, its upper border included.
+fn area(model: &Model, count: usize) -> Option<Rect> {
+    let prompt = model.arrangement().prompt.filter(|_| count > 0)?;
+    let border = prompt.y.checked_sub(1)?;
+    // The first line of the screen stays.
+    let room = border.checked_sub(2).filter(|room| *room > 0)?;
+    let height = (count as u16).min(room).min(MOST_ROWS) + 1;
+    Some(Rect {
+        y: border - height,
+        height,
+        ..prompt
+    })
+}
+
+/// Which row is at this cell; the upper border is none.
+pub fn row_at(model: &Model, position: Position) -> Option<usize> {
+    let count = entries(model).len();
+    let area = area(model, count).filter(|area| area.contains(position))?;
+    let row = usize::from(position.y.checked_sub(area.y + 1)?);
+    Some(model.menu.list.top + row).filter(|row| *row < count)
+}
+
+/// Whether this cell belongs to the list.
+pub fn contains(model: &Model, position: Position) -> bool {
+    let count = entries(model).len();
+    area(model, count).is_some_and(|area| area.contains(position))
+}
+
+/// The frame goes on straight beside the list, whatever borders it lies on.
+fn frame(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let last = model.size.width.saturating_sub(1);
+    for (x, head) in [(0, "├"), (last, "┤")] {
+        for y in area.top()..area.bottom() {
+            let is_beside = x + 1 == area.x || x == area.right();
+            if let Some(cell) = buffer.cell_mut((x, y)).filter(|_| is_beside) {
+                cell.set_symbol(if y == area.y { head } else { "│" });
+            }
+        }
+    }
+}
+
+/// Draws the list above the prompt.
+pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
+    let entries = entries(model);
+    let Some(area) = area(model, entries.len()) else {
+        return;
+    };
+    clear(area, buffer);
+    frame(model, area, buffer);
+    let width = usize::from(area.width);
+    let (top, seen) = (model.menu.list.top, usize::from(area.height) - 1);
+    let part = if entries.len() > seen {
+        let last = (top + seen).min(entries.len());
+        format!(" {}–{last} of {} ", top + 1, entries.len())
+    } else {
+        String::new()
+    };
+    let rule = "─".repeat(width.saturating_sub(part.chars().count() + 2));
+    let head = Row::of(Ink::Border, rule)
+        .with(Ink::Dim, part)
+        .with(Ink::Border, "──");
+    put(buffer, theme, area, &head);
+    let labels = entries.iter().map(|entry| entry.label.chars().count());
+    let column = labels.max().unwrap_or(0).min(width / 2);
+    let lines = area.rows().skip(1);
+    for (at, (line, entry)) in lines.zip(entries.iter().skip(top)).enumerate() {
+        let is_selected = top + at == model.menu.list.selected;
+        let sign = if is_selected { " ▸ " } else { "   " };
+        let row = Row::of(Ink::Focus, sign)
+            .with(Ink::Key, pad(&cut(&entry.label, column), column))
+            .with(Ink::Text, format!("  {}", entry.note));
+        put(buffer, theme, line, &row.fit(width));
+        if is_selected {
+            buffer.set_style(line, theme.style(Ink::Selected));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! All that can be done, found by a few of its letters.
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+use super::ink::{Ink, Row};
+use super::keymap::{Action, Place};
+use super::model::Model;
+use super::slash::{COMMANDS, Does, SlashCommand};
+
+/// What moves or types has no use in a list that is itself moved in and typed into.
+const NOT_LISTED: [Action; 18] = [
+    Action::Send,
+    Action::Newline,
+    Action::HistoryPrevious,
+    Action::HistoryNext,
+    Action::Up,
+    Action::Down,
+    Action::PageUp,
+    Action::PageDown,
+    Action::First,
+    Action::Last,
+    Action::Complete,
+    Action::Palette,
+    Action::Cancel,
+    Action::Quit,
+    Action::NextEvidence,
+    Action::PreviousEvidence,
+    Action::NextWarning,
+    Action::PreviousWarning,
+];
+
+/// One thing that can be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item {
+    /// A command.
+    Command(&'static SlashCommand),
+    /// What a key does in a place.
+    Key(Place, Action),
+}
+
+struct Listed {
+    item: Item,
+    label: String,
+    keys: String,
+}
+
+/// All that matches what is typed, the best first.
+fn listed(model: &Model, typed: &str) -> Vec<Listed> {
+    let all = all(model);
+    let pattern = Pattern::parse(typed.trim(), CaseMatching::Ignore, Normalization::Smart);
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let mut buffer = Vec::new();
+    let mut scored: Vec<(u32, Listed)> = all
+        .into_iter()
+        .filter_map(|listed| {
+            let text = Utf32Str::new(&listed.label, &mut buffer);
+            let score = pattern.score(text, &mut matcher)?;
+            Some((score, listed))
+        })
+        .collect();
+    // Among equals the order of the tables stands.
+    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    scored.into_iter().map(|(_, listed)| listed).collect()
+}
+
+fn all(model: &Model) -> Vec<Listed> {
+    let mut all: Vec<Listed> = COMMANDS
+        .iter()
+        .map(|command| Listed {
+            item: Item::Command(command),
+            label: format!("{}  {}", command.name, command.help),
+            keys: match command.does {
+                Does::Act(action) => model.keymap.name_of(action).unwrap_or_default(),
+                Does::Replay => model.keymap.name_of(Action::Replay).unwrap_or_default(),
+                Does::Route | Does::Theme | Does::Race => String::new(),
+            },
+        })
+        .collect();
+    let is_command = |action| {
+        action == Action::Replay || COMMANDS.iter().any(|known| known.does == Does::Act(action))
+    };
+    let mut places = vec![
+        Place::Prompt,
+        Place::Answer,
+        Place::Citation,
+        Place::Chosen,
+        Place::List,
+        Place::Path,
+        Place::Evidence,
+        Place::Audit,
+        Place::Global,
+    ];
+    if model.reading.is_some() {
+        places.insert(0, Place::Source);
+    }
+    for place in places {
+        for binding in model.keymap.bindings_of(place) {
+            let action = binding.action;
+            let is_known = all.iter().any(|known| {
+                known.label == binding.help
+                    && matches!(known.item, Item::Key(_, other) if other == action)
+            });
+            if is_known || NOT_LISTED.contains(&action) || is_command(action) {
+                continue;
+            }
+            all.push(Listed {
+                item: Item::Key(place, action),
+                label: binding.help.clone(),
+                keys: binding
+                    .keys
+                    .first()
+                    .map(|key| key.name())
+                    .unwrap_or_default(),
+            });
+        }
+    }
+    all
+}
+
+/// What is selected.
+pub fn selected(model: &Model, typed: &str, at: usize) -> Option<Item> {
+    let listed = listed(model, typed);
+    let last = listed.len().checked_sub(1)?;
+    listed.get(at.min(last)).map(|listed| listed.item)
+}
+
+/// One row each, the key at the right edge.
+pub fn rows(model: &Model, typed: &str, width: usize) -> Vec<Row> {
+    let rows: Vec<Row> = listed(model, typed)
+        .into_iter()
+        .map(|listed| {
+            let ink = match listed.item {
+                Item::Command(_) => Ink::Key,
+                Item::Key(..) => Ink::Text,
+            };
+            let label = match listed.label.split_once("  ") {
+                Some((name, help)) => Row::of(ink, name).with(Ink::Text, format!("  {help}")),
+                None => Row::of(ink, listed.label),
+            };
+            Row::of(Ink::Text, " ")
+                .join(label)
+                .and_right(Row::of(Ink::Dim, format!("{} ", listed.keys)), width)
+        })
+        .collect();
+    if rows.is_empty() {
+        return vec![Row::of(Ink::Dim, " nothing like that")];
+    }
+    rows
+}

@@ -1,0 +1,59 @@
+//! A question as it stands above its answer.
+
+use crate::domain::Complexity;
+use crate::tui::ink::{Ink, Row, cut};
+use crate::tui::model::Retry;
+use crate::tui::wrap::wrap;
+
+use super::path::route_ink;
+
+/// Columns before the text of a turn.
+pub const GUTTER: usize = 7;
+
+/// Lines of a question that are shown.
+const MOST_LINES: usize = 200;
+
+/// The question; only which way it goes, where it is asked once more.
+pub fn asked(
+    query: &str,
+    route: Option<Complexity>,
+    retry: Option<Retry>,
+    width: usize,
+) -> Vec<Row> {
+    match retry {
+        Some(retry) => vec![once_more(query, route, retry, width), Row::default()],
+        None => question(query, width),
+    }
+}
+
+fn question(query: &str, width: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let rest = Row::of(Ink::Text, " ".repeat(GUTTER));
+    for (at, line) in query.lines().take(MOST_LINES).enumerate() {
+        let first = if at == 0 {
+            Row::of(Ink::You, " you   ")
+        } else {
+            rest.clone()
+        };
+        let line = Row::of(Ink::Text, line.replace('\t', "    ")).bold();
+        rows.extend(wrap(&line, &first, &rest, width.saturating_sub(1)));
+    }
+    rows.push(Row::default());
+    rows
+}
+
+/// `again by simple`, and of which question where that stands further up.
+fn once_more(query: &str, route: Option<Complexity>, retry: Retry, width: usize) -> Row {
+    let row = Row::of(Ink::You, " again ").with(Ink::Dim, "by ");
+    let row = match route {
+        Some(route) => row.with(route_ink(route), route.as_str()),
+        None => row.with(Ink::Text, "auto"),
+    };
+    if retry == Retry::Below {
+        return row.fit(width);
+    }
+    let line = crate::text::one_line(query, 200);
+    let room = width.saturating_sub(row.width() + 4);
+    row.with(Ink::Dim, format!(" · {}", cut(&line, room)))
+        .fit(width)
+}

@@ -1,0 +1,268 @@
+//! Commands, the palette, the queue and the search in the conversation.
+
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use kb_agent::domain::Complexity;
+use kb_agent::protocol::{Command, EventBody, Update};
+use kb_agent::tui::{Effect, Msg, Screen};
+
+use super::runs;
+use super::{ask, ctrl, pictures, played, press, screen, tap, write};
+
+fn play(screen: &mut Screen, events: Vec<kb_agent::protocol::Event>) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for event in events {
+        effects.extend(screen.handle(Msg::Update(Update::Event(event))));
+    }
+    effects
+}
+
+fn click(screen: &mut Screen, wanted: &str, (width, height): (u16, u16)) -> Vec<Effect> {
+    let text = screen.text(width, height);
+    let found = text.lines().enumerate().find_map(|(row, line)| {
+        let at = line.find(wanted)?;
+        Some((row, line[..at].chars().count()))
+    });
+    let (row, column) = found.unwrap_or_else(|| panic!("no {wanted}:\n{text}"));
+    screen.handle(Msg::Mouse(MouseEvent {
+        kind: MouseEventKind::Down(MouseButton::Left),
+        column: column as u16,
+        row: row as u16,
+        modifiers: KeyModifiers::NONE,
+    }))
+}
+
+#[test]
+fn a_slash_opens_a_list_that_keys_and_mouse_choose_from() {
+    let mut screen = screen();
+    write(&mut screen, "/");
+    pictures("menu", &mut screen);
+    // The last one is one step above the first.
+    tap(&mut screen, KeyCode::Up);
+    let text = screen.text(60, 20);
+    assert!(text.contains("▸ /quit"), "{text}");
+    let text = screen.text(60, 12);
+    assert!(text.contains(" of ") && text.contains("▸ /quit"), "{text}");
+    tap(&mut screen, KeyCode::Down);
+    tap(&mut screen, KeyCode::Tab);
+    let text = screen.text(100, 30);
+    assert!(
+        text.contains("> /route") && text.contains("▸ auto"),
+        "{text}"
+    );
+    tap(&mut screen, KeyCode::Down);
+    tap(&mut screen, KeyCode::Enter);
+    assert!(screen.text(100, 30).contains("Questions go by simple"));
+    write(&mut screen, "/mod");
+    click(&mut screen, "/model", (100, 30));
+    let text = screen.text(100, 30);
+    assert!(text.contains("offline, built in"), "{text}");
+    tap(&mut screen, KeyCode::Esc);
+    // The first Esc closes the list, the second takes the text back.
+    write(&mut screen, "/s");
+    tap(&mut screen, KeyCode::Esc);
+    let text = screen.text(100, 30);
+    assert!(!text.contains("/stats") && text.contains("/s"), "{text}");
+    tap(&mut screen, KeyCode::Esc);
+    assert!(screen.text(100, 30).contains("ask, / for commands"));
+}
+
+#[test]
+fn the_palette_finds_actions_and_commands_by_a_few_letters() {
+    let mut screen = played(runs::complex());
+    ctrl(&mut screen, 'p');
+    pictures("palette", &mut screen);
+    write(&mut screen, "unrl");
+    let text = screen.text(100, 30);
+    assert!(text.contains("unroll the loops"), "{text}");
+    tap(&mut screen, KeyCode::Enter);
+    let text = screen.text(100, 30);
+    assert!(text.contains("▸Path"), "{text}");
+    ctrl(&mut screen, 'p');
+    write(&mut screen, "theme");
+    tap(&mut screen, KeyCode::Enter);
+    let text = screen.text(100, 30);
+    assert!(
+        text.contains("> /theme") && text.contains("▸ auto"),
+        "{text}"
+    );
+    write(&mut screen, "li");
+    tap(&mut screen, KeyCode::Enter);
+    assert!(screen.text(100, 30).contains("Theme light."));
+    ctrl(&mut screen, 'p');
+    write(&mut screen, "zzzz");
+    assert!(screen.text(100, 30).contains("nothing like that"));
+    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+}
+
+#[test]
+fn the_palette_shows_the_key_that_does_the_same() {
+    let mut screen = screen();
+    ctrl(&mut screen, 'p');
+    write(&mut screen, "/help");
+    let text = screen.text(100, 30);
+    let row = text.lines().find(|line| line.contains("/help  all keys"));
+    assert!(row.is_some_and(|row| row.contains('?')), "{text}");
+}
+
+#[test]
+fn windows_tell_what_the_conversation_came_to_and_which_engine_answers() {
+    let mut screen = screen();
+    play(&mut screen, runs::complex());
+    play(&mut screen, runs::simple());
+    for (command, name) in [
+        ("/stats", "stats"),
+        ("/model", "model"),
+        ("/try", "samples"),
+    ] {
+        write(&mut screen, command);
+        tap(&mut screen, KeyCode::Enter);
+        pictures(name, &mut screen);
+        tap(&mut screen, KeyCode::Esc);
+    }
+}
+
+#[test]
+fn a_question_during_a_run_waits_and_is_sent_when_the_run_ends() {
+    let mut screen = screen();
+    write(&mut screen, "first");
+    assert_eq!(tap(&mut screen, KeyCode::Enter), ask("first", None));
+    let mut events = runs::complex();
+    let end = events.pop().unwrap();
+    play(&mut screen, events);
+    for question in ["second", "third", "fourth"] {
+        write(&mut screen, question);
+        assert_eq!(tap(&mut screen, KeyCode::Enter), []);
+    }
+    pictures("queued", &mut screen);
+    // Esc takes back what was queued last before it stops anything.
+    assert_eq!(tap(&mut screen, KeyCode::Esc), []);
+    let text = screen.text(100, 30);
+    assert!(text.contains("> fourth") && !text.contains("queued: fourth"));
+    ctrl(&mut screen, 'c');
+    assert_eq!(play(&mut screen, vec![end]), ask("second", None));
+    let text = screen.text(100, 30);
+    assert!(text.contains("you   second"), "{text}");
+    assert!(text.contains("queued: third"), "{text}");
+    assert_eq!(play(&mut screen, runs::simple()), ask("third", None));
+    assert_eq!(
+        tap(&mut screen, KeyCode::Esc),
+        [Effect::Send(Command::Cancel)]
+    );
+}
+
+#[test]
+fn what_waits_goes_back_to_the_prompt_when_the_engine_is_gone() {
+    let mut screen = screen();
+    for question in ["first", "second"] {
+        write(&mut screen, question);
+        tap(&mut screen, KeyCode::Enter);
+    }
+    screen.handle(Msg::EngineGone);
+    let text = screen.text(100, 30);
+    assert!(
+        text.contains("> second") && !text.contains("queued"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_retry_stands_below_its_question() {
+    let mut screen = screen();
+    play(&mut screen, runs::complex());
+    press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+    assert_eq!(tap(&mut screen, KeyCode::Char('r')), []);
+    tap(&mut screen, KeyCode::Char('2'));
+    let mut events = runs::simple();
+    if let EventBody::RunStarted {
+        forced_route,
+        retry_of,
+        ..
+    } = &mut events[0].body
+    {
+        *forced_route = Some(Complexity::Simple);
+        *retry_of = Some(runs::complex()[0].run.clone());
+    }
+    play(&mut screen, events);
+    pictures("retried", &mut screen);
+    let text = screen.text(160, 45);
+    assert!(text.contains("again by simple"), "{text}");
+    assert_eq!(text.matches("│ you   ").count(), 1, "{text}");
+}
+
+#[test]
+fn a_click_on_an_answer_moves_the_panes_to_its_run() {
+    let mut screen = screen();
+    play(&mut screen, runs::simple());
+    play(&mut screen, runs::not_found());
+    let size = (160, 60);
+    let text = screen.text(size.0, size.1);
+    let marked = |text: &str| {
+        let marked = text.lines().filter(|line| line.starts_with("│▌"));
+        marked.collect::<Vec<_>>().join("\n")
+    };
+    assert!(marked(&text).contains("not found"), "{text}");
+    click(&mut screen, "What is the default", size);
+    let text = screen.text(size.0, size.1);
+    assert!(text.contains("Panes show run 1 of 2"), "{text}");
+    assert!(marked(&text).contains("What is the default"), "{text}");
+    assert!(!marked(&text).contains("not found"), "{text}");
+    tap(&mut screen, KeyCode::Char('r'));
+    assert!(screen.text(100, 30).contains("by which route?"));
+}
+
+#[test]
+fn digits_send_a_sample_whenever_the_prompt_is_empty() {
+    let mut screen = played(runs::simple());
+    assert_eq!(
+        tap(&mut screen, KeyCode::Char('1')),
+        ask("Hello, who are you?", None)
+    );
+}
+
+#[test]
+fn the_last_question_is_edited_and_sent_again() {
+    let mut screen = screen();
+    write(&mut screen, "what is a chunk");
+    tap(&mut screen, KeyCode::Enter);
+    play(&mut screen, runs::simple());
+    tap(&mut screen, KeyCode::Up);
+    write(&mut screen, " size");
+    assert_eq!(
+        tap(&mut screen, KeyCode::Enter),
+        ask("what is a chunk size", None)
+    );
+}
+
+#[test]
+fn the_conversation_is_searched() {
+    let mut screen = screen();
+    for events in [runs::complex(), runs::simple(), runs::not_found()] {
+        play(&mut screen, events);
+    }
+    ctrl(&mut screen, 'f');
+    write(&mut screen, "per question");
+    let text = screen.text(60, 20);
+    assert!(text.contains("per document"), "{text}");
+    ctrl(&mut screen, 'u');
+    write(&mut screen, "chunk");
+    pictures("find", &mut screen);
+    let shown = |screen: &mut Screen| {
+        let text = screen.text(60, 20);
+        let line = text.lines().find(|line| line.contains(" find chunk"));
+        let line = line.unwrap_or_default().to_owned();
+        line.split_whitespace()
+            .nth(3)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let first = shown(&mut screen);
+    tap(&mut screen, KeyCode::Down);
+    let second = shown(&mut screen);
+    assert_ne!(first, second);
+    tap(&mut screen, KeyCode::Up);
+    assert_eq!(shown(&mut screen), first);
+    write(&mut screen, "zzz");
+    assert!(screen.text(60, 20).contains("not found"));
+    tap(&mut screen, KeyCode::Esc);
+    assert!(screen.text(60, 20).contains("ask, / for commands"));
+}
