@@ -1,0 +1,245 @@
+//! What the screen costs: a key and the frame after it, an event, memory.
+//!
+//! `cargo bench --bench screen`. Conversations of 10, 1 000 and 10 000 questions, a run of 10 000
+//! audit rows and one of 1 000 passages, all at 200×60, into a buffer: what the terminal itself
+//! takes to draw is not in it. The answer that streams comes with 2 000 tokens a second, gathered
+//! for one frame of a sixtieth of a second.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+// Made for the tests of the screen, of which this needs a few.
+#[allow(dead_code)]
+#[path = "../tests/it/screen/runs.rs"]
+mod runs;
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use kb_agent::domain::{Complexity, Outcome, ToolName};
+use kb_agent::protocol::{Event, EventBody, RunId, Update};
+use kb_agent::tui::{Msg, Screen, Setup};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+use runs::{Tape, item};
+
+const SIZE: (u16, u16) = (200, 60);
+const FRAMES: usize = 600;
+const TOKENS_A_FRAME: usize = 2_000 / 60;
+
+fn main() {
+    println!(
+        "a key and its frame at {}×{}, ms: median, 99th percentile, slowest",
+        SIZE.0, SIZE.1
+    );
+    for count in [10, 1_000, 10_000] {
+        conversation(count);
+    }
+    let mut drawn = Drawn::new();
+    drawn.tell(long_trail(10_000));
+    drawn.keys(
+        "audit of 10 000 rows",
+        &focused(
+            '4',
+            [
+                KeyCode::PageUp,
+                KeyCode::Up,
+                KeyCode::Down,
+                KeyCode::PageDown,
+            ],
+        ),
+    );
+    let mut drawn = Drawn::new();
+    drawn.tell(many_passages(1_000));
+    drawn.keys(
+        "1 000 passages",
+        &focused(
+            '3',
+            [
+                KeyCode::PageDown,
+                KeyCode::Down,
+                KeyCode::Up,
+                KeyCode::PageUp,
+            ],
+        ),
+    );
+    streaming();
+}
+
+/// Typing, scrolling and changing panes after so many questions, and what they took to be told.
+fn conversation(count: usize) {
+    let before = resident();
+    let mut drawn = Drawn::new();
+    let mut events = 0;
+    let begun = Instant::now();
+    for at in 0..count {
+        let run = if at % 2 == 0 {
+            runs::simple()
+        } else {
+            runs::complex()
+        };
+        let id = RunId(format!("0199a1b2-0000-7000-8000-{at:012}"));
+        let run: Vec<Event> = run
+            .into_iter()
+            .map(|event| Event {
+                run: id.clone(),
+                ..event
+            })
+            .collect();
+        events += run.len();
+        drawn.tell(run);
+    }
+    let took = begun.elapsed();
+    let keys = [
+        alt('1'),
+        key(KeyCode::Char('a')),
+        key(KeyCode::PageUp),
+        key(KeyCode::PageUp),
+        key(KeyCode::PageDown),
+        alt('2'),
+        key(KeyCode::Down),
+        alt('3'),
+        key(KeyCode::Down),
+        alt('4'),
+        key(KeyCode::Up),
+    ];
+    drawn.keys(&format!("{count} questions"), &keys);
+    let each = took.as_secs_f64() * 1e6 / events as f64;
+    let memory = resident().saturating_sub(before) / 1024;
+    println!("  {events} events, {each:.1} µs each; {memory} kB more memory");
+}
+
+/// An answer that grows while keys come.
+fn streaming() {
+    let mut drawn = Drawn::new();
+    let mut run = runs::complex();
+    let first = run
+        .iter()
+        .position(|event| matches!(event.body, EventBody::AnswerDelta { .. }));
+    run.truncate(first.unwrap());
+    let last = run.last().unwrap().clone();
+    drawn.tell(run);
+    let mut samples = Vec::new();
+    for frame in 0..FRAMES {
+        let tokens = (0..TOKENS_A_FRAME).map(|at| Event {
+            seq: last.seq + (frame * TOKENS_A_FRAME + at) as u64,
+            body: EventBody::AnswerDelta {
+                text: if at % 30 == 0 {
+                    "pipeline.\n\n".into()
+                } else {
+                    "word ".into()
+                },
+            },
+            ..last.clone()
+        });
+        let tokens: Vec<Event> = tokens.collect();
+        let begun = Instant::now();
+        drawn.tell(tokens);
+        drawn.press(key(KeyCode::Char('a')));
+        samples.push(begun.elapsed());
+    }
+    report("2 000 tokens a second, 10 s", &mut samples);
+}
+
+/// A run of so many tool calls, each of which is a row of its own.
+fn long_trail(rows: usize) -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000e1");
+    tape.start("How many?");
+    tape.analyze(Complexity::Complex, &[]);
+    for at in 0..rows / 2 {
+        let code = format!("odd_{at}");
+        let message = format!("reply {at} was not as asked");
+        tape.add(1, EventBody::Warning { code, message });
+        tape.retrieve(0, Vec::new(), Vec::new());
+    }
+    tape.end(Outcome::Answered, 2, 0, None);
+    tape.events
+}
+
+fn many_passages(count: usize) -> Vec<Event> {
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000e2");
+    tape.start("What is there?");
+    tape.analyze(Complexity::Complex, &[]);
+    let items = (1..=count)
+        .map(|n| {
+            item(
+                n,
+                &format!("notes/{n}.md"),
+                (n, n + 8),
+                ToolName::HybridSearch,
+                0.5,
+            )
+        })
+        .collect();
+    tape.retrieve(0, Vec::new(), items);
+    tape.answer(0, "A good deal.", Vec::new());
+    tape.end(Outcome::Answered, 2, 0, None);
+    tape.events
+}
+
+struct Drawn {
+    screen: Screen,
+    terminal: Terminal<TestBackend>,
+}
+
+impl Drawn {
+    fn new() -> Self {
+        Self {
+            screen: Screen::new(Setup::default()).unwrap(),
+            terminal: Terminal::new(TestBackend::new(SIZE.0, SIZE.1)).unwrap(),
+        }
+    }
+
+    fn tell(&mut self, events: Vec<Event>) {
+        for event in events {
+            self.screen.handle(Msg::Update(Update::Event(event)));
+        }
+    }
+
+    fn press(&mut self, key: KeyEvent) {
+        self.screen.handle(Msg::Key(key));
+        self.screen.draw(&mut self.terminal).unwrap();
+    }
+
+    fn keys(&mut self, what: &str, keys: &[KeyEvent]) {
+        // The first frame lays out what is seen.
+        self.press(keys[0]);
+        let mut samples: Vec<Duration> = (0..FRAMES)
+            .map(|at| {
+                let begun = Instant::now();
+                self.press(keys[at % keys.len()]);
+                begun.elapsed()
+            })
+            .collect();
+        report(what, &mut samples);
+    }
+}
+
+fn report(what: &str, samples: &mut [Duration]) {
+    samples.sort();
+    let ms = |at: usize| samples[at.min(samples.len() - 1)].as_secs_f64() * 1e3;
+    let (median, p99) = (ms(samples.len() / 2), ms(samples.len() * 99 / 100));
+    println!("{what:<28} {median:6.3} {p99:6.3} {:6.3}", ms(usize::MAX));
+}
+
+fn key(code: KeyCode) -> KeyEvent {
+    KeyEvent::new(code, KeyModifiers::NONE)
+}
+
+fn alt(c: char) -> KeyEvent {
+    KeyEvent::new(KeyCode::Char(c), KeyModifiers::ALT)
+}
+
+fn focused(pane: char, codes: [KeyCode; 4]) -> Vec<KeyEvent> {
+    std::iter::once(alt(pane)).chain(codes.map(key)).collect()
+}
+
+/// Bytes in memory; 0 where the system does not tell.
+fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = pages
+        .split_whitespace()
+        .nth(1)
+        .and_then(|n| n.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
+}
