@@ -1,22 +1,24 @@
-//! The picture in the README: a recorded run, drawn by the real view.
+//! The pictures in the README: recorded runs and main states, drawn by the real view.
 
-use std::fmt::Write as _;
+mod svg;
+
 use std::path::Path;
 
-use kb_agent::protocol::{Event, KnowledgeStatus, Update};
-use kb_agent::tui::Msg;
-use ratatui::buffer::{Buffer, Cell};
-use ratatui::style::{Color, Modifier};
-use unicode_width::UnicodeWidthStr;
+use crossterm::event::{KeyCode, KeyModifiers};
+use kb_agent::protocol::{Event, EventBody, KnowledgeStatus, Update};
+use kb_agent::tui::{Msg, Screen};
 
-use crate::screen::screen;
+use crate::screen::{press, runs, screen, tap, write};
 
 const REFRESH: &str = "KB_AGENT_UPDATE_PICTURE=1 cargo test picture";
 
-#[test]
-fn picture_of_a_run_is_up_to_date() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let recorded = std::fs::read_to_string(root.join("tests/it/fixtures/picture.jsonl")).unwrap();
+/// A picture stays no shorter and no longer than this, seconds; the last stays longer.
+const SHORTEST: f64 = 0.12;
+const LONGEST: f64 = 1.2;
+const AT_THE_END: f64 = 4.0;
+
+/// The demo with nothing asked.
+fn demo() -> Screen {
     let mut screen = screen();
     screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
         name: "demo-kb".to_owned(),
@@ -24,161 +26,92 @@ fn picture_of_a_run_is_up_to_date() {
         chunks: 215,
         ..KnowledgeStatus::default()
     })));
-    for line in recorded.lines() {
-        let event: Event = serde_json::from_str(line).unwrap();
+    screen
+}
+
+/// A recorded run of two rounds.
+fn recorded() -> Vec<Event> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lines = std::fs::read_to_string(root.join("tests/it/fixtures/picture.jsonl")).unwrap();
+    let events = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    events.collect()
+}
+
+fn tell(screen: &mut Screen, events: Vec<Event>) {
+    for event in events {
         screen.handle(Msg::Update(Update::Event(event)));
     }
-    let svg = svg(
-        &screen.render(140, 40),
-        "kb-agent answers a question in two rounds",
-    );
-    let path = root.join("assets/screen.svg");
+}
+
+/// Draws it anew where that is asked for, else says whether it is as drawn.
+fn is_up_to_date(name: &str, drawn: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("assets/{name}.svg"));
     if std::env::var_os("KB_AGENT_UPDATE_PICTURE").is_some() {
-        std::fs::write(&path, svg).unwrap();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, drawn).unwrap();
         return;
     }
     assert!(
-        std::fs::read_to_string(&path).is_ok_and(|drawn| drawn == svg),
-        "assets/screen.svg is stale; refresh it with: {REFRESH}"
+        std::fs::read_to_string(&path).is_ok_and(|before| before == drawn),
+        "assets/{name}.svg is stale; refresh it with: {REFRESH}"
     );
 }
 
-const CELL: (f64, f64) = (8.4, 18.0);
-const MARGIN: f64 = 14.0;
-const GROUND: &str = "#10141f";
-const INK: &str = "#c8d3e6";
+#[test]
+fn picture_of_a_run_is_up_to_date() {
+    let mut screen = demo();
+    tell(&mut screen, recorded());
+    let title = "kb-agent answers a question in two rounds";
+    is_up_to_date("screen", &svg::still(&screen.render(140, 40), title));
+}
 
-/// Each run of equal cells is one text element whose length is fixed, so that columns meet in any
-/// monospaced font.
-pub fn svg(buffer: &Buffer, title: &str) -> String {
-    let area = buffer.area;
-    let width = f64::from(area.width) * CELL.0 + 2.0 * MARGIN;
-    let height = f64::from(area.height) * CELL.1 + 2.0 * MARGIN;
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.1}\" height=\"{height:.1}\" \
-         viewBox=\"0 0 {width:.1} {height:.1}\" role=\"img\" aria-label=\"{title}\">\n\
-         <rect width=\"100%\" height=\"100%\" rx=\"10\" fill=\"{GROUND}\"/>\n\
-         <g font-family=\"'JetBrains Mono','DejaVu Sans Mono','SF Mono',Menlo,Consolas,monospace\" \
-         font-size=\"14\" xml:space=\"preserve\">\n"
-    );
-    for y in 0..area.height {
-        let mut x = 0;
-        while x < area.width {
-            let first = &buffer[(x, y)];
-            let mut text = String::new();
-            let start = x;
-            while x < area.width {
-                let cell = &buffer[(x, y)];
-                let wide = cell.symbol().width().max(1) as u16;
-                if look(cell) != look(first)
-                    || (x > start && (wide > 1 || is_drawing(cell) || is_drawing(first)))
-                {
-                    break;
-                }
-                text.push_str(cell.symbol());
-                x += wide;
-                if wide > 1 {
-                    break;
-                }
-            }
-            run(&mut svg, first, (start, y), x - start, &text);
+#[test]
+fn picture_of_a_run_as_it_goes_on_is_up_to_date() {
+    let mut screen = demo();
+    let events = recorded();
+    let mut frames = vec![(screen.render(120, 34), LONGEST)];
+    for (at, event) in events.iter().enumerate() {
+        screen.handle(Msg::Update(Update::Event(event.clone())));
+        let until = events.get(at + 1).map_or(AT_THE_END, |next| {
+            let ms = next.ts.0.saturating_sub(event.ts.0) as f64;
+            (ms / 1000.0).clamp(SHORTEST, LONGEST)
+        });
+        // Of an answer that grows, each fifth step.
+        let grows = matches!(event.body, EventBody::AnswerDelta { .. });
+        if grows && at % 5 > 0 {
+            frames.last_mut().unwrap().1 += until;
+        } else {
+            frames.push((screen.render(120, 34), until));
         }
     }
-    svg.push_str("</g>\n</svg>\n");
-    svg
+    let title = "A question goes through the graph, round by round";
+    is_up_to_date("pictures/run", &svg::moving(&frames, title));
 }
 
-fn look(cell: &Cell) -> (Color, Color, Modifier) {
-    (cell.fg, cell.bg, cell.modifier)
-}
-
-/// Lines, bars and signs are placed one by one; a font may not hold them all.
-fn is_drawing(cell: &Cell) -> bool {
-    cell.symbol()
-        .chars()
-        .any(|c| matches!(c, '\u{2190}'..='\u{27bf}'))
-}
-
-fn run(svg: &mut String, cell: &Cell, (x, y): (u16, u16), cells: u16, text: &str) {
-    let left = MARGIN + f64::from(x) * CELL.0;
-    let top = MARGIN + f64::from(y) * CELL.1;
-    let length = f64::from(cells) * CELL.0;
-    if let Some(ground) = hex(cell.bg) {
-        let _ = writeln!(
-            svg,
-            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{length:.1}\" height=\"{}\" fill=\"{ground}\"/>",
-            CELL.1
-        );
-    }
-    if text.trim().is_empty() {
-        return;
-    }
-    let fill = hex(cell.fg).unwrap_or_else(|| INK.to_owned());
-    if let Some(path) = line(text, left, top) {
-        let _ = writeln!(
-            svg,
-            "<path d=\"{path}\" stroke=\"{fill}\" stroke-width=\"1.2\" fill=\"none\"/>"
-        );
-        return;
-    }
-    let mut style = String::new();
-    for (modifier, attribute) in [
-        (Modifier::BOLD, " font-weight=\"bold\""),
-        (Modifier::ITALIC, " font-style=\"italic\""),
-        (Modifier::CROSSED_OUT, " text-decoration=\"line-through\""),
-        (Modifier::UNDERLINED, " text-decoration=\"underline\""),
-    ] {
-        if cell.modifier.contains(modifier) {
-            style.push_str(attribute);
-        }
-    }
-    let shown = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    let _ = writeln!(
-        svg,
-        "<text x=\"{left:.1}\" y=\"{:.1}\" textLength=\"{length:.1}\" lengthAdjust=\"spacingAndGlyphs\" fill=\"{fill}\"{style}>{shown}</text>",
-        top + 13.5
-    );
-}
-
-/// Box drawing as strokes from edge to edge, so that lines have no gaps.
-fn line(text: &str, left: f64, top: f64) -> Option<String> {
-    let mut chars = text.chars();
-    let (Some(sign), None) = (chars.next(), chars.next()) else {
-        return None;
+#[test]
+fn pictures_of_the_main_states_are_up_to_date() {
+    let draw = |name: &str, title: &str, screen: &mut Screen| {
+        let drawn = svg::still(&screen.render(120, 34), title);
+        is_up_to_date(&format!("pictures/{name}"), &drawn);
     };
-    let arms = match sign {
-        '─' => "lr",
-        '│' => "ud",
-        '┌' => "rd",
-        '┐' => "ld",
-        '└' => "ru",
-        '┘' => "lu",
-        '├' => "udr",
-        '┤' => "udl",
-        '┬' => "lrd",
-        '┴' => "lru",
-        '┼' => "lrud",
-        _ => return None,
-    };
-    let (x, y) = (left + CELL.0 / 2.0, top + CELL.1 / 2.0);
-    let ends = arms.chars().map(|arm| match arm {
-        'l' => (left, y),
-        'r' => (left + CELL.0, y),
-        'u' => (x, top),
-        _ => (x, top + CELL.1),
-    });
-    Some(ends.fold(String::new(), |mut path, (to_x, to_y)| {
-        let _ = write!(path, "M{x:.1} {y:.1}L{to_x:.1} {to_y:.1}");
-        path
-    }))
-}
-
-fn hex(color: Color) -> Option<String> {
-    match color {
-        Color::Rgb(r, g, b) => Some(format!("#{r:02x}{g:02x}{b:02x}")),
-        _ => None,
+    draw("empty", "Nothing asked yet", &mut demo());
+    let mut chitchat = demo();
+    tell(&mut chitchat, runs::chitchat());
+    draw("chitchat", "Small talk takes the short cut", &mut chitchat);
+    let mut compared = demo();
+    tell(&mut compared, runs::simple());
+    tell(&mut compared, recorded());
+    write(&mut compared, "/compare");
+    tap(&mut compared, KeyCode::Enter);
+    draw("compare", "Two runs side by side", &mut compared);
+    let mut detail = demo();
+    tell(&mut detail, recorded());
+    press(&mut detail, KeyCode::Char('2'), KeyModifiers::ALT);
+    for _ in 0..3 {
+        tap(&mut detail, KeyCode::Down);
     }
+    tap(&mut detail, KeyCode::Enter);
+    draw("detail", "What went on in a node", &mut detail);
 }

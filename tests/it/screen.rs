@@ -85,11 +85,11 @@ fn played(events: Vec<Event>) -> Screen {
     screen
 }
 
-fn press(screen: &mut Screen, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
+pub fn press(screen: &mut Screen, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
     screen.handle(Msg::Key(KeyEvent::new(code, modifiers)))
 }
 
-fn tap(screen: &mut Screen, code: KeyCode) -> Vec<Effect> {
+pub fn tap(screen: &mut Screen, code: KeyCode) -> Vec<Effect> {
     press(screen, code, KeyModifiers::NONE)
 }
 
@@ -97,7 +97,7 @@ fn ctrl(screen: &mut Screen, c: char) -> Vec<Effect> {
     press(screen, KeyCode::Char(c), KeyModifiers::CONTROL)
 }
 
-fn write(screen: &mut Screen, text: &str) {
+pub fn write(screen: &mut Screen, text: &str) {
     for c in text.chars() {
         tap(screen, KeyCode::Char(c));
     }

@@ -1,5 +1,7 @@
 //! What the answer rests on: items found, graded, removed and cited.
 
+use std::collections::HashMap;
+
 use crate::domain::{
     Citation, EvidenceId, GradedBy, LineRange, Measured, Score, ToolName, is_same_passage,
 };
@@ -10,6 +12,14 @@ use crate::text::one_line;
 #[derive(Debug, Clone, Default)]
 pub struct EvidenceFold {
     rows: Vec<EvidenceRow>,
+    /// Where each item stands in `rows`.
+    places: HashMap<EvidenceId, usize>,
+    /// The listed rows in the order in which they are listed.
+    order: Vec<usize>,
+    /// How many others each row holds.
+    holds: Vec<usize>,
+    /// The numbers that are drawn.
+    numbers: HashMap<EvidenceId, usize>,
     /// Once the prompt is made: the numbers that it gives. Older logs do not tell.
     numbered: Option<Vec<NumberedItem>>,
     /// After the answer: what its marks stand for.
@@ -89,23 +99,47 @@ impl EvidenceFold {
             }
             EventBody::EvidenceNumbered { items } => self.numbered = Some(items.clone()),
             EventBody::AnswerFinished { citations, .. } => self.cited = Some(citations.clone()),
-            _ => {}
+            _ => return,
         }
+        self.arrange();
+    }
+
+    /// Once for each change, and not at every look.
+    fn arrange(&mut self) {
+        let numbered = self.numbered.iter().flatten();
+        let cited = self.cited.iter().flatten();
+        self.numbers = if self.numbered.is_some() {
+            numbered.map(|item| (item.id.clone(), item.n)).collect()
+        } else {
+            cited.map(|item| (item.id.clone(), item.n)).collect()
+        };
+        let listed = |at: &usize| self.rows[*at].standing != Standing::Within;
+        let mut order: Vec<usize> = (0..self.rows.len()).filter(listed).collect();
+        order.sort_by_cached_key(|at| {
+            let row = &self.rows[*at];
+            (self.rank(row), self.number(row).unwrap_or(usize::MAX))
+        });
+        self.order = order;
+        let mut holds = vec![0; self.rows.len()];
+        for row in &self.rows {
+            for holder in self.holders(row) {
+                holds[holder] += 1;
+            }
+        }
+        self.holds = holds;
+    }
+
+    /// The items that hold this one, from the nearest on.
+    fn holders(&self, row: &EvidenceRow) -> impl Iterator<Item = usize> {
+        let place = |row: &EvidenceRow| self.places.get(row.held_by.as_ref()?).copied();
+        // A chain is no longer than the list, whatever a log says.
+        std::iter::successors(place(row), move |at| place(&self.rows[*at])).take(self.rows.len())
     }
 
     /// What the answer refers to, then what else was sent, each by number, then what else is in the
     /// context, then what was dropped. What is within another item has no row.
     pub fn rows(&self) -> impl Iterator<Item = &EvidenceRow> {
-        let listed = self
-            .rows
-            .iter()
-            .filter(|row| row.standing != Standing::Within);
-        let mut rows: Vec<_> = listed.collect();
-        rows.sort_by_cached_key(|row| {
-            let number = self.number(row);
-            (self.rank(row), number.unwrap_or(usize::MAX))
-        });
-        rows.into_iter()
+        self.order.iter().map(|at| &self.rows[*at])
     }
 
     fn rank(&self, row: &EvidenceRow) -> u8 {
@@ -117,8 +151,7 @@ impl EvidenceFold {
 
     /// How many rows there are, dropped ones too.
     pub fn len(&self) -> usize {
-        let listed = |row: &&EvidenceRow| row.standing != Standing::Within;
-        self.rows.iter().filter(listed).count()
+        self.order.len()
     }
 
     /// Whether nothing was found.
@@ -144,13 +177,7 @@ impl EvidenceFold {
     /// The number that the prompt gives it, and the answer's marks with it; no other is drawn. Logs
     /// that do not tell of numbers have those of the citations.
     pub fn number(&self, row: &EvidenceRow) -> Option<usize> {
-        if let Some(numbered) = &self.numbered {
-            let known = numbered.iter().find(|item| item.id == row.id);
-            return known.map(|item| item.n);
-        }
-        let mut citations = self.cited.iter().flatten();
-        let citation = citations.find(|citation| citation.id == row.id);
-        citation.map(|citation| citation.n)
+        self.numbers.get(&row.id).copied()
     }
 
     /// Whether the answer is there and does not refer to this item of its context.
@@ -169,29 +196,24 @@ impl EvidenceFold {
 
     /// The items that this one holds, because their lines are among its own, and those within them.
     pub fn held_by(&self, holder: &EvidenceId) -> Vec<&EvidenceRow> {
-        let is_held = |row: &&EvidenceRow| {
-            // What holds an item may be held itself; a chain is no longer than the list.
-            let mut at = Some(*row);
-            for _ in 0..self.rows.len() {
-                let above = at.and_then(|row| row.held_by.as_ref());
-                match above {
-                    Some(id) if id == holder => return true,
-                    Some(id) => at = self.get(id),
-                    None => return false,
-                }
-            }
-            false
-        };
+        let holder = self.places.get(holder).copied();
+        let is_held = |row: &&EvidenceRow| self.holders(row).any(|at| Some(at) == holder);
         self.rows.iter().filter(is_held).collect()
+    }
+
+    /// How many these are.
+    pub fn count_held_by(&self, holder: &EvidenceId) -> usize {
+        let at = self.places.get(holder);
+        at.and_then(|at| self.holds.get(*at)).copied().unwrap_or(0)
     }
 
     /// The item of that name.
     pub fn get(&self, id: &EvidenceId) -> Option<&EvidenceRow> {
-        self.rows.iter().find(|row| row.id == *id)
+        self.places.get(id).map(|at| &self.rows[*at])
     }
 
     fn row_mut(&mut self, id: &EvidenceId) -> Option<&mut EvidenceRow> {
-        self.rows.iter_mut().find(|row| row.id == *id)
+        self.places.get(id).map(|at| &mut self.rows[*at])
     }
 
     fn add(&mut self, item: &EvidenceItem) {
@@ -214,15 +236,15 @@ impl EvidenceFold {
             file: item.source.clone(),
         };
         self.take_in(item);
-        match self.row_mut(&item.id) {
-            Some(known) => {
-                // A grade speaks of the text that was graded; a grown passage has none yet.
-                if known.lines == row.lines {
-                    row.grade = known.grade;
-                }
-                *known = row;
+        if let Some(known) = self.row_mut(&item.id) {
+            // A grade speaks of the text that was graded; a grown passage has none yet.
+            if known.lines == row.lines {
+                row.grade = known.grade;
             }
-            None => self.rows.push(row),
+            *known = row;
+        } else {
+            self.places.insert(row.id.clone(), self.rows.len());
+            self.rows.push(row);
         }
     }
 

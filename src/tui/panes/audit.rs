@@ -71,7 +71,7 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
         is_zoomed: has_head(model),
         bars: None,
     }
-    .with_bars(&lines);
+    .with_bars(&lines[top.min(lines.len())..lines.len().min(top + seen)]);
     let before = |at: usize| Some(lines.get(at.checked_sub(1)?)?.rows().last()?.ts);
     rows.extend(
         lines
@@ -162,7 +162,8 @@ impl Table<'_> {
         }
     }
 
-    /// Bars are as wide as the longest row of a node lets them, all alike: they are compared.
+    /// Bars are as wide as the longest row of a node that is seen lets them, all alike: they are
+    /// compared.
     fn with_bars(mut self, lines: &[AuditLine<'_>]) -> Self {
         let of_nodes = lines.iter().filter(|line| {
             let first = line.first().map(AuditRow::body);

@@ -275,7 +275,7 @@ impl Columns {
 /// The score of an item, where it came from, and how many others it holds.
 pub fn judged(run: &RunView, item: &EvidenceRow, room: Room) -> Row {
     let row = judgement(item, room);
-    match run.evidence.held_by(&item.id).len() {
+    match run.evidence.count_held_by(&item.id) {
         0 => row,
         held => row.with(Ink::Dim, format!(" +{held} within")),
     }
