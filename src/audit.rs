@@ -32,6 +32,7 @@ pub use log::{AuditError, AuditLog, Destination};
 pub use lookup::{Lookup, events_of_run};
 pub use mask::Mask;
 pub use notes::SessionNotes;
+pub use parts::is_part;
 pub use read::ReadError;
 pub use recover::Interrupted;
 pub use session::Session;

@@ -9,6 +9,7 @@ mod catch_up;
 mod chat;
 mod columns;
 mod completions;
+mod diagnostics;
 mod doctor;
 mod eval;
 mod export;
@@ -26,16 +27,13 @@ mod trust;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::SystemTime;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use tracing_appender::non_blocking::WorkerGuard;
 
 use crate::config::{Environment, Overrides, Settings, survey, variables};
-use crate::engine::{Resume, doctor as engine_doctor, prepare_data_folder};
-use crate::files::create_private_dir;
+use crate::engine::{EngineError, Resume, doctor as engine_doctor};
+use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
-use crate::protocol::Timestamp;
 use crate::text::nearest;
 use output::Failure;
 
@@ -193,7 +191,11 @@ fn run(cli: Cli) -> Result<(), Failure> {
         own_program: Some(own_program()),
         ..Settings::resolve(&environment, overrides)?
     };
-    let _diagnostics = diagnostics(&settings);
+    refuse_link(&settings.data_dir).map_err(|source| {
+        let path = settings.data_dir.clone();
+        Failure::from(EngineError::DataDir { path, source })
+    })?;
+    let _diagnostics = diagnostics::start(&settings);
     match command {
         None => chat::run(&settings, resume),
         Some(Command::Ask(ask)) => ask::run(&ask, &settings),
@@ -260,33 +262,6 @@ fn misspelt(first: &OsStr) -> Option<Failure> {
     Some(Failure::usage(format!(
         "there is no folder or file '{word}'; did you mean the command 'kb-agent {meant}'?"
     )))
-}
-
-/// Starts the diagnostics log. A folder that cannot be written costs the diagnostics and nothing
-/// else: the command itself says what is wrong with the folder when it needs it.
-fn diagnostics(settings: &Settings) -> Option<WorkerGuard> {
-    let folder = settings.log_dir();
-    prepare_data_folder(&settings.data_dir).ok()?;
-    create_private_dir(&folder).ok()?;
-    // The library's calendar ends with the year 9999, and it stops the program there.
-    if !Timestamp::is_in_calendar(SystemTime::now()) {
-        return None;
-    }
-    let appender = tracing_appender::rolling::Builder::new()
-        .rotation(tracing_appender::rolling::Rotation::DAILY)
-        .filename_prefix("kb-agent")
-        .filename_suffix("log")
-        .max_log_files(7)
-        .build(folder)
-        .ok()?;
-    let (writer, guard) = tracing_appender::non_blocking(appender);
-    tracing_subscriber::fmt()
-        .with_env_filter(&settings.log_filter)
-        .with_ansi(false)
-        .with_writer(writer)
-        .try_init()
-        .ok()?;
-    Some(guard)
 }
 
 /// What so many `-v` ask for; they win over the setting.

@@ -15,6 +15,11 @@ use tempfile::NamedTempFile;
 
 pub use lock::{try_lock, try_lock_shared, wait_for};
 
+/// How the names of files in the making begin and end.
+const UNFINISHED: (&str, &str) = (".kb-agent-", ".tmp");
+/// Letters between the two.
+const RANDOM: usize = 8;
+
 /// Why a file was not read; one line, without the path.
 #[derive(Debug)]
 pub enum Unreadable {
@@ -91,12 +96,21 @@ pub fn open_unlinked(path: &Path) -> Result<File, Unreadable> {
 /// none; what it holds stays. A link in its place is refused.
 pub fn open_to_lock(path: &Path) -> io::Result<File> {
     refuse_link(path)?;
-    private(unlinked().write(true).create(true).truncate(false)).open(path)
+    let file = private(unlinked().write(true).create(true).truncate(false)).open(path)?;
+    Ok(regular(file)?)
+}
+
+/// Opens a regular file, which is there, to be written at some place; what it holds stays. A link in
+/// its place is refused.
+pub fn open_to_write(path: &Path) -> io::Result<File> {
+    refuse_link(path)?;
+    Ok(regular(unlinked().write(true).open(path)?)?)
 }
 
 /// Says no to a link: it leads to somebody's file or folder, which is not ours to write to.
 pub fn refuse_link(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
+    // With a separator at its end, it would be the folder behind the link.
+    match fs::symlink_metadata(path.components().as_path()) {
         Ok(meta) if meta.is_symlink() => {
             let link = format!("{} is a link, and links are not followed", path.display());
             Err(io::Error::new(io::ErrorKind::InvalidInput, link))
@@ -231,8 +245,9 @@ pub fn read_all(file: &File, limit: u64) -> Result<Vec<u8>, Unreadable> {
 }
 
 /// Makes a folder, and those above it, for their owner alone (mode 0700). Folders that are there
-/// stay as they are.
+/// stay as they are; a link in its place is refused.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
+    refuse_link(path)?;
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -280,12 +295,25 @@ fn write_beside(
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {
     // Made with mode 0600 by the crate, under a name that nobody can guess.
-    let unfinished = NamedTempFile::new_in(folder_of(path))?;
+    let unfinished = tempfile::Builder::new()
+        .prefix(UNFINISHED.0)
+        .rand_bytes(RANDOM)
+        .suffix(UNFINISHED.1)
+        .tempfile_in(folder_of(path))?;
     let mut writer = BufWriter::new(unfinished.as_file());
     write(&mut writer)?;
     writer.flush()?;
     drop(writer);
     Ok(unfinished)
+}
+
+/// Whether a file of that name is what a kill left of one in the making, and no other.
+pub fn is_unfinished(name: &str) -> bool {
+    let random = name.strip_prefix(UNFINISHED.0);
+    let random = random.and_then(|rest| rest.strip_suffix(UNFINISHED.1));
+    random.is_some_and(|random| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -52,7 +52,7 @@ pub use error::KbError;
 pub use extract::fuzz;
 pub use extract::{Extraction, Mark, READER_ARGUMENT, Shape, SkipReason, read_documents};
 pub use grep::{GrepPassage, ReadAs};
-pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, inspect};
+pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
 pub(crate) use links::holds_ticket;
 pub use links::{Link, LinkKind, LinkTarget};
 pub use lock::Held;

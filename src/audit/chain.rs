@@ -78,11 +78,29 @@ impl Head {
 
     /// `None` where there is none that can be read.
     pub(super) fn read(log: &Path) -> Option<Self> {
-        let bytes = files::read_bounded(&Self::path(log), LARGEST_HEAD).ok()?;
-        serde_json::from_slice(&bytes).ok()
+        let file = files::open_unlinked(&Self::path(log)).ok()?;
+        serde_json::from_slice(&files::read_all(&file, LARGEST_HEAD).ok()?).ok()
+    }
+
+    /// Says no to a file in the head's place that is neither a head nor what is left of one: it is
+    /// somebody's, and would be replaced.
+    pub(super) fn refuse_foreign(log: &Path) -> io::Result<()> {
+        let path = Self::path(log);
+        let why = match files::open_unlinked(&path) {
+            Err(error) if error.is_missing() => return Ok(()),
+            Err(error) => error.to_string(),
+            Ok(file) => match files::read_all(&file, LARGEST_HEAD) {
+                Ok(bytes) if is_head(&bytes) => return Ok(()),
+                Ok(_) => "it is no head of an audit log; nothing was changed".to_owned(),
+                Err(error) => error.to_string(),
+            },
+        };
+        let line = format!("its end is noted in {}: {why}", path.display());
+        Err(io::Error::new(io::ErrorKind::InvalidInput, line))
     }
 
     pub(super) fn write(&self, log: &Path) -> io::Result<()> {
+        Self::refuse_foreign(log)?;
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
         files::write_atomic(&Self::path(log), &bytes)
@@ -120,6 +138,21 @@ impl Mark {
             return Ok(false);
         }
         Ok(line_before(file, self.bytes)? == (self.last, true))
+    }
+}
+
+/// Whether a file that holds this may be replaced by a head. Some file systems leave zeros of what a
+/// power cut kept from being written.
+fn is_head(bytes: &[u8]) -> bool {
+    const BEGINNING: &[u8] = b"{\"parts\":[";
+    let written = bytes.iter().rposition(|byte| *byte != 0);
+    let bytes = &bytes[..written.map_or(0, |last| last + 1)];
+    match serde_json::from_slice::<Head>(bytes) {
+        Ok(_) => true,
+        Err(error) if error.is_eof() => {
+            bytes.starts_with(BEGINNING) || BEGINNING.starts_with(bytes)
+        }
+        Err(_) => false,
     }
 }
 

@@ -29,7 +29,9 @@ struct AnyEvent {
 
 /// Opens the log to read and to append, for its owner alone; makes it where there is none.
 pub(super) fn open_log(path: &Path) -> io::Result<File> {
-    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    // The user may have named it through a link.
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
         create_private_dir(folder)?;
     }
     for _ in 0..TRIES {

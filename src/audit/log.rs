@@ -121,7 +121,8 @@ impl AuditLog {
 
     /// Opens the file for appending, for its owner's eyes only; refuses what is no audit log.
     pub fn open(to: &Destination, mask: Mask) -> Result<Self, AuditError> {
-        open_log(&to.path)
+        Head::refuse_foreign(&to.path)
+            .and_then(|()| open_log(&to.path))
             .map(|file| Self {
                 file,
                 to: to.clone(),

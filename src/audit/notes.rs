@@ -16,13 +16,16 @@ use super::session::Session;
 const LARGEST: u64 = 4 << 20;
 
 /// The notes on the conversations of one log.
+///
+/// A file with anything else in it is not ours to write anew, or of a later version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SessionNotes {
-    #[serde(default)]
     sessions: BTreeMap<String, Note>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Note {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
@@ -33,7 +36,8 @@ struct Note {
 impl SessionNotes {
     /// The notes beside `log`; none where there is no such file.
     pub fn read(log: &Path) -> io::Result<Self> {
-        let bytes = match files::read_bounded(&path(log), LARGEST) {
+        let read = files::open_unlinked(&path(log));
+        let bytes = match read.and_then(|file| files::read_all(&file, LARGEST)) {
             Ok(bytes) => bytes,
             Err(error) if error.is_missing() => return Ok(Self::default()),
             Err(error) => return Err(named(&path(log), &error)),
@@ -112,8 +116,12 @@ mod tests {
         SessionNotes::rename(&log, "a", None).unwrap();
         SessionNotes::hide(&log, "b", false).unwrap();
         assert_eq!(SessionNotes::read(&log).unwrap(), SessionNotes::default());
-        std::fs::write(path(&log), "[").unwrap();
-        let error = SessionNotes::read(&log).unwrap_err().to_string();
-        assert!(error.contains("audit.jsonl.sessions"), "{error}");
+        for foreign in ["[", "{}", "{\"sessions\": {}, \"theme\": \"dark\"}"] {
+            std::fs::write(path(&log), foreign).unwrap();
+            let error = SessionNotes::read(&log).unwrap_err().to_string();
+            assert!(error.contains("audit.jsonl.sessions"), "{error}");
+            assert!(SessionNotes::hide(&log, "a", true).is_err());
+            assert_eq!(std::fs::read_to_string(path(&log)).unwrap(), foreign);
+        }
     }
 }

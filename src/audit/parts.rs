@@ -58,6 +58,11 @@ pub(super) fn id_of(log: &Path, name: &OsStr) -> Option<Uuid> {
     canonical(rest.strip_suffix(".jsonl")?)
 }
 
+/// Whether a file of that name beside the log is a part of it.
+pub fn is_part(log: &Path, name: &str) -> bool {
+    id_of(log, OsStr::new(name)).is_some()
+}
+
 /// An id as we write it, and in no other of the forms that ids have.
 pub(super) fn canonical(text: &str) -> Option<Uuid> {
     let id = Uuid::parse_str(text).ok()?;

@@ -92,7 +92,7 @@ impl Session {
     fn hold(log: &Path, id: String) -> io::Result<Self> {
         let folder = folder(log);
         let path = folder.join(&id);
-        let lock = File::create_new(&path)?;
+        let lock = files::private(files::unlinked().write(true).create_new(true)).open(&path)?;
         lock.lock()?;
         Ok(Self {
             id,
@@ -143,10 +143,15 @@ fn dead(log: &Path) -> Vec<PathBuf> {
     }
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
-        .filter(|entry| entry.file_name().to_str().and_then(canonical).is_some())
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_our_id))
         .map(|entry| entry.path())
         .filter(|path| is_ours(path) && !is_held(path))
         .collect()
+}
+
+/// Whether we name sessions so; ids of others are mostly random ones.
+fn is_our_id(name: &str) -> bool {
+    canonical(name).is_some_and(|id| id.get_version_num() == 7)
 }
 
 /// What we leave there is an empty file.
@@ -185,6 +190,7 @@ mod tests {
             (GATE.to_owned(), "theirs too"),
             (id(), "not empty"),
             (id().to_uppercase(), ""),
+            ("01938d2e-0000-4000-8000-000000000001".to_owned(), ""),
         ];
         for (name, text) in &kept {
             fs::write(folder.join(name), text).unwrap();

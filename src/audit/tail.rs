@@ -139,7 +139,7 @@ fn for_each_link(file: &File, from: u64, mut each: impl FnMut(Link)) -> io::Resu
 /// Where a log goes on whose head is lost.
 fn last_put_aside(log: &Path) -> Hash {
     let last = || {
-        let file = File::open(parts::put_aside(log).pop()?).ok()?;
+        let file = open_unlinked(&parts::put_aside(log).pop()?).ok()?;
         let length = file.metadata().ok().filter(|meta| meta.len() > 0)?.len();
         Some(line_before(&file, length).ok()?.0)
     };

@@ -58,6 +58,7 @@ pub fn verify(log: &Path) -> Result<Verified, ReadError> {
 
 /// Whether the file at `path` would be taken for a log; `None` where there is none.
 pub fn look_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
+    Head::refuse_foreign(path)?;
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

@@ -37,7 +37,7 @@ pub(super) struct Given<'a> {
 /// Examines everything and says how it is.
 pub(super) fn run(doctor: &Doctor, given: &Given<'_>) -> Result<(), Failure> {
     let survey = survey_of(given.env_file, &given.overrides);
-    let _diagnostics = survey.settings.as_ref().and_then(super::diagnostics);
+    let _diagnostics = survey.settings.as_ref().and_then(super::diagnostics::start);
     let listed = settings(&survey);
     let mut report = Report::new(!doctor.json);
     report.settings(&listed);

@@ -4,19 +4,30 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::files::create_private_dir;
-
-/// How the names of what is kept there begin.
 #[cfg(unix)]
-const OURS: [&str; 8] = [
+use crate::audit::{is_part, look_at};
+use crate::files::create_private_dir;
+#[cfg(unix)]
+use crate::kb::holds_an_index;
+
+/// What is kept there: files …
+#[cfg(unix)]
+const FILES: [&str; 4] = [
     "audit.jsonl",
-    "audit.",
+    "audit.jsonl.head",
+    "audit.jsonl.sessions",
+    "trusted.json",
+];
+/// … and folders, the last of which earlier versions laid out.
+#[cfg(unix)]
+const FOLDERS: [&str; 7] = [
+    "audit.jsonl.live",
     "index",
     "logs",
     "demo",
     "eval",
     "exports",
-    "trust",
+    "demo-kb",
 ];
 
 /// Makes the data folder where there is none. One of an earlier version, which others may look
@@ -39,19 +50,27 @@ fn is_open(path: &Path) -> bool {
     meta.is_ok_and(|meta| meta.is_dir() && meta.permissions().mode() & 0o077 != 0)
 }
 
+/// Whether everything in it is named as we name it, and something in it was written by us.
 #[cfg(unix)]
 fn holds_only_ours(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else {
         return false;
     };
-    let mut names = entries.map(|entry| entry.map(|entry| entry.file_name()));
-    let is_ours = |name: &str| OURS.iter().any(|ours| name.starts_with(ours));
-    let mut seen = false;
-    let all = names.all(|name| {
-        seen = true;
-        name.is_ok_and(|name| name.to_str().is_some_and(is_ours))
-    });
-    seen && all
+    let log = path.join("audit.jsonl");
+    let is_ours = |entry: &fs::DirEntry| {
+        let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else {
+            return false;
+        };
+        let is_known = |names: &[&str]| names.contains(&name.as_str());
+        (kind.is_dir() && is_known(&FOLDERS))
+            || (kind.is_file() && (is_known(&FILES) || is_part(&log, &name)))
+    };
+    let all = entries
+        .into_iter()
+        .all(|entry| entry.is_ok_and(|entry| is_ours(&entry)));
+    let log = look_at(&log).ok().flatten();
+    let has_log = log.is_some_and(|meta| meta.len() > 0);
+    all && (has_log || holds_an_index(&path.join("index")))
 }
 
 #[cfg(all(test, unix))]
@@ -63,16 +82,26 @@ mod tests {
     fn trust_an_earlier_data_folder_is_closed_and_no_other() {
         let home = tempfile::tempdir().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let event = r#"{"event":"x","run":"a","schema":1,"seq":0,"ts":"t"}"#;
+        let index = "index/0123456789abcdef/v5-1/lexical/meta.json";
+        let part = "audit.01938d2e-0000-7000-8000-000000000001.jsonl";
         for (name, entries, becomes) in [
-            ("ours", &["audit.jsonl", "index", "logs"][..], 0o700),
-            ("shared", &["index", "notes.md"], 0o755),
+            ("ours", &["audit.jsonl", "logs/a.log", part][..], 0o700),
+            ("indexed", &[index, "audit.jsonl.live/gate"], 0o700),
+            ("shared", &["audit.jsonl", "notes.md"], 0o755),
+            ("shares", &["audit.jsonl", "audit.mine.jsonl"], 0o755),
+            ("begins", &["audit.jsonl", "indexes/a"], 0o755),
+            ("file", &["audit.jsonl", "index"], 0o755),
+            ("site", &["index/page.html", "logs/a.log"], 0o755),
             ("empty", &[], 0o755),
         ] {
             let folder = home.path().join(name);
             fs::create_dir(&folder).unwrap();
             fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
             for entry in entries {
-                fs::write(folder.join(entry), "").unwrap();
+                let path = folder.join(entry);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, event).unwrap();
             }
             prepare_data_folder(&folder).unwrap();
             assert_eq!(mode(&folder), becomes, "{name}");

@@ -47,7 +47,7 @@ impl KnowledgeBase {
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, KbError> {
         let roots = Roots::open(sources)?;
-        let home = index_home.join(roots.folder_name());
+        let home = EmbeddedStore::home_of(&roots, index_home)?;
         create_private_dir(&home).map_err(KbError::io(&home))?;
         keep_to_the_owner(&home)?;
         let store = EmbeddedStore::open(&home, embedder.model_id())?;
@@ -74,7 +74,7 @@ impl KnowledgeBase {
             Err(error @ (KbError::Io { .. } | KbError::Damaged(_) | KbError::Lexical(_))) => error,
             other => return other,
         };
-        let home = index_home.join(Roots::open(&sources)?.folder_name());
+        let home = EmbeddedStore::home_of(&Roots::open(&sources)?, index_home)?;
         tracing::warn!(%error, "the index cannot be opened and is thrown away");
         EmbeddedStore::discard(&home)?;
         Self::open(sources, index_home, embedder)

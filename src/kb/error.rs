@@ -30,6 +30,8 @@ pub enum KbError {
         /// What the system said.
         source: io::Error,
     },
+    /// A link stands in the place of a folder of the index, and is not followed.
+    Link(io::Error),
     /// What is on disk is broken or of another version: only making it anew helps.
     Damaged(String),
     /// The lexical index failed, which says nothing about what is on disk.
@@ -66,8 +68,16 @@ impl KbError {
             ),
             Self::Io { path, source } => Trouble::new(
                 format!("the index file {} cannot be used: {source}", path.display()),
-                "see to its permissions and the disk's space and try again, or `kb-agent index \
-                 --rebuild` makes it anew",
+                if is_in_the_way(source) {
+                    "move it away and try again"
+                } else {
+                    "see to its permissions and the disk's space and try again, or `kb-agent index \
+                     --rebuild` makes it anew"
+                },
+            ),
+            Self::Link(error) => Trouble::new(
+                format!("the index cannot be used: {error}"),
+                "remove the link, or set KB_AGENT_DATA_DIR to another folder",
             ),
             Self::Damaged(how) => Trouble::new(
                 format!("the index is damaged: {how}"),
@@ -111,6 +121,11 @@ impl KbError {
             other => other,
         }
     }
+}
+
+/// Whether a link, a pipe or a device stands in a file's place: that is no word of the system's.
+fn is_in_the_way(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidInput && error.get_ref().is_some()
 }
 
 /// Tells what only a rebuild can mend from what passes: a full disk, a missing permission or too

@@ -95,7 +95,7 @@ pub fn inspect(
     stop: &AtomicBool,
 ) -> Result<Inspection, KbError> {
     let roots = Roots::open(sources)?;
-    let home = index_home.join(roots.folder_name());
+    let home = EmbeddedStore::home_of(&roots, index_home)?;
     let others = others(&home);
     let (store, mut state) = open(&home, model_id, &others)?;
     let mut damaged_vectors = None;
@@ -136,6 +136,20 @@ pub fn inspect(
         left_out,
         others,
         damaged_vectors,
+    })
+}
+
+/// Whether some version of the program has kept the index of some folders here.
+pub fn holds_an_index(index_home: &Path) -> bool {
+    let entries = fs::read_dir(index_home).into_iter().flatten().flatten();
+    let folders = |entries: fs::ReadDir| {
+        let entries = entries.flatten();
+        entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+    };
+    let homes = entries.filter_map(|entry| fs::read_dir(entry.path()).ok());
+    homes.flat_map(folders).any(|folder| {
+        let name = folder.file_name();
+        name.to_str().is_some_and(EmbeddedStore::is_a_format)
     })
 }
 

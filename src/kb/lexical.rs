@@ -10,6 +10,7 @@
 //! the order in which the rows happen to lie.
 
 mod checked;
+mod clear;
 mod directory;
 mod statistics;
 mod writer;
@@ -34,9 +35,11 @@ use super::manifest::Journal;
 use super::tokens;
 use super::typos::{self, Correction, Sought};
 use crate::domain::Place;
+use crate::files::create_private_dir;
 use directory::Files;
 use statistics::Statistics;
 
+pub(super) use clear::discard;
 pub(super) use statistics::holding_chunks;
 pub(super) use writer::LexicalWriter;
 
@@ -130,10 +133,10 @@ impl LexicalIndex {
         opened.map(Some).map_err(|error| error.within(dir))
     }
 
-    /// Makes an empty index in place of whatever `dir` holds. Only under the lock.
+    /// Makes an empty index in place of the one that `dir` holds. Only under the lock.
     pub fn create(dir: &Path) -> Result<Self, KbError> {
-        remove(dir)?;
-        std::fs::create_dir_all(dir).map_err(KbError::io(dir))?;
+        clear::clear(dir)?;
+        create_private_dir(dir).map_err(KbError::io(dir))?;
         let create = || -> Result<Self, KbError> {
             let settings = IndexSettings::default();
             Self::over(dir, Index::create(Files::open(dir)?, schema().0, settings)?)
@@ -316,19 +319,6 @@ impl LexicalView {
             }
         }
         Ok(None)
-    }
-}
-
-/// Removes a file or a folder; one that is not there is removed already.
-pub(super) fn remove(path: &Path) -> Result<(), KbError> {
-    let removed = match std::fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(path),
-        Ok(_) => std::fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    match removed {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(KbError::io(path)(error)),
-        _ => Ok(()),
     }
 }
 

@@ -38,6 +38,12 @@ pub(super) fn model_key(model_id: &str) -> String {
     blake3::hash(model_id.as_bytes()).to_hex()[..16].to_owned()
 }
 
+/// Whether files of some model may be named by it.
+pub(super) fn is_model_key(key: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    key.len() == 16 && key.bytes().all(is_digit)
+}
+
 /// A right, held until this is dropped.
 #[derive(Debug)]
 pub struct Held {
@@ -66,10 +72,10 @@ pub(super) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, Kb
 /// that those who look do not take each other for holders.
 pub(super) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
     let path = path_of(home, right);
-    let file = match File::open(&path) {
+    let file = match files::open_unlinked(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(KbError::io(&path)(error)),
+        Err(error) if error.is_missing() => return Ok(false),
+        Err(error) => return Err(KbError::io(&path)(error.into())),
     };
     let is_shared = files::try_lock_shared(&file).map_err(KbError::io(&path))?;
     if is_shared {

@@ -8,8 +8,8 @@
 //! It is read at every start, so it is compact: numbers and strings one after another, behind a
 //! sum that tells a broken record. References stay as they are written until somebody asks.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,7 +21,7 @@ use super::error::KbError;
 use super::store::ChunkKey;
 use super::walk::Stamp;
 use crate::domain::LineRange;
-use crate::files;
+use crate::files::{self, Unreadable};
 
 /// A journal, and how much of it belongs to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -63,8 +63,8 @@ impl Journal {
             return Ok(Some(Entries::default()));
         }
         let path = path(dir, self.number);
-        let read = || -> std::io::Result<Vec<u8>> {
-            let mut file = File::open(&path)?;
+        let read = || -> Result<Vec<u8>, Unreadable> {
+            let mut file = files::open_unlinked(&path)?;
             file.seek(SeekFrom::Start(from))?;
             let mut bytes = Vec::new();
             file.take(self.len.saturating_sub(from))
@@ -79,9 +79,9 @@ impl Journal {
                 };
                 Ok(records.and_then(decode))
             }
-            Ok(_) => Ok(None),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(KbError::io(&path)(error)),
+            Ok(_) | Err(Unreadable::NotRegular) => Ok(None),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(KbError::io(&path)(error.into())),
         }
     }
 
@@ -90,7 +90,7 @@ impl Journal {
         let path = path(dir, self.number);
         let record = encode(entries);
         let write = || -> std::io::Result<()> {
-            let mut file = OpenOptions::new().write(true).open(&path)?;
+            let mut file = files::open_to_write(&path)?;
             file.set_len(self.len)?;
             file.seek(SeekFrom::Start(self.len))?;
             file.write_all(&record)?;
@@ -136,8 +136,7 @@ impl Journal {
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let is_journal = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
-            if (is_journal && entry.path() != kept) || name.starts_with(".tmp") {
+            if (is_journal(&name) && entry.path() != kept) || files::is_unfinished(&name) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -171,6 +170,15 @@ const GONE: u8 = 0;
 
 fn path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{PREFIX}{number}{SUFFIX}"))
+}
+
+/// Whether a file of that name is a journal, and no other file.
+pub(super) fn is_journal(name: &str) -> bool {
+    let number = name.strip_prefix(PREFIX);
+    let number = number.and_then(|rest| rest.strip_suffix(SUFFIX));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// One record.

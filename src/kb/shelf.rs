@@ -19,10 +19,14 @@ use super::extract::{
 };
 use super::opened::Opened;
 use super::walk::{Found, Stamp};
-use crate::files::{create_private_dir, read_bounded, write_cache_by};
+use crate::files::{
+    create_private_dir, is_unfinished, open_unlinked, read_all, refuse_link, write_cache_by,
+};
 
 /// Raised when extraction gets better, so that what is kept is made anew.
 const VERSION: u32 = 4;
+/// Digits of a text's name.
+const NAME: usize = 32;
 /// A text, its label, and a line for their hash.
 const LARGEST: u64 = (MAX_TEXT_BYTES + MAX_LABEL_BYTES) as u64 + 1024;
 
@@ -104,9 +108,12 @@ impl Shelf {
         Some(read_kept(&kept)?.is_err())
     }
 
-    /// Removes the texts that belong to none of these files any more. What cannot be removed now
-    /// is removed next time.
+    /// Removes the texts that belong to none of these files any more, and nothing that is not named
+    /// as they are. What cannot be removed now is removed next time.
     pub fn tidy(&self, files: &[Found]) {
+        if refuse_link(&self.dir).is_err() {
+            return;
+        }
         let Ok(entries) = fs::read_dir(&self.dir) else {
             return;
         };
@@ -115,8 +122,8 @@ impl Shelf {
             .map(|file| name(&file.path, file.stamp))
             .collect();
         for entry in entries.flatten() {
-            let known = entry.file_name().to_str().is_some_and(|n| used.contains(n));
-            if !known {
+            let is_old = |n: &str| is_unfinished(n) || (is_a_text(n) && !used.contains(n));
+            if entry.file_name().to_str().is_some_and(is_old) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -130,7 +137,7 @@ impl Shelf {
 
 /// `None` where nothing is kept, or nothing whole.
 fn read_kept(path: &Path) -> Option<Result<Extraction, SkipReason>> {
-    unpack(read_bounded(path, LARGEST).ok()?)
+    unpack(read_all(&open_unlinked(path).ok()?, LARGEST).ok()?)
 }
 
 fn name(path: &Path, stamp: Stamp) -> String {
@@ -140,7 +147,12 @@ fn name(path: &Path, stamp: Stamp) -> String {
         hasher.update(&part.to_le_bytes());
     }
     hasher.update(path.as_os_str().as_encoded_bytes());
-    hasher.finalize().to_hex()[..32].to_owned()
+    hasher.finalize().to_hex()[..NAME].to_owned()
+}
+
+fn is_a_text(name: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.len() == NAME && name.bytes().all(is_digit)
 }
 
 /// The hash of the rest, the label, the text: a line each for the first two.

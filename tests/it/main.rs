@@ -63,6 +63,7 @@ mod trust_documents;
 mod trust_files;
 mod trust_hostile;
 mod trust_left_out;
+mod trust_owned;
 mod trust_reading;
 mod trust_settings;
 mod tui_faults;

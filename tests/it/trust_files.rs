@@ -4,38 +4,9 @@
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Output;
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
-
-use crate::workplace::{Workplace, json_lines, one_line, text};
-
-/// Reading without end would take the memory of the machine: ended before that.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-fn ended(mut command: Command) -> Output {
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let begun = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            let _ = child.wait();
-            panic!("it did not end");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.wait_with_output().unwrap()
-}
-
-fn pipe(path: &Path) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-}
+use crate::workplace::{Workplace, ended, json_lines, one_line, pipe, text};
 
 fn sparse(path: &Path, bytes: u64) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();

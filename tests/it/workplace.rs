@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -160,4 +161,33 @@ pub fn one_line(output: &Output) -> String {
 
 pub fn events<'a>(all: &'a [Value], name: &str) -> Vec<&'a Value> {
     all.iter().filter(|event| event["event"] == name).collect()
+}
+
+/// What the program said, which ends in time: a pipe in a file's place would keep it for ever, and
+/// a device would take the memory of the machine.
+pub fn ended(mut command: Command) -> Output {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            let _ = child.wait();
+            panic!("it did not end: {command:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// Makes a pipe that nobody writes to.
+#[cfg(unix)]
+pub fn pipe(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
 }

@@ -5,8 +5,8 @@
 //! corpus, so that the same corpus is laid out and embedded once.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -16,6 +16,7 @@ use serde_json::error::Category;
 use super::lines::{bare, each_line};
 use super::metrics::Grades;
 use crate::cli::output::Failure;
+use crate::files::{create_private_dir, private, refuse_link};
 
 /// What is asked, what is wanted, and where the documents come from.
 pub(super) struct Collection {
@@ -140,34 +141,42 @@ impl Collection {
     /// Writes the documents below `home`, unless they are there already.
     pub fn lay_out(&self, home: &Path) -> Result<Laid, Failure> {
         let place = home.join(&self.hash);
+        let failed = |error: io::Error| {
+            let place = place.display();
+            Failure::failed(format!(
+                "{place} cannot be written: {error}; set KB_AGENT_DATA_DIR to a folder that can"
+            ))
+        };
         let laid = Laid {
             documents: place.join("documents"),
             index: place.join("index"),
         };
+        for folder in [home, &place, &laid.documents] {
+            refuse_link(folder).map_err(failed)?;
+        }
         if !laid.documents.is_dir() {
-            self.write_to(&place, &laid.documents).map_err(|error| {
-                let place = place.display();
-                Failure::failed(format!(
-                    "{place} cannot be written: {error}; set KB_AGENT_DATA_DIR to a folder that can"
-                ))
-            })?;
+            self.write_to(&place, &laid.documents).map_err(failed)?;
         }
         Ok(laid)
     }
 
     /// Written beside its goal and moved there whole, so that an interruption leaves nothing half.
     fn write_to(&self, place: &Path, goal: &Path) -> io::Result<()> {
-        fs::create_dir_all(place)?;
+        create_private_dir(place)?;
         let draft = tempfile::TempDir::new_in(place)?;
+        let whole = draft.path().join("documents");
+        create_private_dir(&whole)?;
         for (number, documents) in self.documents.chunks(SHARD).enumerate() {
-            let folder = draft.path().join(format!("{number:04}"));
-            fs::create_dir(&folder)?;
+            let folder = whole.join(format!("{number:04}"));
+            create_private_dir(&folder)?;
             for (at, document) in documents.iter().enumerate() {
                 let name = format!("{:07}.md", number * SHARD + at);
-                fs::write(folder.join(name), document.as_markdown())?;
+                let mut file = OpenOptions::new();
+                let file = private(file.write(true).create_new(true)).open(folder.join(name));
+                file?.write_all(document.as_markdown().as_bytes())?;
             }
         }
-        match fs::rename(draft.path(), goal) {
+        match fs::rename(&whole, goal) {
             // Another process was faster with the same corpus.
             Err(_) if goal.is_dir() => Ok(()),
             moved => moved,

@@ -1,6 +1,6 @@
 //! The data folder, the audit log, and the room on the disk.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,6 +11,7 @@ use super::{Check, Examination, Status, broke_off, counted};
 use crate::audit::{AuditError, look_at, verify};
 use crate::config::Settings;
 use crate::engine::{EngineError, prepare_data_folder};
+use crate::files::unlinked;
 
 const AREA: &str = "storage";
 const MEGABYTE: u64 = 1 << 20;
@@ -82,7 +83,7 @@ fn audit_log(path: &Path) -> Check {
         }
         Err(error) => return failed(error),
     };
-    if let Err(error) = OpenOptions::new().append(true).open(path) {
+    if let Err(error) = unlinked().append(true).open(path) {
         return failed(error);
     }
     let size = megabytes(meta.len());

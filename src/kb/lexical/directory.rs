@@ -3,7 +3,8 @@
 //! Tantivy maps its files into memory, and a mapped file that somebody cuts off ends the process by
 //! a signal at the next search. So files are read instead: those that every search goes through
 //! once, when they are opened, and the long ones, of which a search needs little, piece by piece.
-//! What is missing then is a failure to read. Writing and locking are tantivy's own.
+//! What is missing then is a failure to read, and so is a pipe or a link in a file's place. Writing and locking are tantivy's
+//! own.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,6 +20,8 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, OwnedBytes, WatchCallback,
     WatchHandle, WritePtr,
 };
+
+use crate::files::{Unreadable, open_unlinked};
 
 /// Postings and texts: of these a search reads a few kilobytes.
 const LONG: [&str; 2] = ["idx", "store"];
@@ -76,7 +79,7 @@ enum Handle {
 
 impl Handle {
     fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = opened(path)?;
         let len = file.metadata()?.len();
         let ending = path.extension().unwrap_or_default();
         #[cfg(unix)]
@@ -91,6 +94,14 @@ impl Handle {
         io::Read::read_to_end(&mut io::Read::take(file, len), &mut bytes)?;
         Ok(Self::Whole(OwnedBytes::new(bytes)))
     }
+}
+
+/// What is no file is broken: it is told as bytes that make no sense are.
+fn opened(path: &Path) -> io::Result<File> {
+    open_unlinked(path).map_err(|error| match error {
+        Unreadable::Io(error) => error,
+        other => io::Error::new(io::ErrorKind::InvalidData, other),
+    })
 }
 
 impl HasLen for Handle {
@@ -147,7 +158,15 @@ impl Directory for Files {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        self.writing.atomic_read(path)
+        let read = opened(&self.folder.join(path)).and_then(|mut file| {
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut file, &mut bytes)?;
+            Ok(bytes)
+        });
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
+            _ => OpenReadError::wrap_io_error(error, path.to_owned()),
+        })
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
@@ -159,7 +178,15 @@ impl Directory for Files {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        self.writing.acquire_lock(lock)
+        // Tantivy would wait for somebody to read a pipe.
+        let path = self.folder.join(&lock.filepath);
+        match opened(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let line = format!("{}: {error}", path.display());
+                Err(LockError::wrap_io_error(io::Error::new(error.kind(), line)))
+            }
+            _ => self.writing.acquire_lock(lock),
+        }
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {

@@ -5,17 +5,18 @@
 //! version of the program finds another folder, or none, and makes it. Nobody removes the folder of
 //! another version: somebody may still use that one.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::commit::{DocumentBatch, EmbeddingBatch};
 use super::view::{View, load};
 use super::{Batch, Snapshot, Store, VectorBatch};
+use crate::files::{create_private_dir, refuse_link};
 use crate::kb::documents::{Change, Documents};
 use crate::kb::error::KbError;
 use crate::kb::lexical::{self, LexicalIndex, Payload};
 use crate::kb::lock::{Held, Right, lock, try_lock};
+use crate::kb::roots::Roots;
 use crate::kb::shelf;
 use crate::kb::tokens;
 use crate::kb::vectors::Vectors;
@@ -58,15 +59,15 @@ impl EmbeddedStore {
         // The vectors stay: they are named by what they were made of, so that the chunks find
         // them again.
         let dir = dir_in(home);
-        fs::create_dir_all(&dir).map_err(KbError::io(&dir))?;
+        create_private_dir(&dir).map_err(KbError::io(&dir))?;
         let lexical = LexicalIndex::create(&dir.join("lexical"))?;
         Self::over(home, dir, lexical, model_id)
     }
 
-    /// Removes the words and the manifest, whatever is there.
+    /// Removes the words and the manifest, whatever they are like.
     pub fn discard(home: &Path) -> Result<(), KbError> {
         let _held = lock(home, Right::Documents)?;
-        lexical::remove(&dir_in(home))
+        lexical::discard(&dir_in(home))
     }
 
     /// Opens the index in `home` as it is; `None` when there is none of this format. Makes and mends
@@ -105,6 +106,18 @@ impl EmbeddedStore {
     /// What this version keeps in `home`, by the names of its folders.
     pub fn is_own(name: &str) -> bool {
         name == Self::format() || name == shelf::folder()
+    }
+
+    /// The folder of the index of these roots. A link in its place, on the way or in the place of one
+    /// of this version's folders would lead to files that are not ours.
+    pub fn home_of(roots: &Roots, index_home: &Path) -> Result<PathBuf, KbError> {
+        let home = index_home.join(roots.folder_name());
+        let (texts, dir) = (home.join(shelf::folder()), dir_in(&home));
+        let lexical = dir.join("lexical");
+        for folder in [index_home, &home, &texts, &dir, &lexical] {
+            refuse_link(folder).map_err(KbError::Link)?;
+        }
+        Ok(home)
     }
 
     /// Whether some version of the program calls an index so.

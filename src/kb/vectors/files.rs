@@ -6,16 +6,16 @@
 //! others, so that those of a model that nobody uses any more can be told.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::files::write_atomic_by;
+use crate::files::{Unreadable, is_unfinished, open_to_write, open_unlinked, write_atomic_by};
 use crate::kb::error::KbError;
-use crate::kb::lock::{Held, Right, model_key, share, try_lock};
+use crate::kb::lock::{Held, Right, is_model_key, model_key, share, try_lock};
 use crate::kb::store::ChunkKey;
 
 const MAGIC: &[u8; 8] = b"KBVEC002";
@@ -98,8 +98,13 @@ impl Files {
             return Ok(None);
         }
         let (keys_path, rows_path) = (self.path("keys"), self.path("rows"));
-        let mut file = File::open(&keys_path).map_err(KbError::io(&keys_path))?;
-        let rows = File::open(&rows_path).map_err(KbError::io(&rows_path))?;
+        let opened = |path: &Path| match open_unlinked(path) {
+            Err(Unreadable::NotRegular) => Ok(None),
+            opened => opened.map(Some).map_err(|e| KbError::io(path)(e.into())),
+        };
+        let (Some(mut file), Some(rows)) = (opened(&keys_path)?, opened(&rows_path)?) else {
+            return Ok(None);
+        };
         // The keys are counted before the rows, which are written before the keys.
         let named = body_len(&file, RECORD).map_err(KbError::io(&keys_path))?;
         let read = move || -> std::io::Result<Option<KeysRead>> {
@@ -228,24 +233,23 @@ impl Files {
 
     /// Removes this model's other files. What cannot be removed now is removed next time.
     pub fn remove_older(&self) {
-        let own = format!("{PREFIX}{}-", self.model);
-        let kept = format!("{own}{}.", self.number);
-        let is_older = |name: &str| name.starts_with(&own) && !name.starts_with(&kept);
+        let is_older = |name: &str| {
+            named(name).is_some_and(|(model, number)| model == self.model && number != self.number)
+        };
         // What a kill has left of a pair in the making goes too.
-        self.remove(|name| is_older(name) || name.starts_with(".tmp"));
+        self.remove(|name| is_older(name) || is_unfinished(name));
     }
 
     /// Removes the files of all other models, but not of those that somebody uses now.
     pub fn remove_other_models(&self) {
         let entries = fs::read_dir(&self.home).into_iter().flatten().flatten();
         let others: BTreeSet<String> = entries
-            .filter_map(|entry| model_in(entry.file_name().to_str()?))
+            .filter_map(|entry| Some(named(entry.file_name().to_str()?)?.0.to_owned()))
             .filter(|model| *model != self.model)
             .collect();
         for other in others {
             if let Ok(Some(_alone)) = try_lock(&self.home, Right::Model(&other)) {
-                let its = format!("{PREFIX}{other}-");
-                self.remove(|name| name.starts_with(&its));
+                self.remove(|name| named(name).is_some_and(|(model, _)| model == other));
             }
         }
     }
@@ -278,7 +282,7 @@ impl Files {
     ) -> Result<(), KbError> {
         let path = self.path(extension);
         let write = || -> std::io::Result<()> {
-            let mut file = OpenOptions::new().write(true).open(&path)?;
+            let mut file = open_to_write(&path)?;
             file.seek(SeekFrom::Start(at as u64))?;
             file.write_all(bytes)?;
             if sync { file.sync_data() } else { Ok(()) }
@@ -304,10 +308,12 @@ impl Files {
     }
 }
 
-/// Whose file it is, by its name.
-fn model_in(name: &str) -> Option<String> {
-    let (model, _) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    Some(model.to_owned())
+/// Of which model and with which number the file of that name is; `None` where it is none of ours.
+fn named(name: &str) -> Option<(&str, u64)> {
+    let (model, rest) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let (number, ending) = rest.split_once('.')?;
+    let is_ours = is_model_key(model) && matches!(ending, "keys" | "rows");
+    Some((model, number.parse().ok().filter(|_| is_ours)?))
 }
 
 /// Complete records behind the header.
