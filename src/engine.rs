@@ -69,6 +69,8 @@ pub struct Engine {
     live: Arc<Mutex<Session>>,
     /// What was said before in the conversation that goes on.
     said_before: Option<Dialogue>,
+    /// The `.env` of a folder that names an endpoint.
+    endpoint_file: Option<PathBuf>,
 }
 
 /// Why there is no engine, or no answer; one line each.
@@ -163,13 +165,16 @@ impl Engine {
             own_files: own_files(settings),
             live: Arc::new(Mutex::new(session)),
             said_before: None,
+            endpoint_file: settings.endpoint_file.clone(),
         })
     }
 
     /// Goes on with a recorded conversation: questions are answered as its next ones, under its id.
     pub async fn resume(&mut self, which: Resume) -> Result<RecordedSession, EngineError> {
         let log = self.audit_log.path.clone();
-        let resumed = tokio::task::spawn_blocking(move || sessions::resume(&log, &which));
+        let file = self.endpoint_file.clone();
+        let resume = move || sessions::resume(&log, &which, file.as_deref());
+        let resumed = tokio::task::spawn_blocking(resume);
         let resumed = resumed
             .await
             .map_err(|error| EngineError::Run(format!("reading the audit log broke off: {error}")))?
@@ -177,6 +182,7 @@ impl Engine {
         resumed.recorded.id.clone_into(&mut self.agent.session);
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = resumed.session;
         self.said_before = Some(resumed.dialogue);
+        self.notices.extend(resumed.held_back);
         Ok(resumed.recorded)
     }
 

@@ -103,6 +103,8 @@ pub struct Settings {
     pub llm: Option<EndpointSettings>,
     /// The embedding endpoint; `None` is the built-in model.
     pub embedding: Option<EmbeddingSettings>,
+    /// The `.env` of the working folder, where it and not the user names one of these endpoints.
+    pub endpoint_file: Option<PathBuf>,
     /// The folders and files of the knowledge base; empty is the bundled demo.
     pub sources: Vec<PathBuf>,
     /// Files in them that are read although they are hidden or hold secrets by their names.
@@ -196,6 +198,7 @@ impl Settings {
         Ok(Self {
             llm: endpoint::endpoint(environment)?,
             embedding: embedding(environment)?,
+            endpoint_file: endpoint_file(environment),
             audit_log: environment
                 .get(AUDIT_LOG.name)
                 .map_or_else(|| data_dir.join("audit.jsonl"), PathBuf::from),
@@ -271,6 +274,15 @@ fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, Set
         api_key,
         model: environment.get(EMBEDDING_MODEL.name).map(str::to_owned),
     }))
+}
+
+fn endpoint_file(environment: &Environment) -> Option<PathBuf> {
+    let urls = [endpoint::BASE_URL, EMBEDDING_BASE_URL];
+    let is_of_folder = urls.iter().any(|url| environment.is_of_folder(url.name));
+    environment
+        .folder_file()
+        .filter(|_| is_of_folder)
+        .map(Path::to_owned)
 }
 
 fn without_effect(environment: &Environment) -> Vec<String> {

@@ -63,6 +63,7 @@ impl Conversation {
             exports: engine.exports.clone(),
             live: engine.live.clone(),
             dialogue: dialogue.clone(),
+            endpoint_file: engine.endpoint_file.clone(),
             updates: updates.clone(),
         };
         let sessions = tokio::task::spawn_blocking(move || sessions.run(to_do));

@@ -25,6 +25,8 @@ const MOST_RUNS: usize = 200;
 const MOST_LISTED: usize = 5000;
 /// So many questions can be recalled, the newest.
 const MOST_QUESTIONS: usize = 2000;
+/// A path is shown up to this length.
+const LONGEST_PATH: usize = 120;
 /// The longest name of a conversation, in characters.
 const LONGEST_NAME: usize = 80;
 
@@ -43,10 +45,17 @@ pub(super) struct Resumed {
     pub(super) recorded: RecordedSession,
     pub(super) dialogue: Dialogue,
     pub(super) session: Session,
+    /// Why the agent knows nothing of it, in one line.
+    pub(super) held_back: Option<String>,
 }
 
-/// Takes up a recorded conversation; an error is one line.
-pub(super) fn resume(log: &Path, which: &Resume) -> Result<Resumed, String> {
+/// Takes up a recorded conversation; an error is one line. Where a folder's `.env` names an
+/// endpoint, nothing that was said goes there: it may have been said over other documents.
+pub(super) fn resume(
+    log: &Path,
+    which: &Resume,
+    endpoint_file: Option<&Path>,
+) -> Result<Resumed, String> {
     let in_words = |error: ReadError| error.to_string();
     let lookup = Lookup::of(log).map_err(in_words)?;
     let (id, shown) = match which {
@@ -70,8 +79,20 @@ pub(super) fn resume(log: &Path, which: &Resume) -> Result<Resumed, String> {
     if notes.is_hidden(&id) {
         SessionNotes::hide(log, &id, false).map_err(cannot)?;
     }
+    let dialogue = match endpoint_file {
+        Some(_) => Dialogue::of(&id),
+        None => said(&id, &events),
+    };
+    let held_back = endpoint_file.map(|file| {
+        let file = one_line(&file.to_string_lossy(), LONGEST_PATH);
+        format!(
+            "What was said before is shown and not sent: {file} names the endpoint; with \
+             --env-file .env it is sent."
+        )
+    });
     Ok(Resumed {
-        dialogue: said(&id, &events),
+        dialogue,
+        held_back,
         recorded: RecordedSession {
             name: notes.name(&id).map(str::to_owned),
             id,
@@ -151,6 +172,8 @@ pub(super) struct Sessions {
     pub(super) exports: PathBuf,
     pub(super) live: Arc<Mutex<Session>>,
     pub(super) dialogue: CurrentDialogue,
+    /// The `.env` of a folder that names an endpoint.
+    pub(super) endpoint_file: Option<PathBuf>,
     pub(super) updates: mpsc::Sender<Update>,
 }
 
@@ -198,11 +221,14 @@ impl Sessions {
     }
 
     fn resume(&self, id: String) {
-        match resume(&self.log, &Resume::Named(id)) {
+        match resume(&self.log, &Resume::Named(id), self.endpoint_file.as_deref()) {
             Ok(resumed) => {
                 self.dialogue.replace(resumed.dialogue);
                 self.hold(resumed.session);
                 self.send(SessionUpdate::Resumed(resumed.recorded));
+                if let Some(line) = resumed.held_back {
+                    self.notice(NoticeLevel::Warning, line);
+                }
             }
             Err(line) => self.send(SessionUpdate::NotResumed(line)),
         }

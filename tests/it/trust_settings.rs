@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use kb_agent::config::{Class, variables};
 use serde_json::Value;
 
+use crate::fault_server::{FaultServer, error};
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, one_line, text};
 
@@ -384,6 +385,48 @@ fn trust_no_key_of_this_machine_goes_to_a_proxy() {
             let said = text(&output.stderr);
             assert!(!proxy.was_reached(), "{what} at {host}: {said}");
             assert_ne!(output.status.code(), Some(2), "{what} at {host}: {said}");
+        }
+    }
+}
+
+#[test]
+fn trust_what_was_said_elsewhere_is_not_sent_where_only_a_folder_says() {
+    let server = FaultServer::start(&[(
+        "analyze_and_route",
+        vec![error("400 Bad Request", "", "not this")],
+    )]);
+    for what in ["LLM", "EMBEDDING"] {
+        let clone = Clone::with(&format!(
+            "KB_AGENT_{what}_BASE_URL=http://{}/v1\nKB_AGENT_{what}_MODEL=m\nKB_AGENT_LLM_RETRIES=0\n",
+            server.address()
+        ));
+        assert!(clone.run(&["trust"]).status.success());
+        clone
+            .place
+            .file("private/diary.md", "# Heron\n\nThe heron sleeps at noon.\n");
+        let mut terminal = Terminal::start(&clone.place.command(&["private"]), 140, 30);
+        terminal.wait_for_text("1 doc");
+        terminal.keys("When does the heron sleep?\r");
+        terminal.wait_for_text("saved 1");
+        terminal.keys("\u{3}\u{3}");
+        assert_eq!(terminal.end(), 0);
+
+        for (given, is_sent) in [(&[][..], false), (&["--env-file", ".env"][..], true)] {
+            let args = [&["--continue", "--kb", "docs"][..], given].concat();
+            let mut terminal = Terminal::start(&clone.command(&args), 140, 30);
+            let shown = terminal.wait_for_text("Resumed: ");
+            assert!(shown.contains("When does the heron sleep?"), "{shown}");
+            let is_said = shown.contains("What was said before is shown and not sent");
+            assert_eq!(is_said, !is_sent, "{shown}");
+            server.forget();
+            let asked = || server.seen().into_iter().filter(|seen| seen.node() != "");
+            if what == "LLM" {
+                terminal.keys("And when does it wake?\r");
+                terminal.wait_for("a request", |_| asked().count() > 0);
+                let holds = asked().any(|seen| seen.body.contains("heron"));
+                assert_eq!(holds, is_sent);
+            }
+            terminal.kill();
         }
     }
 }
