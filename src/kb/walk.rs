@@ -76,9 +76,8 @@ impl Stamp {
         #[cfg(unix)]
         let stamp = {
             use std::os::unix::fs::MetadataExt;
-            let changed = meta.ctime().saturating_mul(1_000_000_000) + meta.ctime_nsec();
             Self {
-                changed: changed.max(0) as u64,
+                changed: nanoseconds(meta.ctime(), meta.ctime_nsec()),
                 inode: meta.ino(),
                 ..stamp
             }
@@ -94,6 +93,13 @@ impl Stamp {
         let last = u128::from(self.modified.max(self.changed));
         last + Self::TICK.as_nanos() < now
     }
+}
+
+/// Since 1970, as far as such a number can say.
+#[cfg(unix)]
+fn nanoseconds(seconds: i64, more: i64) -> u64 {
+    let all = seconds.saturating_mul(1_000_000_000).saturating_add(more);
+    all.max(0) as u64
 }
 
 /// What a walk comes by.
@@ -346,4 +352,16 @@ fn plain(error: &ignore::Error) -> String {
     error
         .io_error()
         .map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_a_file_of_any_time_has_a_stamp() {
+        assert_eq!(nanoseconds(2, 5), 2_000_000_005);
+        assert_eq!(nanoseconds(i64::MAX, 999_999_999), i64::MAX as u64);
+        assert_eq!(nanoseconds(i64::MIN, 0), 0);
+    }
 }

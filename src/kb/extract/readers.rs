@@ -24,6 +24,9 @@ const MEGABYTE: u64 = 1024 * 1024;
 const SMALL: u64 = 128 * MEGABYTE;
 /// How many small shares a large one is, which no document may be over.
 const LARGE_SHARES: usize = 3;
+/// How many small shares there are, whatever the number of cores: beside what the index itself
+/// takes, 600 MB hold them.
+const SHARES: usize = LARGE_SHARES;
 /// What is larger than this needs more than the small share anyway.
 const LARGE_DOCUMENT: u64 = 24 * MEGABYTE;
 
@@ -73,11 +76,10 @@ pub(super) struct Document<'a> {
 impl Readers {
     /// `program` is this program.
     pub fn new(program: PathBuf) -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
         Self {
             program,
             state: Mutex::new(State {
-                free: cores.max(LARGE_SHARES),
+                free: SHARES,
                 large_waiting: 0,
                 sessions: 0,
                 idle: Vec::new(),
@@ -113,6 +115,9 @@ impl Readers {
         let idle = if shares == 1 {
             self.state().idle.pop()
         } else {
+            // It has the shares of those that are kept.
+            let kept = std::mem::take(&mut self.state().idle);
+            drop(kept);
             None
         };
         let mut reader = match idle {
@@ -372,4 +377,32 @@ fn end_of(mut said: impl Read) -> Vec<u8> {
         kept.drain(..kept.len().saturating_sub(LAST_WORDS));
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_shares_that_are_out_at_one_time_do_not_grow_with_the_cores() {
+        let readers = Readers::new(PathBuf::new());
+        let never = AtomicBool::new(false);
+        let mut taken = Vec::new();
+        while readers.state().free > 0 {
+            taken.push(readers.take(1, &never).unwrap());
+        }
+        assert!(taken.len() as u64 * SMALL <= 384 * MEGABYTE);
+        // One more waits until one is given back, and the large one for all of them.
+        thread::scope(|scope| {
+            let large =
+                scope.spawn(|| readers.take(LARGE_SHARES, &never).map(|taken| taken.shares));
+            while readers.state().large_waiting == 0 {
+                thread::yield_now();
+            }
+            assert!(!large.is_finished());
+            taken.clear();
+            assert!(matches!(large.join().unwrap(), Ok(LARGE_SHARES)));
+        });
+        assert_eq!(readers.state().free, SHARES);
+    }
 }

@@ -244,6 +244,8 @@ fn shrink(best: &mut Vec<(usize, f32)>, k: usize, keys: &[ChunkKey]) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
@@ -298,6 +300,41 @@ mod tests {
         let odd = nearest(&query, &table, None, 50, &all_of(&|at| at % 2 == 1));
         assert!(odd.len() == 50 && odd.iter().all(|(at, _)| at % 2 == 1));
     }
+
+    #[test]
+    fn ends_a_scan_at_its_next_look() {
+        let (dims, count) = (256, 2 * ROWS_A_THREAD + 5_000);
+        let keys: Vec<ChunkKey> = (0..count)
+            .map(|n| ChunkKey((n as u128).to_be_bytes()))
+            .collect();
+        let (rows, scales) = (vec![3; count * dims], vec![1.0; count]);
+        let table = Table {
+            keys: &keys,
+            scales: &scales,
+            rows: &rows,
+            dims,
+        };
+        let mut signs = Signs::of(&rows[..1_000 * dims], dims);
+        signs.extend(&rows, dims);
+        let query = Query::new(&vec![1.0; dims], dims).unwrap();
+        for signs in [None, Some(&signs)] {
+            let (stop, looked_at) = (AtomicBool::new(false), AtomicUsize::new(0));
+            let row = |_: usize| {
+                looked_at.fetch_add(1, AtomicOrdering::Relaxed);
+                stop.store(true, AtomicOrdering::Relaxed);
+                true
+            };
+            let wanted = Wanted {
+                row: &row,
+                stop: &stop,
+            };
+            nearest(&query, &table, signs, 50, &wanted);
+            // Two threads at most have rows enough.
+            let looked_at = looked_at.into_inner();
+            assert!((1..=2 * BLOCK).contains(&looked_at), "{looked_at} rows");
+        }
+    }
+
     /// Clusters of the length that embeddings have, asked for from near one of them.
     #[test]
     fn a_first_look_leaves_the_true_neighbours_or_steps_aside() {
