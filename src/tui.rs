@@ -78,7 +78,7 @@ use crate::protocol::{Command, Event, Mode, RecordedSession, RunRecord, Update};
 
 pub use layout::LEAST;
 pub use screen::Screen;
-pub use terminal::give_back_terminal;
+pub use terminal::{editor_has_terminal, give_back_terminal};
 pub use theme::{ColorDepth, ThemeName};
 pub use update::{Effect, Msg};
 

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::output::Failure;
-use crate::tui::give_back_terminal;
+use crate::tui::{editor_has_terminal, give_back_terminal};
 
 /// How long an end in order may take.
 const IN_ORDER: Duration = Duration::from_secs(2);
@@ -128,6 +128,7 @@ fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
             for signal in signals.forever() {
                 ending.ask(match signal {
                     SIGHUP => Asked::Window,
+                    SIGINT | SIGQUIT if editor_has_terminal() => continue,
                     _ => Asked::Somebody,
                 });
             }
@@ -187,7 +188,9 @@ fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
         .name("signals".to_owned())
         .spawn(move || {
             while runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
-                ending.ask(Asked::Somebody);
+                if !editor_has_terminal() {
+                    ending.ask(Asked::Somebody);
+                }
             }
         })?;
     Ok(())

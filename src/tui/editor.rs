@@ -6,8 +6,12 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 use tokio::process::{Child, Command};
+
+/// How long the end of an editor is waited for when the program ends.
+const ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 /// A program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +33,22 @@ pub fn start(path: &Path, line: usize, give_away: impl FnOnce()) -> Result<Child
         .args(&command.arguments)
         .spawn()
         .map_err(|error| format!("{} cannot be started: {error}", command.program))
+}
+
+/// Ends an editor that is still open when the program ends, or it would read the shell's keys.
+pub async fn end(mut editor: Child) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, Signal, kill_process};
+        let id = editor.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(pid) = id.and_then(Pid::from_raw) {
+            // It may keep what was written in it, and set the terminal back.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = editor.start_kill();
+    let _ = tokio::time::timeout(ENDS_WITHIN, editor.wait()).await;
 }
 
 /// What starts the editor of `variable` with this file at this line; an error is one line.

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::Poll;
+use std::time::Duration;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{Event as Input, EventStream};
@@ -16,7 +17,7 @@ use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
 use tokio::process::Child;
 use tokio::sync::mpsc;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{Command, Timestamp, Update};
@@ -29,12 +30,30 @@ use super::suspend::{JobSignal, JobSignals, is_job, stop_job};
 use super::terminal::{self, Output, TerminalGuard};
 use super::update::{Effect, Msg};
 
+/// How long a signal takes to be seen on a busy machine.
+const SIGNALS_ARRIVE: Duration = Duration::from_millis(50);
+
 /// Runs until the person leaves, `leave` is cancelled, or the terminal is gone.
 pub async fn event_loop(
+    screen: Screen,
+    commands: mpsc::Sender<Command>,
+    updates: mpsc::Receiver<Update>,
+    leave: CancellationToken,
+) -> Result<(), TuiError> {
+    let mut editing = None;
+    let ended = until_the_end(screen, commands, updates, leave, &mut editing).await;
+    if let Some(editor) = editing {
+        editor::end(editor).await;
+    }
+    ended
+}
+
+async fn until_the_end(
     mut screen: Screen,
     commands: mpsc::Sender<Command>,
     mut updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
+    editing: &mut Option<Child>,
 ) -> Result<(), TuiError> {
     let mut jobs = JobSignals::listen()?;
     terminal::set_mouse(screen.reports_mouse());
@@ -45,7 +64,6 @@ pub async fn event_loop(
     terminal::enhance()?;
     // While the person's editor has the terminal, its keys are not ours.
     let mut inputs = Some(EventStream::new());
-    let mut editing: Option<Child> = None;
     let mut frames = frames();
     let mut engine = true;
     loop {
@@ -66,8 +84,12 @@ pub async fn event_loop(
                     redraw = true;
                 }
             },
-            ended = closed(&mut editing) => {
-                editing = None;
+            ended = closed(editing) => {
+                *editing = None;
+                if ended.is_err() {
+                    // The key that ended it is a signal on its way to this program too.
+                    sleep(SIGNALS_ARRIVE).await;
+                }
                 inputs = Some(EventStream::new());
                 terminal::take_again()?;
                 redraw = true;
@@ -109,7 +131,7 @@ pub async fn event_loop(
                 Flow::Leave => return Ok(()),
                 Flow::Suspend => stop = true,
                 Flow::Edit(path, line) if editing.is_none() => {
-                    if let Err(reason) = edit(&path, line, &mut inputs, &mut editing)? {
+                    if let Err(reason) = edit(&path, line, &mut inputs, editing)? {
                         drawn = drawn_on(&guard)?;
                         screen.handle(Msg::Edited(Err(reason)));
                     }
@@ -196,7 +218,7 @@ fn edit(
 ) -> io::Result<Result<(), String>> {
     let give_away = || {
         *inputs = None;
-        terminal::give_back_terminal();
+        terminal::lend();
     };
     match editor::start(path, line, give_away) {
         Ok(child) => *editing = Some(child),

@@ -24,6 +24,7 @@ use crossterm::terminal::{
 static TAKEN: AtomicBool = AtomicBool::new(false);
 static ENHANCED: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(true);
+static LENT: AtomicBool = AtomicBool::new(false);
 
 /// While this lives, the terminal is ours.
 #[derive(Debug)]
@@ -64,6 +65,7 @@ impl TerminalGuard {
 
 impl Drop for TerminalGuard {
     fn drop(&mut self) {
+        LENT.store(false, Ordering::SeqCst);
         give_back_terminal();
     }
 }
@@ -83,6 +85,18 @@ pub fn is_ours() -> bool {
     TAKEN.load(Ordering::SeqCst)
 }
 
+/// Gives the terminal to the person's editor, until it is taken again.
+pub fn lend() {
+    LENT.store(true, Ordering::SeqCst);
+    give_back_terminal();
+}
+
+/// Whether the person's editor has the terminal: Ctrl+C and its like are for the editor then,
+/// although the terminal sends the signal to this program too.
+pub fn editor_has_terminal() -> bool {
+    LENT.load(Ordering::SeqCst)
+}
+
 /// Takes the terminal again, whatever has become of its modes since.
 pub fn take_again() -> io::Result<()> {
     if TAKEN.swap(true, Ordering::SeqCst) {
@@ -96,6 +110,8 @@ pub fn take_again() -> io::Result<()> {
     if ENHANCED.load(Ordering::SeqCst) {
         push_enhancement()?;
     }
+    // From here on Ctrl+C is a key.
+    LENT.store(false, Ordering::SeqCst);
     Ok(())
 }
 

@@ -31,8 +31,11 @@ const CTRL_C: &str = "\u{3}";
 const CTRL_Z: &str = "\u{1a}";
 /// No window may leave a process for longer.
 const WINDOW: Duration = Duration::from_secs(3);
-/// An end in order, and what a busy machine adds to it.
-const IN_ORDER: Duration = Duration::from_millis(2000 + 1500);
+/// How long an end in order may take.
+const RULE: Duration = Duration::from_secs(2);
+/// The same where the rule's own clock ends it: a terminal that takes nothing has 200 ms more, and
+/// the rest is for `kill`, the reader here and a busy machine, none of which the program's clock sees.
+const IN_ORDER: Duration = Duration::from_millis(2000 + 200 + 1300);
 /// Interrupted.
 const INTERRUPTED: u32 = 130;
 
@@ -159,7 +162,7 @@ fn ends_at_any_moment_a_window_closes() {
 fn ends_at_any_moment_a_signal_comes_with_the_terminal_as_found() {
     let (demo, server) = (Workplace::with_demo(), silent_endpoint());
     let mut random = Seeded::new();
-    let mut slowest = Duration::ZERO;
+    let mut all = Vec::new();
     for turn in 0..count("KB_AGENT_TEST_SIGNALS", 8) {
         let name = ["TERM", "INT", "HUP", "QUIT"][turn as usize % 4];
         let mut terminal = Terminal::start(&at_endpoint(&demo, &server), 100, 30);
@@ -177,9 +180,13 @@ fn ends_at_any_moment_a_signal_comes_with_the_terminal_as_found() {
         terminal.signal(name);
         let (_, took) = terminal.end_timed();
         assert!(took < IN_ORDER, "turn {turn}: {name} took {took:?}");
-        slowest = slowest.max(took);
+        all.push(took);
     }
-    println!("the slowest signal took {slowest:?}");
+    all.sort();
+    println!("the slowest signal took {:?}", all.last());
+    // What a busy machine adds is not the rule.
+    let usual = all[all.len() / 2];
+    assert!(usual < RULE, "usually {usual:?}");
 }
 
 #[test]
@@ -430,15 +437,96 @@ fn ends_nothing_when_it_is_stopped_and_continued_from_outside() {
     let demo = Workplace::with_demo();
     let mut terminal = open(&demo.command(&[]));
     terminal.signal("STOP");
-    terminal.wipe();
+    // As a shell takes its terminal back: its screen, its modes, its line discipline.
+    terminal.take_away();
+    assert!(terminal.is_canonical());
     terminal.signal("CONT");
-    terminal.wait_for_text("38 docs");
+    terminal.wait_for("the whole picture again", |screen| {
+        screen.alternate_screen()
+            && screen.bracketed_paste()
+            && screen.contents().contains("38 docs")
+    });
+    assert!(!terminal.is_canonical(), "keys come one by one again");
     // A window without a shell has nothing to go back to.
     terminal.keys(CTRL_Z);
     terminal.wait_for_text("no shell to go back to");
     terminal.keys(CTRL_C);
     terminal.keys(CTRL_C);
     assert_eq!(terminal.end(), 0);
+}
+
+/// A screen whose passage is open in an editor that is this script.
+fn in_the_editor(place: &Workplace, script: &str) -> Terminal {
+    use std::os::unix::fs::PermissionsExt;
+
+    place.file(
+        "kb/notes.md",
+        "# The gate\n\nThe gate threshold is seven.\n",
+    );
+    let script = format!("#!/bin/sh\necho $$ > pid\n{script}");
+    let editor = place.file("bin/editor", script);
+    fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = place.command(&["kb"]);
+    command.env("EDITOR", format!("'{}'", editor.display()));
+    let mut terminal = Terminal::start(&command, 120, 40);
+    terminal.wait_for_text("1 doc");
+    terminal.keys("What is the gate threshold?\r");
+    terminal.wait_for_text("saved 1");
+    terminal.keys("\u{1b}3");
+    terminal.wait_for_text("▸ Evidence");
+    terminal.keys("\r");
+    terminal.wait_for_text("▌ The gate threshold");
+    terminal.keys("o");
+    terminal.wait_for_text("THE-EDITOR-IS-OPEN");
+    terminal
+}
+
+#[test]
+fn ends_nothing_when_the_editor_is_interrupted() {
+    let place = Workplace::empty();
+    let mut terminal = in_the_editor(
+        &place,
+        "trap 'echo IT-WAS-INTERRUPTED' INT\ntrap 'echo IT-WAS-TO-QUIT' QUIT\n\
+         echo THE-EDITOR-IS-OPEN\nuntil read answer; do :; done\n",
+    );
+    for (key, said) in [(CTRL_C, "IT-WAS-INTERRUPTED"), ("\u{1c}", "IT-WAS-TO-QUIT")] {
+        terminal.keys(key);
+        terminal.wait_for_text(said);
+    }
+    terminal.keys("\n");
+    terminal.wait_for_text("▌ The gate threshold");
+    // One that the key ends, as it ends most programs.
+    let script = "#!/bin/sh\necho >> times\necho OPEN-$(($(wc -l < times)))\nread answer\n";
+    fs::write(place.path().join("bin/editor"), script).unwrap();
+    for time in 1..=3 {
+        terminal.keys("o");
+        terminal.wait_for_text(&format!("OPEN-{time}"));
+        terminal.keys(CTRL_C);
+        terminal.wait_for("the screen", |screen| {
+            screen.alternate_screen() && screen.contents().contains("▌ The gate threshold")
+        });
+    }
+    // Now they are for the program again.
+    terminal.keys(CTRL_C);
+    terminal.keys(CTRL_C);
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn ends_the_editor_that_is_open() {
+    let place = Workplace::empty();
+    let script = "echo THE-EDITOR-IS-OPEN\nread answer\n";
+    let terminal = in_the_editor(&place, script);
+    let editor = fs::read_to_string(place.path().join("pid")).unwrap();
+    terminal.signal("TERM");
+    let (code, took) = terminal.end_timed();
+    assert_eq!(code, INTERRUPTED);
+    assert!(took < RULE, "{took:?}");
+    let lives = Command::new("kill")
+        .args(["-s", "0", editor.trim()])
+        .stderr(Stdio::null())
+        .status();
+    assert!(!lives.unwrap().success(), "the editor is left behind");
 }
 
 fn itself(test: &str) -> Command {

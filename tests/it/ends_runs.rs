@@ -102,7 +102,11 @@ fn ends_every_tool_whose_run_is_cancelled() {
     place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
     let line = "nothing of what is looked for stands in any of these many lines of a log\n";
     place.file("kb/large.log", line.repeat(1_500_000));
+    place.file("kb/page.html", "<p>It waits for PROJ-7.</p>");
     let tools = KbToolbox::new(base(&place, Arc::new(Endless)));
+    // Another page by now, which is taken apart when it is read.
+    let paragraph = "<p>It waits for <b>PROJ-7</b> &amp; <a href='gate.md'>the gate</a>.</p>\n";
+    place.file("kb/page.html", paragraph.repeat(130_000));
     let query = || "gate opening hours".to_owned();
     for call in [
         ToolCall::VectorSearch {
@@ -119,6 +123,14 @@ fn ends_every_tool_whose_run_is_cancelled() {
         },
         ToolCall::GrepSearch {
             query: r"(\w+ly){2,}[0-9]+\s(not|there)(.*[a-z])?x{3}".to_owned(),
+        },
+        ToolCall::ReadFile {
+            path: "page.html".to_owned(),
+            start_line: None,
+            end_line: None,
+        },
+        ToolCall::GraphRelated {
+            entity_id: "PROJ-7".to_owned(),
         },
     ] {
         let took = goes_on(async {

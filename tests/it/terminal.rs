@@ -152,9 +152,28 @@ impl Terminal {
         modes(self.master.as_ref()) == self.modes_before
     }
 
-    /// Wipes what is shown, as another program would that writes over it.
-    pub fn wipe(&self) {
-        self.shown.0.lock().unwrap().parser.process(b"\x1b[2J");
+    /// Takes the terminal away as a shell does whose job is stopped: what is shown, the modes, and
+    /// the line discipline.
+    #[cfg(unix)]
+    pub fn take_away(&self) {
+        let shells = b"\x1b[2J\x1b[?1049l\x1b[?2004l\x1b[2J";
+        self.shown.0.lock().unwrap().parser.process(shells);
+        let terminal = std::fs::File::open(self.master.tty_name().unwrap()).unwrap();
+        let mut stty = Command::new("stty");
+        assert!(stty.arg("sane").stdin(terminal).status().unwrap().success());
+    }
+
+    /// Whether keys come line by line.
+    #[cfg(unix)]
+    pub fn is_canonical(&self) -> bool {
+        let terminal = std::fs::File::open(self.master.tty_name().unwrap()).unwrap();
+        let modes = Command::new("stty")
+            .arg("-a")
+            .stdin(terminal)
+            .output()
+            .unwrap();
+        let modes = String::from_utf8(modes.stdout).unwrap();
+        modes.split([' ', ';', '\n']).any(|mode| mode == "icanon")
     }
 
     /// Closes the window, and waits for the program's end for so long: the exit code and the time
