@@ -203,14 +203,19 @@ fn read_at(mut file: &File, at: u64, into: &mut [u8]) -> io::Result<()> {
     file.read_exact(into)
 }
 
-mod hex {
+pub(super) mod hex {
     use super::{Deserialize, Deserializer, Hash, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(hash: &Hash, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::audit) fn serialize<S: Serializer>(
+        hash: &Hash,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         to.serialize_str(hash.to_hex().as_str())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Hash, D::Error> {
+    pub(in crate::audit) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Hash, D::Error> {
         let text = String::deserialize(from)?;
         Hash::from_hex(text).map_err(serde::de::Error::custom)
     }

@@ -1,10 +1,10 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use crate::protocol::{Event, RunId, RunSummary};
+use crate::protocol::{Event, RunId, RunRecord, RunSummary};
 use crate::text::one_line;
 
-use super::history::{for_each_event_of, runs};
+use super::index::LogIndex;
 use super::read::ReadError;
 
 /// How much of a name that was asked for is repeated in an error, in characters.
@@ -19,36 +19,66 @@ const SHORTEST_NAME: usize = 8;
 #[derive(Debug)]
 pub struct Lookup<'a> {
     log: &'a Path,
-    runs: Vec<RunSummary>,
+    index: LogIndex,
 }
 
 impl<'a> Lookup<'a> {
     /// Reads which runs there are.
     pub fn of(log: &'a Path) -> Result<Self, ReadError> {
-        let runs = runs(log)?;
-        Ok(Self { log, runs })
+        let index = LogIndex::of(log)?;
+        Ok(Self { log, index })
     }
 
     /// All of them, in the order in which they began.
     pub fn runs(&self) -> &[RunSummary] {
-        &self.runs
+        &self.index.runs
+    }
+
+    /// All that is recorded of these runs, in the order in which they began.
+    pub fn records(&self, wanted: &[&RunSummary]) -> Result<Vec<RunRecord>, ReadError> {
+        let ids = ids(wanted);
+        let mut records: BTreeMap<RunId, RunRecord> = BTreeMap::new();
+        self.index.for_each_event_of(&ids, |event| {
+            if let Some(record) = records.get_mut(&event.run) {
+                record.apply(&event);
+            } else if let Some(record) = RunRecord::begin(&event) {
+                records.insert(event.run, record);
+            }
+        })?;
+        Ok(ids.iter().filter_map(|id| records.remove(id)).collect())
+    }
+
+    /// The events of these runs, run by run in the order given.
+    pub fn events(&self, wanted: &[&RunSummary]) -> Result<Vec<Event>, ReadError> {
+        let ids = ids(wanted);
+        let mut events: HashMap<RunId, Vec<Event>> = HashMap::new();
+        self.index.for_each_event_of(&ids, |event| {
+            events.entry(event.run.clone()).or_default().push(event);
+        })?;
+        let of_run = |id: &RunId| events.remove(id).unwrap_or_default();
+        Ok(ids.iter().flat_map(of_run).collect())
     }
 
     /// The one run of that name.
     pub fn run(&self, name: &str) -> Result<&RunSummary, ReadError> {
-        let last = self.runs.last().filter(|_| name == "last");
+        let last = self.index.runs.last().filter(|_| name == "last");
         if let Some(last) = last {
             return Ok(last);
         }
         let id = self.one_of("run", name, self.run_ids())?;
-        let of_that_id = self.runs.iter().find(|run| run.id.0 == id);
+        let of_that_id = self.index.runs.iter().find(|run| run.id.0 == id);
         of_that_id.ok_or_else(|| self.unknown("run", name))
     }
 
     /// The runs of the session of that name, in the order in which they began.
     pub fn session(&self, name: &str) -> Result<Vec<&RunSummary>, ReadError> {
         let id = self.one_of("session", name, self.session_ids())?;
-        Ok(self.runs.iter().filter(|run| run.session == id).collect())
+        Ok(self
+            .index
+            .runs
+            .iter()
+            .filter(|run| run.session == id)
+            .collect())
     }
 
     /// The run of that name, or the runs of the session of that name.
@@ -59,7 +89,7 @@ impl<'a> Lookup<'a> {
         let ids = self.run_ids().chain(self.session_ids());
         let id = self.one_of("run or session", name, ids)?;
         let of_that_id = |run: &&RunSummary| run.id.0 == id || run.session == id;
-        Ok(self.runs.iter().filter(of_that_id).collect())
+        Ok(self.index.runs.iter().filter(of_that_id).collect())
     }
 
     /// The session of that name, or of the run of that name, and the run where one was meant.
@@ -77,9 +107,14 @@ impl<'a> Lookup<'a> {
         ];
         for fits in fits.iter().filter(|_| !name.is_empty()) {
             let of_run = |run: &&RunSummary| fits(&run.id.0, name);
-            let meant: Vec<&RunSummary> = self.runs.iter().filter(of_run).collect();
+            let meant: Vec<&RunSummary> = self.index.runs.iter().filter(of_run).collect();
             let of_session = |run: &&RunSummary| fits(&run.session, name);
-            let sessions = self.runs.iter().filter(of_session).chain(meant.clone());
+            let sessions = self
+                .index
+                .runs
+                .iter()
+                .filter(of_session)
+                .chain(meant.clone());
             let sessions: BTreeSet<&str> = sessions.map(|run| run.session.as_str()).collect();
             let Some(session) = sessions.first() else {
                 continue;
@@ -99,8 +134,11 @@ impl<'a> Lookup<'a> {
 
     /// As much of a session's id as tells it from all others; `None` where nothing was asked in it.
     pub fn short_name(&self, session: &str) -> Option<String> {
-        let (own, others): (Vec<_>, Vec<_>) =
-            self.runs.iter().partition(|run| run.session == session);
+        let (own, others): (Vec<_>, Vec<_>) = self
+            .index
+            .runs
+            .iter()
+            .partition(|run| run.session == session);
         own.first()?;
         let ids = others
             .iter()
@@ -114,11 +152,11 @@ impl<'a> Lookup<'a> {
     }
 
     fn run_ids(&self) -> impl Iterator<Item = &str> {
-        self.runs.iter().map(|run| run.id.0.as_str())
+        self.index.runs.iter().map(|run| run.id.0.as_str())
     }
 
     fn session_ids(&self) -> impl Iterator<Item = &str> {
-        self.runs.iter().map(|run| run.session.as_str())
+        self.index.runs.iter().map(|run| run.session.as_str())
     }
 
     fn one_of<'i>(
@@ -164,8 +202,10 @@ impl<'a> Lookup<'a> {
 
 /// The events of one run, in order, from all parts of the log; see [`Lookup`] for its name.
 pub fn events_of_run(log: &Path, run: &str) -> Result<Vec<Event>, ReadError> {
-    let id = Lookup::of(log)?.run(run)?.id.clone();
-    let mut events = Vec::new();
-    for_each_event_of(log, &[id], |event| events.push(event))?;
-    Ok(events)
+    let lookup = Lookup::of(log)?;
+    lookup.events(&[lookup.run(run)?])
+}
+
+fn ids(runs: &[&RunSummary]) -> Vec<RunId> {
+    runs.iter().map(|run| run.id.clone()).collect()
 }

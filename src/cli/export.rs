@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::output::{Failure, say, say_json};
-use crate::audit::{Lookup, records};
+use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::protocol::SCHEMA;
 use crate::report;
@@ -37,7 +37,7 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), Failure> {
     let wanted = lookup
         .run_or_session(&export.name)
         .map_err(Failure::failed)?;
-    let records = records(&settings.audit_log, &wanted).map_err(Failure::failed)?;
+    let records = lookup.records(&wanted).map_err(Failure::failed)?;
     let said = match export.format {
         Format::Md => say(report::markdown(&records)),
         Format::Html => say(report::html(&records)),

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
 use crate::agent::{CurrentDialogue, Dialogue};
-use crate::audit::{Lookup, ReadError, Session, SessionNotes, events_of_runs, records};
+use crate::audit::{Lookup, ReadError, Session, SessionNotes};
 use crate::files::{create_private_dir, write_atomic};
 use crate::protocol::{
     Event, EventBody, NoticeLevel, RecordedSession, RunId, RunSummary, SessionCommand,
@@ -74,7 +74,7 @@ pub(super) fn resume(
     let session = Session::take_up(log, &id).map_err(cannot)?;
     let runs: Vec<&RunSummary> = lookup.runs().iter().filter(|r| r.session == id).collect();
     let left_out = runs.len().saturating_sub(MOST_RUNS);
-    let events = events_of_runs(log, &runs[left_out..]).map_err(in_words)?;
+    let events = lookup.events(&runs[left_out..]).map_err(in_words)?;
     let notes = SessionNotes::read(log).unwrap_or_default();
     if notes.is_hidden(&id) {
         SessionNotes::hide(log, &id, false).map_err(cannot)?;
@@ -269,7 +269,7 @@ impl Sessions {
         let name = lookup
             .short_name(session)
             .ok_or_else(|| cannot(&"nothing was asked in it yet"))?;
-        let records = records(&self.log, &runs).map_err(|error| cannot(&error))?;
+        let records = lookup.records(&runs).map_err(|error| cannot(&error))?;
         // The name is a part of an id from the log.
         let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
         let name: String = name.chars().filter(is_plain).collect();

@@ -1,0 +1,133 @@
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{Complexity, Outcome};
+use crate::protocol::{Event, EventBody, Mode, RunId, RunSummary, Timestamp};
+
+/// Where a run stands in one part of the log, and what its first and last lines there say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Stretch {
+    /// Which run.
+    pub(super) run: RunId,
+    /// Where its first line begins.
+    pub(super) from: u64,
+    begun: Option<Begun>,
+    ended: Option<Ended>,
+}
+
+/// Session, retry of, time, question, mode, model, forced route: in this order, since an index has
+/// many of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Begun(
+    String,
+    Option<RunId>,
+    u64,
+    String,
+    Mode,
+    String,
+    Option<Complexity>,
+);
+
+/// Where its last line ends, route, outcome, calls, saved, milliseconds, error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Ended(
+    u64,
+    Option<Complexity>,
+    Option<Outcome>,
+    Option<u32>,
+    Option<u32>,
+    Option<f64>,
+    Option<String>,
+);
+
+impl Stretch {
+    /// A run whose first line of those that count begins there.
+    pub(super) fn new(run: RunId, from: u64) -> Self {
+        Self {
+            run,
+            from,
+            begun: None,
+            ended: None,
+        }
+    }
+
+    /// Takes an event of the run, whose line stands there.
+    pub(super) fn take(&mut self, event: &Event, from: u64, to: u64) {
+        match &event.body {
+            EventBody::RunStarted { .. } if self.begun.is_none() => {
+                self.from = from.min(self.from);
+                self.begun = RunSummary::begin(event).map(|run| {
+                    Begun(
+                        run.session,
+                        run.retry_of,
+                        run.time.0,
+                        run.question,
+                        run.mode,
+                        run.model,
+                        run.forced_route,
+                    )
+                });
+            }
+            EventBody::RunFinished {
+                outcome,
+                complexity,
+                reasoning_calls,
+                calls_saved,
+                ms,
+                error,
+                ..
+            } => {
+                self.ended = Some(Ended(
+                    to,
+                    *complexity,
+                    Some(*outcome),
+                    Some(*reasoning_calls),
+                    outcome.is_complete().then_some(*calls_saved),
+                    Some(*ms),
+                    error.clone(),
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    /// Where its last line ends, if that is here.
+    pub(super) fn ends_at(&self) -> Option<u64> {
+        self.ended.as_ref().map(|ended| ended.0)
+    }
+
+    /// The run, if it begins here.
+    pub(super) fn summary(&self) -> Option<RunSummary> {
+        let Begun(session, retry_of, time, question, mode, model, forced_route) =
+            self.begun.clone()?;
+        let mut run = RunSummary {
+            id: self.run.clone(),
+            session,
+            retry_of,
+            time: Timestamp(time),
+            question,
+            mode,
+            model,
+            forced_route,
+            route: None,
+            outcome: None,
+            calls: None,
+            saved: None,
+            ms: None,
+            error: None,
+        };
+        self.end(&mut run);
+        Some(run)
+    }
+
+    /// Adds to the run what is known here of its end.
+    pub(super) fn end(&self, run: &mut RunSummary) {
+        if let Some(Ended(_, route, outcome, calls, saved, ms, error)) = &self.ended {
+            run.route = *route;
+            run.outcome = *outcome;
+            run.calls = *calls;
+            run.saved = *saved;
+            run.ms = *ms;
+            run.error.clone_from(error);
+        }
+    }
+}
