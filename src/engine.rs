@@ -8,6 +8,7 @@ mod data_folder;
 mod demo;
 pub mod doctor;
 mod grading;
+mod indexing;
 mod knowledge;
 mod reading;
 mod routing;

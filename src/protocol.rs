@@ -16,7 +16,9 @@ mod stamp;
 mod statistics;
 mod summary;
 
-pub use channels::{Command, KnowledgeStatus, NoticeLevel, Update};
+pub use channels::{
+    Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
+};
 pub use document::{DocumentPart, DocumentText};
 pub use parts::{EvidenceItem, ItemScore, NumberedItem, Spent};
 pub use record::{EvidenceRecord, RunRecord, Standing, Step};

@@ -11,6 +11,7 @@
 //! ```
 
 mod act;
+mod announce;
 mod ask;
 mod audit;
 mod borders;
@@ -26,6 +27,7 @@ mod fold;
 #[cfg(fuzzing)]
 pub mod fold;
 mod follow;
+mod indexing;
 mod ink;
 mod keymap;
 mod keys;
@@ -39,6 +41,7 @@ mod narrowed;
 mod notice;
 mod overlay;
 mod overlays;
+mod pace;
 mod pages;
 mod palette;
 mod pane_state;

@@ -62,7 +62,10 @@ impl Worker {
                 }
                 Command::Forget => self.dialogue.lock().clear(),
                 // Documents and logs are read beside the agent.
-                Command::Cancel | Command::ReadDocument { .. } | Command::Session(_) => {}
+                Command::Cancel
+                | Command::ReadDocument { .. }
+                | Command::Session(_)
+                | Command::Index(_) => {}
             }
         }
     }
@@ -113,7 +116,8 @@ impl Worker {
                         Command::Ask { .. }
                         | Command::Race { .. }
                         | Command::ReadDocument { .. }
-                        | Command::Session(_),
+                        | Command::Session(_)
+                        | Command::Index(_),
                     ) => {}
                     None => {
                         listening = false;

@@ -12,7 +12,9 @@ use tokio::task::{self, JoinHandle};
 use crate::agent::ports::ToolError;
 use crate::domain::{LineRange, PlaceUnit};
 use crate::kb::{Extraction, KnowledgeBase, WholeDocument};
-use crate::protocol::{Command, DocumentPart, DocumentText, NoticeLevel, Timestamp, Update};
+use crate::protocol::{
+    Command, DocumentPart, DocumentText, IndexCommand, NoticeLevel, Timestamp, Update,
+};
 use crate::text::{one_line, sanitize};
 
 use super::sessions::Task;
@@ -21,6 +23,7 @@ use super::sessions::Task;
 pub(super) struct Receivers {
     pub(super) agent: mpsc::Sender<Command>,
     pub(super) sessions: mpsc::Sender<Task>,
+    pub(super) index: mpsc::Sender<IndexCommand>,
 }
 
 /// Passes commands on and reads documents itself, until the commands end. Only the document that
@@ -49,6 +52,9 @@ pub(super) async fn dispatch(
                         let _ = updates.send(Update::Notice { level, message }).await;
                     }
                 }
+                Some(Command::Index(asked)) => if to.index.send(asked).await.is_err() {
+                    break;
+                },
                 Some(Command::Forget) => {
                     let _ = to.sessions.try_send(Task::Begin);
                     if to.agent.send(Command::Forget).await.is_err() {

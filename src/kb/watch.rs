@@ -103,6 +103,11 @@ impl Watch {
         self.board.close();
     }
 
+    /// Whether [`Watch::close`] was called.
+    pub fn is_closed(&self) -> bool {
+        self.closed().load(Ordering::Relaxed)
+    }
+
     /// Raised by [`Watch::close`].
     pub fn closed(&self) -> &AtomicBool {
         &self.board.closed

@@ -1,4 +1,4 @@
-use super::{DocumentText, Event, RunId, SessionCommand, SessionUpdate};
+use super::{DocumentText, Event, RunId, SessionCommand, SessionUpdate, Timestamp};
 use crate::domain::Complexity;
 
 /// What the screen asks of the engine.
@@ -33,6 +33,17 @@ pub enum Command {
     },
     /// Something about recorded conversations.
     Session(SessionCommand),
+    /// Something about the index.
+    Index(IndexCommand),
+}
+
+/// What the screen asks about the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexCommand {
+    /// Leave it as it is until this is resumed, or until the next start.
+    Stop,
+    /// Keep it up to date again.
+    Resume,
 }
 
 /// What the screen is told: the stream, and what lies outside any run.
@@ -77,6 +88,40 @@ pub struct KnowledgeStatus {
     pub pending: usize,
     /// Whether the index is being brought up to date: folders read, chunks embedded.
     pub indexing: bool,
+    /// How far that is, where it can be counted.
+    pub progress: Option<IndexProgress>,
+    /// Whether the person stopped it.
+    pub stopped: bool,
     /// Whether changes of the files are taken up as they are made.
     pub watching: bool,
+}
+
+/// How far the work on the index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexProgress {
+    /// What is being done.
+    pub step: IndexStep,
+    /// Files or chunks done.
+    pub done: usize,
+    /// Files or chunks in all.
+    pub total: usize,
+    /// When it was as far as that.
+    pub at: Timestamp,
+}
+
+impl IndexProgress {
+    /// Of a hundred; all only when nothing is left.
+    pub fn percent(&self) -> u8 {
+        let done = self.done.min(self.total) as u128;
+        (done * 100).checked_div(self.total as u128).unwrap_or(100) as u8
+    }
+}
+
+/// What is being done to the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexStep {
+    /// Files are read.
+    Reading,
+    /// Chunks are embedded.
+    Embedding,
 }

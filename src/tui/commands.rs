@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::protocol::NoticeLevel;
+use crate::protocol::{IndexCommand, NoticeLevel};
 
 use super::keymap::{Action, Place};
 use super::layout::Pane;
@@ -12,7 +12,7 @@ use super::palette::{self, Item};
 use super::slash::{self, Does};
 use super::theme::ThemeName;
 use super::update::Effect;
-use super::{act, ask, compare, menu, reading};
+use super::{act, ask, compare, indexing, menu, reading};
 
 /// An action in the list above the prompt.
 pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
@@ -38,6 +38,13 @@ pub fn typed(model: &mut Model) -> Vec<Effect> {
         Does::Act(action) => return by_name(model, action),
         Does::Route => ask::set_route(model, argument),
         Does::Theme => model.theme = ThemeName::parse(argument),
+        Does::Index => {
+            return match argument {
+                "stop" => indexing::steer(model, IndexCommand::Stop),
+                "go" => indexing::steer(model, IndexCommand::Resume),
+                _ => by_name(model, Action::ShowIndex),
+            };
+        }
         Does::Replay => {
             let slow = argument == "slow";
             return vec![Effect::Replay { slow }];
@@ -92,6 +99,7 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
     let pane = match item {
         Item::Command(command) if command.is_complete() => match command.does {
             Does::Act(action) => return by_name(model, action),
+            Does::Index => return by_name(model, Action::ShowIndex),
             Does::Replay => return by_name(model, Action::Replay),
             Does::Race => return compare::race(model, None),
             Does::Route | Does::Theme => None,

@@ -3,7 +3,7 @@
 //! Waits for any of them, takes all that is pending, then draws at most once and only if a
 //! message arrived. The clock ticks only while something moves; an idle screen wakes for nothing.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::Poll;
@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::protocol::{Command, Timestamp, Update};
 
 use super::TuiError;
+use super::announce::Announcer;
 use super::editor;
 use super::model::FRAME;
 use super::screen::Screen;
@@ -62,6 +63,8 @@ async fn until_the_end(
     // The first picture before the first question to the terminal.
     screen.draw(&mut drawn)?;
     terminal::enhance()?;
+    let mut announcer = Announcer::new(guard.abilities());
+    announce(&mut announcer, &screen, &mut drawn)?;
     // While the person's editor has the terminal, its keys are not ours.
     let mut inputs = Some(EventStream::new());
     let mut frames = frames();
@@ -81,6 +84,7 @@ async fn until_the_end(
                 JobSignal::Continue if editing.is_some() => {}
                 JobSignal::Continue => {
                     terminal::take_again()?;
+                    announcer.begin_again();
                     redraw = true;
                 }
             },
@@ -92,11 +96,12 @@ async fn until_the_end(
                 }
                 inputs = Some(EventStream::new());
                 terminal::take_again()?;
+                announcer.begin_again();
                 redraw = true;
                 pending.push(Msg::Edited(ended));
             }
             input = next_input(&mut inputs) => match input {
-                Some(input) => pending.extend(message(input?)),
+                Some(input) => pending.extend(message(input?, &mut announcer)),
                 None => break,
             },
             update = updates.recv(), if engine => {
@@ -109,7 +114,7 @@ async fn until_the_end(
         }
         // Polled with this task's waker: the stream keeps the first one it is given.
         while let Poll::Ready(Some(input)) = poll!(pin!(next_input(&mut inputs))) {
-            pending.extend(message(input?));
+            pending.extend(message(input?, &mut announcer));
         }
         while let Ok(update) = updates.try_recv() {
             pending.push(Msg::Update(update));
@@ -133,6 +138,7 @@ async fn until_the_end(
                 Flow::Edit(path, line) if editing.is_none() => {
                     if let Err(reason) = edit(&path, line, &mut inputs, editing)? {
                         drawn = drawn_on(&guard)?;
+                        announcer.begin_again();
                         screen.handle(Msg::Edited(Err(reason)));
                     }
                 }
@@ -153,6 +159,7 @@ async fn until_the_end(
         }
         if terminal::is_ours() {
             screen.draw(&mut drawn)?;
+            announce(&mut announcer, &screen, &mut drawn)?;
         }
     }
     Ok(())
@@ -162,6 +169,18 @@ type Drawn = Terminal<CrosstermBackend<Output>>;
 
 fn drawn_on(guard: &TerminalGuard) -> io::Result<Drawn> {
     Terminal::new(CrosstermBackend::new(guard.output()))
+}
+
+/// Title, progress and bell go out the way of the cells: both may wait for a terminal that takes
+/// no more.
+fn announce(announcer: &mut Announcer, screen: &Screen, drawn: &mut Drawn) -> io::Result<()> {
+    let sequences = announcer.sequences(screen.announced());
+    if sequences.is_empty() {
+        return Ok(());
+    }
+    let out = drawn.backend_mut();
+    out.write_all(sequences.as_bytes())?;
+    Write::flush(out)
 }
 
 enum Flow {
@@ -245,7 +264,7 @@ async fn closed(editing: &mut Option<Child>) -> Result<(), String> {
     }
 }
 
-fn message(input: Input) -> Option<Msg> {
+fn message(input: Input, announcer: &mut Announcer) -> Option<Msg> {
     match input {
         Input::Key(key) => Some(Msg::Key(key)),
         Input::Paste(text) => Some(Msg::Paste(text)),
@@ -255,7 +274,14 @@ fn message(input: Input) -> Option<Msg> {
             (!matches!(mouse.kind, Kind::Moved)).then_some(Msg::Mouse(mouse))
         }
         Input::Resize(width, height) => Some(Msg::Resize(width, height)),
-        Input::FocusGained | Input::FocusLost => None,
+        Input::FocusGained => {
+            announcer.focus(true);
+            None
+        }
+        Input::FocusLost => {
+            announcer.focus(false);
+            None
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use super::keymap::{Keymap, Place};
 use super::layout::{Arrangement, Pane};
 use super::menu::{self, Menu};
 pub use super::overlay::{Detail, Overlay};
+use super::pace::Pace;
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
 use super::panes::{audit, chat, evidence, path};
 use super::playhead::Playhead;
@@ -50,6 +51,8 @@ pub struct Model {
     pub greetings: Vec<String>,
     /// What the knowledge base holds.
     pub knowledge: KnowledgeStatus,
+    /// How fast that grows.
+    pub pace: Pace,
     /// The conversation.
     pub turns: Vec<Turn>,
     /// A question that was sent and whose run has not begun.
@@ -122,6 +125,7 @@ impl Model {
             samples: setup.samples,
             greetings: setup.notices.iter().map(|n| one_line(n, 400)).collect(),
             knowledge: KnowledgeStatus::default(),
+            pace: Pace::default(),
             turns: Vec::new(),
             pending: None,
             queue: VecDeque::new(),

@@ -8,6 +8,7 @@ use ratatui::buffer::Buffer;
 
 use crate::protocol::{Event, NoticeLevel};
 
+use super::announce::Announced;
 use super::model::Model;
 use super::replay::{Outcome, Replay};
 use super::resume;
@@ -142,6 +143,11 @@ impl Screen {
                 .replay
                 .as_ref()
                 .is_some_and(|replay| replay.is_playing())
+    }
+
+    /// What the terminal is to show beside the cells.
+    pub fn announced(&self) -> Announced {
+        Announced::of(&self.model)
     }
 
     /// Draws on a terminal.

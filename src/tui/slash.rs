@@ -30,6 +30,8 @@ pub enum Does {
     Route,
     /// Sets the colours.
     Theme,
+    /// Shows the index, stops indexing or goes on with it.
+    Index,
     /// Replays the run that the panes show.
     Replay,
     /// Asks by two routes at once.
@@ -76,9 +78,9 @@ pub const COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "/index",
-        arguments: "",
+        arguments: "[stop|go]",
         help: "what is indexed, what is left out",
-        does: Does::Act(Action::ShowIndex),
+        does: Does::Index,
     },
     SlashCommand {
         name: "/kb",

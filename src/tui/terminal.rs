@@ -12,10 +12,12 @@ use std::sync::{Mutex, PoisonError};
 use crossterm::Command;
 use crossterm::cursor::Show;
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, KeyboardEnhancementFlags,
-    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste,
+    EnableFocusChange, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
+    PushKeyboardEnhancementFlags,
 };
 use crossterm::execute;
+use crossterm::style::Print;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
     supports_keyboard_enhancement,
@@ -26,10 +28,48 @@ static ENHANCED: AtomicBool = AtomicBool::new(false);
 static MOUSE: AtomicBool = AtomicBool::new(true);
 static LENT: AtomicBool = AtomicBool::new(false);
 
+/// Puts the window's title aside, and back.
+const PUSH_TITLE: &str = "\x1b[22;2t";
+const POP_TITLE: &str = "\x1b[23;2t";
+/// Ends what the terminal shows as progress.
+const NO_PROGRESS: &str = "\x1b]9;4;0\x1b\\";
+
+/// What the terminal can show beside the cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Abilities {
+    /// A title that can be put aside and back.
+    pub title: bool,
+    /// A progress bar, by OSC 9;4.
+    pub progress: bool,
+}
+
+impl Abilities {
+    /// By what the terminal says of itself.
+    pub fn of(variable: impl Fn(&str) -> String) -> Self {
+        let term = variable("TERM");
+        // A console has no window.
+        let title = !matches!(term.as_str(), "" | "dumb" | "linux");
+        // These take OSC 9 for a message to show, whatever follows.
+        let is_iterm = variable("TERM_PROGRAM") == "iTerm.app";
+        let shows_messages = term.starts_with("rxvt")
+            || term.starts_with("foot")
+            || is_iterm && !variable("TERM_FEATURES").contains('P');
+        Self {
+            title,
+            progress: title && !shows_messages,
+        }
+    }
+
+    fn here() -> Self {
+        Self::of(|name| std::env::var(name).unwrap_or_default())
+    }
+}
+
 /// While this lives, the terminal is ours.
 #[derive(Debug)]
 pub struct TerminalGuard {
     failure: Failure,
+    abilities: Abilities,
 }
 
 /// The first write that failed.
@@ -40,10 +80,16 @@ impl TerminalGuard {
     pub fn take() -> io::Result<Self> {
         let guard = Self {
             failure: Failure::default(),
+            abilities: Abilities::here(),
         };
         TAKEN.store(true, Ordering::SeqCst);
         enter()?;
         Ok(guard)
+    }
+
+    /// What the terminal can show beside the cells.
+    pub fn abilities(&self) -> Abilities {
+        self.abilities
     }
 
     /// Where to draw. A write that fails is told by [`TerminalGuard::failure`] and not to who
@@ -105,6 +151,9 @@ pub fn take_again() -> io::Result<()> {
         if ENHANCED.load(Ordering::SeqCst) {
             execute!(stdout(), PopKeyboardEnhancementFlags)?;
         }
+        if Abilities::here().title {
+            execute!(stdout(), Print(POP_TITLE))?;
+        }
     }
     enter()?;
     if ENHANCED.load(Ordering::SeqCst) {
@@ -126,6 +175,14 @@ pub fn give_back_terminal() {
     if ENHANCED.load(Ordering::SeqCst) {
         add(&mut sequences, PopKeyboardEnhancementFlags);
     }
+    let abilities = Abilities::here();
+    if abilities.progress {
+        sequences.push_str(NO_PROGRESS);
+    }
+    if abilities.title {
+        sequences.push_str(POP_TITLE);
+    }
+    add(&mut sequences, DisableFocusChange);
     add(&mut sequences, DisableMouseCapture);
     add(&mut sequences, DisableBracketedPaste);
     add(&mut sequences, LeaveAlternateScreen);
@@ -143,7 +200,15 @@ pub fn give_back_terminal() {
 
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
+    if Abilities::here().title {
+        execute!(stdout(), Print(PUSH_TITLE))?;
+    }
+    execute!(
+        stdout(),
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        EnableFocusChange
+    )?;
     if MOUSE.load(Ordering::SeqCst) {
         report_mouse(true)?;
     }
@@ -278,4 +343,30 @@ fn answers_queries() -> bool {
             ],
         )
         || says("TERM_PROGRAM", &["wezterm", "ghostty", "iterm", "rio"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_shows_progress_is_sent_any() {
+        let of = |set: &[(&str, &str)]| {
+            Abilities::of(|name| {
+                let found = set.iter().find(|(variable, _)| *variable == name);
+                found.map_or_else(String::new, |(_, value)| (*value).to_owned())
+            })
+        };
+        let both = of(&[("TERM", "xterm-256color")]);
+        assert!(both.title && both.progress);
+        for term in ["", "dumb", "linux"] {
+            assert_eq!(of(&[("TERM", term)]), Abilities::default());
+        }
+        let foot = of(&[("TERM", "foot")]);
+        assert!(foot.title && !foot.progress);
+        let iterm = [("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")];
+        assert!(!of(&iterm).progress);
+        let newer = [iterm[0], iterm[1], ("TERM_FEATURES", "T3CwPB")];
+        assert!(of(&newer).progress);
+    }
 }

@@ -86,7 +86,10 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Mouse(event) => return mouse(model, event),
         Msg::Resize(width, height) => model.size = Size::new(width, height),
         Msg::Update(Update::Event(event)) => return stream(model, &Arc::new(event)),
-        Msg::Update(Update::Knowledge(status)) => model.knowledge = status,
+        Msg::Update(Update::Knowledge(status)) => {
+            model.pace.add(&status);
+            model.knowledge = status;
+        }
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Notice { level, message }) => model.hear(level, &message),
@@ -165,7 +168,7 @@ fn refused(model: &mut Model, command: Command) {
         }
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Session(command) => sessions::refused(model, &command),
-        Command::Cancel | Command::Forget => model.say(
+        Command::Cancel | Command::Forget | Command::Index(_) => model.say(
             NoticeLevel::Warning,
             "The engine is busy and did not hear that; try again.",
         ),

@@ -15,6 +15,7 @@ use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::menu;
 use super::model::Model;
 use super::notice::notice;
+use super::pace;
 use super::panes::{audit, evidence, path, source};
 use super::sheet;
 use super::theme::Theme;
@@ -92,13 +93,18 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
 fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
     let width = usize::from(places.screen.width);
     let knowledge = &model.knowledge;
+    // Progress says more than the counts that it will change, and takes their room.
+    let working = knowledge.indexing || knowledge.stopped || knowledge.pending > 0;
     let mut right = Row::of(Ink::Text, " ");
     match model.mode {
         Mode::Offline if width < 70 => right.push(Ink::Unmeasured, "offline"),
         Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
         Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.engine, width / 3)),
     }
-    if let Some(run) = model.shown_run().filter(|_| width >= 90) {
+    if let Some(run) = model
+        .shown_run()
+        .filter(|_| width >= if working { 130 } else { 90 })
+    {
         right.push(Ink::Border, " ── ");
         right.push(Ink::Dim, format!("run {}", short_id(&run.id.0)));
     }
@@ -107,25 +113,15 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     if !knowledge.name.is_empty() {
         left.push(Ink::Border, "── ");
         left.push(Ink::Text, crate::text::one_line(&knowledge.name, 40));
-        // Progress says more than the counts that it will change, and takes their room.
-        let working = knowledge.indexing || knowledge.pending > 0;
-        if width >= if working { 80 } else { 60 } {
+        if width >= if working { 110 } else { 60 } {
             let documents = counted(knowledge.documents as u64, "doc", "docs");
             left.push(Ink::Dim, format!(" · {documents}"));
         }
-        if width >= if working { 120 } else { 80 } {
+        if width >= if working { 140 } else { 80 } {
             let chunks = counted(knowledge.chunks as u64, "chunk", "chunks");
             left.push(Ink::Dim, format!(" · {chunks}"));
         }
-        let pending = grouped(knowledge.pending as u64);
-        match (knowledge.indexing, knowledge.pending) {
-            (false, 0) if knowledge.watching && width >= 100 => left.push(Ink::Dim, " · watching"),
-            (false, 0) => {}
-            (true, 0) => left.push(Ink::Running, " · indexing"),
-            (true, _) => left.push(Ink::Running, format!(" · embedding {pending}")),
-            // Nobody is at work on them here.
-            (false, _) => left.push(Ink::Warning, format!(" · {pending} not embedded")),
-        }
+        left = left.join(pace::progress(knowledge, &model.pace, width));
         left.push(Ink::Text, " ");
     }
     line_with_ends(places.screen, 0, left, right, theme, buffer);

@@ -68,6 +68,7 @@ mod trust_reading;
 mod trust_settings;
 mod tui_faults;
 mod tui_live;
+mod tui_waiting;
 mod typos;
 mod upkeep_cost;
 mod watch;

@@ -15,6 +15,7 @@ pub mod runs;
 mod sessions;
 mod shown;
 mod source;
+mod waiting;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};
@@ -63,8 +64,7 @@ fn themed(theme: ThemeName) -> Screen {
         documents: 24,
         chunks: 312,
         pending: 0,
-        indexing: false,
-        watching: false,
+        ..KnowledgeStatus::default()
     })));
     screen
 }

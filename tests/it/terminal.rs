@@ -32,6 +32,7 @@ struct Reading {
 
 struct Shown {
     parser: vt100::Parser,
+    written: Vec<u8>,
     ended: bool,
 }
 
@@ -49,13 +50,16 @@ impl Terminal {
                 inside.env(name, value);
             }
         }
-        inside.env("TERM", "xterm-256color");
+        if inside.get_env("TERM").is_none() {
+            inside.env("TERM", "xterm-256color");
+        }
         let modes_before = modes(pair.master.as_ref());
         let child = pair.slave.spawn_command(inside).unwrap();
         drop(pair.slave);
         let shown = Arc::new((
             Mutex::new(Shown {
                 parser: vt100::Parser::new(cells(rows), cells(columns), 0),
+                written: Vec::new(),
                 ended: false,
             }),
             Condvar::new(),
@@ -72,6 +76,7 @@ impl Terminal {
                 let read = reader.read(&mut bytes).unwrap_or(0);
                 let mut shown = seen.0.lock().unwrap();
                 shown.parser.process(&bytes[..read]);
+                shown.written.extend(&bytes[..read]);
                 shown.ended = read == 0;
                 seen.1.notify_all();
                 if read == 0 {
@@ -140,6 +145,19 @@ impl Terminal {
 
     pub fn wait_for_text(&self, text: &str) -> String {
         self.wait_for(text, |screen| screen.contents().contains(text))
+    }
+
+    /// Waits until the program has written this, whether it is shown or not.
+    pub fn wait_for_written(&self, wanted: &str) {
+        let (shown, changed) = &*self.shown;
+        let lacks = |shown: &mut Shown| {
+            let wanted = wanted.as_bytes();
+            let holds = shown.written.windows(wanted.len()).any(|at| at == wanted);
+            !holds && !shown.ended
+        };
+        let waited = changed.wait_timeout_while(shown.lock().unwrap(), PATIENCE, lacks);
+        let mut shown = waited.unwrap().0;
+        assert!(!lacks(&mut shown) && !shown.ended, "{wanted:?} never came");
     }
 
     #[cfg(unix)]
@@ -227,6 +245,14 @@ impl Terminal {
         let code = self.end();
         let text = shown.0.lock().unwrap().parser.screen().contents();
         (code, text)
+    }
+
+    /// [`Terminal::end`], and everything that was written.
+    pub fn end_with_written(self) -> (u32, String) {
+        let shown = self.shown.clone();
+        let code = self.end();
+        let written = shown.0.lock().unwrap().written.clone();
+        (code, String::from_utf8_lossy(&written).into_owned())
     }
 
     /// [`Terminal::end`], and how long that took.

@@ -45,7 +45,7 @@ fn holding(pending: usize, indexing: bool) -> KnowledgeStatus {
         chunks: 215,
         pending,
         indexing,
-        watching: false,
+        ..KnowledgeStatus::default()
     }
 }
 

@@ -1,0 +1,174 @@
+//! What the terminal shows beside the cells: the window's title, the progress of a long wait, and a
+//! bell when an answer that took long is there.
+//!
+//! What is to be shown is read off the model; what is sent is the difference to what was sent
+//! before, so that a screen on which nothing happens sends nothing.
+
+use crate::domain::Outcome;
+use crate::text::one_line;
+
+use super::model::Model;
+use super::terminal::Abilities;
+
+/// An answer that took this long is announced by a bell, milliseconds.
+const LONG: f64 = 10_000.0;
+/// How much of a question stands in the title, characters.
+const TITLE: usize = 48;
+
+/// What the terminal is to show.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Announced {
+    title: String,
+    progress: Progress,
+    /// Answers that took long, so far.
+    long_answers: usize,
+}
+
+/// How far what is waited for is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Progress {
+    #[default]
+    None,
+    /// It takes as long as it takes.
+    Unknown,
+    Percent(u8),
+}
+
+impl Announced {
+    /// What is to be shown now.
+    pub fn of(model: &Model) -> Self {
+        let asked = model.pending.as_ref().map(|asked| asked.text.as_str());
+        let running = model.turns.last().filter(|_| model.current.is_some());
+        let asked = asked.or(running.map(|turn| turn.run.query.as_str()));
+        let title = match asked {
+            Some(asked) => format!("◐ {}", one_line(asked, TITLE)),
+            None if model.knowledge.name.is_empty() => "kb-agent".to_owned(),
+            None => format!("kb-agent · {}", one_line(&model.knowledge.name, TITLE)),
+        };
+        let indexed = model.knowledge.progress.map(|progress| progress.percent());
+        let progress = match indexed {
+            _ if asked.is_some() => Progress::Unknown,
+            Some(percent) => Progress::Percent(percent),
+            None => Progress::None,
+        };
+        let took_long = model.turns.iter().filter(|turn| {
+            let finish = turn.run.finish.as_ref().filter(|_| !turn.run.is_recorded);
+            finish.is_some_and(|end| end.outcome != Outcome::Cancelled && end.ms >= LONG)
+        });
+        Self {
+            title,
+            progress,
+            long_answers: took_long.count(),
+        }
+    }
+}
+
+/// Sends what has changed.
+#[derive(Debug)]
+pub struct Announcer {
+    abilities: Abilities,
+    sent: Announced,
+    /// Whether the window has the focus, once the terminal has said so.
+    focused: Option<bool>,
+}
+
+impl Announcer {
+    /// Nothing has been sent yet.
+    pub fn new(abilities: Abilities) -> Self {
+        Self {
+            abilities,
+            sent: Announced::default(),
+            focused: None,
+        }
+    }
+
+    /// The window has got the focus, or lost it.
+    pub fn focus(&mut self, focused: bool) {
+        self.focused = Some(focused);
+    }
+
+    /// The terminal was given back meanwhile, and shows nothing of ours any more.
+    pub fn begin_again(&mut self) {
+        self.sent = Announced {
+            long_answers: self.sent.long_answers,
+            ..Announced::default()
+        };
+    }
+
+    /// What to send so that the terminal shows this.
+    pub fn sequences(&mut self, now: Announced) -> String {
+        let mut sequences = String::new();
+        if self.abilities.title && now.title != self.sent.title {
+            sequences.push_str(&format!("\x1b]2;{}\x1b\\", now.title));
+        }
+        if self.abilities.progress && now.progress != self.sent.progress {
+            sequences.push_str(match now.progress {
+                Progress::None => "\x1b]9;4;0\x1b\\",
+                Progress::Unknown => "\x1b]9;4;3\x1b\\",
+                Progress::Percent(_) => "",
+            });
+            if let Progress::Percent(percent) = now.progress {
+                sequences.push_str(&format!("\x1b]9;4;1;{percent}\x1b\\"));
+            }
+        }
+        // Who looks at the window sees the answer.
+        if now.long_answers > self.sent.long_answers && self.focused != Some(true) {
+            sequences.push('\x07');
+        }
+        self.sent = now;
+        sequences
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Abilities = Abilities {
+        title: true,
+        progress: true,
+    };
+
+    fn announced(title: &str, progress: Progress, long_answers: usize) -> Announced {
+        Announced {
+            title: title.to_owned(),
+            progress,
+            long_answers,
+        }
+    }
+
+    #[test]
+    fn only_what_has_changed_is_sent() {
+        let mut announcer = Announcer::new(ALL);
+        let asked = announced("◐ why?", Progress::Unknown, 0);
+        assert_eq!(
+            announcer.sequences(asked.clone()),
+            "\x1b]2;◐ why?\x1b\\\x1b]9;4;3\x1b\\"
+        );
+        assert_eq!(announcer.sequences(asked.clone()), "");
+        let embedding = announced("◐ why?", Progress::Percent(24), 0);
+        assert_eq!(announcer.sequences(embedding), "\x1b]9;4;1;24\x1b\\");
+        announcer.begin_again();
+        assert_eq!(
+            announcer.sequences(asked),
+            "\x1b]2;◐ why?\x1b\\\x1b]9;4;3\x1b\\"
+        );
+        let mut plain = Announcer::new(Abilities::default());
+        assert_eq!(plain.sequences(announced("a", Progress::Unknown, 0)), "");
+    }
+
+    #[test]
+    fn the_bell_rings_once_and_only_where_the_window_is_not_looked_at() {
+        let after = |answers| announced("", Progress::None, answers);
+        let mut announcer = Announcer::new(Abilities::default());
+        assert_eq!(announcer.sequences(after(1)), "\x07");
+        assert_eq!(announcer.sequences(after(1)), "");
+        announcer.focus(true);
+        assert_eq!(announcer.sequences(after(2)), "");
+        announcer.focus(false);
+        assert_eq!(announcer.sequences(after(3)), "\x07");
+        announcer.begin_again();
+        assert_eq!(announcer.sequences(after(3)), "");
+        assert_eq!(announcer.sequences(after(0)), "", "the chat was cleared");
+    }
+}

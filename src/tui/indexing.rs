@@ -1,0 +1,22 @@
+//! The index as the person steers it: stopped, and taken up again.
+
+use crate::protocol::{Command, IndexCommand, NoticeLevel};
+
+use super::model::Model;
+use super::update::Effect;
+
+/// Stops indexing, or goes on with it.
+pub fn steer(model: &mut Model, command: IndexCommand) -> Vec<Effect> {
+    let is_stopped = model.knowledge.stopped;
+    let words = match command {
+        IndexCommand::Stop if is_stopped => "Indexing is stopped already; /index go goes on.",
+        IndexCommand::Stop => {
+            "Indexing stops: what is done is kept, and changed files are not taken up. \
+             /index go goes on, as the next start does."
+        }
+        IndexCommand::Resume if is_stopped => "The index is brought up to date again.",
+        IndexCommand::Resume => "The index is kept up to date; /index stop ends that.",
+    };
+    model.say(NoticeLevel::Info, words);
+    vec![Effect::Send(Command::Index(command))]
+}

@@ -1,0 +1,174 @@
+//! How fast the index grows, from what was told of it over the last seconds.
+
+use std::collections::VecDeque;
+
+use crate::protocol::{IndexProgress, IndexStep, KnowledgeStatus};
+
+use super::ink::{Ink, Row, grouped};
+
+/// Over how long the pace is measured, milliseconds.
+const WINDOW: u64 = 10_000;
+/// What was observed for less time says nothing yet, milliseconds.
+const LEAST: u64 = 1_000;
+
+/// What was told of one step over the last seconds.
+#[derive(Debug, Clone, Default)]
+pub struct Pace {
+    told: VecDeque<IndexProgress>,
+}
+
+impl Pace {
+    /// Takes what is told now.
+    pub fn add(&mut self, status: &KnowledgeStatus) {
+        let Some(now) = status.progress else {
+            self.told.clear();
+            return;
+        };
+        let goes_on = |before: &IndexProgress| {
+            before.step == now.step && before.done <= now.done && before.at <= now.at
+        };
+        if !self.told.back().is_none_or(goes_on) {
+            self.told.clear();
+        }
+        // The pace counts from when something was done, not from when nothing had been yet.
+        if self.told.len() == 1 && self.told[0].done == now.done {
+            self.told.clear();
+        }
+        self.told.push_back(now);
+        while self.told.len() > 2 && now.at.0 - self.told[1].at.0 >= WINDOW {
+            self.told.pop_front();
+        }
+    }
+
+    /// Files or chunks a second.
+    fn per_second(&self) -> Option<f64> {
+        let (first, last) = (self.told.front()?, self.told.back()?);
+        let took = last.at.0 - first.at.0;
+        let done = last.done - first.done;
+        (took >= LEAST && done > 0).then(|| done as f64 * 1000.0 / took as f64)
+    }
+}
+
+/// What the header says of the work on the index, in so many cells of a screen's width.
+pub fn progress(status: &KnowledgeStatus, pace: &Pace, width: usize) -> Row {
+    let pending = grouped(status.pending as u64);
+    if status.stopped {
+        let missing = match status.pending {
+            0 => String::new(),
+            _ => format!(" · {pending} not embedded"),
+        };
+        return Row::of(Ink::Warning, format!(" · indexing stopped{missing}"));
+    }
+    match (status.progress, status.indexing) {
+        (Some(progress), true) => Row::of(Ink::Running, words(&progress, pace, width)),
+        (None, true) if status.pending > 0 => {
+            Row::of(Ink::Running, format!(" · embedding {pending}"))
+        }
+        (None, true) => Row::of(Ink::Running, " · indexing"),
+        (_, false) if status.pending > 0 => {
+            // Nothing is at work on them here.
+            Row::of(Ink::Warning, format!(" · {pending} not embedded"))
+        }
+        (_, false) if status.watching && width >= 100 => Row::of(Ink::Dim, " · watching"),
+        (_, false) => Row::default(),
+    }
+}
+
+fn words(progress: &IndexProgress, pace: &Pace, width: usize) -> String {
+    let IndexProgress {
+        step, done, total, ..
+    } = *progress;
+    let (verb, noun) = match step {
+        IndexStep::Reading => ("reading", " files"),
+        IndexStep::Embedding => ("embedding", ""),
+    };
+    if width < 80 {
+        return format!(" · {verb} {} %", progress.percent());
+    }
+    let mut words = format!(
+        " · {verb} {} of {}{noun}",
+        grouped(done as u64),
+        grouped(total as u64)
+    );
+    if let Some(rate) = pace.per_second().filter(|_| width >= 100) {
+        let left = time_left((total.saturating_sub(done)) as f64 / rate);
+        let rate = match rate {
+            rate if rate < 10.0 => format!("{rate:.1}"),
+            rate => grouped(rate.round() as u64),
+        };
+        words.push_str(&format!(" · {rate}/s · {left} left"));
+    }
+    words
+}
+
+/// Rounded up: what is said to be over is over.
+fn time_left(seconds: f64) -> String {
+    let seconds = seconds.ceil().max(1.0) as u64;
+    match seconds {
+        0..100 => format!("{seconds} s"),
+        100..6_000 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", grouped(seconds.div_ceil(3_600))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Timestamp;
+
+    fn told(step: IndexStep, done: usize, at: u64) -> KnowledgeStatus {
+        KnowledgeStatus {
+            indexing: true,
+            pending: 5_020 - done,
+            progress: Some(IndexProgress {
+                step,
+                done,
+                total: 5_020,
+                at: Timestamp(at),
+            }),
+            ..KnowledgeStatus::default()
+        }
+    }
+
+    fn said(told: &[KnowledgeStatus]) -> String {
+        let mut pace = Pace::default();
+        for status in told {
+            pace.add(status);
+        }
+        progress(told.last().unwrap(), &pace, 160).text()
+    }
+
+    #[test]
+    fn rate_and_remaining_time_are_those_of_the_last_seconds() {
+        use IndexStep::{Embedding, Reading};
+        let slow = told(Embedding, 100, 0);
+        let fast = [told(Embedding, 374, 30_000), told(Embedding, 1_204, 40_000)];
+        let [from, to] = fast;
+        assert_eq!(
+            said(&[slow, from.clone(), to.clone()]),
+            " · embedding 1 204 of 5 020 · 83/s · 46 s left"
+        );
+        let at_once = told(Embedding, 1_204, 30_500);
+        assert_eq!(said(&[from, at_once]), " · embedding 1 204 of 5 020");
+        assert_eq!(
+            said(&[told(Reading, 10, 39_000), to.clone()]),
+            " · embedding 1 204 of 5 020",
+            "another step is another pace"
+        );
+        let files = [told(Reading, 10, 0), told(Reading, 11, 10_000)];
+        assert_eq!(
+            said(&files),
+            " · reading 11 of 5 020 files · 0.1/s · 14 h left"
+        );
+    }
+
+    #[test]
+    fn what_is_stopped_or_left_is_told() {
+        let stopped = KnowledgeStatus {
+            stopped: true,
+            pending: 1_816,
+            ..KnowledgeStatus::default()
+        };
+        assert_eq!(said(&[stopped]), " · indexing stopped · 1 816 not embedded");
+    }
+}
