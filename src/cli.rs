@@ -17,6 +17,7 @@ mod graph;
 mod index;
 mod interruption;
 mod output;
+mod own_files;
 mod panics;
 mod replay;
 mod runs;

@@ -20,7 +20,9 @@ pub use endpoint::{EndpointSettings, JobSettings};
 pub use environment::{Environment, Origin};
 pub use error::SettingError;
 pub use listing::{Idle, Listed, Survey, survey, survey_of};
-pub use settings::{DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, variables};
+pub use settings::{
+    DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, is_theme_name, variables,
+};
 pub use trust::{Request, Word, admit, distrust};
 pub use unknown::Unknown;
 pub use variable::{Class, Variable};

@@ -14,6 +14,7 @@ mod act;
 mod announce;
 mod ask;
 mod audit;
+mod background;
 mod borders;
 mod cells;
 mod commands;
@@ -27,14 +28,17 @@ mod fold;
 #[cfg(fuzzing)]
 pub mod fold;
 mod follow;
+mod glyphs;
 mod indexing;
 mod ink;
 mod keymap;
 mod keys;
 mod layout;
 mod list;
+mod looks;
 mod markdown;
 mod menu;
+mod mistake;
 mod model;
 mod mouse;
 mod narrowed;
@@ -60,6 +64,7 @@ mod sheet;
 mod slash;
 mod source_view;
 mod suspend;
+mod syntax;
 mod table;
 mod terminal;
 mod theme;
@@ -79,9 +84,13 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::RoutingLimits;
 use crate::protocol::{Command, Event, Mode, RecordedSession, RunRecord, Update};
 
+pub use background::Background;
+pub use glyphs::Glyphs;
 pub use layout::LEAST;
+pub use looks::{OwnFiles, TerminalLooks};
 pub use screen::Screen;
 pub use terminal::{editor_has_terminal, give_back_terminal};
+use theme::Theme;
 pub use theme::{ColorDepth, ThemeName};
 pub use update::{Effect, Msg};
 
@@ -90,6 +99,8 @@ pub use update::{Effect, Msg};
 pub struct Setup {
     /// How it looks.
     pub theme: ThemeName,
+    /// The user's own themes and keys.
+    pub own: OwnFiles,
     /// Whether colour is unwanted, whatever the theme.
     pub no_color: bool,
     /// Which engine thinks.
@@ -116,6 +127,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             theme: ThemeName::default(),
+            own: OwnFiles::default(),
             no_color: false,
             mode: Mode::Offline,
             model: String::new(),
@@ -128,6 +140,17 @@ impl Default for Setup {
             markdown: |_| String::new(),
         }
     }
+}
+
+/// What is wrong with a user's theme, in one line.
+pub fn check_theme(source: &str) -> Result<(), String> {
+    Theme::own(source, ThemeName::Dark, ColorDepth::True).map(|_| ())
+}
+
+/// What is wrong with a user's keys, in one line.
+pub fn check_keymap(source: &str) -> Result<(), String> {
+    let ours = keymap::Keymap::load();
+    ours.map_err(|error| error.to_string())?.put_own(source)
 }
 
 /// A question to try.
@@ -191,13 +214,7 @@ pub async fn replay(
 }
 
 fn screen_of(setup: Setup) -> Result<Screen, TuiError> {
-    let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let setup = Setup {
-        theme: setup.theme.resolve(Some(&variable("COLORFGBG"))),
-        ..setup
-    };
-    let depth = ColorDepth::of(&variable("COLORTERM"), &variable("TERM"));
-    Screen::with_depth(setup, depth)
+    Screen::on(setup, TerminalLooks::of_environment())
 }
 
 async fn show(

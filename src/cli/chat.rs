@@ -11,6 +11,7 @@ use crate::tui::{Sample, Setup, ThemeName, run as run_screen};
 
 use super::interruption::interruptible_screen;
 use super::output::Failure;
+use super::own_files::own_files;
 
 /// Opens the screen, with a recorded conversation or without, and stays until the user leaves it.
 pub(super) fn run(settings: &Settings, resume: Option<Resume>) -> Result<(), Failure> {
@@ -53,6 +54,7 @@ async fn converse(
             .collect(),
         notices: engine.notices().to_vec(),
         resumed,
+        own: own_files(settings),
         mouse: settings.mouse,
         markdown,
     };

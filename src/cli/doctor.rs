@@ -4,6 +4,7 @@
 //! and is looked at here. Checks are shown as they come, because a slow server is one of the things
 //! that people run this for.
 
+mod own;
 mod report;
 mod terminal;
 
@@ -59,7 +60,8 @@ pub(super) fn run(doctor: &Doctor, given: &Given<'_>) -> Result<(), Failure> {
                 return Err(Failure::interrupted());
             }
         }
-        for check in terminal::checks() {
+        let own = survey.settings.as_ref().map(own::checks);
+        for check in own.into_iter().flatten().chain(terminal::checks()) {
             tell(News::Found(check));
         }
         written?;

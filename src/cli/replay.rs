@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::interruption::interruptible_screen;
 use super::output::{Failure, say_json};
+use super::own_files::own_files;
 use super::runs;
 use crate::audit::{Lookup, events_of_run};
 use crate::config::Settings;
@@ -95,6 +96,7 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         samples: Vec::new(),
         notices: Vec::new(),
         resumed: None,
+        own: own_files(settings),
         mouse: settings.mouse,
         markdown,
     };

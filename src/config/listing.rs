@@ -199,7 +199,7 @@ fn idle(name: &str, environment: &Environment) -> Option<Idle> {
     let is_set = |name: &str| environment.get(name).is_some();
     let of_chat = name.starts_with("KB_AGENT_LLM_") && name != endpoint::BASE_URL.name;
     let of_embedding = [EMBEDDING_MODEL.name, EMBEDDING_API_KEY.name].contains(&name);
-    let needed = if of_chat || name == CONFIG_DIR.name {
+    let needed = if of_chat {
         Some(endpoint::BASE_URL.name)
     } else if of_embedding {
         Some(EMBEDDING_BASE_URL.name)

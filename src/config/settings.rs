@@ -81,7 +81,7 @@ pub(super) const LOG: Variable = variable(
 );
 pub(super) const THEME: Variable = variable(
     "KB_AGENT_THEME",
-    "one of auto, dark, light, high-contrast, mono",
+    "one of auto, dark, light, high-contrast, mono, or of a file in themes/ of the configuration folder",
 );
 pub(super) const MOUSE: Variable = variable("KB_AGENT_MOUSE", "on or off");
 
@@ -186,8 +186,12 @@ impl Settings {
         } else {
             overrides.sources
         };
+        let config_dir = environment
+            .get(CONFIG_DIR.name)
+            .map(PathBuf::from)
+            .or_else(platform_config_dir);
         let theme = environment.get(THEME.name).unwrap_or("auto");
-        if !THEMES.contains(&theme) {
+        if !THEMES.contains(&theme) && !is_own_theme(theme, config_dir.as_deref()) {
             return Err(refused(THEME, theme));
         }
         let log_filter = environment.get(LOG.name).unwrap_or(DEFAULT_LOG_FILTER);
@@ -216,10 +220,7 @@ impl Settings {
             },
             sources,
             include: include(environment)?,
-            config_dir: environment
-                .get(CONFIG_DIR.name)
-                .map(PathBuf::from)
-                .or_else(platform_config_dir),
+            config_dir,
             data_dir,
             log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),
             theme: theme.to_owned(),
@@ -239,6 +240,17 @@ impl Settings {
     pub fn log_dir(&self) -> PathBuf {
         self.data_dir.join("logs")
     }
+}
+
+/// Whether a theme may have this name: it is that of a file, and no path.
+pub fn is_theme_name(name: &str) -> bool {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    !name.is_empty() && name.len() <= 60 && name.chars().all(is_fit)
+}
+
+fn is_own_theme(name: &str, config_dir: Option<&Path>) -> bool {
+    let file = |folder: &Path| folder.join("themes").join(format!("{name}.toml"));
+    is_theme_name(name) && config_dir.is_some_and(|folder| file(folder).is_file())
 }
 
 fn mouse(environment: &Environment) -> Result<bool, SettingError> {

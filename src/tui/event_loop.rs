@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{Event as Input, EventStream};
@@ -24,6 +24,7 @@ use crate::protocol::{Command, Timestamp, Update};
 
 use super::TuiError;
 use super::announce::Announcer;
+use super::background::{Answers, WAIT};
 use super::editor;
 use super::model::FRAME;
 use super::screen::Screen;
@@ -60,8 +61,14 @@ async fn until_the_end(
     terminal::set_mouse(screen.reports_mouse());
     let guard = TerminalGuard::take()?;
     let mut drawn = drawn_on(&guard)?;
-    // The first picture before the first question to the terminal.
+    let mut answers = Answers::default();
+    for msg in background(&screen, &mut answers)? {
+        if let Flow::Leave = apply(&mut screen, msg, &commands) {
+            return Ok(());
+        }
+    }
     screen.draw(&mut drawn)?;
+    // The first picture before what may take long to be answered.
     terminal::enhance()?;
     let mut announcer = Announcer::new(guard.abilities());
     announce(&mut announcer, &screen, &mut drawn)?;
@@ -101,7 +108,7 @@ async fn until_the_end(
                 pending.push(Msg::Edited(ended));
             }
             input = next_input(&mut inputs) => match input {
-                Some(input) => pending.extend(message(input?, &mut announcer)),
+                Some(input) => pending.extend(messages(input?, &mut answers, &mut announcer)),
                 None => break,
             },
             update = updates.recv(), if engine => {
@@ -114,7 +121,7 @@ async fn until_the_end(
         }
         // Polled with this task's waker: the stream keeps the first one it is given.
         while let Poll::Ready(Some(input)) = poll!(pin!(next_input(&mut inputs))) {
-            pending.extend(message(input?, &mut announcer));
+            pending.extend(messages(input?, &mut answers, &mut announcer));
         }
         while let Ok(update) = updates.try_recv() {
             pending.push(Msg::Update(update));
@@ -217,6 +224,33 @@ fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flo
         }
     }
     Flow::Stay
+}
+
+/// Asks the terminal for its background, where the theme depends on that, and waits a moment: what
+/// else comes meanwhile is not lost. An answer that comes later is taken then.
+fn background(screen: &Screen, answers: &mut Answers) -> io::Result<Vec<Msg>> {
+    let mut arrived = Vec::new();
+    if !screen.asks_for_background() {
+        return Ok(arrived);
+    }
+    terminal::ask_background()?;
+    let begun = Instant::now();
+    answers.expect(begun);
+    while answers.are_expected() {
+        let left = WAIT.saturating_sub(begun.elapsed());
+        if left.is_zero() || !crossterm::event::poll(left)? {
+            break;
+        }
+        arrived.extend(messages(crossterm::event::read()?, answers));
+    }
+    Ok(arrived)
+}
+
+fn messages(input: Input, answers: &mut Answers, announcer: &mut Announcer) -> Vec<Msg> {
+    let (rest, background) = answers.take(input, Instant::now());
+    let rest = rest.into_iter();
+    let rest = rest.filter_map(|input| message(input, announcer));
+    rest.chain(background.map(Msg::Background)).collect()
 }
 
 /// The next key or click; none come while there is no stream of them.

@@ -33,6 +33,18 @@ pub enum Ink {
     Heading,
     /// Code.
     Code,
+    /// In code: words of the language.
+    Keyword,
+    /// In code: text.
+    StringLiteral,
+    /// In code: what it says to people.
+    Comment,
+    /// In code: numbers and other constants.
+    Number,
+    /// In code: names of types, and of what has parts.
+    TypeName,
+    /// In code: names of functions and attributes.
+    FunctionName,
     /// Quoted text.
     Quote,
     /// `[n]` and what it stands for.

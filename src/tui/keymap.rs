@@ -3,14 +3,16 @@
 //! The help overlay and the hints in the last line are made from the same table that is asked
 //! when a key arrives, so they cannot disagree with it.
 
+mod file;
 mod place;
 
 use crossterm::event::KeyEvent;
 use serde::Deserialize;
 
 use super::TuiError;
-pub use super::keys::Key;
+use file::Entry;
 
+pub use super::keys::Key;
 pub use place::Place;
 
 /// What a key can do.
@@ -174,49 +176,58 @@ pub struct Keymap {
     bindings: Vec<Binding>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    key: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    on: Vec<String>,
-    r#do: Action,
-    r#where: Place,
-    hint: Option<String>,
-    help: String,
-}
-
 impl Keymap {
     /// The table from the assets.
     pub fn load() -> Result<Self, TuiError> {
-        Self::parse(include_str!("../../assets/keymap.toml")).map_err(|reason| TuiError::Asset {
+        let entries = file::read(include_str!("../../assets/keymap.toml"));
+        let bindings = entries.and_then(|entries| {
+            let whole = entries.into_iter().map(Entry::whole);
+            whole.collect::<Result<Vec<_>, _>>()
+        });
+        let bindings = bindings.map_err(|reason| TuiError::Asset {
             name: "keymap.toml".to_owned(),
             reason,
-        })
+        })?;
+        Ok(Self { bindings })
     }
 
-    fn parse(source: &str) -> Result<Self, String> {
-        let file: File = toml::from_str(source).map_err(|error| error.to_string())?;
-        let mut bindings = Vec::new();
-        for entry in file.key {
-            let keys = entry
-                .on
-                .iter()
-                .map(|name| Key::parse(name).ok_or_else(|| format!("'{name}' is no key")))
-                .collect::<Result<Vec<_>, _>>()?;
-            bindings.push(Binding {
-                keys,
-                action: entry.r#do,
-                place: entry.r#where,
-                hint: entry.hint,
-                help: entry.help,
-            });
+    /// Puts the user's own keys in the place of ours; where they cannot be read, one line says why.
+    pub fn put_own(&mut self, source: &str) -> Result<(), String> {
+        let entries =
+            file::read(source).map_err(|why| format!("keymap.toml: {why}; it is not used."))?;
+        for entry in entries {
+            self.put(entry);
         }
-        Ok(Self { bindings })
+        Ok(())
+    }
+
+    /// A key does one thing in a place: what was bound to it before is not any more.
+    fn put(&mut self, entry: Entry) {
+        let (action, place) = (entry.action, entry.place);
+        for binding in &mut self.bindings {
+            if binding.place == place {
+                binding.keys.retain(|key| !entry.keys.contains(key));
+            }
+        }
+        let is_same = |one: &Binding| (one.action, one.place) == (action, place);
+        let at = self.bindings.iter().position(is_same);
+        let known = self.bindings.iter().find(|one| one.action == action);
+        let (hint, help) = match at.map(|at| &self.bindings[at]).or(known) {
+            Some(ours) => (ours.hint.clone(), ours.help.clone()),
+            None => (None, String::new()),
+        };
+        let binding = Binding {
+            keys: entry.keys,
+            action,
+            place,
+            hint: entry.hint.or(hint),
+            help: entry.help.unwrap_or(help),
+        };
+        // Ours may stand there twice, under keys of two kinds.
+        self.bindings.retain(|one| !is_same(one));
+        let at = at.map_or(self.bindings.len(), |at| at.min(self.bindings.len()));
+        self.bindings.insert(at, binding);
+        self.bindings.retain(|binding| !binding.keys.is_empty());
     }
 
     /// What the key does in the first of these places that knows it.
@@ -323,6 +334,43 @@ mod tests {
             ),
         ] {
             assert_eq!(keymap.action(event, &places), Some(action), "{event:?}");
+        }
+    }
+
+    #[test]
+    fn the_users_keys_take_the_place_of_ours() {
+        let own = "[[key]]\non = ['x', 'ctrl+y']\ndo = 'copy'\nwhere = 'list'\n\
+                   [[key]]\non = []\ndo = 'zoom'\nwhere = 'list'\n\
+                   [[key]]\non = ['j']\ndo = 'up'\nwhere = 'list'\n";
+        let mut keymap = Keymap::load().unwrap();
+        keymap.put_own(own).unwrap();
+        let does = |c| {
+            let event = KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
+            keymap.action(event, &[Place::List])
+        };
+        assert_eq!(does('x'), Some(Action::Copy));
+        assert_eq!((does('y'), does('z')), (None, None));
+        assert_eq!(does('j'), Some(Action::Up));
+        let down = KeyEvent::new(KeyCode::Down, KeyModifiers::NONE);
+        assert_eq!(keymap.action(down, &[Place::List]), Some(Action::Down));
+    }
+
+    #[test]
+    fn a_mistake_in_the_users_keys_is_one_clear_line() {
+        for (own, said) in [
+            (
+                "[[key]]\non = ['hyper+x']\ndo = 'copy'\nwhere = 'list'",
+                "'hyper+x' is no key",
+            ),
+            (
+                "[[key]]\non = ['x']\ndo = 'fly'\nwhere = 'list'",
+                "line 3: unknown variant `fly`",
+            ),
+            ("[[key]]\non = 'x'\ndo = 'copy'\nwhere = 'list'", "line 2"),
+            ("key = [", "line 1"),
+        ] {
+            let told = Keymap::load().unwrap().put_own(own).unwrap_err();
+            assert!(told.contains(said) && !told.contains('\n'), "{told}");
         }
     }
 }

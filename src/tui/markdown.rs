@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::text::markup;
 
 use super::ink::{Emphasis, Ink, Row};
+use super::syntax::{CodeLines, Language};
 use super::table::Table;
 use super::wrap::wrap;
 
@@ -37,6 +38,8 @@ struct Page {
     emphasis: Emphasis,
     heading: bool,
     code: bool,
+    /// What reads the code of the open block, where its language is known.
+    reading: Option<CodeLines>,
     quotes: usize,
     /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
@@ -110,6 +113,7 @@ impl Page {
                 {
                     self.line = Row::of(Ink::Dim, format!("▏ {language}"));
                     self.flush();
+                    self.reading = Language::of_fence(&language).map(Language::lines);
                 }
                 self.code = true;
             }
@@ -165,7 +169,7 @@ impl Page {
                 self.flush();
                 self.quotes = self.quotes.saturating_sub(1);
             }
-            TagEnd::CodeBlock => self.code = false,
+            TagEnd::CodeBlock => (self.code, self.reading) = (false, None),
             TagEnd::List(_) => {
                 self.flush();
                 self.lists.pop();
@@ -218,8 +222,12 @@ impl Page {
 
     fn code_lines(&mut self, text: &str) {
         for line in text.lines() {
+            let line = line.replace('\t', "    ");
             let bar = self.prefix("").with(Ink::Dim, "▏ ");
-            let row = Row::of(Ink::Code, line.replace('\t', "    "));
+            let row = match &mut self.reading {
+                Some(reading) => reading.next_row(&line, Ink::Code),
+                None => Row::of(Ink::Code, line),
+            };
             self.rows.extend(wrap(&row, &bar, &bar, self.width));
         }
     }

@@ -169,9 +169,12 @@ impl Replay {
             Msg::Update(Update::Document(_)) | Msg::Refused(Command::ReadDocument { .. }) => {
                 self.model.reading.is_some()
             }
-            Msg::Resize(..) | Msg::Tick(_) | Msg::Update(_) | Msg::Refused(_) | Msg::EngineGone => {
-                false
-            }
+            Msg::Background(_)
+            | Msg::Resize(..)
+            | Msg::Tick(_)
+            | Msg::Update(_)
+            | Msg::Refused(_)
+            | Msg::EngineGone => false,
         }
     }
 

@@ -9,10 +9,10 @@ use ratatui::buffer::Buffer;
 use crate::protocol::{Event, NoticeLevel};
 
 use super::announce::Announced;
+use super::looks::{Looks, TerminalLooks};
 use super::model::Model;
 use super::replay::{Outcome, Replay};
 use super::resume;
-use super::theme::{ColorDepth, Theme, ThemeName};
 use super::update::{Effect, Msg, update};
 use super::view::view;
 use super::{Setup, TuiError};
@@ -21,39 +21,36 @@ use super::{Setup, TuiError};
 #[derive(Debug)]
 pub struct Screen {
     model: Model,
-    theme: Theme,
+    looks: Looks,
     /// Lies above the model, and has the keys.
     replay: Option<Box<Replay>>,
-    /// The theme at the start, which is what `auto` goes back to.
-    first: ThemeName,
-    depth: ColorDepth,
-    no_color: bool,
 }
 
 impl Screen {
     /// The screen at the start, with all colours.
     pub fn new(setup: Setup) -> Result<Self, TuiError> {
-        Self::with_depth(setup, ColorDepth::True)
+        Self::on(setup, TerminalLooks::of_all())
     }
 
-    /// The screen at the start.
-    pub fn with_depth(mut setup: Setup, depth: ColorDepth) -> Result<Self, TuiError> {
-        let name = if setup.no_color {
-            ThemeName::Mono
-        } else {
-            setup.theme
-        };
-        let no_color = setup.no_color;
+    /// The screen at the start, on such a terminal.
+    pub fn on(mut setup: Setup, terminal: TerminalLooks) -> Result<Self, TuiError> {
+        let (looks, problem) = Looks::new(&setup, terminal)?;
+        let own = std::mem::take(&mut setup.own);
         let resumed = setup.resumed.take();
         let mut model = Model::new(setup)?;
         if let Some(recorded) = resumed {
             resume::show(&mut model, &recorded);
         }
+        let mistake = match own.keymap.as_deref() {
+            Some(keys) => model.keymap.put_own(keys).err(),
+            None => None,
+        };
+        let problems = own.unreadable.into_iter().chain(mistake).chain(problem);
+        if let Some(first) = problems.into_iter().next() {
+            model.say(NoticeLevel::Warning, &first);
+        }
         Ok(Self {
-            theme: Theme::load(name, depth)?,
-            first: name,
-            depth,
-            no_color,
+            looks,
             model,
             replay: None,
         })
@@ -68,6 +65,10 @@ impl Screen {
 
     /// Takes one message.
     pub fn handle(&mut self, msg: Msg) -> Vec<Effect> {
+        if let Msg::Background(background) = msg {
+            self.looks.on_background(background);
+            return Vec::new();
+        }
         let effects = match &mut self.replay {
             Some(replay) if replay.concerns(&msg) => match replay.handle(msg) {
                 Outcome::GoesOn(effects) => effects,
@@ -84,7 +85,7 @@ impl Screen {
             None => update(&mut self.model, msg),
         };
         if let Some(name) = self.model.theme.take() {
-            self.change_theme(name);
+            self.change_theme(name.as_str());
         }
         effects
             .into_iter()
@@ -96,6 +97,17 @@ impl Screen {
                 _ => true,
             })
             .collect()
+    }
+
+    fn change_theme(&mut self, name: &str) {
+        let (level, words) = match self.looks.choose(name) {
+            Ok(shown) => (
+                NoticeLevel::Info,
+                format!("Theme {shown}. KB_AGENT_THEME={name} keeps it."),
+            ),
+            Err(why) => (NoticeLevel::Warning, why),
+        };
+        self.model.say(level, &words);
     }
 
     fn begin_replay(&mut self, slow: bool) {
@@ -110,25 +122,9 @@ impl Screen {
         }
     }
 
-    fn change_theme(&mut self, name: ThemeName) {
-        let model = &mut self.model;
-        if self.no_color {
-            model.say(NoticeLevel::Info, "NO_COLOR is set: no theme has colours.");
-            return;
-        }
-        let wanted = if name == ThemeName::Auto {
-            self.first
-        } else {
-            name
-        };
-        match Theme::load(wanted, self.depth) {
-            Ok(theme) => {
-                self.theme = theme;
-                let words = format!("Theme {wanted}. KB_AGENT_THEME={name} keeps it.");
-                model.say(NoticeLevel::Info, &words);
-            }
-            Err(error) => model.say(NoticeLevel::Warning, &error.to_string()),
-        }
+    /// Whether the theme depends on a background that nobody has told yet.
+    pub fn asks_for_background(&self) -> bool {
+        self.looks.asks_for_background()
     }
 
     /// Whether the terminal is to report the mouse.
@@ -165,7 +161,10 @@ impl Screen {
             self.model.settle();
             &self.model
         };
-        terminal.draw(|frame| view(shown, &self.theme, frame))?;
+        terminal.draw(|frame| {
+            view(shown, self.looks.theme(), frame);
+            self.looks.finish(frame.buffer_mut());
+        })?;
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! the same in a file of any length. The position is kept as a line and a row of it, because long
 //! lines are wrapped.
 
+mod colours;
 mod compare;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use crate::protocol::{DocumentPart, DocumentText, RunId, Timestamp};
 use super::fold::EvidenceRow;
 use super::ink::{Ink, Row};
 use super::wrap::wrap;
+use colours::Colours;
 
 /// What is shown of one item of evidence.
 #[derive(Debug, Clone)]
@@ -37,6 +39,7 @@ pub struct SourceView {
     /// The line around which the document was asked for, until it is here.
     awaited: Option<usize>,
     content: Content,
+    colours: Colours,
     top: Position,
     /// The last line that is seen.
     bottom: usize,
@@ -82,6 +85,7 @@ impl SourceView {
             asked_at,
             awaited: Some(item.lines.start),
             content: Content::Awaited,
+            colours: Colours::default(),
             top: Position { line: 1, row: 0 },
             bottom: 1,
             moving: Moving::ToPassage,
@@ -110,6 +114,7 @@ impl SourceView {
                     self.lines = moved.unwrap_or(self.lines);
                 }
                 self.awaited = None;
+                self.colours = Colours::of(&part);
                 self.content = Content::Here(part);
             }
             Err(reason) => self.fail(&reason),
@@ -243,7 +248,9 @@ impl SourceView {
         };
         let lowest = page.lowest(self.height);
         let top = page.at_position(top).min(lowest);
-        let (rows, bottom) = page.rows(top, self.height);
+        self.colours
+            .reach(page.part, top.line, top.line + self.height);
+        let (rows, bottom) = page.rows(top, self.height, &self.colours);
         (self.top, self.visible, self.bottom) = (top, rows, bottom);
         // Until somebody moves it stays at the passage, whatever becomes of the size.
         if arrived && self.moving != Moving::ToPassage {
@@ -323,7 +330,7 @@ impl<'a> Page<'a> {
     }
 
     /// Rows from a position on, and the last line among them.
-    fn rows(&self, from: Position, height: usize) -> (Vec<Row>, usize) {
+    fn rows(&self, from: Position, height: usize, colours: &Colours) -> (Vec<Row>, usize) {
         let mut rows = Vec::new();
         let mut skip = from.row;
         let mut bottom = from.line;
@@ -332,7 +339,8 @@ impl<'a> Page<'a> {
                 break;
             }
             let room = height - rows.len();
-            rows.extend(self.line_rows(line).into_iter().skip(skip).take(room));
+            let drawn = self.rows_of(line, colours.line(line));
+            rows.extend(drawn.into_iter().skip(skip).take(room));
             skip = 0;
             bottom = line;
         }
@@ -342,6 +350,10 @@ impl<'a> Page<'a> {
     /// A line with its number and, within the passage, its mark; above it the page, slide or sheet
     /// that begins there.
     fn line_rows(&self, number: usize) -> Vec<Row> {
+        self.rows_of(number, None)
+    }
+
+    fn rows_of(&self, number: usize, coloured: Option<&Row>) -> Vec<Row> {
         let places = &self.part.places;
         let begin = places.partition_point(|(line, _)| *line < number);
         let named = places[begin..]
@@ -364,8 +376,11 @@ impl<'a> Page<'a> {
         };
         let first = Row::of(ink, format!("{number:>width$}{mark}", width = self.digits));
         let further = Row::of(ink, format!("{gutter}{mark}"));
-        let text = self.part.line(number).unwrap_or_default();
-        let text = Row::of(Ink::Text, text.replace('\t', "    "));
+        let plain = || {
+            let text = self.part.line(number).unwrap_or_default();
+            Row::of(Ink::Text, text.replace('\t', "    "))
+        };
+        let text = coloured.cloned().unwrap_or_else(plain);
         rows.extend(wrap(&text, &first, &further, self.width));
         rows
     }

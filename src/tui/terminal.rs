@@ -230,6 +230,13 @@ pub fn report_mouse(wanted: bool) -> io::Result<()> {
     }
 }
 
+/// Asks for the background (OSC 11); the answer comes as input.
+pub fn ask_background() -> io::Result<()> {
+    let mut out = stdout();
+    out.write_all(b"\x1b]11;?\x07")?;
+    out.flush()
+}
+
 /// Buttons, wheel, and movements while a button is down; `EnableMouseCapture` asks for every
 /// movement, of which each would wake the program for nothing.
 struct EnableButtons;

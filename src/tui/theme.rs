@@ -1,21 +1,27 @@
 //! How each meaning looks.
 //!
-//! Themes are data in `assets/themes`. A colour is given twice, for terminals with all colours
-//! and for those with sixteen, because a colour chosen by hand from sixteen looks better than one
-//! computed. The background is left to the terminal.
+//! Themes are data in `assets/themes`, and in the user's configuration folder. A colour is given
+//! twice, for terminals with all colours and for those with sixteen, because a colour chosen by hand
+//! from sixteen looks better than one computed. The background is left to the terminal, unless a
+//! theme says `ground`.
 
-use std::collections::BTreeMap;
+mod colours;
+mod contrast;
+mod sheet;
+
 use std::fmt;
-use std::str::FromStr;
 
+use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use serde::Deserialize;
+
+pub use colours::ColorDepth;
+pub use contrast::is_light;
 
 use super::TuiError;
 use super::ink::{Ink, Piece, Row};
 
-/// The themes a person can choose.
+/// The themes that come with the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ThemeName {
     /// Dark, unless the terminal says that it is light.
@@ -57,18 +63,12 @@ impl ThemeName {
         Self::ALL.into_iter().find(|theme| theme.as_str() == name)
     }
 
-    /// Settles `Auto` by `COLORFGBG`, in which some terminals tell their background.
-    #[must_use]
-    pub fn resolve(self, colorfgbg: Option<&str>) -> Self {
-        if self != Self::Auto {
-            return self;
-        }
-        let background = colorfgbg
-            .and_then(|value| value.rsplit(';').next())
-            .and_then(|value| value.parse::<u8>().ok());
-        match background {
-            Some(7 | 15) => Self::Light,
-            _ => Self::Dark,
+    fn source(self) -> &'static str {
+        match self {
+            Self::Auto | Self::Dark => include_str!("../../assets/themes/dark.toml"),
+            Self::Light => include_str!("../../assets/themes/light.toml"),
+            Self::HighContrast => include_str!("../../assets/themes/high-contrast.toml"),
+            Self::Mono => include_str!("../../assets/themes/mono.toml"),
         }
     }
 }
@@ -79,58 +79,47 @@ impl fmt::Display for ThemeName {
     }
 }
 
-/// How many colours the terminal shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ColorDepth {
-    /// Any RGB value.
-    True,
-    /// The sixteen that the terminal names.
-    Sixteen,
-}
-
-impl ColorDepth {
-    /// By what terminals say of themselves in `COLORTERM` and `TERM`.
-    pub fn of(colorterm: &str, term: &str) -> Self {
-        let says = |value: &str, words: &[&str]| words.iter().any(|word| value.contains(word));
-        if says(colorterm, &["truecolor", "24bit"])
-            || says(term, &["direct", "kitty", "ghostty", "alacritty", "foot"])
-        {
-            Self::True
-        } else {
-            Self::Sixteen
-        }
-    }
-}
-
 /// A style for each ink.
 #[derive(Debug, Clone)]
 pub struct Theme {
     styles: [Style; Ink::COUNT],
+    /// What is behind it all, where that is not left to the terminal.
+    ground: Option<Color>,
 }
 
 impl Theme {
-    /// The theme from the assets.
+    /// The theme from the assets; the one without colours where the terminal has none.
     pub fn load(name: ThemeName, depth: ColorDepth) -> Result<Self, TuiError> {
-        let source = match name {
-            ThemeName::Auto | ThemeName::Dark => include_str!("../../assets/themes/dark.toml"),
-            ThemeName::Light => include_str!("../../assets/themes/light.toml"),
-            ThemeName::HighContrast => include_str!("../../assets/themes/high-contrast.toml"),
-            ThemeName::Mono => include_str!("../../assets/themes/mono.toml"),
+        let name = match depth {
+            ColorDepth::None => ThemeName::Mono,
+            _ => name,
         };
-        Self::parse(source, depth).map_err(|reason| TuiError::Asset {
-            name: format!("themes/{name}.toml"),
-            reason,
-        })
+        let plain = Self {
+            styles: [Style::new(); Ink::COUNT],
+            ground: None,
+        };
+        plain
+            .with(name.source(), depth)
+            .map_err(|reason| TuiError::Asset {
+                name: format!("themes/{name}.toml"),
+                reason,
+            })
     }
 
-    fn parse(source: &str, depth: ColorDepth) -> Result<Self, String> {
-        let sheet: BTreeMap<Ink, Look> =
-            toml::from_str(source).map_err(|error| error.to_string())?;
-        let mut styles = [Style::new(); Ink::COUNT];
-        for (ink, look) in sheet {
-            styles[ink as usize] = look.style(depth)?;
+    /// A user's theme: what it does not say is as in one of ours, the one it names as `base`.
+    pub fn own(source: &str, base: ThemeName, depth: ColorDepth) -> Result<Self, String> {
+        let base = sheet::base(source)?.unwrap_or(base);
+        let base = Self::load(base, depth).map_err(|error| error.to_string())?;
+        base.with(source, depth)
+    }
+
+    fn with(mut self, source: &str, depth: ColorDepth) -> Result<Self, String> {
+        let sheet = sheet::read(source, depth)?;
+        for (ink, style) in sheet.inks {
+            self.styles[ink as usize] = style;
         }
-        Ok(Self { styles })
+        self.ground = sheet.ground.or(self.ground);
+        Ok(self)
     }
 
     /// How this meaning looks.
@@ -141,6 +130,22 @@ impl Theme {
     /// A row with its looks.
     pub fn line(&self, row: &Row) -> Line<'static> {
         row.pieces.iter().map(|piece| self.span(piece)).collect()
+    }
+
+    /// Puts the theme's ground behind all cells that have none.
+    pub fn lay_ground(&self, buffer: &mut Buffer) {
+        let Some(ground) = self.ground else {
+            return;
+        };
+        let text = self.style(Ink::Text).fg.unwrap_or(Color::Reset);
+        for cell in &mut buffer.content {
+            if cell.bg == Color::Reset {
+                cell.bg = ground;
+            }
+            if cell.fg == Color::Reset {
+                cell.fg = text;
+            }
+        }
     }
 
     fn span(&self, piece: &Piece) -> Span<'static> {
@@ -158,60 +163,14 @@ impl Theme {
     }
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools)] // as the file spells them
-struct Look {
-    /// All colours, then sixteen.
-    fg: Option<[String; 2]>,
-    bg: Option<[String; 2]>,
-    #[serde(default)]
-    bold: bool,
-    #[serde(default)]
-    dim: bool,
-    #[serde(default)]
-    italic: bool,
-    #[serde(default)]
-    underlined: bool,
-    #[serde(default)]
-    reversed: bool,
-}
-
-impl Look {
-    fn style(&self, depth: ColorDepth) -> Result<Style, String> {
-        let color = |pair: &[String; 2]| {
-            let word = match depth {
-                ColorDepth::True => &pair[0],
-                ColorDepth::Sixteen => &pair[1],
-            };
-            Color::from_str(word).map_err(|_| format!("'{word}' is no colour"))
-        };
-        let mut style = Style::new();
-        style.fg = self.fg.as_ref().map(color).transpose()?;
-        style.bg = self.bg.as_ref().map(color).transpose()?;
-        for (wanted, modifier) in [
-            (self.bold, Modifier::BOLD),
-            (self.dim, Modifier::DIM),
-            (self.italic, Modifier::ITALIC),
-            (self.underlined, Modifier::UNDERLINED),
-            (self.reversed, Modifier::REVERSED),
-        ] {
-            if wanted {
-                style = style.add_modifier(modifier);
-            }
-        }
-        Ok(style)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_theme_loads_at_both_depths() {
+    fn every_theme_loads_at_every_depth() {
         for name in ThemeName::ALL {
-            for depth in [ColorDepth::True, ColorDepth::Sixteen] {
+            for depth in ColorDepth::ALL {
                 Theme::load(name, depth).unwrap();
             }
             assert_eq!(ThemeName::parse(name.as_str()), Some(name));
@@ -220,24 +179,49 @@ mod tests {
 
     #[test]
     fn mono_has_no_colour_and_tells_selection_by_reversing() {
-        let mono = Theme::load(ThemeName::Mono, ColorDepth::True).unwrap();
-        assert!(
-            mono.styles
-                .iter()
-                .all(|style| style.fg.is_none() && style.bg.is_none())
-        );
-        assert!(
-            mono.style(Ink::Selected)
-                .add_modifier
-                .contains(Modifier::REVERSED)
-        );
+        for (name, depth) in [
+            (ThemeName::Mono, ColorDepth::True),
+            (ThemeName::HighContrast, ColorDepth::None),
+        ] {
+            let mono = Theme::load(name, depth).unwrap();
+            assert!(
+                mono.styles
+                    .iter()
+                    .all(|style| style.fg.is_none() && style.bg.is_none())
+            );
+            assert!(
+                mono.style(Ink::Selected)
+                    .add_modifier
+                    .contains(Modifier::REVERSED)
+            );
+        }
     }
 
     #[test]
-    fn auto_follows_the_terminal() {
-        assert_eq!(ThemeName::Auto.resolve(Some("0;15")), ThemeName::Light);
-        assert_eq!(ThemeName::Auto.resolve(Some("15;0")), ThemeName::Dark);
-        assert_eq!(ThemeName::Auto.resolve(None), ThemeName::Dark);
-        assert_eq!(ThemeName::Mono.resolve(Some("0;15")), ThemeName::Mono);
+    fn a_users_theme_stands_on_one_of_ours() {
+        let source = "base = 'light'\nheading = { fg = '#7a2fa0', bold = true }\n\
+                      ground = { bg = '#ffffff' }\n";
+        let own = Theme::own(source, ThemeName::Dark, ColorDepth::True).unwrap();
+        let light = Theme::load(ThemeName::Light, ColorDepth::True).unwrap();
+        assert_eq!(own.style(Ink::Text), light.style(Ink::Text));
+        assert_eq!(
+            own.style(Ink::Heading).fg,
+            Some(Color::Rgb(0x7a, 0x2f, 0xa0))
+        );
+        assert_eq!(own.ground, Some(Color::Rgb(255, 255, 255)));
+    }
+
+    #[test]
+    fn a_mistake_in_a_users_theme_is_one_clear_line() {
+        for (source, said) in [
+            ("haeding = { fg = 'red' }", "'haeding' is no ink"),
+            ("heading = { fg = 'rde' }", "heading: 'rde' is no colour"),
+            ("heading = { bolt = true }", "heading: unknown field `bolt`"),
+            ("base = 'pink'", "base 'pink' is none of auto, dark"),
+            ("\n\nheading = [", "line 3"),
+        ] {
+            let told = Theme::own(source, ThemeName::Dark, ColorDepth::True).unwrap_err();
+            assert!(told.contains(said) && !told.contains('\n'), "{told}");
+        }
     }
 }

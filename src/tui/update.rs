@@ -12,6 +12,7 @@ use ratatui::layout::Size;
 use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update};
 use crate::text::{one_line, sanitize};
 
+use super::background::Background;
 use super::keymap::{Action, Place};
 use super::layout::Pane;
 use super::list::List;
@@ -28,6 +29,8 @@ pub enum Msg {
     Paste(String),
     /// The mouse.
     Mouse(MouseEvent),
+    /// The terminal's background is known now.
+    Background(Background),
     /// The terminal has this size now.
     Resize(u16, u16),
     /// What the engine tells.
@@ -81,7 +84,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
     match msg {
         Msg::Key(event) if event.kind != KeyEventKind::Release => return key(model, event),
-        Msg::Key(_) => {}
+        // The screen takes the latter.
+        Msg::Key(_) | Msg::Background(_) => {}
         Msg::Paste(text) => paste(model, &text),
         Msg::Mouse(event) => return mouse(model, event),
         Msg::Resize(width, height) => model.size = Size::new(width, height),

@@ -7,6 +7,7 @@ mod compare;
 mod copy;
 mod details;
 mod evidence;
+mod looks;
 mod path;
 mod recall;
 mod replay;

@@ -67,12 +67,15 @@ fn screen(size: Option<(u16, u16)>, term: &str) -> Check {
 }
 
 fn colours(colorterm: &str, term: &str) -> Check {
-    let line = if !variable("NO_COLOR").is_empty() {
-        "none, because NO_COLOR is set"
-    } else if ColorDepth::of(colorterm, term) == ColorDepth::True {
-        "all"
+    let line = if variable("NO_COLOR").is_empty() {
+        match ColorDepth::of(colorterm, term) {
+            ColorDepth::True => "all",
+            ColorDepth::Indexed => "256, by what COLORTERM and TERM say",
+            ColorDepth::Sixteen => "sixteen, by what COLORTERM and TERM say",
+            ColorDepth::None => "none, by what TERM says",
+        }
     } else {
-        "sixteen, by what COLORTERM and TERM say"
+        "none, because NO_COLOR is set"
     };
     Check::ok(AREA, "colours", line)
 }

@@ -1,0 +1,194 @@
+//! Signs for terminals that cannot show ours.
+//!
+//! Panes draw with the signs they want; at the very end each cell whose sign the terminal does not
+//! have gets one that it has. A sign and its stand-in take one cell each, so nothing moves.
+
+use ratatui::buffer::Buffer;
+/// Which signs the terminal shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Glyphs {
+    /// All.
+    Unicode,
+    /// Text in any script, lines and blocks, but few other signs: a console's font.
+    Console,
+    /// ASCII.
+    Ascii,
+}
+
+impl Glyphs {
+    /// By the locale, of which the first that is set counts, and `TERM`. Where none is set, UTF-8 is
+    /// more likely than not.
+    pub fn of(lc_all: &str, lc_ctype: &str, lang: &str, term: &str) -> Self {
+        let set = [lc_all, lc_ctype, lang]
+            .into_iter()
+            .find(|value| !value.is_empty());
+        let plain = set.unwrap_or("UTF-8").to_lowercase().replace('-', "");
+        if !plain.contains("utf8") {
+            Self::Ascii
+        } else if term == "linux" {
+            Self::Console
+        } else {
+            Self::Unicode
+        }
+    }
+
+    /// Replaces what the terminal does not have.
+    pub fn apply(self, buffer: &mut Buffer) {
+        if self == Self::Unicode {
+            return;
+        }
+        for cell in &mut buffer.content {
+            let symbol = cell.symbol();
+            if symbol.is_ascii() {
+                continue;
+            }
+            let known = SIGNS.iter().find(|(sign, ..)| *sign == symbol);
+            match (known, self) {
+                (Some((_, _, console)), Self::Console) => {
+                    cell.set_symbol(console);
+                }
+                (Some((_, ascii, _)), _) => {
+                    cell.set_symbol(ascii);
+                }
+                (None, Self::Ascii) => {
+                    // The second cell of a wide character is blank already.
+                    cell.set_symbol("?");
+                }
+                (None, _) => {}
+            }
+        }
+    }
+}
+
+/// Ours, in ASCII, and for a console.
+const SIGNS: [(&str, &str, &str); 81] = [
+    ("─", "-", "─"),
+    ("│", "|", "│"),
+    ("┌", "+", "┌"),
+    ("┐", "+", "┐"),
+    ("└", "+", "└"),
+    ("┘", "+", "┘"),
+    ("├", "+", "├"),
+    ("┤", "+", "┤"),
+    ("┬", "+", "┬"),
+    ("┴", "+", "┴"),
+    ("┼", "+", "┼"),
+    ("╭", "+", "┌"),
+    ("╮", "+", "┐"),
+    ("╰", "+", "└"),
+    ("╯", "+", "┘"),
+    ("┄", ".", "·"),
+    ("┊", ":", "│"),
+    ("╌", "~", "-"),
+    ("━", "=", "═"),
+    ("═", "=", "═"),
+    ("▏", "|", "│"),
+    ("▎", "|", "│"),
+    ("▌", ">", "▌"),
+    ("▇", "#", "█"),
+    ("█", "#", "█"),
+    ("▰", "#", "■"),
+    ("▱", ".", "·"),
+    ("▶", ">", "►"),
+    ("▷", ">", ">"),
+    ("▸", ">", ">"),
+    ("▾", "v", "v"),
+    ("▼", "v", "▼"),
+    ("▲", "^", "▲"),
+    ("▽", "v", "v"),
+    ("△", "^", "^"),
+    ("◀", "<", "◄"),
+    ("◁", "<", "<"),
+    ("○", "o", "○"),
+    ("●", "*", "●"),
+    ("◐", "@", "@"),
+    ("◓", "@", "@"),
+    ("◑", "@", "@"),
+    ("◒", "@", "@"),
+    ("◌", "o", "o"),
+    ("◆", "+", "♦"),
+    ("◇", "+", "♦"),
+    ("◼", "#", "■"),
+    ("■", "#", "■"),
+    ("□", ".", "·"),
+    ("⚠", "!", "!"),
+    ("×", "x", "x"),
+    ("✓", "v", "√"),
+    ("✗", "x", "x"),
+    ("·", ".", "·"),
+    ("•", "*", "•"),
+    ("…", "~", "~"),
+    ("–", "-", "-"),
+    ("—", "-", "-"),
+    ("→", ">", "→"),
+    ("←", "<", "←"),
+    ("↑", "^", "↑"),
+    ("↓", "v", "↓"),
+    ("↺", "@", "@"),
+    ("↻", "@", "@"),
+    ("⇥", ">", ">"),
+    ("⏎", "<", "<"),
+    ("⌥", "M", "M"),
+    ("⇧", "S", "S"),
+    ("⌫", "<", "<"),
+    ("␣", "_", "_"),
+    ("≥", ">", "≥"),
+    ("≤", "<", "≤"),
+    ("≠", "#", "#"),
+    ("≈", "~", "≈"),
+    ("±", "+", "±"),
+    ("‘", "'", "'"),
+    ("’", "'", "'"),
+    ("“", "\"", "\""),
+    ("”", "\"", "\""),
+    ("„", "\"", "\""),
+    ("¢", "c", "¢"),
+];
+
+#[cfg(test)]
+mod tests {
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+
+    #[test]
+    fn the_locale_says_what_can_be_shown() {
+        for (locale, term, glyphs) in [
+            (["", "", ""], "xterm", Glyphs::Unicode),
+            (["", "", "de_DE.UTF-8"], "xterm", Glyphs::Unicode),
+            (["", "C.utf8", "C"], "xterm", Glyphs::Unicode),
+            (["C", "", "en_US.UTF-8"], "xterm", Glyphs::Ascii),
+            (["", "", "de_DE.ISO-8859-1"], "xterm", Glyphs::Ascii),
+            (["", "", "C.UTF-8"], "linux", Glyphs::Console),
+        ] {
+            let [all, ctype, lang] = locale;
+            assert_eq!(
+                Glyphs::of(all, ctype, lang, term),
+                glyphs,
+                "{locale:?} {term}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_sign_and_its_stand_in_take_one_cell_each() {
+        for (sign, ascii, console) in SIGNS {
+            assert_eq!(sign.width(), 1, "{sign}");
+            assert_eq!((ascii.width(), console.width()), (1, 1), "{sign}");
+            assert!(ascii.is_ascii());
+        }
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 8, 1));
+        buffer.set_string(0, 0, "│é文▇ok", Style::new());
+        Glyphs::Ascii.apply(&mut buffer);
+        let shown: Vec<&str> = buffer
+            .content
+            .iter()
+            .map(ratatui::buffer::Cell::symbol)
+            .collect();
+        assert!(shown.iter().all(|symbol| symbol.is_ascii()), "{shown:?}");
+        assert_eq!(shown.concat().replace(' ', ""), "|??#ok");
+    }
+}

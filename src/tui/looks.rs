@@ -1,0 +1,226 @@
+//! Which theme is shown: the wish, what the terminal can, and what its background is.
+
+use ratatui::buffer::Buffer;
+
+use super::background::Background;
+use super::glyphs::Glyphs;
+use super::theme::{ColorDepth, Theme, ThemeName};
+use super::{Setup, TuiError};
+
+/// The user's own files, as they were read.
+#[derive(Debug, Clone, Default)]
+pub struct OwnFiles {
+    /// The theme that is wanted, where it is none of ours.
+    pub theme: Option<String>,
+    /// Themes by name; one with the name of ours takes its place.
+    pub themes: Vec<(String, String)>,
+    /// Keys.
+    pub keymap: Option<String>,
+    /// What could not be read, one line each.
+    pub unreadable: Vec<String>,
+}
+
+/// What the terminal says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalLooks {
+    /// How many colours it has.
+    pub depth: ColorDepth,
+    /// Which signs.
+    pub glyphs: Glyphs,
+    /// Its background, where it has told that without being asked.
+    pub background: Option<Background>,
+    /// Whether it can be asked for its background.
+    pub answers: bool,
+}
+
+impl TerminalLooks {
+    /// By the environment.
+    pub fn of_environment() -> Self {
+        let variable = |name: &str| std::env::var(name).unwrap_or_default();
+        let term = variable("TERM");
+        let depth = ColorDepth::of(&variable("COLORTERM"), &term);
+        Self {
+            depth,
+            glyphs: Glyphs::of(
+                &variable("LC_ALL"),
+                &variable("LC_CTYPE"),
+                &variable("LANG"),
+                &term,
+            ),
+            background: Background::of_colorfgbg(&variable("COLORFGBG")),
+            answers: cfg!(unix) && depth != ColorDepth::None && term != "linux",
+        }
+    }
+
+    /// A terminal that shows everything and tells nothing.
+    pub fn of_all() -> Self {
+        Self {
+            depth: ColorDepth::True,
+            glyphs: Glyphs::Unicode,
+            background: None,
+            answers: false,
+        }
+    }
+}
+
+/// The theme and where it comes from.
+#[derive(Debug)]
+pub struct Looks {
+    theme: Theme,
+    wanted: String,
+    own: Vec<(String, String)>,
+    no_color: bool,
+    terminal: TerminalLooks,
+}
+
+impl Looks {
+    /// The theme that is wanted; where it cannot be shown another, and one line that says why.
+    pub fn new(setup: &Setup, terminal: TerminalLooks) -> Result<(Self, Option<String>), TuiError> {
+        let wanted = match &setup.own.theme {
+            Some(own) => own.clone(),
+            None => setup.theme.as_str().to_owned(),
+        };
+        let mut looks = Self {
+            theme: Theme::load(ThemeName::Auto, terminal.depth)?,
+            wanted,
+            own: setup.own.themes.clone(),
+            no_color: setup.no_color,
+            terminal,
+        };
+        let wanted = looks.wanted.clone();
+        let problem = looks.choose(&wanted).err();
+        if problem.is_some() {
+            looks.theme = looks.ours(ThemeName::Auto)?;
+        }
+        Ok((looks, problem))
+    }
+
+    /// What is drawn with.
+    pub fn theme(&self) -> &Theme {
+        &self.theme
+    }
+
+    /// Puts the theme's ground behind what is drawn, and the terminal's signs in the place of ours.
+    pub fn finish(&self, buffer: &mut Buffer) {
+        self.theme.lay_ground(buffer);
+        self.terminal.glyphs.apply(buffer);
+    }
+
+    /// The names that can be chosen: ours, and then the user's.
+    pub fn names(&self) -> Vec<String> {
+        let ours = ThemeName::ALL.map(|name| name.as_str().to_owned());
+        let own = self.own.iter().map(|(name, _)| name.clone());
+        let own = own.filter(|name| ThemeName::parse(name).is_none());
+        ours.into_iter().chain(own).collect()
+    }
+
+    /// Shows the theme of that name from now on, and says which that is; where that cannot be, one
+    /// line says why.
+    pub fn choose(&mut self, name: &str) -> Result<String, String> {
+        if self.no_color && name != self.wanted {
+            return Err("NO_COLOR is set: no theme has colours.".to_owned());
+        }
+        let ours = ThemeName::parse(name);
+        let resolved = ours.map(|ours| self.resolved(ours));
+        let file = resolved.map_or_else(|| name.to_owned(), |ours| ours.as_str().to_owned());
+        let own = self.own.iter().find(|(own, _)| *own == file);
+        let theme = match (own, resolved) {
+            _ if self.no_color => self.ours(ThemeName::Mono),
+            (Some((_, source)), base) => {
+                let base = base.unwrap_or_else(|| self.resolved(ThemeName::Auto));
+                let own = Theme::own(source, base, self.terminal.depth);
+                Ok(own.map_err(|why| format!("themes/{file}.toml: {why}; it is not used."))?)
+            }
+            (None, Some(ours)) => self.ours(ours),
+            (None, None) => {
+                let names = self.names().join(", ");
+                return Err(format!("There is no theme '{name}'; there are {names}."));
+            }
+        };
+        self.theme = theme.map_err(|error| error.to_string())?;
+        name.clone_into(&mut self.wanted);
+        Ok(file)
+    }
+
+    /// Whether the theme depends on a background that nobody has told yet.
+    pub fn asks_for_background(&self) -> bool {
+        let is_auto = self.wanted == ThemeName::Auto.as_str();
+        is_auto && !self.no_color && self.terminal.answers
+    }
+
+    /// The terminal has told its background.
+    pub fn on_background(&mut self, background: Background) {
+        self.terminal.background = Some(background);
+        if self.wanted == ThemeName::Auto.as_str() {
+            // What could not be shown before has been told then.
+            let _ = self.choose(ThemeName::Auto.as_str());
+        }
+    }
+
+    fn resolved(&self, name: ThemeName) -> ThemeName {
+        match (name, self.terminal.background) {
+            (ThemeName::Auto, Some(Background::Light)) => ThemeName::Light,
+            (ThemeName::Auto, _) => ThemeName::Dark,
+            (name, _) => name,
+        }
+    }
+
+    fn ours(&self, name: ThemeName) -> Result<Theme, TuiError> {
+        Theme::load(self.resolved(name), self.terminal.depth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::ink::Ink;
+
+    fn looks(theme: ThemeName, own: OwnFiles) -> (Looks, Option<String>) {
+        let setup = Setup {
+            theme,
+            own,
+            ..Setup::default()
+        };
+        Looks::new(&setup, TerminalLooks::of_all()).unwrap()
+    }
+
+    fn text(looks: &Looks) -> Option<ratatui::style::Color> {
+        looks.theme().style(Ink::Text).fg
+    }
+
+    #[test]
+    fn auto_follows_the_background_and_nothing_else_does() {
+        let (mut auto, _) = looks(ThemeName::Auto, OwnFiles::default());
+        let dark = text(&auto);
+        auto.on_background(Background::Light);
+        assert_ne!(text(&auto), dark);
+        let (mut chosen, _) = looks(ThemeName::Dark, OwnFiles::default());
+        chosen.on_background(Background::Light);
+        assert_eq!(text(&chosen), dark);
+    }
+
+    #[test]
+    fn a_users_theme_takes_the_place_of_ours_and_a_wrong_one_does_not() {
+        let own = |name: &str, source: &str, theme: Option<&str>| OwnFiles {
+            theme: theme.map(str::to_owned),
+            themes: vec![(name.to_owned(), source.to_owned())],
+            ..OwnFiles::default()
+        };
+        let red = Some(ratatui::style::Color::Rgb(255, 0, 0));
+        let source = "text = { fg = '#ff0000' }";
+        let (dark, _) = looks(ThemeName::Auto, own("dark", source, None));
+        assert_eq!(text(&dark), red);
+        let (mine, _) = looks(ThemeName::Auto, own("mine", source, Some("mine")));
+        assert_eq!(text(&mine), red);
+        assert_eq!(mine.names().last().map(String::as_str), Some("mine"));
+        let (wrong, told) = looks(ThemeName::Auto, own("mine", "text = 1", Some("mine")));
+        assert_ne!(text(&wrong), red);
+        assert!(told.is_some_and(|told| told.starts_with("themes/mine.toml: text: ")));
+        let (mut ours, _) = looks(ThemeName::Light, OwnFiles::default());
+        let told = ours.choose("pink").unwrap_err();
+        assert!(
+            told.starts_with("There is no theme 'pink'; there are auto, dark"),
+            "{told}"
+        );
+    }
+}

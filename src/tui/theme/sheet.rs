@@ -1,0 +1,122 @@
+//! A theme as it is written: inks by name, each with its colours.
+
+use ratatui::style::{Color, Modifier, Style};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error as ValueError;
+
+use crate::tui::ink::Ink;
+use crate::tui::mistake::of_toml;
+
+use super::ThemeName;
+use super::colours::{ColorDepth, color};
+
+/// What a theme says.
+pub struct Sheet {
+    /// Each ink that it names.
+    pub inks: Vec<(Ink, Style)>,
+    /// What is behind it all.
+    pub ground: Option<Color>,
+}
+
+/// Reads a theme; the error is one line.
+pub fn read(source: &str, depth: ColorDepth) -> Result<Sheet, String> {
+    let table: toml::Table = toml::from_str(source).map_err(|error| of_toml(source, &error))?;
+    let mut sheet = Sheet {
+        inks: Vec::new(),
+        ground: None,
+    };
+    for (name, value) in table {
+        if name == "base" {
+            continue;
+        }
+        let look: Look = value
+            .try_into()
+            .map_err(|error: toml::de::Error| format!("{name}: {}", error.message()))?;
+        let style = look
+            .style(depth)
+            .map_err(|error| format!("{name}: {error}"))?;
+        if name == "ground" {
+            sheet.ground = style.bg;
+            continue;
+        }
+        let named: Result<Ink, ValueError> = Ink::deserialize(name.as_str().into_deserializer());
+        let ink = named.map_err(|_| format!("'{name}' is no ink"))?;
+        sheet.inks.push((ink, style));
+    }
+    Ok(sheet)
+}
+
+/// On which of ours it stands, where it says so.
+pub fn base(source: &str) -> Result<Option<ThemeName>, String> {
+    let table: toml::Table = toml::from_str(source).map_err(|error| of_toml(source, &error))?;
+    let Some(name) = table.get("base") else {
+        return Ok(None);
+    };
+    let known = name.as_str().and_then(ThemeName::parse);
+    let names = ThemeName::ALL.map(ThemeName::as_str).join(", ");
+    let name = name.as_str().unwrap_or("…");
+    known
+        .map(Some)
+        .ok_or_else(|| format!("base '{name}' is none of {names}"))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools)] // as the file spells them
+struct Look {
+    fg: Option<Colours>,
+    bg: Option<Colours>,
+    #[serde(default)]
+    bold: bool,
+    #[serde(default)]
+    dim: bool,
+    #[serde(default)]
+    italic: bool,
+    #[serde(default)]
+    underlined: bool,
+    #[serde(default)]
+    reversed: bool,
+}
+
+/// One colour, or two: of all colours, and of the sixteen.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Colours {
+    One(String),
+    Two([String; 2]),
+}
+
+impl Colours {
+    fn at(&self, depth: ColorDepth) -> Result<Option<Color>, String> {
+        let word = match (self, depth) {
+            (Self::Two([_, word]), ColorDepth::Sixteen)
+            | (Self::One(word) | Self::Two([word, _]), _) => word,
+        };
+        color(word, depth)
+    }
+}
+
+impl Look {
+    fn style(&self, depth: ColorDepth) -> Result<Style, String> {
+        let color = |colours: &Option<Colours>| match colours {
+            Some(colours) => colours.at(depth),
+            None => Ok(None),
+        };
+        let mut style = Style::new();
+        style.fg = color(&self.fg)?;
+        style.bg = color(&self.bg)?;
+        for (wanted, modifier) in [
+            (self.bold, Modifier::BOLD),
+            (self.dim, Modifier::DIM),
+            (self.italic, Modifier::ITALIC),
+            (self.underlined, Modifier::UNDERLINED),
+            (self.reversed, Modifier::REVERSED),
+        ] {
+            if wanted {
+                style = style.add_modifier(modifier);
+            }
+        }
+        Ok(style)
+    }
+}

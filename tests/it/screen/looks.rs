@@ -1,0 +1,235 @@
+//! Themes, colour depths, signs, and the inks of code.
+
+use std::path::PathBuf;
+
+use kb_agent::protocol::{DocumentPart, DocumentText, Timestamp, Update};
+use kb_agent::tui::{
+    Background, ColorDepth, Glyphs, Msg, OwnFiles, Screen, Setup, TerminalLooks, ThemeName,
+};
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::style::Color;
+
+use super::runs;
+use super::{KeyCode, KeyModifiers, press, tap};
+
+fn on(setup: Setup, depth: ColorDepth, glyphs: Glyphs) -> Screen {
+    let terminal = TerminalLooks {
+        depth,
+        glyphs,
+        background: None,
+        answers: true,
+    };
+    let mut screen = Screen::on(setup, terminal).unwrap();
+    for event in runs::complex() {
+        screen.handle(Msg::Update(Update::Event(event)));
+    }
+    screen
+}
+
+fn themed(theme: ThemeName) -> Screen {
+    let setup = Setup {
+        theme,
+        ..Setup::default()
+    };
+    on(setup, ColorDepth::True, Glyphs::Unicode)
+}
+
+/// Where each ink of a buffer begins, as `row.column colour on colour modifiers`.
+fn painted(buffer: &Buffer) -> String {
+    let look = |cell: &Cell| (cell.fg, cell.bg, cell.modifier);
+    let mut lines = Vec::new();
+    for y in 0..buffer.area.height {
+        let mut line = String::new();
+        let mut last = None;
+        for x in 0..buffer.area.width {
+            let cell = &buffer[(x, y)];
+            if last != Some(look(cell)) {
+                last = Some(look(cell));
+                let modifier = if cell.modifier.is_empty() {
+                    String::new()
+                } else {
+                    format!(" {:?}", cell.modifier)
+                };
+                line.push_str(&format!("⟦{} {}{modifier}⟧", cell.fg, cell.bg));
+            }
+            line.push_str(cell.symbol());
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn each_theme_paints_the_screen() {
+    for theme in &ThemeName::ALL[1..] {
+        let mut screen = themed(*theme);
+        press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
+        for (width, height) in [(160, 45), (60, 20)] {
+            insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+                insta::assert_snapshot!(
+                    format!("theme_{theme}_{width}x{height}"),
+                    painted(&screen.render(width, height))
+                );
+            });
+        }
+    }
+}
+
+#[test]
+fn each_depth_has_its_own_colours() {
+    let colours = |depth| {
+        let setup = Setup {
+            theme: ThemeName::Dark,
+            ..Setup::default()
+        };
+        let mut screen = on(setup, depth, Glyphs::Unicode);
+        let buffer = screen.render(160, 45);
+        let cells = buffer.content.clone();
+        cells.into_iter().map(|cell| cell.fg).collect::<Vec<_>>()
+    };
+    let any = |depth, is: fn(&Color) -> bool| colours(depth).iter().any(is);
+    let is_rgb = |color: &Color| matches!(color, Color::Rgb(..));
+    let is_indexed = |color: &Color| matches!(color, Color::Indexed(_));
+    assert!(any(ColorDepth::True, is_rgb));
+    assert!(any(ColorDepth::Indexed, is_indexed) && !any(ColorDepth::Indexed, is_rgb));
+    assert!(!any(ColorDepth::Sixteen, is_rgb) && !any(ColorDepth::Sixteen, is_indexed));
+    assert!(any(ColorDepth::Sixteen, |color| *color == Color::LightCyan));
+    assert!(!any(ColorDepth::None, |color| *color != Color::Reset));
+}
+
+#[test]
+fn a_terminal_without_utf_8_gets_ascii_and_nothing_moves() {
+    for theme in [ThemeName::Dark, ThemeName::Mono] {
+        let setup = Setup {
+            theme,
+            ..Setup::default()
+        };
+        let mut plain = on(setup.clone(), ColorDepth::Sixteen, Glyphs::Ascii);
+        let mut signs = on(setup, ColorDepth::Sixteen, Glyphs::Unicode);
+        for (width, height) in [(160, 45), (60, 20)] {
+            let (text, as_is) = (plain.text(width, height), signs.text(width, height));
+            assert!(text.is_ascii(), "{text}");
+            assert!(text.contains("analyze_and_route") || width < 100, "{text}");
+            let widths = |text: &str| {
+                let lines = text.lines();
+                lines.map(|line| line.chars().count()).collect::<Vec<_>>()
+            };
+            assert_eq!(widths(&text), widths(&as_is));
+        }
+        press(&mut plain, KeyCode::F(1), KeyModifiers::NONE);
+        assert!(plain.text(160, 45).is_ascii());
+    }
+    insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+        let mut plain = on(Setup::default(), ColorDepth::None, Glyphs::Ascii);
+        insta::assert_snapshot!("ascii_160x45", plain.text(160, 45));
+        let mut console = on(Setup::default(), ColorDepth::Sixteen, Glyphs::Console);
+        insta::assert_snapshot!("console_100x30", console.text(100, 30));
+    });
+}
+
+#[test]
+fn auto_asks_and_follows_the_answer() {
+    let mut auto = themed(ThemeName::Auto);
+    assert!(auto.asks_for_background());
+    let (dark, light) = (
+        painted(&themed(ThemeName::Dark).render(100, 30)),
+        painted(&themed(ThemeName::Light).render(100, 30)),
+    );
+    assert_eq!(painted(&auto.render(100, 30)), dark);
+    auto.handle(Msg::Background(Background::Light));
+    assert_eq!(painted(&auto.render(100, 30)), light);
+    assert!(!themed(ThemeName::Light).asks_for_background());
+}
+
+#[test]
+fn high_contrast_brings_its_own_ground() {
+    let buffer = themed(ThemeName::HighContrast).render(160, 45);
+    let is_on_black = |cell: &Cell| cell.bg == Color::Rgb(0, 0, 0);
+    assert!(
+        buffer
+            .content
+            .iter()
+            .filter(|cell| is_on_black(cell))
+            .count()
+            > 7000
+    );
+    assert!(buffer.content.iter().all(|cell| cell.bg != Color::Reset));
+}
+
+#[test]
+fn a_mistake_in_a_users_file_is_told_once_and_ours_is_used() {
+    let own = OwnFiles {
+        theme: Some("mine".to_owned()),
+        themes: vec![("mine".to_owned(), "haeding = { fg = 'red' }".to_owned())],
+        ..OwnFiles::default()
+    };
+    let setup = Setup {
+        own,
+        ..Setup::default()
+    };
+    let mut screen = on(setup.clone(), ColorDepth::True, Glyphs::Unicode);
+    let text = screen.text(160, 45);
+    assert!(
+        text.contains("⚠ themes/mine.toml: 'haeding' is no ink; it is not used."),
+        "{text}"
+    );
+    let own = OwnFiles {
+        keymap: Some("[[key]]\non = ['x']\ndo = 'fly'\nwhere = 'list'".to_owned()),
+        ..OwnFiles::default()
+    };
+    let setup = Setup { own, ..setup };
+    let mut screen = on(setup, ColorDepth::True, Glyphs::Unicode);
+    let text = screen.text(160, 45);
+    assert!(
+        text.contains("⚠ keymap.toml: line 3: unknown variant"),
+        "{text}"
+    );
+    press(&mut screen, KeyCode::Char('4'), KeyModifiers::ALT);
+    tap(&mut screen, KeyCode::Char('z'));
+    assert!(screen.text(160, 45).contains("▸ Audit"));
+}
+
+#[test]
+fn a_file_of_code_has_the_inks_of_its_language() {
+    let mut screen = themed(ThemeName::Dark);
+    press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
+    screen.text(100, 30);
+    let effects = tap(&mut screen, KeyCode::Enter);
+    let [kb_agent::tui::Effect::Send(kb_agent::protocol::Command::ReadDocument { source, line })] =
+        &effects[..]
+    else {
+        panic!("{effects:?}");
+    };
+    let mut lines: Vec<String> = (1..40).map(|n| format!("let line{n} = {n};")).collect();
+    lines[11] = "fn main() { /* why".to_owned();
+    lines[12] = "and */ let text = \"word\"; // 42".to_owned();
+    let part = DocumentPart {
+        first: 1,
+        total: lines.len(),
+        lines,
+        places: Vec::new(),
+        modified: Some(Timestamp(0)),
+        path: Some(PathBuf::from("/kb/src/main.rs")),
+    };
+    screen.handle(Msg::Update(Update::Document(DocumentText {
+        source: source.clone(),
+        line: *line,
+        part: Ok(part),
+    })));
+    let buffer = screen.render(100, 30);
+    let mut colours = std::collections::HashMap::new();
+    for y in 0..30 {
+        let row: String = (0..100).map(|x| buffer[(x, y)].symbol()).collect();
+        for word in ["main", "why", "and */", "\"word\"", "// 42"] {
+            if let Some(at) = row.find(word) {
+                let x = row[..at].chars().count() as u16;
+                colours.insert(word, buffer[(x, y)].fg);
+            }
+        }
+    }
+    assert_eq!(colours.len(), 5, "{colours:?}");
+    assert_eq!(colours["why"], colours["and */"]);
+    assert_eq!(colours["why"], colours["// 42"]);
+    assert_ne!(colours["main"], colours["why"]);
+    assert_ne!(colours["main"], colours["\"word\""]);
+}
