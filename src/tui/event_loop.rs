@@ -62,7 +62,8 @@ async fn until_the_end(
     let guard = TerminalGuard::take()?;
     let mut drawn = drawn_on(&guard)?;
     let mut answers = Answers::default();
-    for msg in background(&screen, &mut answers)? {
+    let mut announcer = Announcer::new(guard.abilities());
+    for msg in background(&screen, &mut answers, &mut announcer)? {
         if let Flow::Leave = apply(&mut screen, msg, &commands) {
             return Ok(());
         }
@@ -70,7 +71,6 @@ async fn until_the_end(
     screen.draw(&mut drawn)?;
     // The first picture before what may take long to be answered.
     terminal::enhance()?;
-    let mut announcer = Announcer::new(guard.abilities());
     announce(&mut announcer, &screen, &mut drawn)?;
     // While the person's editor has the terminal, its keys are not ours.
     let mut inputs = Some(EventStream::new());
@@ -228,7 +228,11 @@ fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flo
 
 /// Asks the terminal for its background, where the theme depends on that, and waits a moment: what
 /// else comes meanwhile is not lost. An answer that comes later is taken then.
-fn background(screen: &Screen, answers: &mut Answers) -> io::Result<Vec<Msg>> {
+fn background(
+    screen: &Screen,
+    answers: &mut Answers,
+    announcer: &mut Announcer,
+) -> io::Result<Vec<Msg>> {
     let mut arrived = Vec::new();
     if !screen.asks_for_background() {
         return Ok(arrived);
@@ -241,7 +245,7 @@ fn background(screen: &Screen, answers: &mut Answers) -> io::Result<Vec<Msg>> {
         if left.is_zero() || !crossterm::event::poll(left)? {
             break;
         }
-        arrived.extend(messages(crossterm::event::read()?, answers));
+        arrived.extend(messages(crossterm::event::read()?, answers, announcer));
     }
     Ok(arrived)
 }

@@ -79,7 +79,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/index",
         arguments: "[stop|go]",
-        help: "what is indexed, what is left out",
+        help: "how much is indexed; stop, go on",
         does: Does::Index,
     },
     SlashCommand {
