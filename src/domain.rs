@@ -15,13 +15,14 @@ mod tool;
 mod topology;
 mod usage;
 mod warnings;
+mod what_if;
 
 pub use answer::{Answer, Citation, Outcome, Turn};
 pub use evidence::{
     Evidence, EvidenceId, LineRange, Measured, Score, add_evidence, is_same_passage,
 };
 pub use grade::{
-    GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, action_for, average, scores_of,
+    GradeThresholds, GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, average, scores_of,
 };
 pub use place::{Place, PlaceUnit, location};
 pub use plan::{Complexity, Cue, QueryType, RoutingPlan};
@@ -33,3 +34,4 @@ pub use tool::{MOST_LISTED, ToolCall, ToolName, ToolRecord};
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};
 pub use warnings::{WarningKind, Warnings};
+pub use what_if::{Change, Decision, GradedRound, Judged, Round, Unknown, WhatIf, what_if};

@@ -9,6 +9,7 @@
 
 mod channels;
 mod document;
+mod gradings;
 mod parts;
 mod record;
 mod sessions;
@@ -20,6 +21,7 @@ pub use channels::{
     Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
 };
 pub use document::{DocumentPart, DocumentText};
+pub use gradings::RecordedGradings;
 pub use parts::{EvidenceItem, ItemScore, NumberedItem, Spent};
 pub use record::{EvidenceRecord, RunRecord, Standing, Step};
 pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
@@ -175,6 +177,9 @@ pub enum EventBody {
         call: ToolCall,
         /// How many items it found.
         items: usize,
+        /// How well each of them matched, best first; the rules ask for that. Older logs lack it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        scores: Vec<Score>,
         /// How long it took, milliseconds.
         ms: f64,
         /// Why it failed.

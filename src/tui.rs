@@ -62,6 +62,7 @@ mod session_list;
 mod sessions;
 mod sheet;
 mod slash;
+mod sliders;
 mod source_view;
 mod suspend;
 mod syntax;
@@ -72,6 +73,7 @@ mod timeline;
 mod turn;
 mod update;
 mod view;
+mod what_if;
 mod window;
 mod wrap;
 

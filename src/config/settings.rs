@@ -217,6 +217,7 @@ impl Settings {
                     .unwrap_or(defaults.vector_score_threshold),
                 auto_approve_max_items: number(environment, AUTO_APPROVE, 0..=100)?
                     .unwrap_or(defaults.auto_approve_max_items),
+                thresholds: defaults.thresholds,
             },
             sources,
             include: include(environment)?,
@@ -528,6 +529,7 @@ mod tests {
             max_iterations: 10,
             vector_score_threshold: 0.65,
             auto_approve_max_items: 0,
+            ..RoutingLimits::default()
         };
         assert_eq!(settings.limits, limits);
     }

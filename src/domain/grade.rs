@@ -7,6 +7,56 @@ pub const KEEP_FROM: f64 = 0.3;
 /// An average from here on is enough to answer (R20).
 pub const SUFFICIENT_FROM: f64 = 0.7;
 
+/// What grades are held against. They are the same in every run; asking what other ones would have
+/// led to is the only reason to name them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GradeThresholds {
+    /// Items graded below this leave the context (R19).
+    #[serde(default = "keep_from")]
+    pub keep_from: f64,
+    /// An average from here on is enough to answer (R20).
+    #[serde(default = "sufficient_from")]
+    pub sufficient_from: f64,
+}
+
+fn keep_from() -> f64 {
+    KEEP_FROM
+}
+
+fn sufficient_from() -> f64 {
+    SUFFICIENT_FROM
+}
+
+impl Default for GradeThresholds {
+    fn default() -> Self {
+        Self {
+            keep_from: KEEP_FROM,
+            sufficient_from: SUFFICIENT_FROM,
+        }
+    }
+}
+
+impl GradeThresholds {
+    /// Whether an item of this grade stays in the context (R19).
+    pub fn keeps(&self, grade: Score) -> bool {
+        grade.value() >= self.keep_from
+    }
+
+    /// The mean of the grades that stay; `None` where none does.
+    pub fn average_of_kept(&self, grades: &[Score]) -> Option<f64> {
+        average(grades.iter().copied().filter(|grade| self.keeps(*grade)))
+    }
+
+    /// The action for the average of what stays (R20).
+    pub fn action_for(&self, average_of_kept: Option<f64>) -> GraderAction {
+        match average_of_kept {
+            Some(average) if average >= self.sufficient_from => GraderAction::Generate,
+            Some(average) if average >= self.keep_from => GraderAction::Refine,
+            _ => GraderAction::ReRetrieve,
+        }
+    }
+}
+
 /// What a grading leads to (CRAG, Yan 2024).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -100,13 +150,4 @@ pub fn average(scores: impl IntoIterator<Item = Score>) -> Option<f64> {
             (sum + score.value(), count + 1)
         });
     (count > 0).then(|| sum / f64::from(count))
-}
-
-/// The action for the average over what remains after [`KEEP_FROM`] was applied (R20).
-pub fn action_for(average_of_kept: Option<f64>) -> GraderAction {
-    match average_of_kept {
-        Some(average) if average >= SUFFICIENT_FROM => GraderAction::Generate,
-        Some(average) if average >= KEEP_FROM => GraderAction::Refine,
-        _ => GraderAction::ReRetrieve,
-    }
 }

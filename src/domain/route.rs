@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{Complexity, GraderAction};
+use super::{Complexity, GradeThresholds, GraderAction};
 
 /// Why an edge was taken, in the words of the wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,6 +76,9 @@ pub struct RoutingLimits {
     pub vector_score_threshold: f64,
     /// Up to how many items need no grading, 0–100.
     pub auto_approve_max_items: usize,
+    /// What grades are held against.
+    #[serde(flatten)]
+    pub thresholds: GradeThresholds,
 }
 
 impl Default for RoutingLimits {
@@ -84,6 +87,7 @@ impl Default for RoutingLimits {
             max_iterations: 3,
             vector_score_threshold: 0.8,
             auto_approve_max_items: 2,
+            thresholds: GradeThresholds::default(),
         }
     }
 }

@@ -331,6 +331,7 @@ impl Step {
                 items,
                 ms,
                 error,
+                ..
             } => self.tools.push(ToolRun {
                 call: call.clone(),
                 items: *items,

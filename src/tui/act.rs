@@ -24,6 +24,7 @@ use super::recall;
 use super::sessions;
 use super::slash::ROUTES;
 use super::update::Effect;
+use super::what_if;
 
 /// An action while nothing lies above the panes.
 pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effect> {
@@ -89,11 +90,12 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Quit => return quit(model),
         Action::Leave => return vec![Effect::Quit],
         Action::Suspend => return vec![Effect::Suspend],
+        Action::WhatIf => what_if::open(model),
         Action::Replay => return vec![Effect::Replay { slow: false }],
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
         Action::Mouse => return mouse::report(model, !model.mouse),
-        // Only while a document is read, or a run is replayed.
+        // Only while a document is read, a run is replayed or limits are moved.
         Action::NextEvent
         | Action::PreviousEvent
         | Action::NextEvidence
@@ -111,7 +113,12 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         | Action::Slower
         | Action::Slow
         | Action::Rename
-        | Action::Delete => {}
+        | Action::Delete
+        | Action::Less
+        | Action::More
+        | Action::MuchLess
+        | Action::MuchMore
+        | Action::Reset => {}
     }
     Vec::new()
 }
@@ -122,6 +129,9 @@ fn show_page(model: &mut Model, page: Page) {
 
 /// An action while something lies above the panes.
 pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
+    if what_if::act(model, action) {
+        return Vec::new();
+    }
     let Some(overlay) = &mut model.overlay else {
         return Vec::new();
     };

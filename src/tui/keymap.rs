@@ -153,6 +153,18 @@ pub enum Action {
     Slower,
     /// Give every event time to be seen, or the time that it took.
     Slow,
+    /// What the run would have done within other limits.
+    WhatIf,
+    /// Move what is selected down a step.
+    Less,
+    /// Move it up a step.
+    More,
+    /// Move it far down.
+    MuchLess,
+    /// Move it far up.
+    MuchMore,
+    /// All as it was.
+    Reset,
 }
 
 /// One line of the table.

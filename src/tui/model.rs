@@ -234,6 +234,7 @@ impl Model {
             Some(Overlay::Sessions(_)) => return &[Place::Sessions, Place::Menu],
             Some(Overlay::Recall(_)) => return &[Place::Recall, Place::Menu],
             Some(Overlay::Palette(_)) => return &[Place::Menu],
+            Some(Overlay::WhatIf(_)) => return &[Place::WhatIf, Place::Overlay],
             Some(_) => return &[Place::Overlay],
             None => {}
         }
@@ -277,7 +278,8 @@ impl Model {
             Pane::Chat if self.chat.citation.is_some() => {
                 &[Place::Replay, Place::Citation, Place::Answer, Place::Global]
             }
-            Pane::Chat => &[Place::Replay, Place::Answer, Place::Global],
+            Pane::Chat if self.cites() => &[Place::Replay, Place::Answer, Place::Global],
+            Pane::Chat => &[Place::Replay, Place::Global],
             Pane::Path => &[Place::Replay, Place::Path, Place::List, Place::Global],
             Pane::Evidence => &[Place::Replay, Place::Evidence, Place::List, Place::Global],
             Pane::Audit => &[Place::Replay, Place::Audit, Place::List, Place::Global],

@@ -8,6 +8,7 @@ use super::list::List;
 use super::panes::graph::PathItem;
 use super::recalled::Recalled;
 use super::session_list::SessionList;
+use super::sliders::Sliders;
 
 /// What lies above the panes.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +42,8 @@ pub enum Overlay {
     Detail(Detail),
     /// Two runs side by side.
     Compare(Comparison),
+    /// What a run would have done within other limits.
+    WhatIf(Sliders),
 }
 
 /// What went on in a node, or where the calls of the meter come from.
@@ -98,7 +101,8 @@ impl Overlay {
             | Self::Page(..)
             | Self::Compare(_)
             | Self::Sessions(_)
-            | Self::Recall(_) => false,
+            | Self::Recall(_)
+            | Self::WhatIf(_) => false,
         }
     }
 
@@ -115,6 +119,7 @@ impl Overlay {
             Self::Recall(recalled) => &recalled.narrowed.list,
             Self::Detail(detail) => &detail.list,
             Self::Compare(comparison) => &comparison.list,
+            Self::WhatIf(sliders) => &sliders.list,
         }
     }
 
@@ -131,6 +136,7 @@ impl Overlay {
             Self::Recall(recalled) => &mut recalled.narrowed.list,
             Self::Detail(detail) => &mut detail.list,
             Self::Compare(comparison) => &mut comparison.list,
+            Self::WhatIf(sliders) => &mut sliders.list,
         }
     }
 }

@@ -8,7 +8,7 @@ use super::model::{Model, Overlay};
 use super::pages;
 use super::palette;
 use super::panes::path::route_ink;
-use super::panes::{compare, detail, welcome};
+use super::panes::{compare, detail, welcome, what_if};
 use super::slash::{COMMANDS, ROUTES};
 use super::wrap::wrap;
 
@@ -29,6 +29,7 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
             let rows = lines.into_iter().map(|line| line.row).collect();
             (detail::title(shown.item), rows)
         }
+        Overlay::WhatIf(sliders) => ("What if", what_if::rows(model, sliders, width)),
     }
 }
 

@@ -22,4 +22,5 @@ pub mod trace;
 pub mod waiting;
 pub mod waterfall;
 pub mod welcome;
+pub mod what_if;
 pub mod why;

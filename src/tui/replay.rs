@@ -24,8 +24,8 @@ use super::update::{Effect, Msg, update};
 const SPEEDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0];
 /// As fast as it was.
 const AS_RECORDED: usize = 3;
-/// A run that took less is too fast to be followed, milliseconds.
-const TOO_FAST: f64 = 2_000.0;
+/// A run with less time for an event is too fast to be followed, milliseconds.
+const TOO_FAST: f64 = 100.0;
 
 /// A run that is replayed.
 #[derive(Debug)]
@@ -102,7 +102,10 @@ impl Replay {
         first.run.is_recorded = is_recorded;
         let mut turns = screen.turns[..turn].to_vec();
         turns.push(first);
-        let is_slow = Timeline::of(&events, false).recorded() < TOO_FAST;
+        let is_piece = |event: &&Arc<Event>| matches!(event.body, EventBody::AnswerDelta { .. });
+        let counted = events.len() - events.iter().filter(is_piece).count();
+        let recorded = Timeline::of(&events, false).recorded();
+        let is_slow = recorded < TOO_FAST * counted as f64;
         let model = Model {
             turns,
             pending: None,

@@ -101,6 +101,12 @@ pub const COMMANDS: &[SlashCommand] = &[
         does: Does::Theme,
     },
     SlashCommand {
+        name: "/what-if",
+        arguments: "",
+        help: "this run within other limits",
+        does: Does::Act(Action::WhatIf),
+    },
+    SlashCommand {
         name: "/compare",
         arguments: "",
         help: "two runs of a question side by side",

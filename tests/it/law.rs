@@ -1,9 +1,9 @@
 //! The pure law: topology, routes, rules, averages. Tables in, verdicts out.
 
 use kb_agent::domain::{
-    AutoApproveRule, Complexity, EDGES, ENTRY, Evidence, EvidenceId, GraderAction, LineRange,
-    Measured, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
-    ToolName, ToolRecord, action_for, approving_rule, average, edge, route_after_analyze,
+    AutoApproveRule, Complexity, EDGES, ENTRY, Evidence, EvidenceId, GradeThresholds, GraderAction,
+    LineRange, Measured, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score,
+    ToolCall, ToolName, ToolRecord, approving_rule, average, edge, route_after_analyze,
     route_after_grade, route_after_tool_exec,
 };
 
@@ -86,7 +86,11 @@ fn r20_the_average_of_what_remains_decides() {
         (vec![], GraderAction::ReRetrieve),
     ] {
         let mean = average(scores.iter().map(|&s| Score::clamped(s)));
-        assert_eq!(action_for(mean), action, "{scores:?}");
+        assert_eq!(
+            GradeThresholds::default().action_for(mean),
+            action,
+            "{scores:?}"
+        );
     }
 }
 

@@ -72,5 +72,6 @@ mod tui_waiting;
 mod typos;
 mod upkeep_cost;
 mod watch;
+mod what_if;
 mod workplace;
 mod xls;

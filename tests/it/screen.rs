@@ -17,6 +17,7 @@ mod sessions;
 mod shown;
 mod source;
 mod waiting;
+mod what_if;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kb_agent::domain::{Complexity, Outcome, RoutingLimits, ToolName};

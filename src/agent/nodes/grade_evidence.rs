@@ -1,8 +1,8 @@
 use crate::agent::ports::GradeJob;
 use crate::agent::run::{Run, Stop};
 use crate::domain::{
-    AutoApproveRule, Evidence, GradedBy, GraderAction, KEEP_FROM, NodeName, PathType, RouteReason,
-    Score, action_for, approving_rule, average, route_after_grade, scores_of,
+    AutoApproveRule, Evidence, GradedBy, GraderAction, NodeName, PathType, RouteReason, Score,
+    approving_rule, route_after_grade, scores_of,
 };
 use crate::protocol::{EventBody, EvidenceItem, ItemScore};
 
@@ -90,14 +90,14 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
 
 /// R19, R20: drops what is too low, then judges what remains.
 async fn apply(run: &mut Run<'_>, scores: &[Score], by: GradedBy) -> GraderAction {
-    let kept = |score: &&Score| score.value() >= KEEP_FROM;
-    let action = action_for(average(scores.iter().filter(kept).copied()));
+    let thresholds = run.limits.thresholds;
+    let action = thresholds.action_for(thresholds.average_of_kept(scores));
     tell_verdict(run, action, scores, by).await;
 
     let context = std::mem::take(&mut run.state.context);
     run.state.evidence_scores.clear();
     for (item, &score) in context.into_iter().zip(scores) {
-        if kept(&&score) {
+        if thresholds.keeps(score) {
             run.state.context.push(item);
             run.state.evidence_scores.push(score);
         } else {
@@ -114,8 +114,8 @@ async fn apply(run: &mut Run<'_>, scores: &[Score], by: GradedBy) -> GraderActio
 }
 
 async fn tell_verdict(run: &mut Run<'_>, action: GraderAction, scores: &[Score], by: GradedBy) {
-    let kept = scores.iter().copied().filter(|s| s.value() >= KEEP_FROM);
-    let average = average(kept).unwrap_or(0.0);
+    let average = run.limits.thresholds.average_of_kept(scores);
+    let average = average.unwrap_or(0.0);
     let scores = run
         .state
         .context

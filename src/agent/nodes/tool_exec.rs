@@ -45,6 +45,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
             .emit(EventBody::ToolFinished {
                 call: calls[at].clone(),
                 items: found.items.len(),
+                scores: found.items.iter().map(|item| item.score).collect(),
                 ms,
                 error: found.error.as_ref().map(ToString::to_string),
             })

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::calibration::{Cut, Interval, Judged, THRESHOLDS, cut, intervals};
 use super::confusion::share;
-use crate::domain::{GraderAction, KEEP_FROM, SUFFICIENT_FROM, Score, action_for, average};
+use crate::domain::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, Score};
 
 /// Intervals of the calibration table, all of one width.
 const INTERVALS: usize = 10;
@@ -182,8 +182,8 @@ impl Bands {
 impl Actions {
     /// Counts what a run would do with these grades.
     pub fn add(&mut self, scores: &[Score]) {
-        let kept = scores.iter().copied().filter(|s| s.value() >= KEEP_FROM);
-        *match action_for(average(kept)) {
+        let thresholds = GradeThresholds::default();
+        *match thresholds.action_for(thresholds.average_of_kept(scores)) {
             GraderAction::Generate => &mut self.generate,
             GraderAction::Refine => &mut self.refine,
             GraderAction::ReRetrieve => &mut self.re_retrieve,

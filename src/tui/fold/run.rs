@@ -136,6 +136,7 @@ impl RunView {
                 items,
                 ms,
                 error,
+                ..
             } => {
                 let open = self
                     .tools

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     AutoApproveRule, GradedBy, GraderAction, KEEP_FROM, NodeName, Outcome, RouteReason,
-    RoutingLimits, SUFFICIENT_FROM, ToolCall,
+    RoutingLimits, ToolCall,
 };
 use crate::protocol::{EventBody, ItemScore, Spent, Timestamp};
 use crate::text::one_line;
@@ -236,15 +236,12 @@ fn grounds(grading: &Grading, limits: &RoutingLimits) -> String {
                 _ => "avg",
             };
             let Some(average) = grading.average else {
-                return format!("nothing ≥ {KEEP_FROM:.2}");
+                return format!("nothing ≥ {:.2}", limits.thresholds.keep_from);
             };
-            let sign = if average < SUFFICIENT_FROM {
-                "<"
-            } else {
-                "≥"
-            };
+            let sufficient = limits.thresholds.sufficient_from;
+            let sign = if average < sufficient { "<" } else { "≥" };
             let average = measure(average);
-            format!("{name} {average} {sign} {SUFFICIENT_FROM:.2}")
+            format!("{name} {average} {sign} {sufficient:.2}")
         }
     }
 }

@@ -212,6 +212,7 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
             items,
             ms,
             error,
+            ..
         } => match error {
             Some(error) => format!("{} · failed: {error}", call.tool()),
             None => format!(

@@ -38,6 +38,8 @@ pub enum Place {
     Recall,
     /// A list to choose from that is typed into.
     Menu,
+    /// The window of limits that can be moved.
+    WhatIf,
     /// What lies above the panes.
     Overlay,
     /// Everywhere below an overlay.
@@ -60,6 +62,7 @@ impl Place {
             Self::Event => "In an event's window",
             Self::Source => "In the source view",
             Self::Replay => "In a replay",
+            Self::WhatIf => "What if",
             Self::Sessions => "In the list of sessions",
             Self::Recall => "In the search of earlier questions",
             Self::Menu => "In a list while something is typed",

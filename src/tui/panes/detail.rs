@@ -161,6 +161,7 @@ impl Page<'_> {
                 items,
                 ms,
                 error,
+                ..
             } if ended == call => Some((*items, *ms, error)),
             _ => None,
         });

@@ -96,7 +96,7 @@ fn generated() -> impl Strategy<Value = Generated> {
         });
     (
         (0..5_u8, proptest::bool::weighted(0.2)),
-        vec(round, 1..4),
+        vec(round, 1..3),
         proptest::option::weighted(0.25, (1..40_usize, any::<bool>())),
         vec((0..40_usize, 0..90_000_u64), 0..3),
         vec(0..40_usize, 0..3),

@@ -116,6 +116,7 @@ impl Tape {
                 EventBody::ToolFinished {
                     call,
                     items: items.len(),
+                    scores: items.iter().map(|item| item.score).collect(),
                     ms: 6.2,
                     error: None,
                 },

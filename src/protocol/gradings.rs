@@ -1,0 +1,119 @@
+//! The gradings of a recorded run, with all that they were founded on.
+
+use std::collections::HashMap;
+
+use super::{Event, EventBody, EvidenceItem};
+use crate::domain::{
+    Complexity, Evidence, EvidenceId, GradedRound, NodeName, RoutingLimits, ToolCall, ToolRecord,
+    WhatIf, what_if,
+};
+
+/// The gradings of one run, as its events tell them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RecordedGradings {
+    /// The limits that it kept to.
+    pub limits: RoutingLimits,
+    /// The way it went, once that is known.
+    pub complexity: Option<Complexity>,
+    /// In their order.
+    pub rounds: Vec<GradedRound>,
+}
+
+impl RecordedGradings {
+    /// From the events of one run.
+    pub fn of<'e>(events: impl IntoIterator<Item = &'e Event>) -> Self {
+        let mut reading = Reading::default();
+        for event in events {
+            reading.take(&event.body);
+        }
+        reading.gradings
+    }
+
+    /// What the run would have done within other limits.
+    pub fn what_if(&self, wanted: &RoutingLimits) -> WhatIf {
+        what_if(&self.rounds, &self.limits, wanted)
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    gradings: RecordedGradings,
+    /// Gradings made before the node at work.
+    round: u32,
+    items: HashMap<EvidenceId, EvidenceItem>,
+    history: Vec<ToolRecord>,
+    lacks_scores: bool,
+}
+
+impl Reading {
+    fn take(&mut self, body: &EventBody) {
+        match body {
+            EventBody::RunStarted { settings, .. } => self.gradings.limits = *settings,
+            EventBody::RoutingPlan { plan, .. } => {
+                self.gradings.complexity = Some(plan.complexity);
+            }
+            EventBody::NodeEntered { iteration, .. } => self.round = *iteration,
+            EventBody::ToolCalled { call } => self.history.push(ToolRecord {
+                call: call.clone(),
+                round: self.round,
+                scores: Vec::new(),
+                error: None,
+            }),
+            EventBody::ToolFinished {
+                call,
+                items,
+                scores,
+                error,
+                ..
+            } => {
+                self.lacks_scores |= *items != scores.len();
+                if let Some(record) = self.last_call(call) {
+                    record.scores.clone_from(scores);
+                    record.error.clone_from(error);
+                }
+            }
+            EventBody::EvidenceAdded { items } => {
+                let known = items.iter().map(|item| (item.id.clone(), item.clone()));
+                self.items.extend(known);
+            }
+            EventBody::EvidenceGraded { scores, by, .. } => {
+                let known = scores.iter().filter_map(|item| self.items.get(&item.id));
+                self.gradings.rounds.push(GradedRound {
+                    round: self.round,
+                    context: known.map(evidence).collect(),
+                    history: self.history.clone(),
+                    grades: scores.iter().map(|item| item.score).collect(),
+                    by: *by,
+                    reason: None,
+                    lacks_scores: self.lacks_scores,
+                });
+            }
+            EventBody::RouteDecided { from, reason, .. } if *from == NodeName::GradeEvidence => {
+                if let Some(last) = self.gradings.rounds.last_mut() {
+                    last.reason = Some(*reason);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A call is made once in a run.
+    fn last_call(&mut self, call: &ToolCall) -> Option<&mut ToolRecord> {
+        self.history.iter_mut().rfind(|record| record.call == *call)
+    }
+}
+
+/// As far as the stream shows it: of the text only how it begins, which decides nothing.
+fn evidence(item: &EvidenceItem) -> Evidence {
+    Evidence {
+        id: item.id.clone(),
+        source: item.source.clone(),
+        lines: item.lines,
+        place: item.place.clone(),
+        tool: item.tool,
+        score: item.score,
+        measured: item.measured,
+        text: item.excerpt.clone(),
+        low: item.low,
+    }
+}

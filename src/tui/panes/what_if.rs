@@ -1,0 +1,296 @@
+//! The window that asks what a run would have done within other limits.
+
+use crate::domain::{
+    Change, Decision, EDGES, Edge, GradedBy, Judged, NodeName, Round, RoutingLimits, Unknown,
+    WhatIf,
+};
+use crate::protocol::RecordedGradings;
+use crate::tui::fold::{Grading, why};
+use crate::tui::ink::{Ink, Row, counted, pad};
+use crate::tui::model::Model;
+use crate::tui::sliders::{Slider, Sliders};
+use crate::tui::turn::Turn;
+use crate::tui::wrap::wrap;
+
+use super::path::reason_ink;
+
+/// Cells of a slider, and of one in a narrow window.
+const TRACK: usize = 24;
+const SHORT_TRACK: usize = 14;
+/// Cells before it.
+const TITLE: usize = 19;
+/// A window that is no narrower shows both ways side by side.
+const SIDE_BY_SIDE: usize = 76;
+
+/// All rows: the sliders, the run as it went and as it would, and all runs in one line.
+pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
+    let Some(turn) = model.shown_turn() else {
+        return vec![Row::of(Ink::Dim, "Nothing was asked yet.")];
+    };
+    let recorded = gradings(turn);
+    let wanted = sliders.limits(&recorded.limits);
+    let told = recorded.what_if(&wanted);
+    let mut rows: Vec<Row> = Slider::ALL
+        .into_iter()
+        .map(|slider| slider_row(slider, sliders, (&recorded.limits, &wanted), width).fit(width))
+        .collect();
+    rows.push(Row::default());
+    rows.extend(rounds(&told, &recorded.limits, &wanted, width));
+    rows.extend(paragraph(&consequence(&told, &recorded), width));
+    rows.push(Row::default());
+    rows.extend(paragraph(&sweep(model, sliders), width));
+    rows
+}
+
+fn gradings(turn: &Turn) -> RecordedGradings {
+    RecordedGradings::of(turn.events.iter().map(AsRef::as_ref))
+}
+
+fn paragraph(row: &Row, width: usize) -> Vec<Row> {
+    wrap(row, &Row::default(), &Row::default(), width)
+}
+
+fn slider_row(
+    slider: Slider,
+    sliders: &Sliders,
+    (recorded, wanted): (&RoutingLimits, &RoutingLimits),
+    width: usize,
+) -> Row {
+    let track = if width < SIDE_BY_SIDE {
+        SHORT_TRACK
+    } else {
+        TRACK
+    };
+    let is_selected = sliders.selected() == slider;
+    let is_moved = sliders.is_moved(slider);
+    let (sign, ink) = if is_selected {
+        ("▸ ", Ink::Focus)
+    } else {
+        ("  ", Ink::Text)
+    };
+    let at = |limits| (slider.share(limits) * (track - 1) as f64).round() as usize;
+    let (now, was) = (at(wanted), at(recorded));
+    let mut row = Row::of(ink, sign).with(ink, pad(slider.title(), TITLE));
+    for cell in 0..track {
+        let (ink, sign) = match cell {
+            _ if cell == now => (if is_moved { Ink::Weak } else { Ink::Focus }, "●"),
+            _ if cell == was => (Ink::Dim, "┆"),
+            _ if cell < now => (Ink::Done, "━"),
+            _ => (Ink::Border, "─"),
+        };
+        row.push(ink, sign);
+    }
+    let ink = if is_moved { Ink::Weak } else { Ink::Text };
+    row.push(ink, format!("  {}", slider.shown(wanted)));
+    if is_moved {
+        row.push(Ink::Dim, format!("  was {}", slider.shown(recorded)));
+    }
+    row
+}
+
+/// Every round as it was decided, and as it would be.
+fn rounds(
+    told: &WhatIf,
+    recorded: &RoutingLimits,
+    wanted: &RoutingLimits,
+    width: usize,
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let side_by_side = width >= SIDE_BY_SIDE;
+    let half = if side_by_side { width / 2 } else { width };
+    if side_by_side && !told.rounds.is_empty() {
+        let heads = ["As it was", "Within these limits"];
+        rows.push(beside(
+            Row::of(Ink::Heading, heads[0]),
+            Row::of(Ink::Heading, heads[1]),
+            half,
+        ));
+    }
+    for round in &told.rounds {
+        let differs = is_different(round);
+        let mut left = vec![head(round, &round.taken)];
+        left.extend(decision(&round.taken, recorded, differs));
+        let mut right = match &round.would {
+            Judged::Decided(would) => vec![head(round, would)],
+            Judged::Unknown(_) => vec![Row::default()],
+        };
+        right.extend(match &round.would {
+            Judged::Decided(would) => decision(would, wanted, differs),
+            Judged::Unknown(why) => vec![Row::of(Ink::Warning, format!("  ? {}", unknown(*why)))],
+        });
+        if side_by_side {
+            let count = left.len().max(right.len());
+            left.resize(count, Row::default());
+            right.resize(count, Row::default());
+            let both = left.into_iter().zip(right);
+            rows.extend(both.map(|(left, right)| beside(left, right, half).fit(width)));
+        } else {
+            rows.extend(left.into_iter().map(|row| row.fit(width)));
+            // What is the same is told once.
+            if differs {
+                rows.push(Row::of(Ink::Heading, "Within these limits"));
+                rows.extend(right.into_iter().map(|row| row.fit(width)));
+            }
+        }
+    }
+    rows
+}
+
+fn beside(left: Row, right: Row, half: usize) -> Row {
+    left.fit(half.saturating_sub(2)).pad_to(half).join(right)
+}
+
+fn is_different(round: &Round) -> bool {
+    match &round.would {
+        Judged::Decided(would) => *would != round.taken,
+        Judged::Unknown(_) => true,
+    }
+}
+
+fn head(round: &Round, decision: &Decision) -> Row {
+    let items = counted(round.items as u64, "item", "items");
+    let mut row = Row::of(
+        Ink::Text,
+        format!("round {}", round.round.saturating_add(1)),
+    );
+    row.push(Ink::Dim, format!(" · {items}"));
+    if round.items > 0 {
+        row.push(Ink::Dim, format!(" · {} kept", decision.kept_count()));
+    }
+    row
+}
+
+/// The reason with its arithmetic and, where it matters, all branches, the one taken lit.
+fn decision(decision: &Decision, limits: &RoutingLimits, with_branches: bool) -> Vec<Row> {
+    let grading = Grading {
+        average: decision.average,
+        items: decision.kept.len(),
+        dropped: decision.kept.len() - decision.kept_count(),
+        action: decision.action,
+        by: decision.by,
+    };
+    let words = why(decision.reason, Some(&grading), limits);
+    let mut rows = vec![Row::of(
+        reason_ink(Some(decision.reason)),
+        format!("  {words}"),
+    )];
+    if with_branches {
+        let leaving = EDGES
+            .iter()
+            .filter(|edge| edge.from == NodeName::GradeEvidence);
+        rows.extend(leaving.map(|edge| branch(edge, decision)));
+    }
+    rows
+}
+
+fn branch(edge: &Edge, decision: &Decision) -> Row {
+    let to = edge.to.map_or("end", NodeName::as_str);
+    if decision.next() == edge.to {
+        Row::of(Ink::Done, "  ━▶ ").with(Ink::Text, to)
+    } else {
+        Row::of(Ink::Border, "  ┄▷ ").with(Ink::Waiting, to)
+    }
+}
+
+fn unknown(why: Unknown) -> &'static str {
+    match why {
+        Unknown::NotGraded => "no rule approves, and the grader was not asked",
+        Unknown::NotRecorded => "the log does not hold what decides",
+    }
+}
+
+/// What follows from it, as far as that is known.
+fn consequence(told: &WhatIf, recorded: &RecordedGradings) -> Row {
+    let last = told.rounds.last();
+    let would = last.and_then(|round| match &round.would {
+        Judged::Decided(would) => Some(would),
+        Judged::Unknown(_) => None,
+    });
+    let ends = would.is_some_and(|would| would.next() == Some(NodeName::Synthesize));
+    let kept = would.map_or(0, Decision::kept_count);
+    let kept = counted(kept as u64, "item", "items");
+    let (ink, words) = match told.change {
+        Change::Nothing if told.rounds.is_empty() => {
+            let route = recorded
+                .complexity
+                .map_or("this run", |route| route.as_str());
+            let words = format!("Nothing was graded ({route}): no limit decides here.");
+            (Ink::Dim, words)
+        }
+        Change::Nothing => (
+            Ink::Dim,
+            "Nothing changes: every decision stays.".to_owned(),
+        ),
+        Change::Decider => {
+            let saves = would.is_some_and(|would| matches!(would.by, GradedBy::Rule(_)))
+                && last.is_some_and(|round| round.taken.by == GradedBy::Grader);
+            let more = if saves {
+                "; the grading call is saved"
+            } else {
+                ""
+            };
+            (
+                Ink::Strong,
+                format!("The same way, decided otherwise{more}."),
+            )
+        }
+        Change::Reason => (
+            Ink::Text,
+            "The same way with the same evidence, for another reason.".to_owned(),
+        ),
+        Change::Evidence if ends => {
+            let words =
+                format!("The same way, but the answer would rest on {kept}; it was not made.");
+            (Ink::Weak, words)
+        }
+        Change::Evidence => {
+            let words = format!(
+                "The same way, but with {kept} kept; what the next round would add was not recorded."
+            );
+            (Ink::Weak, words)
+        }
+        Change::Route if ends => {
+            let words = format!("Another way: an answer from {kept} at once; it was not made.");
+            (Ink::Weak, words)
+        }
+        Change::Route => (
+            Ink::Weak,
+            "Another way: it would search again; what it would find was not recorded.".to_owned(),
+        ),
+        Change::Unknown(_) => (
+            Ink::Warning,
+            "What the grader would have said is not known, and so is not the way.".to_owned(),
+        ),
+    };
+    let words = match told.change {
+        Change::Unknown(Unknown::NotRecorded) => {
+            "This log does not hold enough to tell the way.".to_owned()
+        }
+        _ => words,
+    };
+    Row::of(ink, words)
+}
+
+/// How many of all runs of the conversation would change.
+fn sweep(model: &Model, sliders: &Sliders) -> Row {
+    let (mut routes, mut evidence, mut unknown) = (0, 0, 0);
+    for turn in &model.turns {
+        let recorded = gradings(turn);
+        match recorded.what_if(&sliders.limits(&recorded.limits)).change {
+            Change::Route => routes += 1,
+            Change::Evidence => evidence += 1,
+            Change::Unknown(_) => unknown += 1,
+            Change::Nothing | Change::Decider | Change::Reason => {}
+        }
+    }
+    let runs = counted(model.turns.len() as u64, "run", "runs");
+    let mut row = Row::of(Ink::Dim, format!("Of {runs} in this conversation "));
+    row.push(Ink::Text, format!("{routes} would go another way"));
+    if evidence > 0 {
+        row.push(Ink::Text, format!(", {evidence} would keep other evidence"));
+    }
+    if unknown > 0 {
+        row.push(Ink::Dim, format!("; {unknown} cannot be known"));
+    }
+    row.with(Ink::Dim, ".")
+}

@@ -1,0 +1,139 @@
+//! The window that asks what a run would have done within other limits.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use kb_agent::protocol::{Event, Update};
+use kb_agent::tui::{Effect, Msg, Screen};
+
+use super::runs;
+use super::{pictures, played, press, tap, write};
+
+fn opened(events: Vec<Event>) -> Screen {
+    let mut screen = played(events);
+    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+    assert_eq!(tap(&mut screen, KeyCode::Char('w')), []);
+    screen
+}
+
+fn far_left(screen: &mut Screen, times: usize) {
+    for _ in 0..times {
+        press(screen, KeyCode::Left, KeyModifiers::SHIFT);
+    }
+}
+
+fn shown(screen: &mut Screen, words: &str) {
+    let text = screen.text(160, 45);
+    assert!(text.contains(words), "{words} not in\n{text}");
+}
+
+#[test]
+fn what_if_pictures() {
+    let mut screen = opened(runs::complex());
+    pictures("what_if_begins", &mut screen);
+    tap(&mut screen, KeyCode::Down);
+    far_left(&mut screen, 1);
+    pictures("what_if_another_way", &mut screen);
+    tap(&mut screen, KeyCode::Char('0'));
+    tap(&mut screen, KeyCode::Up);
+    press(&mut screen, KeyCode::Right, KeyModifiers::SHIFT);
+    press(&mut screen, KeyCode::Right, KeyModifiers::SHIFT);
+    pictures("what_if_other_evidence", &mut screen);
+}
+
+#[test]
+fn what_if_shows_where_the_run_would_go_another_way_and_makes_no_call() {
+    let mut screen = opened(runs::complex());
+    shown(&mut screen, "Nothing changes: every decision stays.");
+    shown(
+        &mut screen,
+        "Of 1 run in this conversation 0 would go another way.",
+    );
+    tap(&mut screen, KeyCode::Down);
+    for _ in 0..6 {
+        assert_eq!(tap(&mut screen, KeyCode::Left), [] as [Effect; 0]);
+    }
+    shown(&mut screen, "0.64  was 0.70");
+    shown(&mut screen, "avg 0.64 ≥ 0.64 → GENERATE");
+    shown(&mut screen, "Another way: an answer from 2 items at once");
+    shown(&mut screen, "1 would go another way.");
+    tap(&mut screen, KeyCode::Char('0'));
+    shown(&mut screen, "Nothing changes");
+    // Fewer gradings than were made end the run earlier.
+    for _ in 0..3 {
+        tap(&mut screen, KeyCode::Down);
+    }
+    tap(&mut screen, KeyCode::Left);
+    tap(&mut screen, KeyCode::Left);
+    shown(&mut screen, "1 of 1 gradings → max_iterations");
+    // More items without grading approve what was graded.
+    tap(&mut screen, KeyCode::Char('0'));
+    tap(&mut screen, KeyCode::Up);
+    tap(&mut screen, KeyCode::Right);
+    shown(&mut screen, "rule few_context: 3 ≤ 3 → GENERATE");
+    assert_eq!(tap(&mut screen, KeyCode::Esc), []);
+    assert!(!screen.text(160, 45).contains("What if"));
+}
+
+#[test]
+fn what_if_says_what_is_not_known() {
+    let mut screen = opened(runs::rule_hit());
+    for _ in 0..3 {
+        tap(&mut screen, KeyCode::Down);
+    }
+    tap(&mut screen, KeyCode::Left);
+    shown(
+        &mut screen,
+        "no rule approves, and the grader was not asked",
+    );
+    shown(&mut screen, "What the grader would have said is not known");
+    shown(&mut screen, "1 cannot be known");
+    let mut simple = opened(runs::simple());
+    shown(
+        &mut simple,
+        "Nothing was graded (simple): no limit decides here.",
+    );
+    let mut empty = super::screen();
+    write(&mut empty, "/what-if");
+    tap(&mut empty, KeyCode::Enter);
+    shown(&mut empty, "Nothing was asked yet.");
+}
+
+#[test]
+fn what_if_sweeps_over_all_runs_of_the_conversation() {
+    let mut screen = played(runs::complex());
+    for events in [runs::simple(), runs::rule_hit(), runs::complex()] {
+        for mut event in events {
+            event.run.0.push('+');
+            screen.handle(Msg::Update(Update::Event(event)));
+        }
+    }
+    write(&mut screen, "/what-if");
+    tap(&mut screen, KeyCode::Enter);
+    tap(&mut screen, KeyCode::Down);
+    far_left(&mut screen, 1);
+    shown(
+        &mut screen,
+        "Of 4 runs in this conversation 2 would go another way.",
+    );
+    for _ in 0..2 {
+        tap(&mut screen, KeyCode::Down);
+    }
+    tap(&mut screen, KeyCode::Left);
+    tap(&mut screen, KeyCode::Left);
+    shown(&mut screen, "2 would go another way; 1 cannot be known.");
+}
+
+#[test]
+fn what_if_opens_in_a_replay_over_what_has_happened() {
+    let mut screen = played(runs::complex());
+    write(&mut screen, "/replay");
+    tap(&mut screen, KeyCode::Enter);
+    press(&mut screen, KeyCode::Char('2'), KeyModifiers::ALT);
+    tap(&mut screen, KeyCode::Char('w'));
+    shown(&mut screen, "Nothing was graded");
+    tap(&mut screen, KeyCode::Esc);
+    tap(&mut screen, KeyCode::End);
+    tap(&mut screen, KeyCode::Char('w'));
+    shown(&mut screen, "avg 0.78 ≥ 0.70 → GENERATE");
+    tap(&mut screen, KeyCode::Esc);
+    assert!(screen.text(160, 45).contains(" replay "));
+}
