@@ -4,7 +4,7 @@
 //! `cargo bench --bench runs -- [MB]` writes a log of so many megabytes (1024) into a temporary folder,
 //! from the runs of a test, and prints milliseconds.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

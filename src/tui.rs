@@ -225,7 +225,8 @@ async fn show(
     updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
-    let drawing = event_loop::event_loop(screen, commands, updates, leave);
+    // It is large, and moved about while it is made ready.
+    let drawing = Box::pin(event_loop::event_loop(screen, commands, updates, leave));
     let drawn = AssertUnwindSafe(drawing).catch_unwind().await;
     drawn.unwrap_or(Err(TuiError::Panicked))
 }

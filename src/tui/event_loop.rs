@@ -131,11 +131,7 @@ async fn until_the_end(
         }
         redraw |= pending.iter().any(|msg| matches!(msg, Msg::Resize(..)));
         if redraw && terminal::is_ours() {
-            // A terminal that shrank has lost cells, even when it is back at the size we knew, so
-            // nothing of the last picture is taken for granted. `Terminal::clear` would wait for
-            // the terminal to say where its cursor is.
-            drawn = drawn_on(&guard)?;
-            drawn.backend_mut().clear_region(ClearType::All)?;
+            drawn = cleared(&guard)?;
         }
         let moved_before = screen.is_animated();
         for msg in pending {
@@ -152,14 +148,8 @@ async fn until_the_end(
                 Flow::Stay | Flow::Edit(..) => {}
             }
         }
-        if stop {
-            if is_job() {
-                terminal::give_back_terminal();
-                stop_job()?;
-                // SIGCONT, which ends that, says when to go on.
-                continue;
-            }
-            screen.handle(Msg::NotSuspended);
+        if stop && is_suspended(&mut screen)? {
+            continue;
         }
         if screen.is_animated() && !moved_before {
             frames.reset();
@@ -176,6 +166,26 @@ type Drawn = Terminal<CrosstermBackend<Output>>;
 
 fn drawn_on(guard: &TerminalGuard) -> io::Result<Drawn> {
     Terminal::new(CrosstermBackend::new(guard.output()))
+}
+
+/// A terminal that shrank has lost cells, even when it is back at the size we knew, so nothing of the
+/// last picture is taken for granted. `Terminal::clear` would wait for the terminal to say where its
+/// cursor is.
+fn cleared(guard: &TerminalGuard) -> io::Result<Drawn> {
+    let mut drawn = drawn_on(guard)?;
+    drawn.backend_mut().clear_region(ClearType::All)?;
+    Ok(drawn)
+}
+
+/// Gives the terminal to the shell, where there is one; SIGCONT, which ends that, says when to go on.
+fn is_suspended(screen: &mut Screen) -> io::Result<bool> {
+    if is_job() {
+        terminal::give_back_terminal();
+        stop_job()?;
+        return Ok(true);
+    }
+    screen.handle(Msg::NotSuspended);
+    Ok(false)
 }
 
 /// Title, progress and bell go out the way of the cells: both may wait for a terminal that takes

@@ -155,8 +155,8 @@ impl Terminal {
             let holds = shown.written.windows(wanted.len()).any(|at| at == wanted);
             !holds && !shown.ended
         };
-        let waited = changed.wait_timeout_while(shown.lock().unwrap(), PATIENCE, lacks);
-        let mut shown = waited.unwrap().0;
+        let ended = changed.wait_timeout_while(shown.lock().unwrap(), PATIENCE, lacks);
+        let mut shown = ended.unwrap().0;
         assert!(!lacks(&mut shown) && !shown.ended, "{wanted:?} never came");
     }
 

@@ -78,7 +78,7 @@ fn trust_diagnostics_remove_their_own_days_and_nothing_else() {
     assert_eq!(expected.len(), 9, "the minutes stay");
     let own = |(path, _): &(PathBuf, String)| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        name.starts_with("kb-agent.") && name.ends_with(".log")
+        name.starts_with("kb-agent.") && path.extension().is_some_and(|end| end == "log")
     };
     let kept: Vec<_> = contents(&logs).into_iter().filter(own).collect();
     // Seven days, and the one whose day is none.

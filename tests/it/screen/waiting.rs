@@ -49,7 +49,7 @@ fn the_header_says_how_far_embedding_is_how_fast_and_how_long_still() {
     let mut screen = screen();
     tell(&mut screen, embedding(374, 10_000));
     tell(&mut screen, embedding(1_204, 20_000));
-    let plain = |text: String| text.replace('\u{a0}', " ").replace('\u{202f}', " ");
+    let plain = |text: String| text.replace(['\u{a0}', '\u{202f}'], " ");
     for (width, said) in [
         (160, "embedding 1 204 of 5 020 · 83/s · 46 s left"),
         (100, "embedding 1 204 of 5 020 · 83/s · 46 s left"),
