@@ -22,6 +22,7 @@ mod panics;
 mod replay;
 mod runs;
 mod search;
+mod split_file;
 mod stats;
 mod trust;
 

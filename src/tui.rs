@@ -20,6 +20,7 @@ mod cells;
 mod commands;
 mod compare;
 mod copy;
+mod drag;
 mod editor;
 mod event_loop;
 mod find;
@@ -51,6 +52,7 @@ mod palette;
 mod pane_state;
 mod panes;
 mod playhead;
+mod pointer;
 mod prompt;
 mod reading;
 mod recall;
@@ -58,12 +60,14 @@ mod recalled;
 mod replay;
 mod resume;
 mod screen;
+mod selection;
 mod session_list;
 mod sessions;
 mod sheet;
 mod slash;
 mod sliders;
 mod source_view;
+mod split;
 mod suspend;
 mod syntax;
 mod table;
@@ -80,7 +84,7 @@ mod wrap;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::RoutingLimits;
@@ -91,6 +95,8 @@ pub use glyphs::Glyphs;
 pub use layout::LEAST;
 pub use looks::{OwnFiles, TerminalLooks};
 pub use screen::Screen;
+pub use selection::Unit;
+pub use split::Split;
 pub use terminal::{editor_has_terminal, give_back_terminal};
 use theme::Theme;
 pub use theme::{ColorDepth, ThemeName};
@@ -121,6 +127,8 @@ pub struct Setup {
     pub resumed: Option<RecordedSession>,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
+    /// Where the borders between panes stand, and are kept while the screen is open.
+    pub split: watch::Sender<Split>,
     /// How runs are written as Markdown.
     pub markdown: fn(&[RunRecord]) -> String,
 }
@@ -139,6 +147,7 @@ impl Default for Setup {
             notices: Vec::new(),
             resumed: None,
             mouse: true,
+            split: watch::Sender::default(),
             markdown: |_| String::new(),
         }
     }

@@ -1,6 +1,7 @@
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 use std::path::Path;
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::Lookup;
@@ -12,6 +13,7 @@ use crate::tui::{Sample, Setup, ThemeName, run as run_screen};
 use super::interruption::interruptible_screen;
 use super::output::Failure;
 use super::own_files::own_files;
+use super::split_file;
 
 /// Opens the screen, with a recorded conversation or without, and stays until the user leaves it.
 pub(super) fn run(settings: &Settings, resume: Option<Resume>) -> Result<(), Failure> {
@@ -38,6 +40,8 @@ async fn converse(
     };
     let identity = engine.identity();
     let samples = if engine.is_demo() { SAMPLES } else { &[] };
+    let before = split_file::split(settings);
+    let split = watch::Sender::new(before);
     let setup = Setup {
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
         no_color: settings.no_color,
@@ -56,10 +60,15 @@ async fn converse(
         resumed,
         own: own_files(settings),
         mouse: settings.mouse,
+        split: split.clone(),
         markdown,
     };
     let (conversation, commands, updates) = Conversation::begin(engine)?;
     let result = run_screen(setup, commands, updates, cancel.clone()).await;
+    let after = *split.borrow();
+    if after != before {
+        split_file::remember(settings, after);
+    }
     let session = conversation.end().await;
     if cancel.is_cancelled() {
         // A terminal that went has nobody to be told of it.

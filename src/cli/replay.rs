@@ -2,11 +2,13 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use tokio::sync::watch;
 
 use super::interruption::interruptible_screen;
 use super::output::{Failure, say_json};
 use super::own_files::own_files;
 use super::runs;
+use super::split_file;
 use crate::audit::{Lookup, events_of_run};
 use crate::config::Settings;
 use crate::protocol::{Event, RunSummary};
@@ -98,6 +100,7 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         resumed: None,
         own: own_files(settings),
         mouse: settings.mouse,
+        split: watch::Sender::new(split_file::split(settings)),
         markdown,
     };
     interruptible_screen(async |cancel| {

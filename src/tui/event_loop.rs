@@ -27,6 +27,7 @@ use super::announce::Announcer;
 use super::background::{Answers, WAIT};
 use super::editor;
 use super::model::FRAME;
+use super::pointer::Clicks;
 use super::screen::Screen;
 use super::suspend::{JobSignal, JobSignals, is_job, stop_job};
 use super::terminal::{self, Output, TerminalGuard};
@@ -61,17 +62,14 @@ async fn until_the_end(
     terminal::set_mouse(screen.reports_mouse());
     let guard = TerminalGuard::take()?;
     let mut drawn = drawn_on(&guard)?;
-    let mut answers = Answers::default();
-    let mut announcer = Announcer::new(guard.abilities());
-    for msg in background(&screen, &mut answers, &mut announcer)? {
-        if let Flow::Leave = apply(&mut screen, msg, &commands) {
-            return Ok(());
-        }
+    let mut typed = Typed {
+        answers: Answers::default(),
+        clicks: Clicks::default(),
+        announcer: Announcer::new(guard.abilities()),
+    };
+    if !has_begun(&mut screen, &mut typed, &mut drawn, &commands)? {
+        return Ok(());
     }
-    screen.draw(&mut drawn)?;
-    // The first picture before what may take long to be answered.
-    terminal::enhance()?;
-    announce(&mut announcer, &screen, &mut drawn)?;
     // While the person's editor has the terminal, its keys are not ours.
     let mut inputs = Some(EventStream::new());
     let mut frames = frames();
@@ -91,7 +89,7 @@ async fn until_the_end(
                 JobSignal::Continue if editing.is_some() => {}
                 JobSignal::Continue => {
                     terminal::take_again()?;
-                    announcer.begin_again();
+                    typed.announcer.begin_again();
                     redraw = true;
                 }
             },
@@ -103,12 +101,12 @@ async fn until_the_end(
                 }
                 inputs = Some(EventStream::new());
                 terminal::take_again()?;
-                announcer.begin_again();
+                typed.announcer.begin_again();
                 redraw = true;
                 pending.push(Msg::Edited(ended));
             }
             input = next_input(&mut inputs) => match input {
-                Some(input) => pending.extend(messages(input?, &mut answers, &mut announcer)),
+                Some(input) => pending.extend(typed.messages(input?)),
                 None => break,
             },
             update = updates.recv(), if engine => {
@@ -121,7 +119,7 @@ async fn until_the_end(
         }
         // Polled with this task's waker: the stream keeps the first one it is given.
         while let Poll::Ready(Some(input)) = poll!(pin!(next_input(&mut inputs))) {
-            pending.extend(messages(input?, &mut answers, &mut announcer));
+            pending.extend(typed.messages(input?));
         }
         while let Ok(update) = updates.try_recv() {
             pending.push(Msg::Update(update));
@@ -141,7 +139,7 @@ async fn until_the_end(
                 Flow::Edit(path, line) if editing.is_none() => {
                     if let Err(reason) = edit(&path, line, &mut inputs, editing)? {
                         drawn = drawn_on(&guard)?;
-                        announcer.begin_again();
+                        typed.announcer.begin_again();
                         screen.handle(Msg::Edited(Err(reason)));
                     }
                 }
@@ -156,10 +154,29 @@ async fn until_the_end(
         }
         if terminal::is_ours() {
             screen.draw(&mut drawn)?;
-            announce(&mut announcer, &screen, &mut drawn)?;
+            announce(&mut typed.announcer, &screen, &mut drawn)?;
         }
     }
     Ok(())
+}
+
+/// The first picture; `false` where somebody has left already.
+fn has_begun(
+    screen: &mut Screen,
+    typed: &mut Typed,
+    drawn: &mut Drawn,
+    commands: &mpsc::Sender<Command>,
+) -> Result<bool, TuiError> {
+    for msg in background(screen, typed)? {
+        if let Flow::Leave = apply(screen, msg, commands) {
+            return Ok(false);
+        }
+    }
+    screen.draw(drawn)?;
+    // The first picture before what may take long to be answered.
+    terminal::enhance()?;
+    announce(&mut typed.announcer, screen, drawn)?;
+    Ok(true)
 }
 
 type Drawn = Terminal<CrosstermBackend<Output>>;
@@ -214,7 +231,7 @@ fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flo
             Effect::Suspend => return Flow::Suspend,
             Effect::Edit { path, line } => return Flow::Edit(path, line),
             // The screen does that itself.
-            Effect::Replay { .. } => {}
+            Effect::Replay { .. } | Effect::KeepSplit(_) => {}
             // Where the terminal is gone, the next drawing tells.
             Effect::ReportMouse(wanted) => {
                 let _ = terminal::report_mouse(wanted);
@@ -238,33 +255,48 @@ fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flo
 
 /// Asks the terminal for its background, where the theme depends on that, and waits a moment: what
 /// else comes meanwhile is not lost. An answer that comes later is taken then.
-fn background(
-    screen: &Screen,
-    answers: &mut Answers,
-    announcer: &mut Announcer,
-) -> io::Result<Vec<Msg>> {
+fn background(screen: &Screen, typed: &mut Typed) -> io::Result<Vec<Msg>> {
     let mut arrived = Vec::new();
     if !screen.asks_for_background() {
         return Ok(arrived);
     }
     terminal::ask_background()?;
     let begun = Instant::now();
-    answers.expect(begun);
-    while answers.are_expected() {
+    typed.answers.expect(begun);
+    while typed.answers.are_expected() {
         let left = WAIT.saturating_sub(begun.elapsed());
         if left.is_zero() || !crossterm::event::poll(left)? {
             break;
         }
-        arrived.extend(messages(crossterm::event::read()?, answers, announcer));
+        arrived.extend(typed.messages(crossterm::event::read()?));
     }
     Ok(arrived)
 }
 
-fn messages(input: Input, answers: &mut Answers, announcer: &mut Announcer) -> Vec<Msg> {
-    let (rest, background) = answers.take(input, Instant::now());
-    let rest = rest.into_iter();
-    let rest = rest.filter_map(|input| message(input, announcer));
-    rest.chain(background.map(Msg::Background)).collect()
+/// What turns the terminal's input into messages.
+struct Typed {
+    answers: Answers,
+    clicks: Clicks,
+    announcer: Announcer,
+}
+
+impl Typed {
+    fn messages(&mut self, input: Input) -> Vec<Msg> {
+        let now = Instant::now();
+        let selected = match &input {
+            Input::Mouse(event) => {
+                let unit = self.clicks.unit(*event, now);
+                unit.map(|unit| Msg::Select(unit, event.column, event.row))
+            }
+            _ => None,
+        };
+        let (rest, background) = self.answers.take(input, now);
+        let rest = rest.into_iter();
+        let rest = rest.filter_map(|input| message(input, &mut self.announcer));
+        rest.chain(selected)
+            .chain(background.map(Msg::Background))
+            .collect()
+    }
 }
 
 /// The next key or click; none come while there is no stream of them.

@@ -7,6 +7,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::model::Model;
+use super::split::{Border, Divider, Split};
 
 /// The panes, in the order of the Tab key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,6 +79,8 @@ pub struct Arrangement {
     pub reading: Option<Rect>,
     /// Where a notice stands: on the border above the prompt or the last line.
     pub notice: Rect,
+    /// Borders that can be dragged.
+    pub borders: Vec<Border>,
     /// Horizontal borders: row, first and last column.
     pub across: Vec<(u16, u16, u16)>,
     /// Vertical borders: column, first and last row.
@@ -108,6 +111,7 @@ impl Arrangement {
                 screen.width.saturating_sub(4),
                 1,
             ),
+            borders: Vec::new(),
             across: Vec::new(),
             down: Vec::new(),
         };
@@ -167,6 +171,15 @@ impl Arrangement {
         .intersection(self.screen)
     }
 
+    fn border(&mut self, divider: Divider, line: Rect, from: u16, whole: u16) {
+        self.borders.push(Border {
+            divider,
+            line,
+            from,
+            whole,
+        });
+    }
+
     fn outer(&mut self) {
         let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
         self.across.extend([(0, 0, right), (bottom, 0, right)]);
@@ -188,8 +201,17 @@ impl Arrangement {
 
     fn wide(&mut self, model: &Model) {
         let (right, bottom) = (self.screen.width - 1, self.screen.height - 1);
-        let side = (self.screen.width * 47 / 100).clamp(58, 84);
+        let split = &model.split;
+        let width = self.screen.width;
+        let side = (width * 47 / 100).clamp(58, 84);
+        let side = Split::part(split.side, width, side, 40, width - 44);
         let middle = right - side - 1;
+        self.border(
+            Divider::Side,
+            Rect::new(middle, 1, 1, bottom - 1),
+            right - 1,
+            width,
+        );
         self.down.push((middle, 0, bottom));
         let prompt = self.foot(model, 0, middle);
         self.titled(Pane::Chat, Rect::new(1, 1, middle - 1, prompt - 1));
@@ -198,7 +220,15 @@ impl Arrangement {
         let inner = bottom - 1;
         // Title, all nodes with all edges, the meter.
         let path = 17.min(inner * 45 / 100).max(8);
-        let evidence = ((inner - path) * 45 / 100).max(4);
+        let path = Split::part(split.path, inner, path, 3, inner - 8);
+        let rest = inner - path;
+        let evidence = Split::part(split.evidence, rest, (rest * 45 / 100).max(4), 3, rest - 3);
+        for (divider, top, from, whole) in [
+            (Divider::Path, path + 1, 1, inner),
+            (Divider::Evidence, path + 1 + evidence, path + 1, rest),
+        ] {
+            self.border(divider, Rect::new(middle + 1, top, side, 1), from, whole);
+        }
         self.titled(Pane::Path, Rect::new(middle + 1, 1, side, path));
         let mut top = path + 1;
         for (pane, height) in [
@@ -219,10 +249,18 @@ impl Arrangement {
         let prompt = self.foot(model, 0, right);
         // What can be asked takes more room than an answer that has not been given.
         let share = if model.is_empty() { 56 } else { 48 };
-        let chat = (prompt - 1) * share / 100;
+        let room = prompt - 1;
+        let chat = Split::part(
+            model.split.chat,
+            room,
+            room * share / 100,
+            3,
+            room.saturating_sub(4),
+        );
         self.titled(Pane::Chat, Rect::new(1, 1, right - 1, chat));
         let border = chat + 1;
         self.across.push((border, 0, right));
+        self.border(Divider::Chat, Rect::new(1, border, right - 1, 1), 1, room);
         let side = side_pane(model);
         self.tabs(&Pane::ALL[1..], side, Rect::new(2, border, right - 3, 1));
         self.panes.push((

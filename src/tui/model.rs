@@ -23,8 +23,10 @@ use super::pace::Pace;
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
 use super::panes::{audit, chat, evidence, path};
 use super::playhead::Playhead;
+use super::pointer::Pointer;
 use super::prompt::Prompt;
 use super::source_view::SourceView;
+use super::split::Split;
 use super::theme::ThemeName;
 pub use super::turn::{Question, Retry, Turn};
 use super::{Sample, Setup, TuiError};
@@ -101,6 +103,10 @@ pub struct Model {
     pub audit: AuditState,
     /// Whether the terminal reports the mouse.
     pub mouse: bool,
+    /// What the mouse holds.
+    pub pointer: Pointer,
+    /// Where the borders between panes stand.
+    pub split: Split,
     /// How runs are written as Markdown.
     pub markdown: fn(&[RunRecord]) -> String,
     /// The last moment told.
@@ -150,6 +156,8 @@ impl Model {
             evidence: EvidenceState::default(),
             audit: AuditState::default(),
             mouse: setup.mouse,
+            pointer: Pointer::default(),
+            split: *setup.split.borrow(),
             markdown: setup.markdown,
             now: Timestamp(0),
             frame: 0,

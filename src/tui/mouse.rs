@@ -10,13 +10,23 @@ use super::layout::Pane;
 use super::model::Model;
 use super::panes::{citations, evidence, path};
 use super::update::Effect;
-use super::{act, audit, commands, follow, menu, reading, window};
+use super::{act, audit, commands, drag, follow, menu, reading, window};
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
 
 /// What the wheel and the left button do.
 pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
+    let position = Position::new(event.column, event.row);
+    match event.kind {
+        MouseEventKind::Down(MouseButton::Left) => drag::press(model, position),
+        MouseEventKind::Drag(MouseButton::Left) => {
+            drag::drag(model, position);
+            return Vec::new();
+        }
+        MouseEventKind::Up(MouseButton::Left) => return drag::release(model),
+        _ => model.pointer.selection = None,
+    }
     let by = match event.kind {
         MouseEventKind::ScrollUp => -WHEEL,
         MouseEventKind::ScrollDown => WHEEL,

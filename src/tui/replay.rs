@@ -166,9 +166,12 @@ impl Replay {
     /// Whether this message is about the replay, and not about what goes on behind it.
     pub fn concerns(&self, msg: &Msg) -> bool {
         match msg {
-            Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::NotSuspended | Msg::Edited(_) => {
-                true
-            }
+            Msg::Key(_)
+            | Msg::Paste(_)
+            | Msg::Mouse(_)
+            | Msg::Select(..)
+            | Msg::NotSuspended
+            | Msg::Edited(_) => true,
             Msg::Update(Update::Document(_)) | Msg::Refused(Command::ReadDocument { .. }) => {
                 self.model.reading.is_some()
             }

@@ -5,6 +5,7 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
+use tokio::sync::watch;
 
 use crate::protocol::{Event, NoticeLevel};
 
@@ -13,6 +14,7 @@ use super::looks::{Looks, TerminalLooks};
 use super::model::Model;
 use super::replay::{Outcome, Replay};
 use super::resume;
+use super::split::Split;
 use super::update::{Effect, Msg, update};
 use super::view::view;
 use super::{Setup, TuiError};
@@ -22,6 +24,8 @@ use super::{Setup, TuiError};
 pub struct Screen {
     model: Model,
     looks: Looks,
+    /// Where the borders between panes stand, for the next time.
+    split: watch::Sender<Split>,
     /// Lies above the model, and has the keys.
     replay: Option<Box<Replay>>,
 }
@@ -36,6 +40,7 @@ impl Screen {
     pub fn on(mut setup: Setup, terminal: TerminalLooks) -> Result<Self, TuiError> {
         let (looks, problem) = Looks::new(&setup, terminal)?;
         let own = std::mem::take(&mut setup.own);
+        let split = setup.split.clone();
         let resumed = setup.resumed.take();
         let mut model = Model::new(setup)?;
         if let Some(recorded) = resumed {
@@ -51,6 +56,7 @@ impl Screen {
         }
         Ok(Self {
             looks,
+            split,
             model,
             replay: None,
         })
@@ -92,6 +98,10 @@ impl Screen {
             .filter(|effect| match effect {
                 Effect::Replay { slow } => {
                     self.begin_replay(*slow);
+                    false
+                }
+                Effect::KeepSplit(split) => {
+                    self.split.send_replace(*split);
                     false
                 }
                 _ => true,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
-use ratatui::layout::Size;
+use ratatui::layout::{Position, Size};
 
 use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update};
 use crate::text::{one_line, sanitize};
@@ -18,6 +18,8 @@ use super::layout::Pane;
 use super::list::List;
 use super::model::{Model, Overlay, Turn};
 use super::narrowed::type_into;
+use super::selection::{self, Unit};
+use super::split::Split;
 use super::{act, ask, commands, compare, menu, mouse::mouse, reading, recall, sessions};
 
 /// What can reach the screen.
@@ -29,6 +31,8 @@ pub enum Msg {
     Paste(String),
     /// The mouse.
     Mouse(MouseEvent),
+    /// Clicks in quick succession select what is under that column and row.
+    Select(Unit, u16, u16),
     /// The terminal's background is known now.
     Background(Background),
     /// The terminal has this size now.
@@ -63,6 +67,8 @@ pub enum Effect {
         /// At which line, from 1.
         line: usize,
     },
+    /// Remember where the borders between panes stand.
+    KeepSplit(Split),
     /// Have the terminal report the mouse, or not.
     ReportMouse(bool),
     /// Stop, until the shell says to go on.
@@ -88,6 +94,9 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Key(_) | Msg::Background(_) => {}
         Msg::Paste(text) => paste(model, &text),
         Msg::Mouse(event) => return mouse(model, event),
+        Msg::Select(unit, column, row) => {
+            return selection::select(model, unit, Position::new(column, row));
+        }
         Msg::Resize(width, height) => model.size = Size::new(width, height),
         Msg::Update(Update::Event(event)) => return stream(model, &Arc::new(event)),
         Msg::Update(Update::Knowledge(status)) => {
@@ -231,6 +240,7 @@ fn find_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
 }
 
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+    model.pointer.selection = None;
     model.hush();
     // What has the keys does not matter: it is all still there afterwards.
     if model.keymap.action(event, &[Place::Global]) == Some(Action::Suspend) {

@@ -17,6 +17,7 @@ use super::model::Model;
 use super::notice::notice;
 use super::pace;
 use super::panes::{audit, evidence, path, source};
+use super::selection;
 use super::sheet;
 use super::theme::Theme;
 use super::window::window;
@@ -88,6 +89,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
             }
         }
     }
+    selection::mark(model, frame.buffer_mut());
 }
 
 fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {

@@ -96,7 +96,7 @@ pub fn window(
 }
 
 /// The rows of a window within its frame. What is typed into keeps its place as its rows change.
-fn inside(shown: &Overlay, rows: usize, room: Rect) -> Rect {
+pub fn inside(shown: &Overlay, rows: usize, room: Rect) -> Rect {
     let height = room.height.min(rows.max(1) as u16);
     let above = match shown {
         Overlay::Palette(_) => 0,

@@ -9,6 +9,7 @@ mod details;
 mod evidence;
 mod looks;
 mod path;
+mod pointer;
 mod recall;
 mod replay;
 mod resumed;

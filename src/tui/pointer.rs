@@ -1,0 +1,80 @@
+//! What the mouse holds: a press, a selection, a border between panes.
+
+use std::time::{Duration, Instant};
+
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+
+use super::selection::{Selection, Unit};
+use super::split::Divider;
+
+/// Clicks that follow sooner belong together.
+const TOGETHER: Duration = Duration::from_millis(400);
+
+/// What the mouse holds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pointer {
+    /// Where the button went down, while it is down.
+    pub pressed: Option<Position>,
+    /// The border that is dragged.
+    pub divider: Option<Divider>,
+    /// The text that is selected.
+    pub selection: Option<Selection>,
+}
+
+/// Tells single clicks from those that follow in quick succession.
+#[derive(Debug, Default)]
+pub struct Clicks {
+    last: Option<(Instant, u16, u16)>,
+    count: u8,
+}
+
+impl Clicks {
+    /// What this click selects, if it follows others at the same place.
+    pub fn unit(&mut self, event: MouseEvent, now: Instant) -> Option<Unit> {
+        if event.kind != MouseEventKind::Down(MouseButton::Left) {
+            return None;
+        }
+        let follows = self.last.is_some_and(|(before, column, row)| {
+            now.duration_since(before) < TOGETHER && (column, row) == (event.column, event.row)
+        });
+        self.count = if follows { self.count % 3 + 1 } else { 1 };
+        self.last = Some((now, event.column, event.row));
+        match self.count {
+            2 => Some(Unit::Word),
+            3 => Some(Unit::Line),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossterm::event::KeyModifiers;
+
+    use super::*;
+
+    #[test]
+    fn clicks_in_quick_succession_select_more() {
+        let click = |column| MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column,
+            row: 1,
+            modifiers: KeyModifiers::NONE,
+        };
+        let begin = Instant::now();
+        let mut clicks = Clicks::default();
+        for (after, column, unit) in [
+            (0, 1, None),
+            (100, 1, Some(Unit::Word)),
+            (200, 1, Some(Unit::Line)),
+            (300, 1, None),
+            (1000, 1, None),
+            (1100, 2, None),
+            (1200, 2, Some(Unit::Word)),
+        ] {
+            let now = begin + Duration::from_millis(after);
+            assert_eq!(clicks.unit(click(column), now), unit, "{after}");
+        }
+    }
+}
