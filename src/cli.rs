@@ -9,6 +9,7 @@ mod catch_up;
 mod chat;
 mod columns;
 mod completions;
+mod demo;
 mod diagnostics;
 mod doctor;
 mod eval;
@@ -19,7 +20,9 @@ mod interruption;
 mod output;
 mod own_files;
 mod panics;
+mod plain;
 mod replay;
+mod resumable;
 mod runs;
 mod search;
 mod split_file;
@@ -55,6 +58,10 @@ struct Cli {
     /// Go on with the last conversation
     #[arg(long = "continue")]
     go_on: bool,
+    /// Lines instead of the screen, for screen readers, pipes and terminals that cannot be drawn
+    /// on; where there is no terminal, or TERM is dumb, that is so anyway
+    #[arg(long)]
+    plain: bool,
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
@@ -104,6 +111,8 @@ enum Command {
     Audit(audit::Audit),
     /// Check settings, endpoint, index and terminal, and say what to do
     Doctor(doctor::Doctor),
+    /// Show every route on the demo knowledge base, a line of explanation each; any key ends it
+    Demo(demo::Demo),
     /// Let a folder's .env set addresses, keys, models, folders and files
     Trust(trust::Trust),
     /// Print a completion script for a shell
@@ -147,6 +156,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         paths,
         conversation,
         go_on,
+        plain,
         command,
     } = cli;
     let last = go_on.then_some(Resume::Last);
@@ -154,6 +164,11 @@ fn run(cli: Cli) -> Result<(), Failure> {
     if resume.is_some() && command.is_some() {
         return Err(Failure::usage(
             "-c and --continue open the screen: give them without a command",
+        ));
+    }
+    if plain && command.is_some() {
+        return Err(Failure::usage(
+            "--plain is for the conversation: give it without a command",
         ));
     }
     let first = paths.first().filter(|_| command.is_none());
@@ -199,7 +214,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
     })?;
     let _diagnostics = diagnostics::start(&settings);
     match command {
-        None => chat::run(&settings, resume),
+        None if plain || plain::is_needed() => plain::run(&settings, resume, Vec::new()),
+        None => chat::run(&settings, resume, Vec::new()),
+        Some(Command::Demo(demo)) => demo::run(&demo, &settings),
         Some(Command::Ask(ask)) => ask::run(&ask, &settings),
         Some(Command::Index(index)) => index::run(&index, &settings),
         Some(Command::Search(search)) => search::run(&search, &settings),

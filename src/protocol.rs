@@ -23,7 +23,7 @@ pub use channels::{
 pub use document::{DocumentPart, DocumentText};
 pub use gradings::RecordedGradings;
 pub use parts::{EvidenceItem, ItemScore, NumberedItem, Spent};
-pub use record::{EvidenceRecord, RunRecord, Standing, Step};
+pub use record::{EvidenceRecord, RunRecord, Standing, Step, Verdict};
 pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
 pub use stamp::{RunId, Timestamp, new_id};
 pub use statistics::{Counting, Hits, Latency, OfRule, Outcomes, Statistics};

@@ -77,6 +77,7 @@ mod timeline;
 mod turn;
 mod update;
 mod view;
+mod walk;
 mod what_if;
 mod window;
 mod wrap;
@@ -101,6 +102,7 @@ pub use terminal::{editor_has_terminal, give_back_terminal};
 use theme::Theme;
 pub use theme::{ColorDepth, ThemeName};
 pub use update::{Effect, Msg};
+pub use walk::WalkStep;
 
 /// What the screen needs to know before the first event.
 #[derive(Debug, Clone)]
@@ -131,6 +133,8 @@ pub struct Setup {
     pub split: watch::Sender<Split>,
     /// How runs are written as Markdown.
     pub markdown: fn(&[RunRecord]) -> String,
+    /// Questions that ask themselves first, until a key is pressed.
+    pub walk: Vec<WalkStep>,
 }
 
 impl Default for Setup {
@@ -149,6 +153,7 @@ impl Default for Setup {
             mouse: true,
             split: watch::Sender::default(),
             markdown: |_| String::new(),
+            walk: Vec::new(),
         }
     }
 }

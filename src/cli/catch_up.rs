@@ -34,7 +34,26 @@ pub(super) async fn bring_up_to_date(
     needs: Needs,
     cancel: &CancellationToken,
 ) -> Result<Embedding, Failure> {
-    let up_to_date = match update(knowledge.clone(), Part::Words, cancel).await? {
+    bring_up_to_date_showing(knowledge, needs, Shows::Bar, cancel).await
+}
+
+/// How progress is shown on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shows {
+    /// By a bar that is drawn again and again.
+    Bar,
+    /// By lines that stay.
+    Lines,
+}
+
+/// [`bring_up_to_date`], which by progress that way.
+pub(super) async fn bring_up_to_date_showing(
+    knowledge: &Arc<KnowledgeBase>,
+    needs: Needs,
+    by: Shows,
+    cancel: &CancellationToken,
+) -> Result<Embedding, Failure> {
+    let up_to_date = match update_showing(knowledge.clone(), Part::Words, by, cancel).await? {
         Ok(report) => {
             warn_of_gaps(&knowledge.new_among(&report.skipped));
             true
@@ -52,15 +71,16 @@ pub(super) async fn bring_up_to_date(
     if !up_to_date || needs == Needs::Words || status.pending == 0 {
         return Ok(Embedding::default());
     }
-    embed_for_a_while(knowledge, cancel).await
+    embed_for_a_while(knowledge, by, cancel).await
 }
 
 async fn embed_for_a_while(
     knowledge: &Arc<KnowledgeBase>,
+    by: Shows,
     cancel: &CancellationToken,
 ) -> Result<Embedding, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    let shown = Arc::new(Shown::new());
+    let shown = Arc::new(Shown::new(by));
     let mut task = {
         let (knowledge, stop, shown) = (knowledge.clone(), stop.clone(), shown.clone());
         tokio::task::spawn_blocking(move || {
@@ -166,10 +186,19 @@ pub(super) async fn update(
     part: Part,
     cancel: &CancellationToken,
 ) -> Result<Result<UpdateReport, KbError>, Failure> {
+    update_showing(knowledge, part, Shows::Bar, cancel).await
+}
+
+async fn update_showing(
+    knowledge: Arc<KnowledgeBase>,
+    part: Part,
+    by: Shows,
+    cancel: &CancellationToken,
+) -> Result<Result<UpdateReport, KbError>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let halt = stop.clone();
     let mut task = tokio::task::spawn_blocking(move || {
-        let shown = Shown::new();
+        let shown = Shown::new(by);
         let show = |progress| shown.show(progress);
         let result = match part {
             Part::Words => update_words(&knowledge, &show, &halt),
@@ -200,9 +229,10 @@ struct Shown {
 }
 
 impl Shown {
-    fn new() -> Self {
+    fn new(by: Shows) -> Self {
+        let draws = by == Shows::Bar && std::io::stderr().is_terminal();
         Self {
-            bar: std::io::stderr().is_terminal().then(Bar::new),
+            bar: draws.then(Bar::new),
             word: Word::default(),
             closed: AtomicBool::new(false),
         }

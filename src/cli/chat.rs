@@ -1,33 +1,33 @@
-use std::io::{IsTerminal, Write, stderr, stdin, stdout};
-use std::path::Path;
+use std::io::{Write, stderr};
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::engine::{Conversation, Engine, Resume, SAMPLES};
 use crate::report::markdown;
-use crate::tui::{Sample, Setup, ThemeName, run as run_screen};
+use crate::tui::{Sample, Setup, ThemeName, WalkStep, run as run_screen};
 
 use super::interruption::interruptible_screen;
 use super::output::Failure;
 use super::own_files::own_files;
+use super::resumable::name_to_resume;
 use super::split_file;
 
-/// Opens the screen, with a recorded conversation or without, and stays until the user leaves it.
-pub(super) fn run(settings: &Settings, resume: Option<Resume>) -> Result<(), Failure> {
-    if !(stdin().is_terminal() && stdout().is_terminal()) {
-        return Err(Failure::usage(
-            "the screen needs a terminal; in a script use 'kb-agent ask QUESTION'",
-        ));
-    }
-    interruptible_screen(async |cancel| converse(settings, resume, cancel).await)
+/// Opens the screen, with a recorded conversation or without, and stays until the user leaves it;
+/// `walk` asks itself first.
+pub(super) fn run(
+    settings: &Settings,
+    resume: Option<Resume>,
+    walk: Vec<WalkStep>,
+) -> Result<(), Failure> {
+    interruptible_screen(async |cancel| converse(settings, resume, walk, cancel).await)
 }
 
 async fn converse(
     settings: &Settings,
     resume: Option<Resume>,
+    walk: Vec<WalkStep>,
     cancel: CancellationToken,
 ) -> Result<(), Failure> {
     let mut engine = tokio::select! {
@@ -62,6 +62,7 @@ async fn converse(
         mouse: settings.mouse,
         split: split.clone(),
         markdown,
+        walk,
     };
     let (conversation, commands, updates) = Conversation::begin(engine)?;
     let result = run_screen(setup, commands, updates, cancel.clone()).await;
@@ -79,9 +80,4 @@ async fn converse(
         let _ = writeln!(stderr(), "resume: kb-agent -c {name}");
     }
     Ok(())
-}
-
-/// The shortest name of a conversation in which something was asked.
-fn name_to_resume(log: &Path, session: &str) -> Option<String> {
-    Lookup::of(log).ok()?.short_name(session)
 }

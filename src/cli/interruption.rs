@@ -45,6 +45,23 @@ pub(super) fn interruptible_screen<T>(
     run(&ending, work)
 }
 
+/// [`interruptible`] for work that takes Ctrl+C as a message of its own.
+pub(super) fn interruptible_lines<T>(
+    work: impl AsyncFnOnce(CancellationToken, tokio::sync::mpsc::Receiver<()>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let ending = Arc::new(Ending::default());
+    watch_ends(&ending).map_err(Failure::failed)?;
+    run(&ending, async |cancel| {
+        let (tell, interrupts) = tokio::sync::mpsc::channel(1);
+        let telling = tokio::spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() && tell.send(()).await.is_ok() {}
+        });
+        let result = work(cancel, interrupts).await;
+        telling.abort();
+        result
+    })
+}
+
 fn run<T>(
     ending: &Arc<Ending>,
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
@@ -114,10 +131,21 @@ fn end_now() -> ! {
 
 #[cfg(unix)]
 fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
+    watch(ending, &[signal_hook::consts::SIGINT])
+}
+
+/// What ends the program beside Ctrl+C.
+#[cfg(unix)]
+fn watch_ends(ending: &Arc<Ending>) -> io::Result<()> {
+    watch(ending, &[])
+}
+
+#[cfg(unix)]
+fn watch(ending: &Arc<Ending>, more: &[i32]) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM])?;
+    let mut signals = Signals::new([SIGQUIT, SIGTERM].iter().chain(more))?;
     if !survives_its_terminal() {
         signals.add_signal(SIGHUP)?;
     }
@@ -193,6 +221,11 @@ fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
                 }
             }
         })?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn watch_ends(_: &Arc<Ending>) -> io::Result<()> {
     Ok(())
 }
 

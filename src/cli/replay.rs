@@ -102,6 +102,7 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         mouse: settings.mouse,
         split: watch::Sender::new(split_file::split(settings)),
         markdown,
+        walk: Vec::new(),
     };
     interruptible_screen(async |cancel| {
         let shown = replay(setup, events, cancel.clone()).await;

@@ -7,7 +7,9 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use tokio::sync::watch;
 
-use crate::protocol::{Event, NoticeLevel};
+use crossterm::event::{KeyEventKind, MouseEventKind};
+
+use crate::protocol::{Event, NoticeLevel, Update};
 
 use super::announce::Announced;
 use super::looks::{Looks, TerminalLooks};
@@ -17,6 +19,7 @@ use super::resume;
 use super::split::Split;
 use super::update::{Effect, Msg, update};
 use super::view::view;
+use super::walk::Walk;
 use super::{Setup, TuiError};
 
 /// State and looks.
@@ -28,6 +31,8 @@ pub struct Screen {
     split: watch::Sender<Split>,
     /// Lies above the model, and has the keys.
     replay: Option<Box<Replay>>,
+    /// Asks by itself, and holds events back.
+    walk: Option<Walk>,
 }
 
 impl Screen {
@@ -42,6 +47,7 @@ impl Screen {
         let own = std::mem::take(&mut setup.own);
         let split = setup.split.clone();
         let resumed = setup.resumed.take();
+        let walk = Walk::of(std::mem::take(&mut setup.walk));
         let mut model = Model::new(setup)?;
         if let Some(recorded) = resumed {
             resume::show(&mut model, &recorded);
@@ -59,6 +65,7 @@ impl Screen {
             split,
             model,
             replay: None,
+            walk,
         })
     }
 
@@ -71,6 +78,46 @@ impl Screen {
 
     /// Takes one message.
     pub fn handle(&mut self, msg: Msg) -> Vec<Effect> {
+        match self.walk.take() {
+            None => self.take(msg),
+            Some(walk) => self.walk_on(walk, msg),
+        }
+    }
+
+    /// Takes one message while questions ask themselves.
+    fn walk_on(&mut self, mut walk: Walk, msg: Msg) -> Vec<Effect> {
+        let is_a_key = match &msg {
+            Msg::Key(event) => event.kind != KeyEventKind::Release,
+            Msg::Mouse(event) => matches!(event.kind, MouseEventKind::Down(_)),
+            Msg::Paste(_) | Msg::EngineGone => true,
+            _ => false,
+        };
+        if is_a_key {
+            walk.leave(&mut self.model);
+            return match msg {
+                Msg::EngineGone => self.take(msg),
+                _ => Vec::new(),
+            };
+        }
+        let effects = match msg {
+            Msg::Update(Update::Event(event)) => {
+                walk.hold(event);
+                Vec::new()
+            }
+            Msg::Tick(now) => {
+                self.take(msg);
+                match walk.tick(&mut self.model, now) {
+                    Some(effects) => effects,
+                    None => return Vec::new(),
+                }
+            }
+            _ => self.take(msg),
+        };
+        self.walk = Some(walk);
+        effects
+    }
+
+    fn take(&mut self, msg: Msg) -> Vec<Effect> {
         if let Msg::Background(background) = msg {
             self.looks.on_background(background);
             return Vec::new();
@@ -145,6 +192,7 @@ impl Screen {
     /// Whether something moves on the screen.
     pub fn is_animated(&self) -> bool {
         self.model.is_busy()
+            || self.walk.is_some()
             || self
                 .replay
                 .as_ref()

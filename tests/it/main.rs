@@ -46,6 +46,7 @@ mod llm_wire;
 mod model_calls;
 mod offline;
 mod picture;
+mod plain;
 mod race;
 mod reading;
 mod recorded_runs;

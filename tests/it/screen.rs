@@ -18,6 +18,7 @@ mod sessions;
 mod shown;
 mod source;
 mod waiting;
+mod walk;
 mod what_if;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};

@@ -1,0 +1,363 @@
+//! Plain mode: one column, a line for each thing that happens, everything asked by typed lines.
+//!
+//! For terminals that cannot move a cursor, for screen readers, for pipes. It reads the same
+//! stream of events as the screen.
+
+mod command;
+mod input;
+mod listing;
+mod narrator;
+
+use std::collections::VecDeque;
+use std::io::{IsTerminal, stdin, stdout};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Settings;
+use crate::domain::{Complexity, LineRange};
+use crate::engine::{Conversation, Engine, Resume, SAMPLES};
+use crate::protocol::{
+    Command, Event, EventBody, IndexCommand, RunId, RunRecord, SessionUpdate, Update,
+};
+use crate::text::one_line;
+use crate::tui::WalkStep;
+
+use super::catch_up::{Needs, Shows, bring_up_to_date_showing};
+use super::interruption::interruptible_lines;
+use super::output::{Failure, complain, say};
+use super::resumable::name_to_resume;
+use command::Line;
+use input::{Input, Typed};
+use listing::{greeting, help, numbered, passage, runs, runs_of, samples, sources};
+use narrator::Narrator;
+
+/// What stands before a line that is typed.
+const PROMPT: &str = "ask> ";
+
+/// Whether a terminal is no place for the screen, so that plain mode takes its place.
+pub(super) fn is_needed() -> bool {
+    let has_terminal = stdin().is_terminal() && stdout().is_terminal();
+    !has_terminal || cfg!(unix) && is_dumb()
+}
+
+/// Whether the terminal cannot move its cursor, by what it says.
+fn is_dumb() -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    term.is_empty() || term == "dumb"
+}
+
+/// Answers what is typed, line by line, until the lines end; `walk` is asked before the first.
+pub(super) fn run(
+    settings: &Settings,
+    resume: Option<Resume>,
+    walk: Vec<WalkStep>,
+) -> Result<(), Failure> {
+    interruptible_lines(async |cancel, interrupts| {
+        converse(settings, resume, walk, cancel, interrupts).await
+    })
+}
+
+async fn converse(
+    settings: &Settings,
+    resume: Option<Resume>,
+    walk: Vec<WalkStep>,
+    cancel: CancellationToken,
+    mut interrupts: mpsc::Receiver<()>,
+) -> Result<(), Failure> {
+    let opened = async {
+        let mut engine = Engine::open(settings).await?;
+        let resumed = match resume {
+            Some(which) => Some(engine.resume(which).await?),
+            None => None,
+        };
+        for notice in engine.notices() {
+            complain(notice);
+        }
+        let shows = Shows::Lines;
+        let knowledge = engine.knowledge();
+        let embedding = bring_up_to_date_showing(knowledge, Needs::Meaning, shows, &cancel).await?;
+        // What is left of it goes on behind the conversation.
+        embedding.end().await;
+        Ok::<_, Failure>((engine, resumed))
+    };
+    let (engine, resumed) = tokio::select! {
+        opened = opened => opened?,
+        () = cancel.cancelled() => return Err(Failure::interrupted()),
+        _ = interrupts.recv() => return Err(Failure::interrupted()),
+    };
+    let is_typed = stdin().is_terminal();
+    let samples = if engine.is_demo() { SAMPLES } else { &[] };
+    let greeting = greeting(&engine);
+    let (conversation, commands, mut updates) = Conversation::begin(engine)?;
+    let mut plain = Plain {
+        commands,
+        is_typed,
+        samples,
+        walk: walk.into(),
+        route: None,
+        runs: resumed.map_or_else(Vec::new, |recorded| runs_of(&recorded.events)),
+        doing: Doing::Nothing,
+    };
+    if is_typed {
+        say(&greeting)?;
+    }
+    let mut input = Input::begin()?;
+    let result = plain
+        .answer_lines(&mut input, &mut updates, &mut interrupts, &cancel)
+        .await;
+    drop((plain, updates));
+    let session = conversation.end().await;
+    if is_typed
+        && result.is_ok()
+        && let Some(name) = name_to_resume(&settings.audit_log, &session)
+    {
+        complain(&format!("resume: kb-agent --plain -c {name}"));
+    }
+    result
+}
+
+/// A conversation in lines.
+struct Plain {
+    commands: mpsc::Sender<Command>,
+    /// Whether a person types; else the questions are repeated, so that the answers have them.
+    is_typed: bool,
+    samples: &'static [(&'static str, &'static str)],
+    /// Questions to be asked unasked.
+    walk: VecDeque<WalkStep>,
+    route: Option<Complexity>,
+    runs: Vec<RunRecord>,
+    doing: Doing,
+}
+
+/// What the next line waits for.
+enum Doing {
+    Nothing,
+    /// A question was sent whose run has not begun.
+    Asking,
+    Answering(Box<Narrator>),
+    /// A passage with these lines was asked for.
+    Reading(LineRange),
+}
+
+/// Whether the conversation goes on.
+#[derive(PartialEq, Eq)]
+enum Flow {
+    GoesOn,
+    Ends,
+}
+
+impl Plain {
+    async fn answer_lines(
+        &mut self,
+        input: &mut Input,
+        updates: &mut mpsc::Receiver<Update>,
+        interrupts: &mut mpsc::Receiver<()>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Failure> {
+        let mut interrupted = false;
+        self.rest()?;
+        loop {
+            let is_idle = matches!(self.doing, Doing::Nothing);
+            if is_idle && let Some(step) = self.walk.pop_front() {
+                say(format!("\n{}\n", step.about))?;
+                self.ask(&step.question, self.route, None)?;
+                continue;
+            }
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(Failure::interrupted()),
+                Some(()) = interrupts.recv() => {
+                    if !self.is_typed {
+                        return Err(Failure::interrupted());
+                    }
+                    if std::mem::replace(&mut interrupted, true) {
+                        say("\n")?;
+                        return Ok(());
+                    }
+                    self.walk.clear();
+                    self.interrupted()?;
+                }
+                update = updates.recv() => match update {
+                    Some(update) => self.take(update)?,
+                    None => return Err(Failure::failed("the engine stopped")),
+                },
+                // A line ends a walk.
+                typed = input.next(), if is_idle || !self.walk.is_empty() && self.is_typed => {
+                    interrupted = false;
+                    if !std::mem::take(&mut self.walk).is_empty() {
+                        say("The walk ends here.\n")?;
+                        self.send(Command::Cancel)?;
+                        continue;
+                    }
+                    if self.typed(typed)? == Flow::Ends {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn interrupted(&mut self) -> Result<(), Failure> {
+        if matches!(self.doing, Doing::Nothing) {
+            say("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
+            self.rest()?;
+        } else {
+            say("\nStopping. Ctrl+C again leaves.\n")?;
+            self.send(Command::Cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is going on: what is typed next is taken.
+    fn rest(&mut self) -> Result<(), Failure> {
+        self.doing = Doing::Nothing;
+        if self.is_typed && self.walk.is_empty() {
+            say(PROMPT)?;
+        }
+        Ok(())
+    }
+
+    fn typed(&mut self, typed: Typed) -> Result<Flow, Failure> {
+        let text = match typed {
+            Typed::Line(text) => text,
+            Typed::TooLong => {
+                complain("that line is longer than 64 kB and was not sent");
+                self.rest()?;
+                return Ok(Flow::GoesOn);
+            }
+            Typed::End => {
+                if self.is_typed {
+                    say("\n")?;
+                }
+                return Ok(Flow::Ends);
+            }
+        };
+        match Line::parse(&text) {
+            Ok(Line::Quit) => return Ok(Flow::Ends),
+            Ok(line) => self.line(line)?,
+            Err(why) => {
+                complain(&why);
+                self.rest()?;
+            }
+        }
+        Ok(Flow::GoesOn)
+    }
+
+    fn line(&mut self, line: Line) -> Result<(), Failure> {
+        match line {
+            Line::Question(text) => return self.ask(&text, self.route, None),
+            Line::Retry(route) => {
+                let Some(last) = self.runs.last().map(|run| run.summary.clone()) else {
+                    complain("nothing to ask again yet");
+                    return self.rest();
+                };
+                let first = last.retry_of.unwrap_or(last.id);
+                return self.ask(&last.question, route.or(self.route), Some(first));
+            }
+            Line::Sources(Some(number)) => return self.passage(number),
+            Line::Try(Some(number)) => {
+                let sample = number.checked_sub(1).and_then(|at| self.samples.get(at));
+                if let Some((_, question)) = sample {
+                    return self.ask(question, self.route, None);
+                }
+                complain(&format!("there is no question {number} to try"));
+            }
+            Line::Try(None) => say(samples(self.samples))?,
+            Line::Sources(None) => say(sources(self.runs.last()))?,
+            Line::Runs => say(runs(&self.runs))?,
+            Line::Help => say(help())?,
+            Line::Route(route) => {
+                self.route = route;
+                say(match route {
+                    None => "The agent decides the route again.\n".to_owned(),
+                    Some(route) => format!("Questions go by {} from now on.\n", route.as_str()),
+                })?;
+            }
+            Line::Index(command) => {
+                self.send(Command::Index(command))?;
+                say(match command {
+                    IndexCommand::Stop => "Indexing stops; /index goes on.\n",
+                    IndexCommand::Resume => "The index is kept up to date.\n",
+                })?;
+            }
+            Line::Clear => {
+                self.runs.clear();
+                self.send(Command::Forget)?;
+                say("Another conversation begins.\n")?;
+            }
+            Line::Empty | Line::Quit => {}
+        }
+        self.rest()
+    }
+
+    fn ask(
+        &mut self,
+        question: &str,
+        route: Option<Complexity>,
+        retry_of: Option<RunId>,
+    ) -> Result<(), Failure> {
+        self.doing = Doing::Asking;
+        self.send(Command::Ask {
+            query: question.to_owned(),
+            route,
+            retry_of,
+        })
+    }
+
+    fn passage(&mut self, number: usize) -> Result<(), Failure> {
+        let numbered = self.runs.last().map_or_else(Vec::new, numbered);
+        let found = numbered.iter().find(|(n, _)| *n == number);
+        let Some((source, lines)) = found.map(|(_, item)| (item.source.clone(), item.lines)) else {
+            complain(&format!(
+                "there is no evidence {number}; /sources lists what there is"
+            ));
+            return self.rest();
+        };
+        self.doing = Doing::Reading(lines);
+        let line = lines.start;
+        self.send(Command::ReadDocument { source, line })
+    }
+
+    fn take(&mut self, update: Update) -> Result<(), Failure> {
+        match update {
+            Update::Event(event) => self.event(&event)?,
+            Update::Document(text) => {
+                if let Doing::Reading(lines) = self.doing {
+                    say(passage(&text, lines))?;
+                    self.rest()?;
+                }
+            }
+            Update::Notice { message, .. } => complain(&message),
+            Update::Session(SessionUpdate::NotResumed(line)) => complain(&line),
+            Update::Knowledge(_) | Update::Session(_) => {}
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        if let Some(narrator) = Narrator::begin(event) {
+            if !self.is_typed || !self.walk.is_empty() {
+                let asked = one_line(&narrator.record().summary.question, 2000);
+                say(format!("Question: {asked}\n"))?;
+            }
+            self.doing = Doing::Answering(Box::new(narrator));
+            return Ok(());
+        }
+        let Doing::Answering(narrator) = &mut self.doing else {
+            return Ok(());
+        };
+        say(narrator.say(event))?;
+        if matches!(event.body, EventBody::RunFinished { .. }) {
+            self.runs.push(narrator.record().clone());
+            say("\n")?;
+            self.rest()?;
+        }
+        Ok(())
+    }
+
+    fn send(&self, command: Command) -> Result<(), Failure> {
+        let sent = self.commands.try_send(command);
+        sent.map_err(|_| Failure::failed("the engine is busy and takes no command"))
+    }
+}

@@ -1,0 +1,158 @@
+//! What is typed in plain mode.
+
+use crate::domain::Complexity;
+use crate::protocol::IndexCommand;
+use crate::text::nearest;
+
+/// What a line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Line {
+    /// Nothing.
+    Empty,
+    /// An answer.
+    Question(String),
+    Help,
+    /// The route of the questions to come; `None`: the agent decides.
+    Route(Option<Complexity>),
+    /// The last question again.
+    Retry(Option<Complexity>),
+    /// Evidence of the last run; one of it with its passage.
+    Sources(Option<usize>),
+    Runs,
+    /// Questions to try, or one of them.
+    Try(Option<usize>),
+    Index(IndexCommand),
+    Clear,
+    Quit,
+}
+
+/// Usage and purpose of each command.
+pub(super) const COMMANDS: [(&str, &str); 9] = [
+    ("/help", "these commands"),
+    (
+        "/route auto, simple, complex or chitchat",
+        "the route of the questions to come",
+    ),
+    (
+        "/retry, or /retry and a route",
+        "the last question again, by another route",
+    ),
+    (
+        "/sources, or /sources 2",
+        "the evidence of the last answer, or one passage of it",
+    ),
+    ("/runs", "the questions of this conversation"),
+    ("/try, or /try 2", "questions to try, or the second of them"),
+    (
+        "/index, or /index stop",
+        "keep the index up to date, or stop that",
+    ),
+    ("/clear", "begin another conversation"),
+    ("/quit", "leave, as Ctrl+D does"),
+];
+
+impl Line {
+    /// What this line is; the error is for the person who typed it.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(Self::Empty);
+        }
+        if !text.starts_with('/') {
+            return Ok(Self::Question(text.to_owned()));
+        }
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let argument = words.next();
+        if let Some(more) = words.next() {
+            return Err(format!("{name} takes one word; what is '{more}'?"));
+        }
+        match (name, argument) {
+            ("/help", None) => Ok(Self::Help),
+            ("/route", Some(word)) => route(word).map(Self::Route),
+            ("/route", None) => Err(NO_ROUTE.to_owned()),
+            ("/retry", None) => Ok(Self::Retry(None)),
+            ("/retry", Some(word)) => route(word).map(Self::Retry),
+            ("/sources", word) => number(name, word).map(Self::Sources),
+            ("/try", word) => number(name, word).map(Self::Try),
+            ("/runs", None) => Ok(Self::Runs),
+            ("/index", None) => Ok(Self::Index(IndexCommand::Resume)),
+            ("/index", Some("stop")) => Ok(Self::Index(IndexCommand::Stop)),
+            ("/index", Some(_)) => Err("/index takes nothing, or stop".to_owned()),
+            ("/clear", None) => Ok(Self::Clear),
+            ("/quit", None) => Ok(Self::Quit),
+            (known, Some(_)) if names().any(|name| name == known) => {
+                Err(format!("{known} takes nothing"))
+            }
+            _ => {
+                let meant = nearest(name, names()).into_iter().next();
+                let meant =
+                    meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+                Err(format!("{name} is no command{meant} /help lists them"))
+            }
+        }
+    }
+}
+
+const NO_ROUTE: &str = "a route is auto, simple, complex or chitchat";
+
+fn route(word: &str) -> Result<Option<Complexity>, String> {
+    let routes = [
+        Complexity::Simple,
+        Complexity::Complex,
+        Complexity::Chitchat,
+    ];
+    match routes.into_iter().find(|route| route.as_str() == word) {
+        None if word == "auto" => Ok(None),
+        None => Err(NO_ROUTE.to_owned()),
+        route => Ok(route),
+    }
+}
+
+fn number(name: &str, word: Option<&str>) -> Result<Option<usize>, String> {
+    let Some(word) = word else { return Ok(None) };
+    let number = word.trim_matches(['[', ']']).parse();
+    number
+        .map(Some)
+        .map_err(|_| format!("{name} takes a number, such as {name} 1"))
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|(usage, _)| {
+        let end = usage.find([' ', ',']).unwrap_or(usage.len());
+        &usage[..end]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read() {
+        let read = |text: &str| Line::parse(text).unwrap();
+        assert_eq!(read("  "), Line::Empty);
+        assert_eq!(read(" why? "), Line::Question("why?".to_owned()));
+        assert_eq!(read("/route simple"), Line::Route(Some(Complexity::Simple)));
+        assert_eq!(read("/route auto"), Line::Route(None));
+        assert_eq!(read("/retry"), Line::Retry(None));
+        assert_eq!(read("/sources [2]"), Line::Sources(Some(2)));
+        assert_eq!(read("/index stop"), Line::Index(IndexCommand::Stop));
+        for (usage, _) in COMMANDS {
+            let name = usage.split([' ', ',']).next().unwrap();
+            let known = [name.to_owned(), format!("{name} auto")];
+            assert!(known.iter().any(|line| Line::parse(line).is_ok()), "{name}");
+        }
+        for wrong in [
+            "/route",
+            "/route fast",
+            "/sources x",
+            "/runs 1",
+            "/quit now x",
+        ] {
+            assert!(Line::parse(wrong).is_err(), "{wrong}");
+        }
+        let meant = Line::parse("/retyr").unwrap_err();
+        assert!(meant.contains("did you mean /retry?"), "{meant}");
+    }
+}

@@ -1,0 +1,87 @@
+//! The lines of standard input, read on a thread of their own: nothing else waits for them.
+
+use std::io::{self, BufRead, BufReader, Read, stdin};
+use std::thread;
+
+use tokio::sync::mpsc;
+
+/// A longer line is a document.
+const LONGEST: u64 = 64 << 10;
+
+/// What was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Typed {
+    Line(String),
+    /// A line that was too long to be taken.
+    TooLong,
+    /// Nothing follows.
+    End,
+}
+
+/// Standard input, line by line.
+pub(super) struct Input {
+    lines: mpsc::Receiver<Typed>,
+}
+
+impl Input {
+    /// Starts to read.
+    pub(super) fn begin() -> io::Result<Self> {
+        let (send, lines) = mpsc::channel(1);
+        let reader = thread::Builder::new().name("lines".to_owned());
+        reader.spawn(move || {
+            let mut reader = BufReader::new(stdin());
+            while let Some(typed) = next(&mut reader)
+                && send.blocking_send(typed).is_ok()
+            {}
+        })?;
+        Ok(Self { lines })
+    }
+
+    /// The next line; after the last always [`Typed::End`].
+    pub(super) async fn next(&mut self) -> Typed {
+        self.lines.recv().await.unwrap_or(Typed::End)
+    }
+}
+
+/// `None` at the end, and where nothing can be read any more.
+fn next(reader: &mut impl BufRead) -> Option<Typed> {
+    let mut line = Vec::new();
+    let read = reader
+        .by_ref()
+        .take(LONGEST + 1)
+        .read_until(b'\n', &mut line);
+    if read.ok()? == 0 {
+        return None;
+    }
+    if line.len() as u64 <= LONGEST || line.ends_with(b"\n") {
+        return Some(Typed::Line(String::from_utf8_lossy(&line).into_owned()));
+    }
+    // The rest of that line.
+    loop {
+        let available = reader.fill_buf().ok()?;
+        if available.is_empty() {
+            return Some(Typed::TooLong);
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let used = end.map_or(available.len(), |end| end + 1);
+        reader.consume(used);
+        if end.is_some() {
+            return Some(Typed::TooLong);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_costs_itself_only() {
+        let text = format!("one\n{}\nthree", "x".repeat(3 * LONGEST as usize));
+        let mut reader = text.as_bytes();
+        assert_eq!(next(&mut reader), Some(Typed::Line("one\n".to_owned())));
+        assert_eq!(next(&mut reader), Some(Typed::TooLong));
+        assert_eq!(next(&mut reader), Some(Typed::Line("three".to_owned())));
+        assert_eq!(next(&mut reader), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! What plain mode lists: commands, questions to try, runs, evidence, a passage.
+
+use crate::domain::{Complexity, LineRange, Outcome};
+use crate::engine::Engine;
+use crate::protocol::{DocumentText, Event, EvidenceItem, Mode, RunRecord};
+use crate::text::one_line;
+
+use super::super::output::counted;
+use super::command::COMMANDS;
+use super::narrator::{line, place};
+
+/// Lines of a passage that are shown at most.
+const LONGEST_PASSAGE: usize = 60;
+
+/// What is said at the beginning.
+pub(super) fn greeting(engine: &Engine) -> String {
+    let status = engine.knowledge().status();
+    let identity = engine.identity();
+    let mode = match identity.mode {
+        Mode::Offline => "offline, extractive".to_owned(),
+        Mode::Llm => one_line(&identity.model, 60),
+    };
+    format!(
+        "kb-agent in plain mode over {}: {} in {}; {mode}.\n\
+         Type a question; /help lists the commands, Ctrl+D leaves.\n",
+        one_line(&status.name, 60),
+        counted(status.documents, "document"),
+        counted(status.chunks, "passage"),
+    )
+}
+
+/// The runs that these events tell of.
+pub(super) fn runs_of(events: &[Event]) -> Vec<RunRecord> {
+    let mut runs: Vec<RunRecord> = Vec::new();
+    for event in events {
+        if let Some(begun) = RunRecord::begin(event) {
+            runs.push(begun);
+        } else if let Some(run) = runs.iter_mut().rfind(|run| run.summary.id == event.run) {
+            run.apply(event);
+        }
+    }
+    runs
+}
+
+/// The commands.
+pub(super) fn help() -> String {
+    let commands = COMMANDS.iter();
+    let commands = commands.map(|(usage, purpose)| format!("{usage}: {purpose}.\n"));
+    let commands: Vec<String> = commands.collect();
+    commands.concat() + "Ctrl+C stops an answer; twice, or Ctrl+D, leaves.\n"
+}
+
+/// Questions to try, with their numbers.
+pub(super) fn samples(samples: &[(&str, &str)]) -> String {
+    if samples.is_empty() {
+        return "There are questions to try on the demo knowledge base only.\n".to_owned();
+    }
+    let samples = samples.iter().enumerate();
+    let samples = samples.map(|(at, (route, question))| {
+        let route = route.replace(" · ", ", ");
+        format!("{}: {question} ({route})\n", at + 1)
+    });
+    samples.collect::<Vec<_>>().concat()
+}
+
+/// The runs of this conversation, with their numbers.
+pub(super) fn runs(runs: &[RunRecord]) -> String {
+    if runs.is_empty() {
+        return "Nothing was asked yet.\n".to_owned();
+    }
+    let lines = runs.iter().enumerate();
+    let lines = lines.map(|(at, run)| listed(at + 1, run) + "\n");
+    lines.collect::<Vec<_>>().concat()
+}
+
+fn listed(at: usize, run: &RunRecord) -> String {
+    let summary = &run.summary;
+    let route = summary.route.map_or("no route", Complexity::as_str);
+    let outcome = summary.outcome.map_or("no end", Outcome::as_str);
+    let calls = summary.calls.unwrap_or_default() as usize;
+    format!(
+        "Run {at}: {}. {route}, {outcome}, {}, {} saved.",
+        line(&summary.question),
+        counted(calls, "call"),
+        summary.saved.unwrap_or_default()
+    )
+}
+
+/// The evidence of a run with the numbers that the answer gives it, in their order.
+pub(super) fn numbered(run: &RunRecord) -> Vec<(usize, &EvidenceItem)> {
+    let evidence = run.evidence.iter();
+    let mut numbered: Vec<_> = evidence
+        .filter_map(|known| Some((known.n?, &known.item)))
+        .collect();
+    numbered.sort_unstable_by_key(|(n, _)| *n);
+    numbered
+}
+
+/// The same as lines.
+pub(super) fn sources(run: Option<&RunRecord>) -> String {
+    let numbered = run.map_or_else(Vec::new, numbered);
+    if numbered.is_empty() {
+        return "The last answer had no evidence.\n".to_owned();
+    }
+    let lines = numbered.iter();
+    let lines = lines.map(|(n, item)| format!("{n}: {}\n", place(item)));
+    lines.collect::<Vec<_>>().concat()
+}
+
+/// The lines of a passage as the index reads them.
+pub(super) fn passage(text: &DocumentText, lines: LineRange) -> String {
+    let source = one_line(&text.source, 300);
+    let part = match &text.part {
+        Ok(part) => part,
+        Err(why) => return format!("{source}: {}\n", one_line(why, 400)),
+    };
+    let end = lines.end.min(lines.start + LONGEST_PASSAGE - 1);
+    let mut shown = format!("{source}, lines {} to {end}:\n", lines.start);
+    for number in lines.start..=end {
+        if let Some(line) = part.line(number) {
+            shown.push_str(line);
+            shown.push('\n');
+        }
+    }
+    if end < lines.end {
+        shown.push_str(&format!("{} more.\n", counted(lines.end - end, "line")));
+    }
+    shown
+}

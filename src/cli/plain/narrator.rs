@@ -1,0 +1,331 @@
+//! A run in words, a line for each thing that happens: no signs, no colours, nothing redrawn.
+
+use crate::domain::{
+    AutoApproveRule, Citation, Cue, GradedBy, Outcome, RouteReason, RoutingLimits, SUFFICIENT_FROM,
+    WarningKind, Warnings, dollars,
+};
+use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunRecord, Verdict};
+use crate::text::{StreamSanitizer, one_line, sanitize};
+
+use super::super::output::counted;
+
+/// Longer texts on one line are cut, characters.
+const LONGEST: usize = 300;
+
+/// Says what happens in a run, and keeps what it came to.
+pub(super) struct Narrator {
+    record: RunRecord,
+    limits: RoutingLimits,
+    warnings: Warnings,
+    stream: StreamSanitizer,
+    /// Whether the answer has begun, and whether its last line is open.
+    answering: Answering,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answering {
+    NotYet,
+    OpenLine,
+    AtLineStart,
+}
+
+impl Narrator {
+    /// For the run that this event begins; `None` when it begins none.
+    pub(super) fn begin(event: &Event) -> Option<Self> {
+        let record = RunRecord::begin(event)?;
+        Some(Self {
+            limits: record.settings.unwrap_or_default(),
+            record,
+            warnings: Warnings::default(),
+            stream: StreamSanitizer::default(),
+            answering: Answering::NotYet,
+        })
+    }
+
+    /// What the run came to so far.
+    pub(super) fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// What is to be said of the next event: whole lines, or a piece of the answer.
+    pub(super) fn say(&mut self, event: &Event) -> String {
+        self.record.apply(event);
+        if let EventBody::AnswerDelta { text } = &event.body {
+            let piece = self.stream.push(text);
+            return self.answer(&piece);
+        }
+        let mut lines = Vec::new();
+        self.lines_of(&event.body, &mut lines);
+        if lines.is_empty() {
+            return String::new();
+        }
+        let mut text = self.end_answer();
+        for line in lines {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text
+    }
+
+    fn lines_of(&mut self, body: &EventBody, lines: &mut Vec<String>) {
+        match body {
+            EventBody::NodeEntered { node, iteration } => lines.push(match iteration {
+                0 => format!("Node {node}."),
+                before => format!("Node {node}, round {}.", before + 1),
+            }),
+            EventBody::NodeFinished {
+                node,
+                ms,
+                reasoning_calls,
+                ..
+            } => {
+                let calls = counted(*reasoning_calls as usize, "call");
+                lines.push(format!("  {node} took {}, {calls}.", duration(*ms)));
+            }
+            EventBody::RoutingPlan { plan, because } => {
+                let route = plan.complexity.as_str();
+                lines.push(format!("  Route: {route}.{}", reasons(because)));
+                for part in &plan.sub_questions {
+                    lines.push(format!("  Part: {}", line(part)));
+                }
+            }
+            EventBody::ToolFinished {
+                call,
+                items,
+                ms,
+                error,
+                ..
+            } => {
+                let found = match error {
+                    Some(error) => format!("failed: {}", line(error)),
+                    None => counted(*items, "item"),
+                };
+                let (tool, subject) = (call.tool(), line(call.subject()));
+                lines.push(format!(
+                    "  Tool {tool}, \"{subject}\": {found}, {}.",
+                    duration(*ms)
+                ));
+            }
+            EventBody::EvidenceAdded { items } => {
+                lines.extend(items.iter().map(|item| format!("  Found {}.", found(item))));
+            }
+            EventBody::EvidenceGraded { scores, by, .. } => {
+                for graded in scores {
+                    let place = self.place(&graded.id.0);
+                    let score = if by.is_measured() {
+                        format!("{} by {}", graded.score, by.as_str())
+                    } else {
+                        format!("approved by {}, not measured", by.as_str())
+                    };
+                    lines.push(format!("  Grade of {place}: {score}."));
+                }
+            }
+            EventBody::EvidenceRemoved { id, score } => {
+                lines.push(format!("  Dropped {}, graded {score}.", self.place(&id.0)));
+            }
+            EventBody::RouteDecided { from, to, reason } => {
+                let why = self.why(*reason);
+                lines.push(format!("  From {from} to {to}: {why}."));
+            }
+            EventBody::EvidenceNumbered { items } => {
+                for numbered in items {
+                    let (n, place) = (numbered.n, self.place(&numbered.id.0));
+                    lines.push(format!("  Evidence {n}: {place}."));
+                }
+            }
+            EventBody::AnswerFinished { text, citations } => {
+                if self.answering == Answering::NotYet {
+                    lines.push(format!("Answer: {}", sanitize(text).trim_end()));
+                }
+                lines.extend(citations.iter().map(source));
+            }
+            EventBody::Warning { code, message } => self.warnings.add(code, message),
+            EventBody::RunFinished { .. } => {
+                let told = self.warnings.at_the_answer().map(WarningKind::line);
+                lines.extend(told.map(|line| format!("Warning: {line}")));
+                lines.push(self.footer(body));
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, piece: &str) -> String {
+        if piece.is_empty() {
+            return String::new();
+        }
+        let begin = match self.answering {
+            Answering::NotYet => "Answer: ",
+            _ => "",
+        };
+        self.answering = if piece.ends_with('\n') {
+            Answering::AtLineStart
+        } else {
+            Answering::OpenLine
+        };
+        format!("{begin}{piece}")
+    }
+
+    /// What follows the answer begins on a line of its own.
+    fn end_answer(&mut self) -> String {
+        let rest = std::mem::take(&mut self.stream).finish();
+        let mut text = self.answer(&rest);
+        if self.answering == Answering::OpenLine {
+            text.push('\n');
+            self.answering = Answering::AtLineStart;
+        }
+        text
+    }
+
+    /// File and lines of an item.
+    fn place(&self, id: &str) -> String {
+        let known = self
+            .record
+            .evidence
+            .iter()
+            .find(|known| known.item.id.0 == id);
+        known.map_or_else(|| line(id), |known| place(&known.item))
+    }
+
+    /// The reason with its arithmetic, where a verdict stands behind it.
+    fn why(&self, reason: RouteReason) -> String {
+        let mut verdicts = self
+            .record
+            .path
+            .iter()
+            .filter_map(|step| step.verdict.as_ref());
+        let word = reason.as_str();
+        match (reason, verdicts.next_back()) {
+            (
+                RouteReason::Generate
+                | RouteReason::Refine
+                | RouteReason::ReRetrieve
+                | RouteReason::MaxIterations,
+                Some(verdict),
+            ) => format!("{}, so {word}", self.grounds(verdict)),
+            _ => word.to_owned(),
+        }
+    }
+
+    fn grounds(&self, verdict: &Verdict) -> String {
+        match verdict.by {
+            GradedBy::NoEvidence => "there is no evidence".to_owned(),
+            GradedBy::Rule(rule) => {
+                let founded = match rule {
+                    AutoApproveRule::FewContext => format!(
+                        ", {} of at most {}",
+                        counted(verdict.items, "item"),
+                        self.limits.auto_approve_max_items
+                    ),
+                    AutoApproveRule::HighVectorScore => {
+                        format!(", all from {:.2} up", self.limits.vector_score_threshold)
+                    }
+                    AutoApproveRule::LocalFileQa | AutoApproveRule::ReadFile => String::new(),
+                };
+                format!("approved by the rule {}{founded}", rule.as_str())
+            }
+            GradedBy::Grader | GradedBy::Fallback => match verdict.average {
+                None => "no item is good enough".to_owned(),
+                Some(average) if average < SUFFICIENT_FROM => {
+                    format!("the average {average:.2} is below {SUFFICIENT_FROM:.2}")
+                }
+                Some(average) => {
+                    format!("the average {average:.2} is at least {SUFFICIENT_FROM:.2}")
+                }
+            },
+        }
+    }
+
+    fn footer(&self, end: &EventBody) -> String {
+        let EventBody::RunFinished {
+            outcome,
+            complexity,
+            reasoning_calls,
+            calls_saved,
+            prompt_tokens,
+            completion_tokens,
+            spent,
+            ms,
+            error,
+            ..
+        } = end
+        else {
+            return String::new();
+        };
+        let outcome = match (outcome, error) {
+            (Outcome::Failed, Some(error)) => format!("Failed: {}", line(error)),
+            (Outcome::Failed, None) => "Failed".to_owned(),
+            (Outcome::Cancelled, _) => "Stopped".to_owned(),
+            (Outcome::NotFound, _) => "Nothing was found".to_owned(),
+            (Outcome::Answered, _) => "Answered".to_owned(),
+        };
+        let mut parts = vec![outcome];
+        if self.record.summary.mode == Mode::Offline {
+            parts.push("offline, extractive".to_owned());
+        }
+        parts.extend(complexity.map(|route| format!("route {}", route.as_str())));
+        parts.push(counted(*reasoning_calls as usize, "call"));
+        parts.push(format!("{calls_saved} saved"));
+        let about = if spent.estimated { "about " } else { "" };
+        match prompt_tokens.saturating_add(*completion_tokens) {
+            0 => {}
+            tokens => parts.push(format!("{about}{}", counted(tokens as usize, "token"))),
+        }
+        parts.extend(
+            spent
+                .cost_usd
+                .map(|cost| format!("{about}{}", dollars(cost))),
+        );
+        match self.warnings.count() {
+            0 => {}
+            count => parts.push(counted(count, "warning")),
+        }
+        parts.push(duration(*ms));
+        format!("{}.", parts.join(", "))
+    }
+}
+
+/// File and lines.
+pub(super) fn place(item: &EvidenceItem) -> String {
+    format!("{}:{}", line(&item.source), item.location())
+}
+
+fn found(item: &EvidenceItem) -> String {
+    let again = if item.low { ", brought back" } else { "" };
+    format!(
+        "{} by {}, match {}{again}",
+        place(item),
+        item.tool,
+        item.score
+    )
+}
+
+fn reasons(because: &[Cue]) -> String {
+    let cues: Vec<String> = because
+        .iter()
+        .map(|cue| match cue.weight {
+            Some(weight) => format!("{} {weight:.2}", line(&cue.cue)),
+            None => line(&cue.cue),
+        })
+        .collect();
+    if cues.is_empty() {
+        return String::new();
+    }
+    format!(" Because: {}.", cues.join(", "))
+}
+
+fn source(citation: &Citation) -> String {
+    let (n, source) = (citation.n, line(&citation.source));
+    format!("Source [{n}]: {source}:{}.", citation.location())
+}
+
+fn duration(ms: f64) -> String {
+    if ms < 1000.0 {
+        return format!("{ms:.0} ms");
+    }
+    format!("{:.1} s", ms / 1000.0)
+}
+
+/// Clean, on one line.
+pub(super) fn line(text: &str) -> String {
+    one_line(text, LONGEST)
+}

@@ -1,0 +1,195 @@
+//! Plain mode: the real binary in a pipe, and in a terminal.
+
+use std::io::Write;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use kb_agent::domain::NodeName;
+
+use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
+use crate::terminal::Terminal;
+use crate::workplace::{Demo, Workplace, events, text};
+
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+
+fn piped(demo: &Demo, args: &[&str], lines: &str) -> Output {
+    let mut child = demo
+        .command(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(lines.as_bytes()).unwrap();
+    drop(input);
+    child.wait_with_output().unwrap()
+}
+
+fn assert_plain(said: &str) {
+    for c in said.chars() {
+        let is_drawn = ('\u{2500}'..='\u{25ff}').contains(&c);
+        assert!(!is_drawn && (!c.is_control() || c == '\n'), "{c:?}: {said}");
+    }
+}
+
+#[test]
+fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
+    let demo = Workplace::with_demo();
+    let lines = "hello\n\nCompare vector_search with grep_search\n/sources\n/sources 1\n/runs\n";
+    for args in [&["--plain"][..], &[]] {
+        let output = piped(&demo, args, lines);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stderr), "");
+        let said = text(&output.stdout);
+        assert_plain(&said);
+        for wanted in [
+            "Question: hello\n",
+            "  Route: chitchat.",
+            "Answered, offline, extractive, route chitchat, 1 call, 3 saved",
+            "Question: Compare vector_search with grep_search\n",
+            "Node analyze_and_route.\n",
+            "  From analyze_and_route to plan: complex.",
+            "  Tool hybrid_search, \"",
+            " by grader.",
+            "is at least 0.70, so GENERATE.",
+            "  Evidence 1: ",
+            "Answer: ",
+            "Source [1]: ",
+            ", lines ",
+            "Run 2: Compare vector_search with grep_search. complex, answered, 4 calls",
+        ] {
+            assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
+        }
+    }
+    assert_eq!(events(&demo.place().audit(), "run_finished").len(), 4);
+}
+
+#[test]
+fn the_first_question_of_an_empty_data_folder_is_answered_from_the_files() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n");
+    let mut command = place.command(&["--plain", "kb"]);
+    let questions = place.file("questions", "When does the gate open?\n");
+    command.stdin(std::fs::File::open(questions).unwrap());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(
+        said.contains("opens at seven") && said.contains("Source [1]: gate.md:"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_and_the_next_question_is_answered() {
+    let demo = Workplace::with_demo();
+    let long = "x".repeat(70_000);
+    let lines =
+        format!("/rout simple\n/sources 3\n/retry\n{long}\n/route simple\nWhat is REFINE?\n");
+    let output = piped(&demo, &["--plain"], &lines);
+    assert_eq!(output.status.code(), Some(0));
+    let complaints = text(&output.stderr);
+    let complaints: Vec<&str> = complaints.lines().collect();
+    assert_eq!(complaints.len(), 4, "{complaints:?}");
+    assert!(
+        complaints[0].contains("did you mean /route?"),
+        "{complaints:?}"
+    );
+    assert!(complaints[1].contains("no evidence 3"), "{complaints:?}");
+    assert!(
+        complaints[2].contains("nothing to ask again"),
+        "{complaints:?}"
+    );
+    assert!(
+        complaints[3].contains("longer than 64 kB"),
+        "{complaints:?}"
+    );
+    let said = text(&output.stdout);
+    assert!(said.contains("route simple"), "{said}");
+}
+
+fn typing(demo: &Demo) -> Terminal {
+    let mut command = demo.command(&[]);
+    command.env("TERM", "dumb");
+    let terminal = Terminal::start(&command, 100, 40);
+    terminal.wait_for_text("ask>");
+    terminal
+}
+
+#[test]
+fn a_terminal_that_cannot_be_drawn_on_gets_lines_and_no_escape_sequence() {
+    let demo = Workplace::with_demo();
+    let mut terminal = typing(&demo);
+    terminal.keys("hello\n");
+    terminal.wait_for_text("3 saved");
+    terminal.keys("/help\n");
+    terminal.wait_for_text("/retry, or /retry and a route");
+    terminal.keys(CTRL_D);
+    let (code, written) = terminal.end_with_written();
+    assert_eq!(code, 0);
+    assert!(!written.contains('\u{1b}'), "{written:?}");
+    assert!(
+        written.contains("resume: kb-agent --plain -c "),
+        "{written:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_the_answer_and_twice_leaves() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let hangs = Reply::streamed("{}").after(Duration::from_mins(10));
+    let endpoint = runtime.block_on(async {
+        let endpoint = ScriptedEndpoint::start().await;
+        endpoint.say(NodeName::AnalyzeAndRoute, hangs);
+        endpoint
+    });
+    let demo = Workplace::with_demo();
+    let mut command = demo.command(&["--plain"]);
+    command.env("KB_AGENT_LLM_BASE_URL", endpoint.base_url());
+    let mut terminal = Terminal::start(&command, 100, 40);
+    terminal.wait_for_text("ask>");
+    terminal.keys("what hangs?\n");
+    terminal.wait_for_text("Node analyze_and_route.");
+    terminal.keys(CTRL_C);
+    terminal.wait_for_text("Stopped, ");
+    terminal.keys(CTRL_C);
+    assert_eq!(terminal.end(), 0);
+    let log = demo.place().audit();
+    assert_eq!(events(&log, "run_finished")[0]["outcome"], "cancelled");
+}
+
+#[test]
+fn the_demo_walks_every_route_in_lines() {
+    let place = Workplace::empty();
+    let output = place.run(&["demo", "--plain"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert_plain(&said);
+    for wanted in [
+        "Small talk goes straight to the answer",
+        "so REFINE",
+        "approved by the rule read_file",
+        "Nothing was found",
+    ] {
+        assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
+    }
+    assert_eq!(events(&place.audit(), "run_finished").len(), 6);
+}
+
+#[test]
+fn the_demo_walks_by_itself_until_a_key_is_pressed() {
+    let place = Workplace::empty();
+    let mut terminal = Terminal::start(&place.command(&["demo"]), 140, 40);
+    terminal.wait_for_text("Small talk goes straight to the answer");
+    terminal.wait_for_text("saved 3");
+    terminal.wait_for_text("What are the four rules?");
+    terminal.keys("x");
+    terminal.wait_for_text("The demo is left.");
+    terminal.keys("hello again\r");
+    terminal.wait_for_text("hello again");
+    terminal.keys([CTRL_C, CTRL_C, CTRL_C].concat());
+    assert_eq!(terminal.end(), 0);
+}
