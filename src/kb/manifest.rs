@@ -79,7 +79,9 @@ impl Journal {
                 };
                 Ok(records.and_then(decode))
             }
-            Ok(_) | Err(Unreadable::NotRegular) => Ok(None),
+            Ok(_) => Ok(None),
+            // A pipe is none of ours; a folder may hold what somebody put there.
+            Err(Unreadable::NotRegular) if !path.is_dir() => Ok(None),
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(KbError::io(&path)(error.into())),
         }

@@ -233,7 +233,7 @@ pub fn report_mouse(wanted: bool) -> io::Result<()> {
 /// Asks for the background (OSC 11); the answer comes as input.
 pub fn ask_background() -> io::Result<()> {
     let mut out = stdout();
-    out.write_all(b"\x1b]11;?\x07")?;
+    out.write_all(b"\x1b]11;?\x1b\\")?;
     out.flush()
 }
 

@@ -438,7 +438,8 @@ fn a_misspelt_command_is_told_from_a_folder() {
     // What is there is opened, what is spelt as a path is one, and other words are no commands.
     place.file("aks/a.md", "text\n");
     for path in ["aks", "./aks", "./indxe", "notes"] {
-        let said = one_line(&place.run(&[path]));
+        let output = place.run(&[path]);
+        let said = text(&output.stderr);
         assert!(!said.contains("did you mean"), "{path}: {said}");
     }
 }

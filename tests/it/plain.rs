@@ -51,7 +51,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Question: Compare vector_search with grep_search\n",
             "Node analyze_and_route.\n",
             "  From analyze_and_route to plan: complex.",
-            "  Tool hybrid_search, \"",
+            "  Tool grep_search, \"",
             " by grader.",
             "is at least 0.70, so GENERATE.",
             "  Evidence 1: ",

@@ -187,8 +187,10 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     closed(&terminal);
     // Nor is it recalled.
     terminal.keys("\u{12}");
-    let screen = terminal.wait_for_text("Earlier questions");
-    assert!(screen.contains("What is corrective grading?"), "{screen}");
+    terminal.wait_for("earlier questions", |screen| {
+        let contents = screen.contents();
+        contents.contains("Earlier questions") && contents.contains("What is corrective grading?")
+    });
     terminal.keys("\u{1b}");
     closed(&terminal);
     leave(terminal);

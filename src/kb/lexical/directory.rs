@@ -96,10 +96,12 @@ impl Handle {
     }
 }
 
-/// What is no file is broken: it is told as bytes that make no sense are.
+/// What is no file is broken: it is told as bytes that make no sense are. A folder is not, since
+/// what it holds may be somebody's.
 fn opened(path: &Path) -> io::Result<File> {
     open_unlinked(path).map_err(|error| match error {
         Unreadable::Io(error) => error,
+        Unreadable::NotRegular if path.is_dir() => io::ErrorKind::IsADirectory.into(),
         other => io::Error::new(io::ErrorKind::InvalidData, other),
     })
 }
