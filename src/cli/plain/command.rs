@@ -86,8 +86,10 @@ impl Line {
             }
             _ => {
                 let meant = nearest(name, names()).into_iter().next();
-                let meant =
-                    meant.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
+                let meant = meant.map_or_else(
+                    || ";".to_owned(),
+                    |meant| format!("; did you mean {meant}?"),
+                );
                 Err(format!("{name} is no command{meant} /help lists them"))
             }
         }
