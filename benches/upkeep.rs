@@ -26,9 +26,9 @@ use kb_agent::kb::{Changes, KnowledgeBase, SearchMode, Watch};
 
 const WORDS_A_FILE: usize = 60;
 const FILES_A_FOLDER: usize = 100;
-const SEARCHES: usize = 400;
+const SEARCHES: usize = 1_000;
 /// Enough that the searches end before the embedding does.
-const TO_EMBED: usize = 4_000;
+const TO_EMBED: usize = 6_000;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn main() {

@@ -36,6 +36,7 @@ mod search;
 mod shelf;
 mod status;
 mod store;
+mod threads;
 mod tokens;
 mod typos;
 mod update;

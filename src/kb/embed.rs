@@ -11,7 +11,6 @@
 mod endpoint;
 mod gloss;
 mod noting;
-mod precedence;
 mod precomputed;
 mod remembering;
 mod wordpiece;
@@ -23,10 +22,10 @@ use std::thread;
 use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, op_registry};
 use rten_tensor::prelude::AsView;
 use rten_tensor::{NdTensor, Tensor};
+use thread_priority::ThreadPriority;
 
+use super::threads::{self, InBulk};
 use crate::agent::ports::{EmbedError, Embedder};
-
-use precedence::Precedence;
 
 pub use endpoint::{EmbeddingEndpoint, EndpointEmbedder};
 pub use noting::Noting;
@@ -82,10 +81,9 @@ impl Embedder for SentenceEmbedding {
             return Ok(Some(Vec::new()));
         }
         let loaded = self.loaded()?;
-        let _first = loaded.precedence.take();
         let made = match texts {
-            [text] => loaded.one(text, &loaded.all).map(|made| vec![made]),
-            _ => loaded.embed(texts, &loaded.pools, stop, || {}),
+            [text] => loaded.at_once(text).map(|made| vec![made]),
+            _ => loaded.embed(texts, &loaded.pools, stop, |_| true),
         };
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -111,7 +109,8 @@ impl Embedder for SentenceEmbedding {
             });
             pools.collect()
         });
-        let made = loaded.embed(texts, behind, stop, || loaded.precedence.give());
+        let _in_bulk = InBulk::begin();
+        let made = loaded.embed(texts, behind, stop, |worker| worker < threads::for_bulk());
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -143,8 +142,6 @@ struct Loaded {
     behind: OnceLock<Vec<Arc<ThreadPool>>>,
     /// All cores on one text: somebody waits for it.
     all: Arc<ThreadPool>,
-    /// Whose turn it is: a text that somebody waits for goes before those in bulk.
-    precedence: Precedence,
     /// Where the next call starts, so that calls at the same time do not queue on one pool.
     turn: AtomicUsize,
 }
@@ -189,10 +186,19 @@ impl Loaded {
             pools: (0..workers).map(|_| pool_of_one()).collect(),
             behind: OnceLock::new(),
             all: Arc::new(ThreadPool::with_num_threads(workers)),
-            precedence: Precedence::default(),
             turn: AtomicUsize::new(0),
             model,
         })
+    }
+
+    /// A text that somebody waits for: on one core while work in bulk has the others.
+    fn at_once(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
+        threads::search_begins();
+        let pool = match threads::for_a_search() {
+            1 => &self.pools[0],
+            _ => &self.all,
+        };
+        self.one(text, pool)
     }
 
     /// Only part of it is made once `stop` is raised.
@@ -201,7 +207,7 @@ impl Loaded {
         texts: &[&str],
         pools: &[Arc<ThreadPool>],
         stop: &AtomicBool,
-        before_each: impl Fn() + Sync,
+        may_go_on: impl Fn(usize) -> bool + Sync,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let is_wanted = || !stop.load(Ordering::Relaxed);
         let workers = pools.len().min(texts.len());
@@ -209,10 +215,7 @@ impl Loaded {
         let pool = |worker: usize| &pools[start.wrapping_add(worker) % pools.len()];
         if workers == 1 {
             let texts = texts.iter().take_while(|_| is_wanted());
-            return texts
-                .inspect(|_| before_each())
-                .map(|text| self.one(text, pool(0)))
-                .collect();
+            return texts.map(|text| self.one(text, pool(0))).collect();
         }
         let next = AtomicUsize::new(0);
         let slots: Vec<OnceLock<Result<Vec<f32>, EmbedError>>> =
@@ -220,13 +223,13 @@ impl Loaded {
         thread::scope(|scope| {
             for worker in 0..workers {
                 let (pool, next, slots) = (pool(worker), &next, &slots);
-                let before_each = &before_each;
+                let may_go_on = &may_go_on;
                 scope.spawn(move || {
                     while is_wanted()
+                        && may_go_on(worker)
                         && let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed))
                             .filter(|at| *at < texts.len())
                     {
-                        before_each();
                         slots[at].get_or_init(|| self.one(texts[at], pool));
                     }
                 });
@@ -272,16 +275,22 @@ fn pool_of_one() -> Arc<ThreadPool> {
     Arc::new(ThreadPool::with_num_threads(1))
 }
 
-/// Gives this thread the processor only when others leave it; where the system knows no such thing
-/// of one thread alone, it stays as it is.
+/// Gives this thread a core only when nothing else wants it: at the lowest priority alone, a search
+/// that wakes up still waits for the system's next tick now and then.
 fn step_back() {
     #[cfg(target_os = "linux")]
-    {
-        const BEHIND: i32 = 19;
-        let set = rustix::process::setpriority_process(None, BEHIND);
-        if let Err(error) = set {
-            tracing::debug!(%error, "the embedding runs beside everything else");
-        }
+    let set = {
+        use thread_priority::unix::{
+            NormalThreadSchedulePolicy, ThreadSchedulePolicy, set_thread_priority_and_policy,
+            thread_native_id,
+        };
+        let idle = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
+        set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, idle)
+    };
+    #[cfg(not(target_os = "linux"))]
+    let set = thread_priority::set_current_thread_priority(ThreadPriority::Min);
+    if let Err(error) = set {
+        tracing::debug!(?error, "the embedding runs beside everything else");
     }
 }
 

@@ -9,6 +9,7 @@ use super::fusion::{Sides, share};
 use super::grep::GrepPassage;
 use super::pieces::{self, Found};
 use super::store::{ChunkId, LexicalMatches, Match, Snapshot, Within};
+use super::threads;
 use super::typos::rewritten;
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
@@ -111,35 +112,32 @@ pub(super) fn hybrid(
         let matches = snapshot.semantic(&vector, pool, asked.within)?;
         Ok::<_, KbError>((vector, matches))
     };
-    let (lexical, semantic) = thread::scope(|scope| {
-        let embedding = scope.spawn(|| embed(embedder, meaning, asked.within));
+    let lexical = || snapshot.lexical(words, pool, asked.within);
+    let embedding = || embed(embedder, meaning, asked.within);
+    let (lexical, semantic) = if embedder.takes_the_cores() {
         // The cores of an embedding wait for each other many times; one that is busy with the
-        // words stops them all. An endpoint's embedding goes on beside the words.
-        let given = if embedder.takes_the_cores() {
-            Ok(joined(embedding))
-        } else {
-            Err(embedding)
-        };
-        let side = scope.spawn(|| near(given.unwrap_or_else(joined)?));
-        let lexical = snapshot.lexical(words, pool, asked.within);
-        (lexical, joined(side))
-    });
+        // words stops them all.
+        let vector = embedding();
+        beside(lexical, || near(vector?))
+    } else {
+        thread::scope(|scope| {
+            let embedding = scope.spawn(embedding);
+            let lexical = lexical();
+            (lexical, joined(embedding).and_then(near))
+        })
+    };
     let lexical = lexical?;
     asked.within.go_on()?;
     let rewritten = meant(snapshot, embedder, meaning, &lexical)?;
     let (meaning, semantic) = match &rewritten {
         None => (meaning, semantic),
-        Some(meant) => {
-            let side =
-                thread::scope(|scope| joined(scope.spawn(|| embed(embedder, meant, asked.within))));
-            match side.and_then(near) {
-                Ok(found) => (meant.as_str(), Ok(found)),
-                Err(error) => {
-                    tracing::warn!(%error, "the corrected query is searched by its words alone");
-                    (meaning, semantic)
-                }
+        Some(meant) => match embed(embedder, meant, asked.within).and_then(near) {
+            Ok(found) => (meant.as_str(), Ok(found)),
+            Err(error) => {
+                tracing::warn!(%error, "the corrected query is searched by its words alone");
+                (meaning, semantic)
             }
-        }
+        },
     };
     asked.within.go_on()?;
     let (vector, semantic) = match semantic {
@@ -180,9 +178,23 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
         .collect()
 }
 
-/// What a thread came to; when the model panicked, that it did.
+/// What both come to; the second on a thread of its own if there are cores for it.
+fn beside<A, B: Send>(
+    first: impl FnOnce() -> Result<A, KbError>,
+    second: impl FnOnce() -> Result<B, KbError> + Send,
+) -> (Result<A, KbError>, Result<B, KbError>) {
+    if threads::for_a_search() < 2 {
+        return (first(), second());
+    }
+    thread::scope(|scope| {
+        let second = scope.spawn(second);
+        (first(), joined(second))
+    })
+}
+
+/// What a thread came to; when it panicked, that it did.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, KbError>>) -> Result<T, KbError> {
-    let panicked = |_| Err(EmbedError("the embedding panicked".into()).into());
+    let panicked = |_| Err(EmbedError("the search by meaning panicked".into()).into());
     thread.join().unwrap_or_else(panicked)
 }
 

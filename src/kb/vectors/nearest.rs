@@ -8,6 +8,7 @@ use std::thread;
 use super::signs::{self, Signs};
 use super::simd;
 use crate::kb::store::ChunkKey;
+use crate::kb::threads;
 
 /// Rows multiplied between two looks at the sums.
 const BLOCK: usize = 256;
@@ -118,8 +119,7 @@ pub(super) fn nearest(
 
 /// What `work` finds in each part of the rows, on as many threads as are worth it.
 fn in_parts<T: Send>(count: usize, work: impl Fn(Range<usize>) -> Vec<T> + Sync) -> Vec<T> {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(count / ROWS_A_THREAD).max(1);
+    let threads = threads::for_a_search().min(count / ROWS_A_THREAD).max(1);
     let share = count.div_ceil(threads).max(1);
     let part = |n: usize| work((n * share).min(count)..count.min((n + 1) * share));
     thread::scope(|scope| {
