@@ -3,7 +3,8 @@
 //! `cargo bench --bench screen`. Conversations of 10, 1 000 and 10 000 questions, a run of 10 000
 //! audit rows and one of 1 000 passages, all at 200×60, into a buffer: what the terminal itself
 //! takes to draw is not in it. The answer that streams comes with 2 000 tokens a second, gathered
-//! for one frame of a sixtieth of a second.
+//! for one frame of a sixtieth of a second. Code is measured line by line as it streams, and beside
+//! that with all of it read anew, as for another width once the answer is whole.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -64,6 +65,7 @@ fn main() {
         ),
     );
     streaming();
+    streaming_code();
 }
 
 /// Typing, scrolling and changing panes after so many questions, and what they took to be told.
@@ -139,6 +141,53 @@ fn streaming() {
         samples.push(begun.elapsed());
     }
     report("2 000 tokens a second, 10 s", &mut samples);
+}
+
+/// An answer of many code blocks that grows by a line a frame; then all of it at once, as often.
+fn streaming_code() {
+    const BLOCKS: usize = 20;
+    const LINES: usize = 30;
+    let mut drawn = Drawn::new();
+    let mut run = runs::complex();
+    let first = run
+        .iter()
+        .position(|event| matches!(event.body, EventBody::AnswerDelta { .. }));
+    let end = run.pop().unwrap();
+    run.truncate(first.unwrap());
+    let last = run.last().unwrap().clone();
+    drawn.tell(run);
+    let delta = |text: String| Event {
+        body: EventBody::AnswerDelta { text },
+        ..last.clone()
+    };
+    let mut samples = Vec::new();
+    for at in 0..BLOCKS * LINES {
+        let line = format!("    let value_{at}: Vec<String> = call(\"{at}\", {at}); // why\n");
+        let text = match at % LINES {
+            0 => format!("\nText [1].\n\n```rust\n{line}"),
+            place if place + 1 == LINES => format!("{line}```\n"),
+            _ => line,
+        };
+        let begun = Instant::now();
+        drawn.tell(vec![delta(text)]);
+        drawn.press(key(KeyCode::Char('a')));
+        samples.push(begun.elapsed());
+    }
+    let tail = samples.len() / 10;
+    let mut grown = samples.split_off(samples.len() - tail);
+    report("one more line of 600 of code", &mut grown);
+    drawn.tell(vec![end]);
+    let mut anew: Vec<Duration> = (0..tail)
+        .map(|at| {
+            let mut terminal = Terminal::new(TestBackend::new(SIZE.0 - 1 - at as u16 % 2, SIZE.1));
+            let begun = Instant::now();
+            drawn.screen.draw(terminal.as_mut().unwrap()).unwrap();
+            begun.elapsed()
+        })
+        .collect();
+    report("all 600 lines read anew", &mut anew);
+    let ratio = anew[anew.len() / 2].as_secs_f64() / grown[grown.len() / 2].as_secs_f64();
+    println!("  {ratio:.0} times as long");
 }
 
 /// A run of so many tool calls, each of which is a row of its own.

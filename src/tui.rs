@@ -17,6 +17,7 @@ mod audit;
 mod background;
 mod borders;
 mod cells;
+mod code_cache;
 mod commands;
 mod compare;
 mod copy;

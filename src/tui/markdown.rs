@@ -1,23 +1,26 @@
 //! Markdown as rows of the chat pane.
 //!
 //! An answer is rendered anew from its whole text while it streams, so half a construct is shown
-//! as far as it is known and never needs to be repaired. Whatever has no form in a terminal
-//! (images, HTML) stays readable as text.
+//! as far as it is known and never needs to be repaired; of its code only what is new is read.
+//! Whatever has no form in a terminal (images, HTML) stays readable as text.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::markup;
 
+use super::code_cache::CodeCache;
 use super::ink::{Emphasis, Ink, Row};
-use super::syntax::{CodeLines, Language};
+use super::syntax::Language;
 use super::table::Table;
 use super::wrap::wrap;
 
-/// `text`, already sanitised, in lines of at most `width` cells.
-pub fn render(text: &str, width: usize) -> Vec<Row> {
+/// `text`, already sanitised, in lines of at most `width` cells; `code` holds what was read of the
+/// same text when it was shorter.
+pub fn render(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row> {
     let mut page = Page {
         width: width.max(1),
+        cache: std::mem::take(code),
         ..Page::default()
     };
     for event in Parser::new_ext(text, markup()) {
@@ -27,6 +30,7 @@ pub fn render(text: &str, width: usize) -> Vec<Row> {
     while page.rows.last().is_some_and(|row| row.pieces.is_empty()) {
         page.rows.pop();
     }
+    *code = page.cache;
     page.rows
 }
 
@@ -38,8 +42,11 @@ struct Page {
     emphasis: Emphasis,
     heading: bool,
     code: bool,
-    /// What reads the code of the open block, where its language is known.
-    reading: Option<CodeLines>,
+    cache: CodeCache,
+    /// How many blocks of code in a known language there are so far.
+    blocks: usize,
+    /// The lines read of the open one.
+    reading: Option<usize>,
     quotes: usize,
     /// The next number of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
@@ -113,7 +120,11 @@ impl Page {
                 {
                     self.line = Row::of(Ink::Dim, format!("▏ {language}"));
                     self.flush();
-                    self.reading = Language::of_fence(&language).map(Language::lines);
+                    if let Some(known) = Language::of_fence(&language) {
+                        self.cache.begin(self.blocks, &language, known);
+                        self.blocks += 1;
+                        self.reading = Some(0);
+                    }
                 }
                 self.code = true;
             }
@@ -225,7 +236,10 @@ impl Page {
             let line = line.replace('\t', "    ");
             let bar = self.prefix("").with(Ink::Dim, "▏ ");
             let row = match &mut self.reading {
-                Some(reading) => reading.next_row(&line, Ink::Code),
+                Some(read) => {
+                    *read += 1;
+                    self.cache.row(self.blocks - 1, *read - 1, &line)
+                }
                 None => Row::of(Ink::Code, line),
             };
             self.rows.extend(wrap(&row, &bar, &bar, self.width));
@@ -302,7 +316,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, width: usize) -> String {
-        render(text, width)
+        render(text, width, &mut CodeCache::default())
             .iter()
             .map(|row| row.text().trim_end().to_owned())
             .collect::<Vec<_>>()
@@ -340,7 +354,7 @@ mod tests {
 
     #[test]
     fn citations_are_marked() {
-        let rows = render("See [1][12] and [x].", 40);
+        let rows = render("See [1][12] and [x].", 40, &mut CodeCache::default());
         let marked: Vec<_> = rows[0]
             .pieces
             .iter()
@@ -348,6 +362,24 @@ mod tests {
             .map(|piece| piece.text.as_str())
             .collect();
         assert_eq!(marked, ["[1][12]"]);
+    }
+
+    #[test]
+    fn ui_code_that_grows_has_the_inks_of_code_that_is_whole() {
+        let text = "A [1].\n\n```rust\n/* why\nfn a() { \"s\" }\n*/ let b = 1;\n```\n\nText.\n\n\
+                    - ```py\n  def f(x):\n      return 'é'\n  ```\n\n> ```rust\n> let c = \"\n> d\";\n> ```\n\n\
+                    ```no-such\nplain\n```\n~~~toml\n[a]\nb = 2 # c\n";
+        let mut code = CodeCache::default();
+        for (end, _) in text.char_indices().chain([(text.len(), ' ')]) {
+            let width = 12 + end % 3;
+            let whole = render(&text[..end], width, &mut CodeCache::default());
+            assert_eq!(render(&text[..end], width, &mut code), whole, "{end}");
+        }
+        // Another text is not taken for this one.
+        for other in ["```rust\nlet /* x\n*/ 1\n```", "```py\ndef g(): 1\n```", ""] {
+            let whole = render(other, 20, &mut CodeCache::default());
+            assert_eq!(render(other, 20, &mut code), whole, "{other}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use ratatui::layout::Size;
 
 use crate::domain::{NodeName, Outcome};
+use crate::tui::code_cache::CodeCache;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row};
 use crate::tui::markdown;
@@ -45,6 +46,8 @@ pub struct TurnCache {
     width: usize,
     revision: u64,
     rows: Vec<Row>,
+    /// While the answer grows.
+    code: CodeCache,
 }
 
 impl ChatScroll {
@@ -253,17 +256,20 @@ impl Window<'_> {
 fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
     let cache = &mut turn.cache;
     if cache.width != width || cache.revision != turn.run.revision || cache.rows.is_empty() {
-        cache.rows = rows_of(&turn.run, turn.retry, width);
+        cache.rows = rows_of(&turn.run, turn.retry, width, &mut cache.code);
+        if turn.run.finish.is_some() {
+            cache.code = CodeCache::default();
+        }
         cache.width = width;
         cache.revision = turn.run.revision;
     }
     &cache.rows
 }
 
-fn rows_of(run: &RunView, retry: Option<Retry>, width: usize) -> Vec<Row> {
+fn rows_of(run: &RunView, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
     let mut rows = asked(&run.query, run.forced, retry, width);
     let body = width.saturating_sub(GUTTER + 1).max(1);
-    let mut answer = markdown::render(&run.answer, body);
+    let mut answer = markdown::render(&run.answer, body, code);
     if let Some(finish) = &run.finish {
         if answer.is_empty() {
             let was_writing = run.visits.iter().any(|v| v.node == NodeName::Synthesize);
