@@ -1,5 +1,5 @@
-//! What a list of recorded runs costs over a long audit log: the first time, when its index is made,
-//! and later, when only the index is read.
+//! What a list of recorded runs and their statistics cost over a long audit log: the first time, when
+//! its index is made, and later, when only the index is read.
 //!
 //! `cargo bench --bench runs -- [MB]` writes a log of so many megabytes (1024) into a temporary folder,
 //! from the runs of a test, and prints milliseconds.
@@ -9,9 +9,10 @@
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use kb_agent::audit::Lookup;
+use kb_agent::audit::{Lookup, history};
 use kb_agent::protocol::SessionSummary;
 
 const RECORDED: &str = include_str!("../tests/it/fixtures/picture.jsonl");
@@ -44,6 +45,10 @@ fn main() {
         let events = lookup.events(&[&lookup.runs()[runs / 2]]).unwrap().len();
         let took = begun.elapsed().as_secs_f64() * 1000.0;
         println!("  one run of {events} events: {took:.1} ms");
+        let begun = Instant::now();
+        let counted = history(&log, &AtomicBool::new(false)).unwrap().total.runs;
+        let took = begun.elapsed().as_secs_f64() * 1000.0;
+        println!("  statistics of {counted} runs: {took:.0} ms");
     }
     let kept = fs::metadata(folder.path().join("audit.jsonl.runs")).unwrap();
     println!("index: {} kB", kept.len() >> 10);

@@ -29,7 +29,7 @@ mod verdict;
 mod verify;
 
 pub use findings::{Break, How, Unwitnessed, Verified};
-pub use history::statistics;
+pub use history::history;
 pub use log::{AuditError, AuditLog, Destination};
 pub use lookup::{Lookup, events_of_run};
 pub use mask::Mask;

@@ -13,6 +13,7 @@ mod knowledge;
 mod reading;
 mod routing;
 mod sessions;
+mod statistics;
 mod thinking;
 mod upkeep;
 
@@ -296,7 +297,10 @@ impl Running {
             match self.updates.recv().await? {
                 Update::Event(event) => return Some(event),
                 Update::Notice { message, .. } => self.complaint = Some(message),
-                Update::Knowledge(_) | Update::Document(_) | Update::Session(_) => {}
+                Update::Knowledge(_)
+                | Update::Document(_)
+                | Update::Session(_)
+                | Update::Statistics(_) => {}
             }
         }
     }

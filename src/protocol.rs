@@ -9,7 +9,9 @@
 
 mod channels;
 mod document;
+mod figures;
 mod gradings;
+mod history;
 mod parts;
 mod record;
 mod sessions;
@@ -21,12 +23,14 @@ pub use channels::{
     Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
 };
 pub use document::{DocumentPart, DocumentText};
+pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
+pub use history::{Day, History};
 pub use parts::{EvidenceItem, ItemScore, NumberedItem, Spent};
 pub use record::{EvidenceRecord, RunRecord, Standing, Step, Verdict};
 pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
 pub use stamp::{RunId, Timestamp, new_id};
-pub use statistics::{Counting, Hits, Latency, OfRule, Outcomes, Statistics};
+pub use statistics::{Hits, Latency, OfRule, Outcomes, Statistics};
 pub use summary::RunSummary;
 
 use serde::{Deserialize, Serialize};

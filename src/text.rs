@@ -8,6 +8,7 @@
 mod code;
 mod invisible;
 mod near;
+mod sparkline;
 mod trouble;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use std::fmt::Write as _;
 
 pub use code::{code_ranges, ends_all_blocks, markup};
 pub use near::{distance, nearest};
+pub use sparkline::sparkline;
 pub use trouble::Trouble;
 
 use invisible::{Fate, fate, stays_behind};

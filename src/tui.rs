@@ -69,6 +69,7 @@ mod slash;
 mod sliders;
 mod source_view;
 mod split;
+mod statistics;
 mod suspend;
 mod syntax;
 mod table;

@@ -65,7 +65,9 @@ impl Worker {
                 Command::Cancel
                 | Command::ReadDocument { .. }
                 | Command::Session(_)
-                | Command::Index(_) => {}
+                | Command::Index(_)
+                | Command::ReadStatistics
+                | Command::LeaveStatistics => {}
             }
         }
     }
@@ -117,7 +119,9 @@ impl Worker {
                         | Command::Race { .. }
                         | Command::ReadDocument { .. }
                         | Command::Session(_)
-                        | Command::Index(_),
+                        | Command::Index(_)
+                        | Command::ReadStatistics
+                        | Command::LeaveStatistics,
                     ) => {}
                     None => {
                         listening = false;

@@ -1,15 +1,12 @@
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
-use crate::protocol::{Counting, Statistics};
+use crate::protocol::History;
 
-use super::parts;
-use super::read::{ReadError, for_each_event};
+use super::index::LogIndex;
+use super::read::ReadError;
 
-/// What all runs of the log came to.
-pub fn statistics(log: &Path) -> Result<Statistics, ReadError> {
-    let mut counting = Counting::default();
-    for_each_event(&parts::existing(log), &Counting::MADE_FROM, |event| {
-        counting.apply(&event);
-    })?;
-    Ok(counting.result())
+/// What all runs of the log came to, given up with [`ReadError::Stopped`] as soon as `stop` says so.
+pub fn history(log: &Path, stop: &AtomicBool) -> Result<History, ReadError> {
+    Ok(LogIndex::of_unless(log, stop)?.history())
 }

@@ -1,4 +1,5 @@
-//! Where the runs of a log stand in it, and what came of them, so that a list need not read it all.
+//! Where the runs of a log stand in it, what came of them and what is counted of them, so that a list
+//! or a sum need not read it all.
 //!
 //! It is kept in a file beside a long log and is made from that log alone: one that is lost, damaged
 //! or of another log is made again. Of each part it notes which file that was, up to where it was
@@ -10,11 +11,12 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use crate::files::{self, open_unlinked};
-use crate::protocol::{Event, RunId, RunSummary};
+use crate::protocol::{Event, History, RunFigures, RunId, RunSummary, Timestamp};
 
 use super::chain::{Head, Mark, hex, line_before};
 use super::lines::Lines;
@@ -23,7 +25,7 @@ use super::read::ReadError;
 use super::stretch::Stretch;
 
 /// Of another form, it is made again.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// A shorter log is read as a whole; an index that lags behind by less is not written anew.
 const WORTH_IT: u64 = 1 << 20;
 /// A larger file is none of ours.
@@ -67,6 +69,11 @@ struct KnownPart {
 impl LogIndex {
     /// Reads what is kept, and of the log only what is not in it.
     pub(super) fn of(log: &Path) -> Result<Self, ReadError> {
+        Self::of_unless(log, &AtomicBool::new(false))
+    }
+
+    /// [`LogIndex::of`], given up as soon as `stop` says so.
+    pub(super) fn of_unless(log: &Path, stop: &AtomicBool) -> Result<Self, ReadError> {
         let paths = parts::existing(log);
         let mut opened = Vec::new();
         let mut length = 0;
@@ -96,10 +103,13 @@ impl LogIndex {
             let known = take_known(&mut kept, &file);
             let begun = known.bytes;
             let mut part = OpenPart { path, file, known };
-            part.read_on().map_err(|source| ReadError::Io {
+            part.read_on(stop).map_err(|source| ReadError::Io {
                 path: part.path.clone(),
                 source,
             })?;
+            if stop.load(Ordering::Relaxed) {
+                return Err(ReadError::Stopped);
+            }
             news += part.known.bytes - begun;
             index.parts.push(part);
         }
@@ -146,6 +156,21 @@ impl LogIndex {
             part.for_each_event_in(ranges, &wanted, &mut each)?;
         }
         Ok(())
+    }
+
+    /// What the runs of all parts came to.
+    pub(super) fn history(&self) -> History {
+        let mut runs: Vec<(Timestamp, RunFigures)> = Vec::new();
+        let mut places: HashMap<&RunId, usize> = HashMap::new();
+        for stretch in self.parts.iter().flat_map(|part| &part.known.runs) {
+            if let Some(at) = places.get(&stretch.run) {
+                runs[*at].1.add(&stretch.figures);
+            } else if let Some(begun) = stretch.begun_at() {
+                places.insert(&stretch.run, runs.len());
+                runs.push((begun, stretch.figures.clone()));
+            }
+        }
+        History::of(&runs)
     }
 
     /// The runs of all parts, one after the other.
@@ -211,8 +236,8 @@ impl KnownPart {
 }
 
 impl OpenPart {
-    /// Reads what was written since.
-    fn read_on(&mut self) -> io::Result<()> {
+    /// Reads what was written since, or a part of it.
+    fn read_on(&mut self, stop: &AtomicBool) -> io::Result<()> {
         let known = &mut self.known;
         let begun = known.bytes;
         if self.file.metadata()?.len() == begun {
@@ -222,12 +247,16 @@ impl OpenPart {
         let mut places: HashMap<RunId, usize> = places
             .map(|(at, stretch)| (stretch.run.clone(), at))
             .collect();
-        let finders = RunSummary::MADE_FROM.map(memchr::memmem::Finder::new);
+        let words = RunSummary::MADE_FROM.iter().chain(&RunFigures::MADE_FROM);
+        let words: BTreeSet<&str> = words.copied().collect();
+        let finders: Vec<_> = words.iter().map(memchr::memmem::Finder::new).collect();
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(begun))?;
         let mut lines = Lines::of(file);
         let mut at = begun;
-        while let Some(line) = lines.next_line()? {
+        while !stop.load(Ordering::Relaxed)
+            && let Some(line) = lines.next_line()?
+        {
             let end = at + line.length + u64::from(line.is_ended);
             if let Some(bytes) = line.bytes
                 && finders.iter().any(|finder| finder.find(bytes).is_some())
@@ -343,6 +372,7 @@ fn identity(_: &File) -> (u64, u64) {
 mod tests {
     use super::*;
     use crate::audit::read::for_each_event;
+    use crate::protocol::EventBody;
     use std::fs::{self, OpenOptions};
 
     /// Of a run: its lines, of which the answer makes it long.
@@ -365,11 +395,24 @@ mod tests {
             ),
             event(
                 1,
+                "fast_path_hit",
+                r#""path_type":"simple_skip_grading","rule_name":"simple","query":"q""#,
+            ),
+            event(
+                2,
+                "node_finished",
+                &format!(
+                    r#""node":"tool_exec","iteration":0,"ms":{}.25,"reasoning_calls":0"#,
+                    run % 9
+                ),
+            ),
+            event(
+                3,
                 "answer_finished",
                 &format!(r#""text":"{answer}","citations":[]"#),
             ),
             event(
-                2,
+                4,
                 "run_finished",
                 &format!(
                     r#""outcome":"answered","complexity":"simple","path":[],"iterations":0,"reasoning_calls":{},"calls_saved":1,"prompt_tokens":0,"completion_tokens":0,"ms":1.5"#,
@@ -406,7 +449,25 @@ mod tests {
         let index = LogIndex::of(log).unwrap();
         assert_eq!(index.runs.len(), count);
         assert_eq!(index.runs, read_whole(log));
+        assert_eq!(index.history(), count_whole(log));
         index
+    }
+
+    /// What a counting of all lines finds.
+    fn count_whole(log: &Path) -> History {
+        let mut runs: Vec<(RunId, Timestamp, RunFigures)> = Vec::new();
+        for_each_event(&parts::existing(log), &["\"run\""], |event| {
+            match runs.iter_mut().find(|run| run.0 == event.run) {
+                Some((.., figures)) => figures.take(&event.body),
+                None if matches!(event.body, EventBody::RunStarted { .. }) => {
+                    runs.push((event.run, event.ts, RunFigures::default()));
+                }
+                None => {}
+            }
+        })
+        .unwrap();
+        let runs: Vec<_> = runs.into_iter().map(|(_, begun, of)| (begun, of)).collect();
+        History::of(&runs)
     }
 
     /// A long log of ours, and how much of it was read to list it.
@@ -497,6 +558,8 @@ mod tests {
             append(&log, &whole(runs, "later"));
             append(&log, line.as_slice());
         }
+        // Nor is the end of a run that began in no part one of a run.
+        append(&log, &[lines(950, "gone").pop().unwrap()]);
         append(&log, &over);
         let index = check(&log, 431);
         assert_eq!(
@@ -513,11 +576,43 @@ mod tests {
             let names: Vec<_> = events.iter().map(|event| event.body.name()).collect();
             assert_eq!(
                 names,
-                ["run_started", "answer_finished", "run_finished"],
+                [
+                    "run_started",
+                    "fast_path_hit",
+                    "node_finished",
+                    "answer_finished",
+                    "run_finished"
+                ],
                 "{run}"
             );
             assert!(events.iter().all(|event| event.run == wanted[0]));
         }
+    }
+
+    #[test]
+    fn an_index_of_another_form_is_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = long_log(dir.path());
+        check(&log, 400);
+        let kept = fs::read_to_string(path(&log)).unwrap();
+        let (_, body) = kept.split_once('\n').unwrap();
+        let older = body.replace(&format!("\"version\":{VERSION}"), "\"version\":1");
+        assert_ne!(older, body);
+        let hash = blake3::hash(older.as_bytes());
+        fs::write(path(&log), format!("{hash}\n{older}")).unwrap();
+        assert!(read(&log).is_empty());
+        check(&log, 400);
+        assert_eq!(lag(&log), 0);
+    }
+
+    #[test]
+    fn ui_stats_stop_where_nobody_waits_for_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = long_log(dir.path());
+        let stopped = LogIndex::of_unless(&log, &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(ReadError::Stopped)));
+        assert!(!path(&log).exists());
+        check(&log, 400);
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub enum ReadError {
         /// How many match.
         count: usize,
     },
+    /// Nobody waits for it any more.
+    #[error("the reading of the audit log was stopped")]
+    Stopped,
 }
 
 impl From<ReadError> for io::Error {

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Complexity, Outcome};
-use crate::protocol::{Event, EventBody, Mode, RunId, RunSummary, Timestamp};
+use crate::protocol::{Event, EventBody, Mode, RunFigures, RunId, RunSummary, Timestamp};
 
-/// Where a run stands in one part of the log, and what its first and last lines there say.
+/// Where a run stands in one part of the log, what its first and last lines there say, and what is
+/// counted of it there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stretch {
     /// Which run.
@@ -12,6 +13,9 @@ pub(super) struct Stretch {
     pub(super) from: u64,
     begun: Option<Begun>,
     ended: Option<Ended>,
+    /// What is counted of it.
+    #[serde(rename = "f")]
+    pub(super) figures: RunFigures,
 }
 
 /// Session, retry of, time, question, mode, model, forced route: in this order, since an index has
@@ -47,14 +51,18 @@ impl Stretch {
             from,
             begun: None,
             ended: None,
+            figures: RunFigures::default(),
         }
     }
 
     /// Takes an event of the run, whose line stands there.
     pub(super) fn take(&mut self, event: &Event, from: u64, to: u64) {
+        self.figures.take(&event.body);
         match &event.body {
             EventBody::RunStarted { .. } if self.begun.is_none() => {
                 self.from = from.min(self.from);
+                // What stands before its beginning is none of it.
+                self.figures = RunFigures::default();
                 self.begun = RunSummary::begin(event).map(|run| {
                     Begun(
                         run.session,
@@ -88,6 +96,11 @@ impl Stretch {
             }
             _ => {}
         }
+    }
+
+    /// When it began, if that is here.
+    pub(super) fn begun_at(&self) -> Option<Timestamp> {
+        self.begun.as_ref().map(|begun| Timestamp(begun.2))
     }
 
     /// Where its last line ends, if that is here.

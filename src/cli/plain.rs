@@ -330,7 +330,7 @@ impl Plain {
             }
             Update::Notice { message, .. } => complain(&message),
             Update::Session(SessionUpdate::NotResumed(line)) => complain(&line),
-            Update::Knowledge(_) | Update::Session(_) => {}
+            Update::Knowledge(_) | Update::Session(_) | Update::Statistics(_) => {}
         }
         Ok(())
     }

@@ -1,14 +1,18 @@
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::columns::{Column, Side, column, table, terminal_width};
 use super::output::{Failure, NOTHING, complain, counted, say, say_json};
-use crate::audit::statistics;
+use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
-use crate::protocol::{Hits, Latency, OfRule, Outcomes, Statistics};
+use crate::protocol::{History, Hits, Latency, OfRule, Outcomes, Statistics};
 use crate::text::one_line;
+use crate::tui::TerminalLooks;
 
 const FAST_PATHS: [Column; 4] = [
     column("fast path", Side::Left, 0),
@@ -23,6 +27,9 @@ const LATENCIES: [Column; 4] = [
     column("median ms", Side::Right, 0),
     column("p95 ms", Side::Right, 0),
 ];
+
+/// Fewer bars tell too little.
+const LEAST_BARS: usize = 7;
 
 /// Arguments of `stats`.
 #[derive(Debug, Args)]
@@ -42,21 +49,108 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), Failure> {
     if stats.log.is_some() && !log.exists() {
         return Err(Failure::failed(format!("there is no audit log {shown}")));
     }
-    let statistics = statistics(log).map_err(Failure::failed)?;
+    let history = history(log, &AtomicBool::new(false)).map_err(Failure::failed)?;
+    let statistics = &history.total;
     if stats.json {
-        return Ok(say_json(&statistics)?);
+        return Ok(say_json(statistics)?);
     }
     if statistics.runs == 0 {
         complain(&format!("no runs are recorded in {shown}"));
         return Ok(());
     }
     let width = terminal_width();
-    Ok(say(format!(
-        "{}\n{}\n{}",
-        summary(&statistics),
-        table(&FAST_PATHS, &fast_paths(&statistics), width),
-        table(&LATENCIES, &latencies(&statistics), width),
-    ))?)
+    let summary = summary(statistics);
+    let rates = table(&FAST_PATHS, &fast_paths(statistics), width);
+    let times = table(&LATENCIES, &latencies(statistics), width);
+    let Some((width, span)) = width.zip(history.span()) else {
+        return Ok(say(format!("{summary}\n{rates}\n{times}"))?);
+    };
+    let (names, sums) = sums_by_day(&history);
+    let text = format!(
+        "{summary}\na bar a day, {span}\n{}\n{}\n{}",
+        with_bars(&names, &sums, width),
+        with_bars(&rates, &rates_by_day(&history), width),
+        with_bars(&times, &latencies_by_day(&history), width),
+    );
+    let glyphs = TerminalLooks::of_environment().glyphs;
+    Ok(say(glyphs.in_text(&text))?)
+}
+
+/// Bars behind the lines that have some, one below the other; as many of the newest days as there is
+/// room for.
+fn with_bars(table: &str, bars: &[Vec<String>], width: usize) -> String {
+    let lines: Vec<&str> = table.lines().collect();
+    let column = lines.iter().map(|line| line.width()).max().unwrap_or(0) + 2;
+    let mut text = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        text.push_str(line);
+        let bars: &[String] = bars.get(at).map_or(&[], Vec::as_slice);
+        let each = width.saturating_sub(column + bars.len()) / bars.len().max(1);
+        if each >= LEAST_BARS && bars.iter().any(|bars| !bars.is_empty()) {
+            text.push_str(&" ".repeat(column - line.width()));
+            let last = bars.iter().map(|bars| {
+                let all = bars.chars().count();
+                let newest: String = bars.chars().skip(all.saturating_sub(each)).collect();
+                newest
+            });
+            text.push_str(&last.collect::<Vec<_>>().join(" "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// What is summed up, a line each, and its bars.
+fn sums_by_day(history: &History) -> (String, Vec<Vec<String>>) {
+    let bars = |of_day: &dyn Fn(&Statistics) -> Option<f64>| history.bars(of_day, None);
+    let count = |count: Option<u64>| count.map(|count| count as f64);
+    let sums = [
+        ("runs", bars(&|day| Some(day.runs as f64))),
+        ("calls made", bars(&|day| count(day.calls))),
+        ("calls saved", bars(&|day| count(day.saved))),
+        ("tokens", bars(&|day| count(day.all_tokens()))),
+        ("cost", bars(&|day| day.cost_usd)),
+        ("tokens saved", bars(&|day| count(day.tokens_saved))),
+        ("cost saved", bars(&|day| day.saved_usd)),
+    ];
+    let known = sums.into_iter().filter(|(_, bars)| !bars.is_empty());
+    let (names, bars): (Vec<_>, Vec<_>) = known.map(|(name, bars)| (name, vec![bars])).unzip();
+    (names.join("\n"), bars)
+}
+
+/// Bars of the lines of [`fast_paths`], below its title.
+fn rates_by_day(history: &History) -> Vec<Vec<String>> {
+    let bars = |of_day: &dyn Fn(&Statistics) -> Hits| {
+        vec![history.bars(|day| of_day(day).rate, Some(1.0))]
+    };
+    let mut rows = vec![Vec::new(), bars(&|day| day.fast_path)];
+    for of_type in &history.total.by_path_type {
+        let path_type = of_type.path_type;
+        rows.push(bars(&|day| day.of_path_type(path_type)));
+        let rules = history.total.by_rule_name.iter();
+        for of_rule in rules.filter(|of| of.path_type == path_type) {
+            rows.push(bars(&|day| day.of_rule(path_type, &of_rule.rule_name)));
+        }
+    }
+    rows
+}
+
+/// Bars of the lines of [`latencies`], below its title: medians, then the 95th of a hundred.
+fn latencies_by_day(history: &History) -> Vec<Vec<String>> {
+    let bars = |of_day: &dyn Fn(&Statistics) -> Latency| {
+        vec![
+            history.bars(|day| of_day(day).median_ms, None),
+            history.bars(|day| of_day(day).p95_ms, None),
+        ]
+    };
+    let mut rows = vec![Vec::new(), bars(&|day| day.latency)];
+    for of in &history.total.latency_by_route {
+        rows.push(bars(&|day| day.of_route(of.route)));
+    }
+    for of in &history.total.latency_by_node {
+        rows.push(bars(&|day| day.of_node(of.node)));
+    }
+    rows
 }
 
 fn summary(statistics: &Statistics) -> String {
@@ -66,7 +160,7 @@ fn summary(statistics: &Statistics) -> String {
     } else {
         ""
     };
-    format!(
+    let mut text = format!(
         "{}: {}\ncalls: {} made, {} saved\ntokens: {} sent, {} received{about}\ncost: {}\n",
         counted(statistics.runs, "run"),
         outcomes(&statistics.outcomes),
@@ -74,10 +168,18 @@ fn summary(statistics: &Statistics) -> String {
         or_nothing(statistics.saved),
         or_nothing(tokens.prompt),
         or_nothing(tokens.completion),
-        statistics
-            .cost_usd
-            .map_or_else(|| NOTHING.to_owned(), dollars),
-    )
+        or_nothing(statistics.cost_usd.map(dollars)),
+    );
+    if let Some(saved) = statistics.tokens_saved {
+        let cost = statistics
+            .saved_usd
+            .map(|cost| format!(", ~{}", dollars(cost)));
+        let cost = cost.unwrap_or_default();
+        text.push_str(&format!(
+            "saved, at the mean of a call: ~{saved} tokens{cost}\n"
+        ));
+    }
+    text
 }
 
 fn outcomes(outcomes: &Outcomes) -> String {

@@ -12,6 +12,7 @@ use crate::protocol::{Command, Update};
 use super::indexing::Indexing;
 use super::reading::{self, Receivers};
 use super::sessions::Sessions;
+use super::statistics::StatisticsReader;
 use super::{Engine, EngineError};
 
 /// Commands that may wait for the worker.
@@ -47,6 +48,7 @@ impl Conversation {
             agent: questions,
             sessions: tasks,
             index,
+            statistics: StatisticsReader::new(&engine.audit_log.path, &updates),
         };
         let reading = reading::dispatch(received, to, updates.clone(), knowledge);
         let reading = tokio::spawn(reading);

@@ -18,19 +18,21 @@ use crate::protocol::{
 use crate::text::{one_line, sanitize};
 
 use super::sessions::Task;
+use super::statistics::StatisticsReader;
 
 /// Who does what the screen wants.
 pub(super) struct Receivers {
     pub(super) agent: mpsc::Sender<Command>,
     pub(super) sessions: mpsc::Sender<Task>,
     pub(super) index: mpsc::Sender<IndexCommand>,
+    pub(super) statistics: StatisticsReader,
 }
 
 /// Passes commands on and reads documents itself, until the commands end. Only the document that
 /// was asked for last is read.
 pub(super) async fn dispatch(
     mut commands: mpsc::Receiver<Command>,
-    to: Receivers,
+    mut to: Receivers,
     updates: mpsc::Sender<Update>,
     knowledge: Arc<KnowledgeBase>,
 ) {
@@ -55,6 +57,8 @@ pub(super) async fn dispatch(
                 Some(Command::Index(asked)) => if to.index.send(asked).await.is_err() {
                     break;
                 },
+                Some(Command::ReadStatistics) => to.statistics.read(),
+                Some(Command::LeaveStatistics) => to.statistics.stop(),
                 Some(Command::Forget) => {
                     let _ = to.sessions.try_send(Task::Begin);
                     if to.agent.send(Command::Forget).await.is_err() {
@@ -78,6 +82,7 @@ pub(super) async fn dispatch(
         last.stop();
         ended(&mut reading).await;
     }
+    to.statistics.end().await;
 }
 
 /// The document that is asked for.

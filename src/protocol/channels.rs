@@ -1,4 +1,4 @@
-use super::{DocumentText, Event, RunId, SessionCommand, SessionUpdate, Timestamp};
+use super::{DocumentText, Event, History, RunId, SessionCommand, SessionUpdate, Timestamp};
 use crate::domain::Complexity;
 
 /// What the screen asks of the engine.
@@ -35,6 +35,10 @@ pub enum Command {
     Session(SessionCommand),
     /// Something about the index.
     Index(IndexCommand),
+    /// Sum up all recorded runs.
+    ReadStatistics,
+    /// Nobody waits for that any more.
+    LeaveStatistics,
 }
 
 /// What the screen asks about the index.
@@ -57,6 +61,8 @@ pub enum Update {
     Document(DocumentText),
     /// Recorded conversations.
     Session(SessionUpdate),
+    /// What all recorded runs came to; or why that is not known, in one line.
+    Statistics(Result<Box<History>, String>),
     /// One line for the person in front of the screen.
     Notice {
         /// Whether something is wrong.

@@ -14,6 +14,9 @@ const LAST: u64 = 253_402_300_799_999;
 /// The same for ids, which count nanoseconds (the year 2500).
 const LAST_OF_IDS: u64 = 16_725_225_600_000;
 
+/// Milliseconds of a day.
+const DAY: u64 = 86_400_000;
+
 /// Keeps ids in order within a millisecond, and when the clock goes back a little.
 static IDS: Mutex<ContextV7> = Mutex::new(ContextV7::new());
 
@@ -79,13 +82,27 @@ impl Timestamp {
             .unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 
+    /// Its day, counted from that of 1970-01-01, UTC.
+    pub fn day(self) -> u64 {
+        self.0 / DAY
+    }
+
+    /// When that day begins.
+    pub fn of_day(day: u64) -> Self {
+        Self(day.saturating_mul(DAY))
+    }
+
+    /// `2025-11-21`, UTC.
+    pub fn date(self) -> String {
+        let (year, month, day) = self.date_time().to_calendar_date();
+        let month = u8::from(month);
+        format!("{year:04}-{month:02}-{day:02}")
+    }
+
     /// `2025-11-21 12:01`, UTC.
     pub fn minute(self) -> String {
-        let moment = self.date_time();
-        let (year, month, day) = moment.to_calendar_date();
-        let (hour, minute, _) = moment.time().as_hms();
-        let month = u8::from(month);
-        format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}")
+        let (hour, minute, _) = self.date_time().time().as_hms();
+        format!("{} {hour:02}:{minute:02}", self.date())
     }
 
     /// `12:01:07.412`, UTC.

@@ -1,39 +1,11 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Event, EventBody, RunId, Spent};
+use super::figures::{Ended, Hit, RunFigures};
 use crate::domain::{Complexity, NodeName, Outcome, PathType};
 
-/// Counts what recorded runs came to: a fold over their events.
-///
-/// Only runs whose beginning is recorded count, and each run once.
-#[derive(Debug, Default)]
-pub struct Counting {
-    runs: HashMap<RunId, Course>,
-    outcomes: Outcomes,
-    hits: BTreeMap<(PathType, String), Hits>,
-    by_path_type: BTreeMap<PathType, Hits>,
-    fast: Hits,
-    made: Option<u64>,
-    saved: Option<u64>,
-    tokens: Tokens,
-    unpriced: usize,
-    cost: f64,
-    whole: Vec<f64>,
-    by_route: BTreeMap<Complexity, Vec<f64>>,
-    by_node: BTreeMap<NodeName, Vec<f64>>,
-}
-
-/// What was seen of one run.
-#[derive(Debug, Default)]
-struct Course {
-    hits: BTreeSet<(PathType, String)>,
-    is_counted: bool,
-    has_ended: bool,
-}
-
-/// What all recorded runs came to.
+/// What recorded runs came to: a fold over their figures.
 ///
 /// Its serde form is the object of `stats --json`. What nothing was recorded for is `null`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,6 +28,11 @@ pub struct Statistics {
     pub tokens: Tokens,
     /// US dollars; `None` as soon as one run with tokens has no known price.
     pub cost_usd: Option<f64>,
+    /// Tokens that the calls not needed would have taken, had each been as long as the mean of those
+    /// made: an estimate, over the runs for which somebody counted.
+    pub tokens_saved: Option<u64>,
+    /// US dollars, likewise.
+    pub saved_usd: Option<f64>,
     /// Runs that went their whole way, from start to end.
     pub latency: Latency,
     /// The same by route, those that were taken.
@@ -156,104 +133,125 @@ pub struct OfNode {
     pub latency: Latency,
 }
 
-impl Counting {
-    /// The words that lines of the log hold which are counted.
-    pub const MADE_FROM: [&str; 4] = [
-        "\"run_started\"",
-        "\"fast_path_hit\"",
-        "\"node_finished\"",
-        "\"run_finished\"",
-    ];
+/// What is summed up before shares and medians are known.
+#[derive(Debug, Default)]
+struct Sums {
+    runs: usize,
+    ended: usize,
+    outcomes: Outcomes,
+    fast: Hits,
+    by_path_type: BTreeMap<PathType, Hits>,
+    by_rule: BTreeMap<(PathType, String), Hits>,
+    made: Option<u64>,
+    saved: Option<u64>,
+    tokens: Tokens,
+    /// Calls of the runs for which somebody counted, made and saved.
+    counted_calls: (u64, u64),
+    unpriced: usize,
+    cost: f64,
+    whole: Vec<f64>,
+    by_route: BTreeMap<Complexity, Vec<f64>>,
+    by_node: BTreeMap<NodeName, Vec<f64>>,
+}
 
-    /// Takes the next event of any run.
-    pub fn apply(&mut self, event: &Event) {
-        if matches!(event.body, EventBody::RunStarted { .. }) {
-            self.runs.entry(event.run.clone()).or_default();
+impl Statistics {
+    /// Of these runs, each of which began.
+    pub fn of<'a>(runs: impl IntoIterator<Item = &'a RunFigures>) -> Self {
+        let mut sums = Sums::default();
+        for run in runs {
+            sums.take(run);
         }
-        let Some(course) = self.runs.get_mut(&event.run) else {
-            return;
-        };
-        match &event.body {
-            EventBody::FastPathHit {
-                path_type,
-                rule_name,
-                ..
-            } => {
-                let first = course.hits.is_empty();
-                let first_of_type = course.hits.iter().all(|(known, _)| known != path_type);
-                let key = (*path_type, rule_name.clone());
-                let first_of_rule = course.hits.insert(key.clone());
-                self.fast.count(first);
-                self.by_path_type
-                    .entry(*path_type)
-                    .or_default()
-                    .count(first_of_type);
-                self.hits.entry(key).or_default().count(first_of_rule);
+        sums.result()
+    }
+
+    /// The hits of one kind of short cut.
+    pub fn of_path_type(&self, path_type: PathType) -> Hits {
+        let known = self
+            .by_path_type
+            .iter()
+            .find(|of| of.path_type == path_type);
+        known.map_or_else(|| Hits::default().among(self.runs), |of| of.hits)
+    }
+
+    /// The hits of one rule.
+    pub fn of_rule(&self, path_type: PathType, rule_name: &str) -> Hits {
+        let is_it = |of: &&OfRule| of.path_type == path_type && of.rule_name == rule_name;
+        let known = self.by_rule_name.iter().find(is_it);
+        known.map_or_else(|| Hits::default().among(self.runs), |of| of.hits)
+    }
+
+    /// How long whole runs on one route took.
+    pub fn of_route(&self, route: Complexity) -> Latency {
+        let known = self.latency_by_route.iter().find(|of| of.route == route);
+        known.map_or_else(Latency::default, |of| of.latency)
+    }
+
+    /// How long the visits of one node took.
+    pub fn of_node(&self, node: NodeName) -> Latency {
+        let known = self.latency_by_node.iter().find(|of| of.node == node);
+        known.map_or_else(Latency::default, |of| of.latency)
+    }
+
+    /// Tokens both ways.
+    pub fn all_tokens(&self) -> Option<u64> {
+        let Tokens {
+            prompt, completion, ..
+        } = self.tokens;
+        prompt.map(|sent| sent.saturating_add(completion.unwrap_or(0)))
+    }
+}
+
+impl Sums {
+    fn take(&mut self, run: &RunFigures) {
+        self.runs += 1;
+        let mut types = BTreeSet::new();
+        for (at, Hit(path_type, rule, times)) in run.hits.iter().enumerate() {
+            self.fast.count(*times, at == 0);
+            let of_type = self.by_path_type.entry(*path_type).or_default();
+            of_type.count(*times, types.insert(*path_type));
+            let of_rule = self.by_rule.entry((*path_type, rule.clone()));
+            of_rule.or_default().count(*times, true);
+        }
+        for visit in &run.visits {
+            if let Some(node) = visit.node() {
+                self.by_node.entry(node).or_default().push(visit.1);
             }
-            EventBody::NodeFinished {
-                node,
-                ms,
-                prompt_tokens,
-                completion_tokens,
-                ..
-            } => {
-                course.is_counted |= prompt_tokens.is_some() || completion_tokens.is_some();
-                self.by_node.entry(*node).or_default().push(*ms);
-            }
-            EventBody::RunFinished { .. } if !course.has_ended => {
-                course.has_ended = true;
-                let is_counted = course.is_counted;
-                self.end(&event.body, is_counted);
-            }
-            _ => {}
+        }
+        if let Some(ended) = &run.ended {
+            self.end(ended, run.is_counted);
         }
     }
 
-    fn end(&mut self, body: &EventBody, is_counted: bool) {
-        let EventBody::RunFinished {
-            outcome,
-            complexity,
-            reasoning_calls,
-            calls_saved,
-            prompt_tokens,
-            completion_tokens,
-            spent,
-            ms,
-            ..
-        } = body
-        else {
-            return;
-        };
-        self.outcomes.count(*outcome);
-        add(&mut self.made, u64::from(*reasoning_calls));
-        // The sums of a run are 0 also where nobody counted.
-        if is_counted || *prompt_tokens > 0 || *completion_tokens > 0 {
-            self.spend(*prompt_tokens, *completion_tokens, spent);
-        }
+    fn end(&mut self, ended: &Ended, is_counted: bool) {
+        let Ended(outcome, route, made, saved, prompt, completion, estimated, cost, ms) = *ended;
+        let (made, saved) = (u64::from(made), u64::from(saved));
+        self.ended += 1;
+        self.outcomes.count(outcome);
+        add(&mut self.made, made);
         if outcome.is_complete() {
-            add(&mut self.saved, u64::from(*calls_saved));
-            self.whole.push(*ms);
-            if let Some(route) = complexity {
-                self.by_route.entry(*route).or_default().push(*ms);
+            add(&mut self.saved, saved);
+            self.whole.push(ms);
+            if let Some(route) = route {
+                self.by_route.entry(route).or_default().push(ms);
+            }
+        }
+        // The sums of a run are 0 also where nobody counted.
+        if is_counted || prompt > 0 || completion > 0 {
+            self.tokens.runs += 1;
+            add(&mut self.tokens.prompt, prompt);
+            add(&mut self.tokens.completion, completion);
+            self.tokens.estimated |= estimated;
+            self.counted_calls.0 += made;
+            self.counted_calls.1 += if outcome.is_complete() { saved } else { 0 };
+            match cost {
+                Some(cost) => self.cost += cost,
+                None => self.unpriced += 1,
             }
         }
     }
 
-    fn spend(&mut self, prompt: u64, completion: u64, spent: &Spent) {
-        self.tokens.runs += 1;
-        add(&mut self.tokens.prompt, prompt);
-        add(&mut self.tokens.completion, completion);
-        self.tokens.estimated |= spent.estimated;
-        match spent.cost_usd {
-            Some(cost) => self.cost += cost,
-            None => self.unpriced += 1,
-        }
-    }
-
-    /// What it came to.
-    pub fn result(&self) -> Statistics {
-        let runs = self.runs.len();
-        let ended = self.runs.values().filter(|run| run.has_ended).count();
+    fn result(self) -> Statistics {
+        let runs = self.runs;
         let of_path_type = |path_type: PathType| OfPathType {
             path_type,
             hits: self
@@ -263,18 +261,6 @@ impl Counting {
                 .unwrap_or_default()
                 .among(runs),
         };
-        let by_rule_name = self
-            .hits
-            .iter()
-            .map(|((path_type, rule_name), hits)| OfRule {
-                path_type: *path_type,
-                rule_name: rule_name.clone(),
-                hits: hits.among(runs),
-            });
-        let by_route = self.by_route.iter().map(|(route, taken)| OfRoute {
-            route: *route,
-            latency: Latency::of(taken),
-        });
         let of_node = |node: NodeName| OfNode {
             node,
             latency: self
@@ -283,22 +269,40 @@ impl Counting {
                 .map_or_else(Latency::default, |taken| Latency::of(taken)),
         };
         let is_priced = self.tokens.runs > 0 && self.unpriced == 0;
+        let (made, saved) = self.counted_calls;
+        // Of a call not needed, at the mean of those made.
+        let share = (made > 0).then(|| saved as f64 / made as f64);
+        let sent = self.tokens.prompt.unwrap_or(0);
+        let taken = sent.saturating_add(self.tokens.completion.unwrap_or(0)) as f64;
         Statistics {
             runs,
             outcomes: Outcomes {
-                unfinished: runs - ended,
+                unfinished: runs - self.ended,
                 ..self.outcomes
             },
             fast_path: self.fast.among(runs),
             by_path_type: PathType::ALL.into_iter().map(of_path_type).collect(),
-            by_rule_name: by_rule_name.collect(),
+            latency_by_node: NodeName::ALL.into_iter().map(of_node).collect(),
+            by_rule_name: (self.by_rule.into_iter())
+                .map(|((path_type, rule_name), hits)| OfRule {
+                    path_type,
+                    rule_name,
+                    hits: hits.among(runs),
+                })
+                .collect(),
             calls: self.made,
             saved: self.saved,
             tokens: self.tokens,
             cost_usd: is_priced.then_some(self.cost),
+            tokens_saved: share.map(|share| (taken * share).round() as u64),
+            saved_usd: share.filter(|_| is_priced).map(|share| self.cost * share),
             latency: Latency::of(&self.whole),
-            latency_by_route: by_route.collect(),
-            latency_by_node: NodeName::ALL.into_iter().map(of_node).collect(),
+            latency_by_route: (self.by_route.iter())
+                .map(|(route, taken)| OfRoute {
+                    route: *route,
+                    latency: Latency::of(taken),
+                })
+                .collect(),
         }
     }
 }
@@ -319,8 +323,8 @@ impl Outcomes {
 }
 
 impl Hits {
-    fn count(&mut self, is_first_of_run: bool) {
-        self.hits += 1;
+    fn count(&mut self, times: usize, is_first_of_run: bool) {
+        self.hits += times;
         self.runs += usize::from(is_first_of_run);
     }
 
@@ -375,7 +379,7 @@ mod tests {
 
     #[test]
     fn nothing_recorded_has_no_figures() {
-        let nothing = Counting::default().result();
+        let nothing = Statistics::of([]);
         assert_eq!(nothing.fast_path.rate, None);
         assert!(nothing.by_path_type.iter().all(|of| of.hits.rate.is_none()));
         assert_eq!(

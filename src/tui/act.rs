@@ -23,6 +23,7 @@ use super::reading;
 use super::recall;
 use super::sessions;
 use super::slash::ROUTES;
+use super::statistics;
 use super::update::Effect;
 use super::what_if;
 
@@ -81,7 +82,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
             focus(model, Pane::Chat);
             model.find = Some(Find::default());
         }
-        Action::Stats => show_page(model, Page::Stats),
+        Action::Stats => return statistics::open(model),
         Action::ShowIndex => show_page(model, Page::Index),
         Action::ShowSources => show_page(model, Page::Sources),
         Action::ShowModel => show_page(model, Page::Model),

@@ -32,36 +32,46 @@ impl Glyphs {
         }
     }
 
+    /// The text with what the terminal has.
+    pub fn in_text(self, text: &str) -> String {
+        let mut signs = [0; 4];
+        let shown = text
+            .chars()
+            .map(|c| self.shown(c.encode_utf8(&mut signs)).to_owned());
+        shown.collect()
+    }
+
     /// Replaces what the terminal does not have.
     pub fn apply(self, buffer: &mut Buffer) {
         if self == Self::Unicode {
             return;
         }
         for cell in &mut buffer.content {
-            let symbol = cell.symbol();
-            if symbol.is_ascii() {
-                continue;
+            let shown = self.shown(cell.symbol());
+            if shown != cell.symbol() {
+                let shown = shown.to_owned();
+                cell.set_symbol(&shown);
             }
-            let known = SIGNS.iter().find(|(sign, ..)| *sign == symbol);
-            match (known, self) {
-                (Some((_, _, console)), Self::Console) => {
-                    cell.set_symbol(console);
-                }
-                (Some((_, ascii, _)), _) => {
-                    cell.set_symbol(ascii);
-                }
-                (None, Self::Ascii) => {
-                    // The second cell of a wide character is blank already.
-                    cell.set_symbol("?");
-                }
-                (None, _) => {}
-            }
+        }
+    }
+
+    /// What stands for a sign. The second cell of a wide character is blank already.
+    fn shown(self, sign: &str) -> &str {
+        if self == Self::Unicode || sign.is_ascii() {
+            return sign;
+        }
+        let known = SIGNS.iter().find(|(ours, ..)| *ours == sign);
+        match (known, self) {
+            (Some((_, _, console)), Self::Console) => console,
+            (Some((_, ascii, _)), _) => ascii,
+            (None, Self::Ascii) => "?",
+            (None, _) => sign,
         }
     }
 }
 
 /// Ours, in ASCII, and for a console.
-const SIGNS: [(&str, &str, &str); 81] = [
+const SIGNS: [(&str, &str, &str); 87] = [
     ("─", "-", "─"),
     ("│", "|", "│"),
     ("┌", "+", "┌"),
@@ -85,6 +95,12 @@ const SIGNS: [(&str, &str, &str); 81] = [
     ("▏", "|", "│"),
     ("▎", "|", "│"),
     ("▌", ">", "▌"),
+    ("▁", "_", "_"),
+    ("▂", ",", "_"),
+    ("▃", "-", "▄"),
+    ("▄", "=", "▄"),
+    ("▅", "+", "▄"),
+    ("▆", "*", "█"),
     ("▇", "#", "█"),
     ("█", "#", "█"),
     ("▰", "#", "■"),

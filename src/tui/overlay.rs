@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::protocol::{RunId, Timestamp};
+use crate::protocol::{History, RunId, Timestamp};
 
 use super::list::List;
 use super::panes::graph::PathItem;
@@ -38,6 +38,8 @@ pub enum Overlay {
     Palette(Palette),
     /// Something to read.
     Page(Page, List),
+    /// What all recorded runs came to.
+    Statistics(StatisticsWindow),
     /// What went on in a node.
     Detail(Detail),
     /// Two runs side by side.
@@ -68,6 +70,15 @@ pub struct Comparison {
     pub list: List,
 }
 
+/// What all recorded runs came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatisticsWindow {
+    /// Why it is not known, in one clean line, where it is not; nothing while it is being read.
+    pub read: Option<Result<Box<History>, String>>,
+    /// How far it is scrolled.
+    pub list: List,
+}
+
 /// All that can be done, narrowed by what is typed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Palette {
@@ -80,8 +91,6 @@ pub struct Palette {
 /// A window that only shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Page {
-    /// What the conversation came to.
-    Stats,
     /// What is indexed and what is not.
     Index,
     /// What the knowledge base is made of.
@@ -99,6 +108,7 @@ impl Overlay {
             Self::Help(_)
             | Self::Json { .. }
             | Self::Page(..)
+            | Self::Statistics(_)
             | Self::Compare(_)
             | Self::Sessions(_)
             | Self::Recall(_)
@@ -120,6 +130,7 @@ impl Overlay {
             Self::Detail(detail) => &detail.list,
             Self::Compare(comparison) => &comparison.list,
             Self::WhatIf(sliders) => &sliders.list,
+            Self::Statistics(window) => &window.list,
         }
     }
 
@@ -137,6 +148,7 @@ impl Overlay {
             Self::Detail(detail) => &mut detail.list,
             Self::Compare(comparison) => &mut comparison.list,
             Self::WhatIf(sliders) => &mut sliders.list,
+            Self::Statistics(window) => &mut window.list,
         }
     }
 }

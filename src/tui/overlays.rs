@@ -8,7 +8,7 @@ use super::model::{Model, Overlay};
 use super::pages;
 use super::palette;
 use super::panes::path::route_ink;
-use super::panes::{compare, detail, welcome, what_if};
+use super::panes::{compare, detail, statistics, welcome, what_if};
 use super::slash::{COMMANDS, ROUTES};
 use super::wrap::wrap;
 
@@ -23,6 +23,10 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
         Overlay::Retry(_) => ("Ask again, by which route?", retry_rows()),
         Overlay::Samples(_) => ("Sample questions", welcome::sample_rows(model, width)),
         Overlay::Palette(shown) => ("Palette", palette::rows(model, &shown.typed, width)),
+        Overlay::Statistics(window) => {
+            let rows = statistics::rows(window, width);
+            ("Statistics of all recorded runs", rows)
+        }
         Overlay::Page(page, _) => (pages::title(*page), pages::rows(model, *page, width)),
         Overlay::Detail(shown) => {
             let lines = detail::lines(model, shown, width);

@@ -18,6 +18,7 @@ pub mod path;
 pub mod savings;
 pub mod score;
 pub mod source;
+pub mod statistics;
 pub mod trace;
 pub mod waiting;
 pub mod waterfall;

@@ -241,6 +241,7 @@ impl Replay {
                 | Action::Recall
                 | Action::Export
                 | Action::Compare
+                | Action::Stats
                 | Action::Palette
                 | Action::Find
                 | Action::Samples

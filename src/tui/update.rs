@@ -20,7 +20,9 @@ use super::model::{Model, Overlay, Turn};
 use super::narrowed::type_into;
 use super::selection::{self, Unit};
 use super::split::Split;
-use super::{act, ask, commands, compare, menu, mouse::mouse, reading, recall, sessions};
+use super::{
+    act, ask, commands, compare, menu, mouse::mouse, reading, recall, sessions, statistics,
+};
 
 /// What can reach the screen.
 #[derive(Debug, Clone)]
@@ -82,8 +84,12 @@ pub enum Effect {
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    let effects = take(model, msg);
+    let was_awaited = statistics::is_awaited(model);
+    let mut effects = take(model, msg);
     menu::follow_text(model);
+    if was_awaited && !statistics::is_open(model) {
+        effects.push(Effect::Send(Command::LeaveStatistics));
+    }
     effects
 }
 
@@ -105,6 +111,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
+        Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
         Msg::Update(Update::Notice { level, message }) => model.hear(level, &message),
         Msg::Edited(result) => return reading::edited(model, result),
         Msg::Tick(now) => {
@@ -121,6 +128,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.current = None;
             ask::abandon_queue(model);
             reading::abandon(model);
+            statistics::abandon(model);
             let now = model.now;
             model.racing = None;
             for turn in &mut model.turns {
@@ -181,6 +189,9 @@ fn refused(model: &mut Model, command: Command) {
         }
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Session(command) => sessions::refused(model, &command),
+        Command::ReadStatistics => statistics::refused(model),
+        // It is read to its end then, and nobody is told.
+        Command::LeaveStatistics => {}
         Command::Cancel | Command::Forget | Command::Index(_) => model.say(
             NoticeLevel::Warning,
             "The engine is busy and did not hear that; try again.",

@@ -56,6 +56,7 @@ mod scripted_endpoint;
 mod sessions;
 mod shown_evidence;
 mod shown_text;
+mod statistics;
 mod support;
 mod terminal;
 mod tools;

@@ -17,6 +17,7 @@ pub mod runs;
 mod sessions;
 mod shown;
 mod source;
+mod statistics;
 mod waiting;
 mod walk;
 mod what_if;
@@ -39,11 +40,17 @@ pub fn screen() -> Screen {
 }
 
 fn themed(theme: ThemeName) -> Screen {
+    let mut screen = Screen::new(setup(theme)).unwrap();
+    tell_knowledge(&mut screen);
+    screen
+}
+
+fn setup(theme: ThemeName) -> Setup {
     let sample = |route, text: &str| Sample {
         route,
         text: text.to_owned(),
     };
-    let mut screen = Screen::new(Setup {
+    Setup {
         theme,
         no_color: false,
         mode: Mode::Offline,
@@ -61,8 +68,10 @@ fn themed(theme: ThemeName) -> Screen {
         notices: Vec::new(),
         markdown,
         ..Setup::default()
-    })
-    .unwrap();
+    }
+}
+
+fn tell_knowledge(screen: &mut Screen) {
     screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
         name: "demo-kb".to_owned(),
         documents: 24,
@@ -70,7 +79,6 @@ fn themed(theme: ThemeName) -> Screen {
         pending: 0,
         ..KnowledgeStatus::default()
     })));
-    screen
 }
 
 /// Stands for what the program writes.

@@ -105,15 +105,11 @@ fn the_palette_shows_the_key_that_does_the_same() {
 }
 
 #[test]
-fn windows_tell_what_the_conversation_came_to_and_which_engine_answers() {
+fn windows_tell_which_engine_answers_and_what_to_try() {
     let mut screen = screen();
     play(&mut screen, runs::complex());
     play(&mut screen, runs::simple());
-    for (command, name) in [
-        ("/stats", "stats"),
-        ("/model", "model"),
-        ("/try", "samples"),
-    ] {
+    for (command, name) in [("/model", "model"), ("/try", "samples")] {
         write(&mut screen, command);
         tap(&mut screen, KeyCode::Enter);
         pictures(name, &mut screen);

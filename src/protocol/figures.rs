@@ -1,0 +1,131 @@
+use serde::{Deserialize, Serialize};
+
+use super::{EventBody, Spent};
+use crate::domain::{Complexity, NodeName, Outcome, PathType};
+
+/// What is counted of one run, or of a part of it: a fold over its events.
+///
+/// Its serde form is short, since an index of runs holds many of them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunFigures {
+    #[serde(rename = "h", default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) hits: Vec<Hit>,
+    #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) visits: Vec<Visit>,
+    /// Whether somebody counted tokens.
+    #[serde(rename = "c", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_counted: bool,
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<Ended>,
+}
+
+/// A short cut, its rule, and how often it was taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Hit(pub(super) PathType, pub(super) String, pub(super) usize);
+
+/// The place of a node among all of them, and the milliseconds of a visit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Visit(u8, pub(super) f64);
+
+/// How a run ended: outcome, route, calls made, saved, tokens sent, received, whether these were
+/// estimated, dollars, milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Ended(
+    pub(super) Outcome,
+    pub(super) Option<Complexity>,
+    pub(super) u32,
+    pub(super) u32,
+    pub(super) u64,
+    pub(super) u64,
+    pub(super) bool,
+    pub(super) Option<f64>,
+    pub(super) f64,
+);
+
+impl RunFigures {
+    /// The words that lines of the log hold which figures are made from.
+    pub const MADE_FROM: [&str; 3] = ["\"fast_path_hit\"", "\"node_finished\"", "\"run_finished\""];
+
+    /// Takes the next event of the run.
+    pub fn take(&mut self, body: &EventBody) {
+        match body {
+            EventBody::FastPathHit {
+                path_type,
+                rule_name,
+                ..
+            } => self.hit(*path_type, rule_name, 1),
+            EventBody::NodeFinished {
+                node,
+                ms,
+                prompt_tokens,
+                completion_tokens,
+                ..
+            } => {
+                self.is_counted |= prompt_tokens.is_some() || completion_tokens.is_some();
+                self.visits.extend(Visit::of(*node, *ms));
+            }
+            EventBody::RunFinished {
+                outcome,
+                complexity,
+                reasoning_calls,
+                calls_saved,
+                prompt_tokens,
+                completion_tokens,
+                spent:
+                    Spent {
+                        estimated,
+                        cost_usd,
+                        ..
+                    },
+                ms,
+                ..
+            } if self.ended.is_none() => {
+                self.ended = Some(Ended(
+                    *outcome,
+                    *complexity,
+                    *reasoning_calls,
+                    *calls_saved,
+                    *prompt_tokens,
+                    *completion_tokens,
+                    *estimated,
+                    *cost_usd,
+                    *ms,
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds what was seen of the run elsewhere, later.
+    pub fn add(&mut self, later: &Self) {
+        for Hit(path_type, rule, times) in &later.hits {
+            self.hit(*path_type, rule, *times);
+        }
+        self.visits.extend(&later.visits);
+        self.is_counted |= later.is_counted;
+        self.ended = self.ended.or(later.ended);
+    }
+
+    fn hit(&mut self, path_type: PathType, rule: &str, times: usize) {
+        let known = self
+            .hits
+            .iter_mut()
+            .find(|hit| hit.0 == path_type && hit.1 == rule);
+        match known {
+            Some(hit) => hit.2 += times,
+            None => self.hits.push(Hit(path_type, rule.to_owned(), times)),
+        }
+    }
+}
+
+impl Visit {
+    fn of(node: NodeName, ms: f64) -> Option<Self> {
+        let place = NodeName::ALL.iter().position(|known| *known == node)?;
+        Some(Self(u8::try_from(place).ok()?, ms))
+    }
+
+    /// Which node; `None` where no node has that place.
+    pub(super) fn node(self) -> Option<NodeName> {
+        NodeName::ALL.get(usize::from(self.0)).copied()
+    }
+}

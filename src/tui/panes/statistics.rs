@@ -1,0 +1,249 @@
+//! What all recorded runs came to: figures, each with a bar a day.
+
+use crate::domain::dollars;
+use crate::protocol::{History, Hits, Latency, Statistics};
+use crate::text::one_line;
+use crate::tui::ink::{Ink, Row, counted, duration, grouped, pad};
+use crate::tui::overlay::StatisticsWindow;
+use crate::tui::wrap::wrap;
+
+/// Columns before what a line says.
+const LABEL: usize = 22;
+/// In a narrower window what a line says follows its label.
+const NARROW: usize = 48;
+/// Fewer bars beside a figure tell too little; they stand beneath it then.
+const LEAST_BARS: usize = 10;
+
+/// A line of the window.
+enum Line {
+    /// What is not counted.
+    Words(Row),
+    Figure {
+        label: String,
+        value: String,
+        /// None, one, or two of the same length.
+        bars: Vec<String>,
+    },
+}
+
+/// All rows.
+pub fn rows(window: &StatisticsWindow, width: usize) -> Vec<Row> {
+    let lines = match &window.read {
+        None => vec![Line::Words(Row::of(Ink::Dim, "reading the audit log …"))],
+        Some(Err(why)) => vec![Line::Words(Row::of(Ink::Warning, format!("⚠ {why}")))],
+        Some(Ok(history)) if history.total.runs == 0 => {
+            let words = "Nothing has been asked yet: the audit log holds no run.";
+            vec![Line::Words(Row::of(Ink::Dim, words))]
+        }
+        Some(Ok(history)) => lines(history),
+    };
+    let end = |line: &Line| match line {
+        Line::Figure { label, value, bars } if !bars.is_empty() => {
+            pad(label, LABEL).chars().count() + value.chars().count()
+        }
+        _ => 0,
+    };
+    let column = lines.iter().map(end).max().unwrap_or(0) + 2;
+    let rows = lines.iter().flat_map(|line| line.rows(column, width));
+    rows.collect()
+}
+
+impl Line {
+    fn rows(&self, column: usize, width: usize) -> Vec<Row> {
+        let is_narrow = width < NARROW;
+        let indent = if is_narrow { 2 } else { LABEL };
+        let blank = Row::of(Ink::Text, " ".repeat(indent));
+        let (label, value, bars) = match self {
+            Self::Words(row) => return wrap(row, &Row::default(), &Row::default(), width),
+            Self::Figure { label, value, bars } => (label, value, bars),
+        };
+        let mut row = match (label.as_str(), is_narrow) {
+            ("", true) => blank.clone(),
+            (label, true) => Row::of(Ink::Dim, format!("{label}  ")),
+            (label, false) => Row::of(Ink::Dim, pad(label, LABEL)),
+        };
+        row.push(Ink::Text, value.as_str());
+        let count = bars.len();
+        let beside = width.saturating_sub(column + count.saturating_sub(1)) / count.max(1);
+        let all = bars.first().map_or(0, |bars| bars.chars().count());
+        if beside >= all.min(LEAST_BARS) {
+            for bars in bars {
+                let gap = if row.width() < column {
+                    column
+                } else {
+                    row.width() + 1
+                };
+                row = row.pad_to(gap).with(Ink::Info, last(bars, beside));
+            }
+            return wrap(&row, &Row::default(), &blank, width);
+        }
+        let mut rows = wrap(&row, &Row::default(), &blank, width);
+        let room = width - indent;
+        if count * (all + 1) <= room + 1 {
+            let both = bars.join(" ");
+            rows.push(blank.with(Ink::Info, both));
+        } else {
+            let each = bars.iter().map(|bars| last(bars, room));
+            rows.extend(each.map(|bars| blank.clone().with(Ink::Info, bars)));
+        }
+        rows
+    }
+}
+
+/// The newest days.
+fn last(bars: &str, count: usize) -> String {
+    let all = bars.chars().count();
+    bars.chars().skip(all.saturating_sub(count)).collect()
+}
+
+fn lines(history: &History) -> Vec<Line> {
+    let total = &history.total;
+    let mut lines = sums(history);
+    let rate = |label: &str, hits: &Hits, of_day: &dyn Fn(&Statistics) -> Hits| {
+        let bars = history.bars(|day| of_day(day).rate, Some(1.0));
+        figure(label, of_hits(hits), [bars])
+    };
+    lines.extend(heading("Fast paths"));
+    lines.push(rate("any", &total.fast_path, &|day| day.fast_path));
+    for kind in &total.by_path_type {
+        let path_type = kind.path_type;
+        let of_day = |day: &Statistics| day.of_path_type(path_type);
+        lines.push(rate(path_type.as_str(), &kind.hits, &of_day));
+        let rules = total.by_rule_name.iter();
+        for rule in rules.filter(|rule| rule.path_type == path_type) {
+            let name = one_line(&rule.rule_name, 40);
+            if name != path_type.as_str() {
+                let of_day = |day: &Statistics| day.of_rule(path_type, &rule.rule_name);
+                lines.push(rate(&format!("  {name}"), &rule.hits, &of_day));
+            }
+        }
+    }
+    let time = |label: &str, taken: &Latency, of_day: &dyn Fn(&Statistics) -> Latency| {
+        let medians = history.bars(|day| of_day(day).median_ms, None);
+        let p95s = history.bars(|day| of_day(day).p95_ms, None);
+        figure(label, of_latency(taken), [medians, p95s])
+    };
+    lines.extend(heading("Time"));
+    lines.push(time("whole runs", &total.latency, &|day| day.latency));
+    for of in &total.latency_by_route {
+        let label = format!("  {}", of.route.as_str());
+        lines.push(time(&label, &of.latency, &|day| day.of_route(of.route)));
+    }
+    for of in &total.latency_by_node {
+        lines.push(time(of.node.as_str(), &of.latency, &|day| {
+            day.of_node(of.node)
+        }));
+    }
+    if let Some(span) = history.span() {
+        let words = format!(
+            "A bar a day, {span}; · has no figure. Hit rates up to 100 %, all else up to its \
+             highest day; times: median, then p95."
+        );
+        lines.extend([
+            Line::Words(Row::default()),
+            Line::Words(Row::of(Ink::Dim, words)),
+        ]);
+    }
+    lines
+}
+
+/// Runs, calls, tokens and money.
+fn sums(history: &History) -> Vec<Line> {
+    let total = &history.total;
+    let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), grouped);
+    let bars = |of_day: &dyn Fn(&Statistics) -> Option<u64>| {
+        history.bars(|day| of_day(day).map(|count| count as f64), None)
+    };
+    let runs = bars(&|day| Some(day.runs as u64));
+    let mut lines = vec![
+        figure("runs", grouped(total.runs as u64), [runs]),
+        figure("", outcomes(total), []),
+        figure(
+            "reasoning calls made",
+            known(total.calls),
+            [bars(&|day| day.calls)],
+        ),
+        figure(
+            "reasoning calls saved",
+            known(total.saved),
+            [bars(&|day| day.saved)],
+        ),
+    ];
+    let tokens = &total.tokens;
+    if tokens.runs == 0 {
+        return lines;
+    }
+    let about = if tokens.estimated { "~" } else { "" };
+    let (sent, got) = (known(tokens.prompt), known(tokens.completion));
+    let both = format!("{about}{sent} sent · {about}{got} received");
+    lines.push(figure("tokens", both, [bars(&Statistics::all_tokens)]));
+    let cost = total.cost_usd;
+    let money = cost.map_or_else(|| "unknown".to_owned(), dollars);
+    lines.push(figure(
+        "cost",
+        money,
+        [history.bars(|day| day.cost_usd, None)],
+    ));
+    if let Some(saved) = total.tokens_saved {
+        let saved = format!("~{} · at the mean of a call", grouped(saved));
+        lines.push(figure(
+            "tokens saved",
+            saved,
+            [bars(&|day| day.tokens_saved)],
+        ));
+    }
+    if let Some(saved) = total.saved_usd {
+        let bars = history.bars(|day| day.saved_usd, None);
+        let saved = format!("~{} · at the mean of a call", dollars(saved));
+        lines.push(figure("money saved", saved, [bars]));
+    }
+    lines
+}
+
+fn figure<const N: usize>(label: &str, value: String, bars: [String; N]) -> Line {
+    Line::Figure {
+        label: label.to_owned(),
+        value,
+        bars: bars.into_iter().filter(|bars| !bars.is_empty()).collect(),
+    }
+}
+
+fn heading(text: &str) -> [Line; 2] {
+    [Row::default(), Row::of(Ink::Heading, text)].map(Line::Words)
+}
+
+fn outcomes(statistics: &Statistics) -> String {
+    let outcomes = &statistics.outcomes;
+    let told = [
+        (outcomes.answered, "answered"),
+        (outcomes.not_found, "not found"),
+        (outcomes.cancelled, "cancelled"),
+        (outcomes.failed, "failed"),
+        (outcomes.unfinished, "without an end"),
+    ];
+    let told = told.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told
+        .map(|(count, how)| format!("{} {how}", grouped(*count as u64)))
+        .collect();
+    told.join(" · ")
+}
+
+fn of_hits(hits: &Hits) -> String {
+    let runs = counted(hits.runs as u64, "run", "runs");
+    match hits.rate {
+        Some(rate) => format!("{runs} · {:.0} %", rate * 100.0),
+        None => runs,
+    }
+}
+
+fn of_latency(latency: &Latency) -> String {
+    match (latency.median_ms, latency.p95_ms) {
+        (Some(median), Some(p95)) => format!(
+            "median {} · p95 {} · {} measured",
+            duration(median),
+            duration(p95),
+            grouped(latency.count as u64)
+        ),
+        _ => "not measured".to_owned(),
+    }
+}
