@@ -44,7 +44,22 @@ pub(super) fn is_needed() -> bool {
 /// Whether the terminal cannot move its cursor, by what it says.
 fn is_dumb() -> bool {
     let term = std::env::var("TERM").unwrap_or_default();
-    term.is_empty() || term == "dumb"
+    // The names that terminfo knows without an address for the cursor.
+    let names = [
+        "",
+        "dumb",
+        "unknown",
+        "emacs",
+        "glasstty",
+        "lpr",
+        "printer",
+        "network",
+        "ethernet",
+        "dialup",
+        "plugboard",
+        "switch",
+    ];
+    names.contains(&term.as_str()) || term.starts_with("dumb-")
 }
 
 /// Answers what is typed, line by line, until the lines end; `walk` is asked before the first.

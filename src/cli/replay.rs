@@ -1,4 +1,3 @@
-use std::io::{IsTerminal, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -7,6 +6,7 @@ use tokio::sync::watch;
 use super::interruption::interruptible_screen;
 use super::output::{Failure, say_json};
 use super::own_files::own_files;
+use super::plain;
 use super::runs;
 use super::split_file;
 use crate::audit::{Lookup, events_of_run};
@@ -48,9 +48,9 @@ pub(super) fn run(wanted: &Replay, settings: &Settings) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    if !(stdin().is_terminal() && stdout().is_terminal()) {
+    if plain::is_needed() {
         return Err(Failure::usage(
-            "the screen needs a terminal; 'kb-agent replay --json RUN' prints a run's events",
+            "the screen needs a terminal that can be drawn on; 'kb-agent replay --json RUN' prints a run's events",
         ));
     }
     show(events, lookup.run(run).map_err(Failure::failed)?, settings)

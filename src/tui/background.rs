@@ -18,6 +18,10 @@ const LATEST: Duration = Duration::from_secs(10);
 const LONGEST: usize = 32;
 /// How an answer begins, behind its introducer.
 const BEGINNING: &str = "11;rgb";
+/// How one begins that tells no colour we know.
+const ANY_BEGINNING: &str = "11;";
+/// An answer comes at once, and nobody types so fast.
+const BURST: Duration = Duration::from_secs(1);
 
 /// Whether the background is dark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +66,8 @@ impl Background {
 pub struct Answers {
     /// Until when one is expected.
     until: Option<Instant>,
-    /// What may be one, as far as it has come.
-    begun: Option<Vec<KeyEvent>>,
+    /// What may be one, as far as it has come, and since when.
+    begun: Option<(Instant, Vec<KeyEvent>)>,
 }
 
 impl Answers {
@@ -86,9 +90,9 @@ impl Answers {
         if !expects && self.begun.is_none() || key.kind == KeyEventKind::Release {
             return (vec![input], None);
         }
-        let Some(mut begun) = self.begun.take() else {
+        let Some((since, mut begun)) = self.begun.take() else {
             if key.code == KeyCode::Char(']') && key.modifiers == KeyModifiers::ALT {
-                self.begun = Some(vec![key]);
+                self.begun = Some((now, vec![key]));
                 return (Vec::new(), None);
             }
             return (vec![input], None);
@@ -96,21 +100,23 @@ impl Answers {
         let text: String = begun[1..].iter().filter_map(character).collect();
         let is_end = key.code == KeyCode::Char('g') && key.modifiers == KeyModifiers::CONTROL
             || key.code == KeyCode::Char('\\') && key.modifiers == KeyModifiers::ALT;
-        if is_end && text.starts_with(BEGINNING) {
+        if is_end && text.starts_with(ANY_BEGINNING) {
             self.until = None;
             return (Vec::new(), Background::of_answer(&text));
         }
         begun.push(key);
         let longer: String = begun[1..].iter().filter_map(character).collect();
+        let is_burst = longer.starts_with(ANY_BEGINNING) && now < since + BURST;
         let goes_on = longer.len() == begun.len() - 1
             && longer.len() <= LONGEST
-            && (BEGINNING.starts_with(&longer)
+            && (is_burst
+                || BEGINNING.starts_with(&longer)
                 || longer.strip_prefix(BEGINNING).is_some_and(|rest| {
                     rest.chars()
                         .all(|c| c.is_ascii_hexdigit() || ":/".contains(c))
                 }));
         if goes_on {
-            self.begun = Some(begun);
+            self.begun = Some((since, begun));
             return (Vec::new(), None);
         }
         (begun.into_iter().map(Input::Key).collect(), None)
@@ -139,11 +145,17 @@ mod tests {
         text.chars().map(key).map(Input::Key).collect()
     }
 
-    fn taken(answers: &mut Answers, text: &str) -> (Vec<Input>, Option<Background>) {
-        let now = Instant::now();
+    /// What is left of keys that come with such a pause after each.
+    fn taken(
+        answers: &mut Answers,
+        text: &str,
+        pause: Duration,
+    ) -> (Vec<Input>, Option<Background>) {
+        let mut now = Instant::now();
         let (mut rest, mut found) = (Vec::new(), None);
         for input in keys(text) {
             let (more, background) = answers.take(input, now);
+            now += pause;
             rest.extend(more);
             found = found.or(background);
         }
@@ -164,15 +176,21 @@ mod tests {
             ("ab⌥11;rgba:ff/ff/f0/ff\\c", Background::Light),
             ("ab⌥11;rgb:f/f/f\u{7}c", Background::Light),
         ] {
-            let (rest, found) = taken(&mut expecting(), sent);
-            assert_eq!((rest, found), (keys("abc"), Some(background)), "{sent}");
+            // At once, or over a connection that hands it over in pieces.
+            for pause in [Duration::ZERO, TYPED] {
+                let (rest, found) = taken(&mut expecting(), sent, pause);
+                assert_eq!((rest, found), (keys("abc"), Some(background)), "{sent}");
+            }
         }
         // A broken one tells nothing, and is not typed either.
-        let (rest, found) = taken(&mut expecting(), "⌥11;rgb:zz\u{7}");
-        assert_eq!((rest.is_empty(), found), (false, None));
-        let (rest, found) = taken(&mut expecting(), "⌥11;rgb:\u{7}x");
-        assert_eq!((rest, found), (keys("x"), None));
+        for sent in ["⌥11;rgb:zz\u{7}x", "⌥11;rgb:\u{7}x", "⌥11;a white one\\x"] {
+            let (rest, found) = taken(&mut expecting(), sent, Duration::ZERO);
+            assert_eq!((rest, found), (keys("x"), None), "{sent}");
+        }
     }
+
+    /// Slower than any answer.
+    const TYPED: Duration = Duration::from_millis(400);
 
     #[test]
     fn what_is_typed_is_never_lost() {
@@ -184,11 +202,11 @@ mod tests {
             "⌥⌥",
             "⌥11;rgb:0123456789abcdef0123456789abcdef",
         ] {
-            let (rest, found) = taken(&mut expecting(), &format!("{typed}!"));
+            let (rest, found) = taken(&mut expecting(), &format!("{typed}!"), TYPED);
             assert_eq!((rest, found), (keys(&format!("{typed}!")), None), "{typed}");
         }
         let mut idle = Answers::default();
-        assert_eq!(taken(&mut idle, "⌥1").0, keys("⌥1"));
+        assert_eq!(taken(&mut idle, "⌥1", TYPED).0, keys("⌥1"));
     }
 
     #[test]

@@ -59,6 +59,7 @@ mod shown_text;
 mod statistics;
 mod support;
 mod terminal;
+mod terminal_looks;
 mod tools;
 mod trust_demo;
 mod trust_documents;

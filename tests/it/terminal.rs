@@ -143,6 +143,11 @@ impl Terminal {
         screen.contents()
     }
 
+    /// Looks at what is shown now.
+    pub fn look(&self, look: impl FnOnce(&vt100::Screen)) {
+        look(self.shown.0.lock().unwrap().parser.screen());
+    }
+
     pub fn wait_for_text(&self, text: &str) -> String {
         self.wait_for(text, |screen| screen.contents().contains(text))
     }
