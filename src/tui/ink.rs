@@ -204,6 +204,24 @@ impl Row {
         row
     }
 
+    /// Leaves out the last of the parts that ` · ` divides, as many as do not fit; the first one is cut.
+    #[must_use]
+    pub fn fit_parts(self, width: usize) -> Self {
+        let text = self.text();
+        let ends = text.match_indices(" · ").map(|(at, _)| at);
+        let fitting = ends.filter(|at| text[..*at].width() <= width).last();
+        let Some(mut left) = fitting.filter(|_| text.width() > width) else {
+            return self.fit(width);
+        };
+        let mut row = Self::default();
+        for piece in self.pieces {
+            let taken = piece.text.len().min(left);
+            row.push_emphatic(piece.ink, piece.emphasis, &piece.text[..taken]);
+            left -= taken;
+        }
+        row
+    }
+
     /// This row at the left, `right` at the right edge; the left one gives way.
     #[must_use]
     pub fn and_right(self, right: Self, width: usize) -> Self {
@@ -376,6 +394,19 @@ mod tests {
     fn a_row_gives_way_to_its_right_end() {
         let row = Row::of(Ink::Text, "a long left side").and_right(Row::of(Ink::Dim, "right"), 12);
         assert_eq!(row.text(), "a lon… right");
+    }
+
+    #[test]
+    fn a_row_of_parts_loses_whole_parts() {
+        let row = Row::of(Ink::Text, "complex · 2nd").with(Ink::Dim, " round · 2.9 s");
+        for (width, shown) in [
+            (30, "complex · 2nd round · 2.9 s"),
+            (26, "complex · 2nd round"),
+            (18, "complex"),
+            (6, "compl…"),
+        ] {
+            assert_eq!(row.clone().fit_parts(width).text(), shown);
+        }
     }
 
     #[test]

@@ -196,7 +196,7 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         put(buffer, theme, area, &label);
         let room = usize::from(area.width).saturating_sub(used + 3);
         if places.status.is_none() && room > 0 {
-            let status = status(model, pane).fit(room);
+            let status = status(model, pane).fit_parts(room);
             let place = Rect {
                 x: area.x + used as u16,
                 width: room as u16 + 2,
@@ -209,7 +209,7 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         }
     }
     if let Some((pane, area)) = places.status {
-        let row = status(model, pane).fit(usize::from(area.width).saturating_sub(2));
+        let row = status(model, pane).fit_parts(usize::from(area.width).saturating_sub(2));
         if !row.pieces.is_empty() {
             let width = row.width() as u16 + 2;
             let place = Rect {

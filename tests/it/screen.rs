@@ -17,6 +17,7 @@ pub mod runs;
 mod sessions;
 mod shown;
 mod source;
+mod states;
 mod statistics;
 mod waiting;
 mod walk;

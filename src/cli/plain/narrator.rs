@@ -329,3 +329,26 @@ fn duration(ms: f64) -> String {
 pub(super) fn line(text: &str) -> String {
     one_line(text, LONGEST)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ui_a_run_in_lines_looks_like_this() {
+        let recorded = include_str!("../../../tests/it/fixtures/picture.jsonl");
+        let events = recorded
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        let events: Vec<Event> = events.collect();
+        let mut narrator = Narrator::begin(&events[0]).unwrap();
+        let said: String = events[1..]
+            .iter()
+            .map(|event| narrator.say(event))
+            .collect();
+        assert!(said.chars().all(|c| c == '\n' || !c.is_control()));
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!("plain_run", said);
+        });
+    }
+}

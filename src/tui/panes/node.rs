@@ -49,6 +49,11 @@ pub fn node_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usi
 
 /// The node where there is a line for it alone: its time and what it decided.
 pub fn compact_row(run: Option<&RunView>, name: NodeName, model: &Model, width: usize) -> Row {
+    let state = run.map_or(NodeState::Waiting, |run| run.node(name).state);
+    if matches!(state, NodeState::Skipped(_) | NodeState::Failed) {
+        // Nothing was decided, and why fills the line.
+        return node_row(run, name, model, width);
+    }
     let row = node_row(run, name, model, NAME + 2 + 9);
     let last = run.and_then(|run| run.visits.iter().rfind(|visit| visit.node == name));
     match last.and_then(|visit| visit.left.as_ref()) {

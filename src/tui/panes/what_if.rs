@@ -19,6 +19,8 @@ const TRACK: usize = 24;
 const SHORT_TRACK: usize = 14;
 /// Cells before it.
 const TITLE: usize = 19;
+/// The sign before it, and the value behind.
+const VALUE: usize = 8;
 /// A window that is no narrower shows both ways side by side.
 const SIDE_BY_SIDE: usize = 76;
 
@@ -61,6 +63,8 @@ fn slider_row(
     } else {
         TRACK
     };
+    // The value stays readable.
+    let track = track.min(width.saturating_sub(TITLE + VALUE)).max(3);
     let is_selected = sliders.selected() == slider;
     let is_moved = sliders.is_moved(slider);
     let (sign, ink) = if is_selected {
@@ -82,8 +86,9 @@ fn slider_row(
     }
     let ink = if is_moved { Ink::Weak } else { Ink::Text };
     row.push(ink, format!("  {}", slider.shown(wanted)));
-    if is_moved {
-        row.push(Ink::Dim, format!("  was {}", slider.shown(recorded)));
+    let was = Row::of(Ink::Dim, format!("  was {}", slider.shown(recorded)));
+    if is_moved && row.width() + was.width() <= width {
+        row = row.join(was);
     }
     row
 }

@@ -8,7 +8,7 @@ use super::runs::{self, Tape, item};
 use super::{KeyCode, KeyModifiers, pictures, played, press, tap};
 
 /// A run of which the grader drops five passages.
-fn dropping() -> Vec<Event> {
+pub fn dropping() -> Vec<Event> {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000d1");
     tape.start("Compare the index pipeline with the query engine");
     tape.analyze(Complexity::Complex, &["index pipeline", "query engine"]);

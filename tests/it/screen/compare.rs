@@ -10,7 +10,7 @@ use super::{KeyCode, KeyModifiers, pictures, played, press, screen, tap, write};
 const QUESTION: &str = "What is the default chunk size?";
 
 /// The events of a run as they are when its route was chosen, and it repeats another.
-fn chosen(mut events: Vec<Event>, route: Complexity, repeats: Option<&Event>) -> Vec<Event> {
+pub fn chosen(mut events: Vec<Event>, route: Complexity, repeats: Option<&Event>) -> Vec<Event> {
     if let EventBody::RunStarted {
         query,
         forced_route,

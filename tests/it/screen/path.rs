@@ -34,7 +34,7 @@ fn because(mut events: Vec<Event>, cues: &[Cue]) -> Vec<Event> {
     events
 }
 
-fn compared() -> Vec<Event> {
+pub fn compared() -> Vec<Event> {
     because(runs::complex(), &[cue("a comparison", None)])
 }
 
@@ -80,7 +80,7 @@ fn forced() -> Vec<Event> {
 }
 
 /// The second plan of a run that went back there is at work.
-fn planning_again() -> Vec<Event> {
+pub fn planning_again() -> Vec<Event> {
     let mut events = compared();
     let entered = |event: &Event| {
         matches!(
@@ -126,7 +126,7 @@ const PROMPT: &str = "[system]\nGrade each passage.\n\n[user]\n\
     <evidence-0a1b2c3d n=\"2\" source=\"faq.md\" lines=\"1-2\">\nA secret passage.\n</evidence-0a1b2c3d>";
 
 /// A run by an endpoint: the first grading tells its prompt and its reply.
-fn by_endpoint() -> Vec<Event> {
+pub fn by_endpoint() -> Vec<Event> {
     let mut events = runs::complex();
     if let EventBody::RunStarted { mode, model, .. } = &mut events[0].body {
         (*mode, *model) = (Mode::Llm, "small".to_owned());

@@ -23,7 +23,7 @@ fn summary(id: &str, question: &str, at: u64) -> SessionSummary {
     }
 }
 
-fn sessions() -> Vec<SessionSummary> {
+pub fn sessions() -> Vec<SessionSummary> {
     let mut all = vec![
         summary("a", "What is the default chunk size?", 0),
         summary("b", "Compare the index pipeline with the query engine", 5),

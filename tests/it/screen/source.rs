@@ -9,10 +9,10 @@ use kb_agent::tui::{Effect, Msg, Screen};
 use super::runs::{self, Tape, cite, item};
 use super::{KeyCode, KeyModifiers, ctrl, pictures, played, press, tap, write};
 
-const SOURCE: &str = "docs/guide/pipeline.md";
+pub const SOURCE: &str = "docs/guide/pipeline.md";
 
 /// A run that found three passages: two of one file, one of a PDF.
-fn found() -> Vec<Event> {
+pub fn found() -> Vec<Event> {
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000a7");
     tape.start("What is the default chunk size?");
     tape.analyze(Complexity::Simple, &[]);
@@ -48,7 +48,7 @@ fn line(number: usize) -> String {
 }
 
 /// What the engine sends of a file of so many lines when it is asked for one of them.
-fn part(first: usize, last: usize, total: usize) -> DocumentPart {
+pub fn part(first: usize, last: usize, total: usize) -> DocumentPart {
     DocumentPart {
         first,
         lines: (first..=last).map(line).collect(),
@@ -66,7 +66,7 @@ fn asked_for(source: &str, line: usize) -> Vec<Effect> {
     })]
 }
 
-fn send(screen: &mut Screen, source: &str, line: usize, part: Result<DocumentPart, String>) {
+pub fn send(screen: &mut Screen, source: &str, line: usize, part: Result<DocumentPart, String>) {
     screen.handle(Msg::Update(Update::Document(DocumentText {
         source: source.to_owned(),
         line,
