@@ -28,7 +28,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::agent::ports::{Embedder, Identity, Ports};
+use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
 use crate::agent::{Agent, Dialogue};
 use crate::audit::{AuditError, AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
@@ -40,7 +40,7 @@ use crate::text::Trouble;
 use crate::tools::KbToolbox;
 
 pub use crate::agent::Question;
-pub use conversation::Conversation;
+pub use conversation::{BehindScreen, Conversation, channels};
 pub use data_folder::prepare_data_folder;
 pub use demo::SAMPLES;
 pub use grading::{FEATURES, Graded, Grader, LookedAt};
@@ -125,50 +125,7 @@ impl fmt::Display for EngineError {
 impl Engine {
     /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
     pub async fn open(settings: &Settings) -> Result<Self, EngineError> {
-        let mask = Mask::knowing(
-            settings
-                .llm
-                .iter()
-                .filter_map(|llm| llm.api_key.as_ref())
-                .chain(
-                    settings
-                        .embedding
-                        .iter()
-                        .filter_map(|at| at.api_key.as_ref()),
-                )
-                .map(|key| key.expose_secret().to_owned()),
-        );
-        let audit_log = Destination {
-            path: settings.audit_log.clone(),
-            keep_bytes: settings.audit_keep_bytes,
-            prompts: settings.audit_prompts,
-        };
-        let (session, closed) = begin_session(settings, &audit_log, mask.clone()).await?;
-        let mut notices = settings.without_effect.clone();
-        notices.extend(interruptions(&closed));
-
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
-        let knowledge = Arc::new(knowledge::open_beside(settings, built_in.clone()).await?);
-        let tools = Arc::new(KbToolbox::new(knowledge.clone()));
-        let reasoner = thinking::reasoner(settings, built_in)?;
-        Ok(Self {
-            agent: Agent {
-                ports: Ports { reasoner, tools },
-                limits: settings.limits,
-                session: session.id().to_owned(),
-            },
-            knowledge,
-            is_demo: settings.sources.is_empty(),
-            endpoint: settings.llm.as_ref().map(|llm| address(&llm.base_url)),
-            audit_log,
-            mask,
-            notices,
-            exports: settings.data_dir.join("exports"),
-            own_files: own_files(settings),
-            live: Arc::new(Mutex::new(session)),
-            said_before: None,
-            endpoint_file: settings.endpoint_file.clone(),
-        })
+        Opening::begin(settings).await?.finish().await
     }
 
     /// Goes on with a recorded conversation: questions are answered as its next ones, under its id.
@@ -279,6 +236,112 @@ impl Engine {
         })?;
         Ok((events, audit))
     }
+}
+
+/// An engine whose index is not open yet. A large one takes longer to open than a person likes to
+/// wait for a first picture.
+pub struct Opening {
+    settings: Settings,
+    built_in: Arc<dyn Embedder>,
+    reasoner: Arc<dyn Reasoner>,
+    audit_log: Destination,
+    mask: Mask,
+    notices: Vec<String>,
+    session: Session,
+}
+
+impl Opening {
+    /// Builds what needs no index. Closes runs that a kill left open.
+    pub async fn begin(settings: &Settings) -> Result<Self, EngineError> {
+        let mask = Mask::knowing(
+            settings
+                .llm
+                .iter()
+                .filter_map(|llm| llm.api_key.as_ref())
+                .chain(
+                    settings
+                        .embedding
+                        .iter()
+                        .filter_map(|at| at.api_key.as_ref()),
+                )
+                .map(|key| key.expose_secret().to_owned()),
+        );
+        let audit_log = Destination {
+            path: settings.audit_log.clone(),
+            keep_bytes: settings.audit_keep_bytes,
+            prompts: settings.audit_prompts,
+        };
+        let (session, closed) = begin_session(settings, &audit_log, mask.clone()).await?;
+        let mut notices = settings.without_effect.clone();
+        notices.extend(interruptions(&closed));
+        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
+        let reasoner = thinking::reasoner(settings, built_in.clone())?;
+        Ok(Self {
+            settings: settings.clone(),
+            built_in,
+            reasoner,
+            audit_log,
+            mask,
+            notices,
+            session,
+        })
+    }
+
+    /// Opens the index.
+    pub async fn finish(self) -> Result<Engine, EngineError> {
+        let settings = self.settings;
+        let knowledge = Arc::new(knowledge::open_beside(&settings, self.built_in).await?);
+        let tools = Arc::new(KbToolbox::new(knowledge.clone()));
+        Ok(Engine {
+            agent: Agent {
+                ports: Ports {
+                    reasoner: self.reasoner,
+                    tools,
+                },
+                limits: settings.limits,
+                session: self.session.id().to_owned(),
+            },
+            knowledge,
+            is_demo: is_demo(&settings),
+            endpoint: endpoint(&settings),
+            audit_log: self.audit_log,
+            mask: self.mask,
+            notices: self.notices,
+            exports: settings.data_dir.join("exports"),
+            own_files: own_files(&settings),
+            live: Arc::new(Mutex::new(self.session)),
+            said_before: None,
+            endpoint_file: settings.endpoint_file,
+        })
+    }
+
+    /// Whether the knowledge base is the demo's.
+    pub fn is_demo(&self) -> bool {
+        is_demo(&self.settings)
+    }
+
+    /// Where the thinking engine is asked; `None` where the embedded one thinks.
+    pub fn endpoint(&self) -> Option<String> {
+        endpoint(&self.settings)
+    }
+
+    /// Which engine thinks, with which model.
+    pub fn identity(&self) -> Identity {
+        self.reasoner.identity()
+    }
+
+    /// What the person should know before the first question, one line each.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+}
+
+fn is_demo(settings: &Settings) -> bool {
+    settings.sources.is_empty()
+}
+
+fn endpoint(settings: &Settings) -> Option<String> {
+    settings.llm.as_ref().map(|llm| address(&llm.base_url))
 }
 
 /// A run that is going on. Dropping it cancels the run, which still ends as every run does.

@@ -127,6 +127,8 @@ pub struct Setup {
     pub samples: Vec<Sample>,
     /// What is to be said at the start, one line each.
     pub notices: Vec<String>,
+    /// Whether the index is still being opened.
+    pub is_opening: bool,
     /// The recorded conversation that goes on.
     pub resumed: Option<RecordedSession>,
     /// Whether the terminal reports the mouse.
@@ -151,6 +153,7 @@ impl Default for Setup {
             limits: RoutingLimits::default(),
             samples: Vec::new(),
             notices: Vec::new(),
+            is_opening: false,
             resumed: None,
             mouse: true,
             split: watch::Sender::default(),

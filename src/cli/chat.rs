@@ -1,10 +1,11 @@
 use std::io::{Write, stderr};
 
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::engine::{Conversation, Engine, Resume, SAMPLES};
+use crate::engine::{BehindScreen, Conversation, EngineError, Opening, Resume, SAMPLES, channels};
 use crate::report::markdown;
 use crate::tui::{Sample, Setup, ThemeName, WalkStep, run as run_screen};
 
@@ -30,16 +31,30 @@ async fn converse(
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
 ) -> Result<(), Failure> {
-    let mut engine = tokio::select! {
-        engine = Engine::open(settings) => engine?,
+    let opening = tokio::select! {
+        opening = Opening::begin(settings) => opening?,
         () = cancel.cancelled() => return Err(Failure::interrupted()),
     };
-    let resumed = match resume {
-        Some(which) => Some(engine.resume(which).await?),
-        None => None,
+    let identity = opening.identity();
+    let endpoint = opening.endpoint();
+    let samples = if opening.is_demo() { SAMPLES } else { &[] };
+    let mut notices = opening.notices().to_vec();
+    let ((commands, updates), ends) = channels();
+    let leave = cancel.child_token();
+    // A conversation that goes on is shown from its first picture.
+    let (resumed, begun) = match resume {
+        None => (None, tokio::spawn(begin(opening, ends, leave.clone()))),
+        Some(which) => {
+            let mut engine = tokio::select! {
+                engine = opening.finish() => engine?,
+                () = cancel.cancelled() => return Err(Failure::interrupted()),
+            };
+            let resumed = engine.resume(which).await?;
+            engine.notices().clone_into(&mut notices);
+            let begun = Conversation::behind(ends, engine);
+            (Some(resumed), tokio::spawn(std::future::ready(begun)))
+        }
     };
-    let identity = engine.identity();
-    let samples = if engine.is_demo() { SAMPLES } else { &[] };
     let before = split_file::split(settings);
     let split = watch::Sender::new(before);
     let setup = Setup {
@@ -47,7 +62,7 @@ async fn converse(
         no_color: settings.no_color,
         mode: identity.mode,
         model: identity.model,
-        endpoint: engine.endpoint().map(str::to_owned),
+        endpoint,
         limits: settings.limits,
         samples: samples
             .iter()
@@ -56,7 +71,8 @@ async fn converse(
                 text: (*text).to_owned(),
             })
             .collect(),
-        notices: engine.notices().to_vec(),
+        notices,
+        is_opening: resumed.is_none(),
         resumed,
         own: own_files(settings),
         mouse: settings.mouse,
@@ -64,13 +80,19 @@ async fn converse(
         markdown,
         walk,
     };
-    let (conversation, commands, updates) = Conversation::begin(engine)?;
-    let result = run_screen(setup, commands, updates, cancel.clone()).await;
+    let result = run_screen(setup, commands, updates, leave).await;
     let after = *split.borrow();
     if after != before {
         split_file::remember(settings, after);
     }
-    let session = conversation.end().await;
+    let Some(conversation) = at_once(begun).await else {
+        // The person left before the index was open.
+        return match result {
+            Ok(()) if cancel.is_cancelled() => Err(Failure::interrupted()),
+            result => result.map_err(Failure::failed),
+        };
+    };
+    let session = conversation?.end().await;
     if cancel.is_cancelled() {
         // A terminal that went has nobody to be told of it.
         return Err(Failure::interrupted());
@@ -80,4 +102,27 @@ async fn converse(
         let _ = writeln!(stderr(), "resume: kb-agent -c {name}");
     }
     Ok(())
+}
+
+/// Opens the index and starts the conversation behind the screen, which is closed if that fails.
+async fn begin(
+    opening: Opening,
+    ends: BehindScreen,
+    leave: CancellationToken,
+) -> Result<Conversation, EngineError> {
+    let engine = opening.finish().await;
+    let begun = engine.and_then(|engine| Conversation::behind(ends, engine));
+    if begun.is_err() {
+        leave.cancel();
+    }
+    begun
+}
+
+/// What it came to, if it has come to its end.
+async fn at_once<T>(task: JoinHandle<T>) -> Option<T> {
+    if !task.is_finished() {
+        task.abort();
+        return None;
+    }
+    task.await.ok()
 }

@@ -20,6 +20,24 @@ const COMMANDS_IN_FLIGHT: usize = 16;
 /// How long what goes on behind the screen has for its end.
 const IN_ORDER: Duration = Duration::from_millis(1500);
 
+/// What is behind the screen's two channels.
+#[derive(Debug)]
+pub struct BehindScreen {
+    received: mpsc::Receiver<Command>,
+    updates: mpsc::Sender<Update>,
+}
+
+/// The screen's two channels, and what is behind them. What is asked before a conversation begins
+/// there waits.
+pub fn channels() -> (
+    (mpsc::Sender<Command>, mpsc::Receiver<Update>),
+    BehindScreen,
+) {
+    let (commands, received) = mpsc::channel(COMMANDS_IN_FLIGHT);
+    let (updates, screen) = mpsc::channel(super::EVENTS_IN_FLIGHT);
+    ((commands, screen), BehindScreen { received, updates })
+}
+
 /// Everything that goes on behind one screen; ends with [`Conversation::end`].
 pub struct Conversation {
     reading: tokio::task::JoinHandle<()>,
@@ -35,10 +53,15 @@ pub struct Conversation {
 impl Conversation {
     /// Starts the tasks. The screen gets the two channels and nothing else.
     pub fn begin(
-        mut engine: Engine,
+        engine: Engine,
     ) -> Result<(Self, mpsc::Sender<Command>, mpsc::Receiver<Update>), EngineError> {
-        let (commands, received) = mpsc::channel(COMMANDS_IN_FLIGHT);
-        let (updates, screen) = mpsc::channel(super::EVENTS_IN_FLIGHT);
+        let ((commands, updates), ends) = channels();
+        Ok((Self::behind(ends, engine)?, commands, updates))
+    }
+
+    /// Starts the tasks behind a screen that is shown already.
+    pub fn behind(ends: BehindScreen, mut engine: Engine) -> Result<Self, EngineError> {
+        let BehindScreen { received, updates } = ends;
         let (events, audit) = engine.audited(updates.clone())?;
         let (questions, asked) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let knowledge = engine.knowledge.clone();
@@ -74,7 +97,7 @@ impl Conversation {
         };
         let end = CancellationToken::new();
         let indexing = tokio::spawn(indexing.run(asked_of_index, end.clone()));
-        let conversation = Self {
+        Ok(Self {
             reading,
             worker,
             sessions,
@@ -83,8 +106,7 @@ impl Conversation {
             end,
             audit,
             _engine: engine,
-        };
-        Ok((conversation, commands, screen))
+        })
     }
 
     /// Ends every task; the screen's channels must be gone, which cancels a run. Waits for their

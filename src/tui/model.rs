@@ -130,7 +130,10 @@ impl Model {
             limits: setup.limits,
             samples: setup.samples,
             greetings: setup.notices.iter().map(|n| one_line(n, 400)).collect(),
-            knowledge: KnowledgeStatus::default(),
+            knowledge: KnowledgeStatus {
+                indexing: setup.is_opening,
+                ..KnowledgeStatus::default()
+            },
             pace: Pace::default(),
             turns: Vec::new(),
             pending: None,
