@@ -2,8 +2,8 @@
 
 use kb_agent::config::{Environment, Overrides, Settings};
 use kb_agent::domain::Outcome;
-use kb_agent::engine::{Engine, EngineError, Question};
-use kb_agent::protocol::EventBody;
+use kb_agent::engine::{Conversation, Engine, EngineError, Opening, Question, channels};
+use kb_agent::protocol::{Command, EventBody, Update};
 use std::sync::atomic::AtomicBool;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +20,10 @@ pub async fn engine_with(
     endpoint: &str,
     settings: &[(&str, &str)],
 ) -> Result<Engine, EngineError> {
+    Engine::open(&settings_of(place, endpoint, settings)).await
+}
+
+fn settings_of(place: &Workplace, endpoint: &str, settings: &[(&str, &str)]) -> Settings {
     place.file(
         "kb/gate.md",
         "# The gate\n\nThe gate opens at seven and closes at nine.\n",
@@ -35,7 +39,33 @@ pub async fn engine_with(
         sources: vec![place.path().join("kb")],
         ..Overrides::default()
     };
-    Engine::open(&Settings::resolve(&environment, overrides).unwrap()).await
+    Settings::resolve(&environment, overrides).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_asked_before_the_index_is_open_is_answered_after() {
+    let place = Workplace::empty();
+    let settings = settings_of(&place, "", &[]);
+    let opening = Opening::begin(&settings).await.unwrap();
+    let ((commands, mut updates), ends) = channels();
+    let ask = Command::Ask {
+        query: "When does the gate open?".to_owned(),
+        route: None,
+        retry_of: None,
+    };
+    commands.send(ask).await.unwrap();
+    let engine = opening.finish().await.unwrap();
+    let conversation = Conversation::behind(ends, engine).unwrap();
+    let outcome = loop {
+        if let Update::Event(event) = updates.recv().await.unwrap()
+            && let EventBody::RunFinished { outcome, .. } = event.body
+        {
+            break outcome;
+        }
+    };
+    assert!(outcome.is_complete(), "{outcome:?}");
+    drop((commands, updates));
+    conversation.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! The whole program as a person meets it: the real binary in a pseudo-terminal.
 
+use std::fs::{self, File};
 use std::time::Duration;
 
 use kb_agent::domain::NodeName;
@@ -41,6 +42,34 @@ fn a_question_is_answered_and_its_path_shown() {
         leave(terminal);
     }
     assert_eq!(events(&demo.place().audit(), "run_finished").len(), 3);
+}
+
+#[test]
+fn ui_the_first_picture_waits_for_no_index_and_one_that_cannot_be_opened_is_one_line() {
+    let place = Workplace::empty();
+    place.file(
+        "kb/gate.md",
+        "# Gates\n\nThe gates stay open for seven hours.\n",
+    );
+    assert!(place.run(&["index"]).status.success());
+    // To be made anew at the start, which another process holds up for longer than it is waited for.
+    let home = fs::read_dir(place.data().join("index")).unwrap();
+    let home = home.map(|entry| entry.unwrap().path()).next().unwrap();
+    let formats = fs::read_dir(&home).unwrap().map(|entry| entry.unwrap());
+    for format in formats.filter(|entry| entry.file_type().unwrap().is_dir()) {
+        fs::remove_dir_all(format.path()).unwrap();
+    }
+    let held = File::options()
+        .write(true)
+        .open(home.join("writer.lock"))
+        .unwrap();
+    held.lock().unwrap();
+    let terminal = Terminal::start(&place.command(&[]), 100, 30);
+    let (code, written) = terminal.end_with_written();
+    assert!(written.contains("Reading the documents"), "{written}");
+    let (_, last) = written.rsplit_once("\u{1b}[?1049l").unwrap();
+    assert_eq!((code, last.trim().lines().count()), (1, 1), "{last}");
+    assert!(last.contains("another kb-agent"), "{last}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
