@@ -14,6 +14,7 @@ mod rules;
 mod tool;
 mod topology;
 mod usage;
+mod wait;
 mod warnings;
 mod what_if;
 
@@ -33,5 +34,6 @@ pub use rules::{AutoApproveRule, approving_rule};
 pub use tool::{MOST_LISTED, ToolCall, ToolName, ToolRecord};
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};
+pub use wait::Wait;
 pub use warnings::{WarningKind, Warnings};
 pub use what_if::{Change, Decision, GradedRound, Judged, Round, Unknown, WhatIf, what_if};

@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Citation, Complexity, Cue, EvidenceId, GradedBy, GraderAction, NodeName, Outcome, PathType,
-    RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall,
+    RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, Wait,
 };
 
 /// Version of the event format.
@@ -229,6 +229,14 @@ pub enum EventBody {
         /// All that is sent, in its order.
         items: Vec<NumberedItem>,
     },
+    /// A call of a model waits. Whatever comes next, the wait is over.
+    Waiting {
+        /// The node that made it.
+        node: NodeName,
+        /// For what.
+        #[serde(flatten)]
+        wait: Wait,
+    },
     /// More of the answer.
     AnswerDelta {
         /// To append.
@@ -278,6 +286,11 @@ pub enum EventBody {
 }
 
 impl EventBody {
+    /// Whether it matters only while the run goes on, and is in no log.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::AnswerDelta { .. } | Self::Waiting { .. })
+    }
+
     /// The value of the `event` field.
     pub fn name(&self) -> &'static str {
         match self {
@@ -294,6 +307,7 @@ impl EventBody {
             Self::EvidenceGraded { .. } => "evidence_graded",
             Self::EvidenceRemoved { .. } => "evidence_removed",
             Self::EvidenceNumbered { .. } => "evidence_numbered",
+            Self::Waiting { .. } => "waiting",
             Self::AnswerDelta { .. } => "answer_delta",
             Self::AnswerFinished { .. } => "answer_finished",
             Self::Warning { .. } => "warning",

@@ -1,5 +1,7 @@
 //! The one writer of a run's stream.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use tokio::sync::mpsc;
 
 use crate::protocol::{Event, EventBody, RunId, SCHEMA, Timestamp};
@@ -13,7 +15,7 @@ use super::ports::Caveat;
 #[derive(Debug)]
 pub struct EventWriter {
     run: RunId,
-    next_seq: u64,
+    next_seq: AtomicU64,
     out: mpsc::Sender<Event>,
 }
 
@@ -22,7 +24,7 @@ impl EventWriter {
     pub fn new(run: RunId, out: mpsc::Sender<Event>) -> Self {
         Self {
             run,
-            next_seq: 0,
+            next_seq: AtomicU64::new(0),
             out,
         }
     }
@@ -38,14 +40,27 @@ impl EventWriter {
         let Ok(place) = self.out.reserve().await else {
             return;
         };
-        place.send(Event {
+        place.send(self.next(body));
+    }
+
+    /// Sends what matters only now: where the reader is behind it is dropped instead of waited for.
+    ///
+    /// Needs no more than a shared reference, for nodes that are waiting for a port: all of a run is
+    /// one task, so its events keep their order.
+    pub fn emit_if_room(&self, body: EventBody) {
+        if let Ok(place) = self.out.try_reserve() {
+            place.send(self.next(body));
+        }
+    }
+
+    fn next(&self, body: EventBody) -> Event {
+        Event {
             schema: SCHEMA,
             ts: Timestamp::now(),
             run: self.run.clone(),
-            seq: self.next_seq,
+            seq: self.next_seq.fetch_add(1, Ordering::Relaxed),
             body,
-        });
-        self.next_seq += 1;
+        }
     }
 
     /// Sends a warning; the run goes on.

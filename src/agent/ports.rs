@@ -5,6 +5,7 @@
 
 mod calls;
 mod stop;
+mod waits;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +23,7 @@ use crate::text::Trouble;
 
 pub use calls::{CallLog, ModelCall};
 pub use stop::blocking;
+pub use waits::WaitSink;
 
 /// How an answer begins that has no evidence to go by.
 pub const NOTHING_FOUND: &str = "Nothing was found in the knowledge base.";
@@ -78,6 +80,8 @@ pub struct CallOrigin<'a> {
     pub node: NodeName,
     /// Where calls of a model are noted, failed ones too; `None` where it does not matter.
     pub calls: Option<&'a CallLog>,
+    /// Where it is told what a call waits for; `None` where it does not matter.
+    pub waits: Option<&'a WaitSink>,
 }
 
 /// What `analyze` works on.

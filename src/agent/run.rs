@@ -10,13 +10,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    Answer, Complexity, ENTRY, NodeName, Outcome, RouteReason, RoutingLimits, Turn, Usage, edge,
+    Answer, Complexity, ENTRY, NodeName, Outcome, RouteReason, RoutingLimits, Turn, Usage, Wait,
+    edge,
 };
 use crate::protocol::{Event, EventBody, RunId};
 
 use super::events::EventWriter;
 use super::nodes;
-use super::ports::{CallLog, CallOrigin, ModelCall, Ports, ReasonerError};
+use super::ports::{CallLog, CallOrigin, ModelCall, Ports, ReasonerError, WaitSink};
 use super::state::AgentState;
 
 /// The five nodes over a reasoner and a toolbox.
@@ -234,6 +235,31 @@ impl Run<'_> {
         guard(&self.cancel, port).await
     }
 
+    /// The same for a call of the reasoner, which tells meanwhile what it waits for.
+    pub(super) async fn attend<T>(
+        &self,
+        node: NodeName,
+        mut waits: mpsc::Receiver<Wait>,
+        call: impl Future<Output = T>,
+    ) -> Result<T, Stop> {
+        let tell = |wait| self.events.emit_if_room(EventBody::Waiting { node, wait });
+        let attended = async {
+            tokio::pin!(call);
+            loop {
+                tokio::select! {
+                    biased;
+                    value = &mut call => break value,
+                    Some(wait) = waits.recv() => tell(wait),
+                }
+            }
+        };
+        let value = self.guard(attended).await;
+        while let Ok(wait) = waits.try_recv() {
+            tell(wait);
+        }
+        value
+    }
+
     /// Counts a call that was begun and came to nothing, and stops the run.
     pub(super) fn lost_call(&mut self, stop: Stop) -> Stop {
         self.state.usage.add(Usage::ONE_CALL);
@@ -259,11 +285,12 @@ impl Run<'_> {
     }
 
     /// Who is asking, for headers and logs.
-    pub(super) fn origin(&self, node: NodeName) -> CallOrigin<'_> {
+    pub(super) fn origin<'a>(&'a self, node: NodeName, waits: &'a WaitSink) -> CallOrigin<'a> {
         CallOrigin {
             run: self.events.run(),
             node,
             calls: Some(&self.calls),
+            waits: Some(waits),
         }
     }
 }

@@ -167,10 +167,10 @@ impl AuditLog {
             })
     }
 
-    /// Writes one event as one line, in one write. `answer_delta` is left out: the whole text
-    /// follows in `answer_finished`.
+    /// Writes one event as one line, in one write. What passes is left out: `waiting`, and
+    /// `answer_delta`, whose whole text follows in `answer_finished`.
     pub fn append(&mut self, event: &Event) -> io::Result<()> {
-        if matches!(event.body, EventBody::AnswerDelta { .. }) {
+        if event.body.is_passing() {
             return Ok(());
         }
         let mut event = Cow::Borrowed(event);

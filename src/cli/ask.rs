@@ -1,4 +1,4 @@
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 
 use clap::{Args, ValueEnum};
 use tokio_util::sync::CancellationToken;
@@ -7,7 +7,7 @@ use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
-use crate::domain::{Citation, Complexity, Outcome, WarningKind, Warnings, dollars};
+use crate::domain::{Citation, Complexity, Outcome, Wait, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, Question};
 use crate::protocol::{EventBody, Mode};
 use crate::text::sanitize;
@@ -98,6 +98,11 @@ async fn answer(
             cancel.cancel();
         }
         match event.body {
+            // Who looks at the terminal sees no answer come, and wants to know why.
+            EventBody::Waiting {
+                wait: wait @ Wait::Retry { .. },
+                ..
+            } if !json && std::io::stderr().is_terminal() => complain(&wait.line(0.0)),
             EventBody::RunStarted { mode: started, .. } => mode = Some(started),
             EventBody::AnswerFinished { citations: all, .. } => citations = all,
             EventBody::Warning { code, message } if !json => {

@@ -106,6 +106,7 @@ impl Grader {
             run: &self.run,
             node,
             calls: None,
+            waits: None,
         }
     }
 }

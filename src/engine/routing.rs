@@ -50,6 +50,7 @@ impl Router {
                 run: &self.run,
                 node: NodeName::AnalyzeAndRoute,
                 calls: None,
+                waits: None,
             },
             query,
             history: &[],

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::domain::Complexity;
-use crate::protocol::{Event, RunId};
+use crate::protocol::{Event, EventBody, RunId};
 
 use super::fold::{AuditRow, RunView};
 use super::panes::chat::TurnCache;
@@ -16,7 +16,7 @@ pub struct Turn {
     pub run: RunView,
     /// Its events for the audit pane.
     pub trail: Vec<AuditRow>,
-    /// All its events, the pieces of the answer too, to be folded again.
+    /// Its events, the pieces of the answer too, to be folded again; what it waited for is over.
     pub events: Vec<Arc<Event>>,
     /// Where it stands, if its question was asked before.
     pub retry: Option<Retry>,
@@ -41,7 +41,9 @@ impl Turn {
     pub fn take(&mut self, event: &Arc<Event>) {
         self.trail.extend(AuditRow::of(event, &self.run));
         self.run.apply(event);
-        self.events.push(event.clone());
+        if !matches!(event.body, EventBody::Waiting { .. }) {
+            self.events.push(event.clone());
+        }
     }
 
     /// Finds out where it stands after these.

@@ -163,6 +163,7 @@ fn ends_the_embedding_of_an_answer_that_nobody_waits_for() {
                 run: &run,
                 node: NodeName::GradeEvidence,
                 calls: None,
+                waits: None,
             },
             query: "When does the gate open?",
             history: &[],

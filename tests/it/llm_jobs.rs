@@ -86,6 +86,7 @@ impl Given {
             run: &self.run,
             node,
             calls: None,
+            waits: None,
         }
     }
 

@@ -74,6 +74,7 @@ mod tui_live;
 mod tui_waiting;
 mod typos;
 mod upkeep_cost;
+mod waits;
 mod watch;
 mod what_if;
 mod workplace;

@@ -1,6 +1,8 @@
 //! What an endpoint does wrong, as a person at the screen sees it: the line, the way out, and that
 //! the next question is answered.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use crate::fault_server::{
@@ -169,6 +171,32 @@ fn a_stream_that_never_ends_is_stopped_by_escape_and_closed() {
     }
     fault.asked("Better now.");
     assert_eq!(fault.outcomes(), ["cancelled", "answered"]);
+}
+
+#[test]
+fn ui_a_pause_before_a_retry_is_told_and_escape_ends_it_at_once() {
+    let busy = error("429 Too Many Requests", "Retry-After: 30\r\n", "slow down");
+    let mut fault = Fault::new(vec![busy], vec![]);
+    let screen = fault.asked("(2 of 2) · Esc stops");
+    assert!(screen.contains("429: again in "), "{screen}");
+    let pressed = Instant::now();
+    fault.terminal.keys(ESC);
+    let screen = fault.shows("◼ cancelled");
+    assert!(pressed.elapsed() < Duration::from_secs(10));
+    assert!(!screen.contains("429: "), "{screen}");
+    fault.asked("Better now.");
+    assert_eq!(fault.outcomes(), ["cancelled", "answered"]);
+}
+
+#[test]
+fn ui_a_model_without_a_first_token_is_told_and_escape_ends_it_at_once() {
+    let mut fault = Fault::new(vec![Act::Hang(Vec::new())], vec![]);
+    let screen = fault.asked("no token yet · ");
+    assert!(screen.contains(" left · Esc stops"), "{screen}");
+    fault.terminal.keys(ESC);
+    let screen = fault.shows("◼ cancelled");
+    assert!(!screen.contains("no token yet"), "{screen}");
+    assert_eq!(fault.outcomes(), ["cancelled"]);
 }
 
 #[test]

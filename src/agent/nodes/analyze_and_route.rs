@@ -1,4 +1,4 @@
-use crate::agent::ports::AnalyzeJob;
+use crate::agent::ports::{AnalyzeJob, WaitSink};
 use crate::agent::run::{Run, Stop};
 use crate::domain::{
     Complexity, NodeName, PathType, RouteReason, RoutingPlan, ToolName, ToolRecord,
@@ -10,14 +10,16 @@ use crate::protocol::EventBody;
 pub(in crate::agent) async fn analyze_and_route(
     run: &mut Run<'_>,
 ) -> Result<Option<RouteReason>, Stop> {
+    let (sink, waits) = WaitSink::new();
     let job = AnalyzeJob {
-        origin: run.origin(NodeName::AnalyzeAndRoute),
+        origin: run.origin(NodeName::AnalyzeAndRoute, &sink),
         query: &run.state.query,
         history: &run.state.history,
         forced: run.state.forced,
         failed: &run.state.tool_history,
     };
-    let called = run.guard(run.ports.reasoner.analyze(job)).await;
+    let call = run.ports.reasoner.analyze(job);
+    let called = run.attend(NodeName::AnalyzeAndRoute, waits, call).await;
     let analysis = run.settle(NodeName::AnalyzeAndRoute, called).await?;
     run.state.usage.add(analysis.usage);
     run.events.caveats(analysis.warnings).await;

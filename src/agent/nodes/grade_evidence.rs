@@ -1,4 +1,4 @@
-use crate::agent::ports::GradeJob;
+use crate::agent::ports::{GradeJob, WaitSink};
 use crate::agent::run::{Run, Stop};
 use crate::domain::{
     AutoApproveRule, Evidence, GradedBy, GraderAction, NodeName, PathType, RouteReason, Score,
@@ -58,14 +58,16 @@ async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
 
 /// R17, R18: one batch call; a reply that is not N finite numbers counts as 0.5 each.
 async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
+    let (sink, waits) = WaitSink::new();
     let job = GradeJob {
-        origin: run.origin(NodeName::GradeEvidence),
+        origin: run.origin(NodeName::GradeEvidence, &sink),
         query: &run.state.query,
         history: &run.state.history,
         sub_questions: run.state.sub_questions(),
         context: &run.state.context,
     };
-    let called = run.guard(run.ports.reasoner.grade(job)).await;
+    let call = run.ports.reasoner.grade(job);
+    let called = run.attend(NodeName::GradeEvidence, waits, call).await;
     let grades = run.settle(NodeName::GradeEvidence, called).await?;
     run.state.usage.add(grades.usage);
     run.events.caveats(grades.warnings).await;

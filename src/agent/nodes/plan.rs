@@ -1,4 +1,4 @@
-use crate::agent::ports::PlanJob;
+use crate::agent::ports::{PlanJob, WaitSink};
 use crate::agent::run::{Run, Stop};
 use crate::domain::{
     GraderAction, NodeName, RouteReason, RoutingPlan, ToolCall, ToolName, ToolRecord,
@@ -11,8 +11,9 @@ const CALLS_PER_ROUND: usize = 8;
 pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let unrouted = RoutingPlan::fallback();
     let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
+    let (sink, waits) = WaitSink::new();
     let job = PlanJob {
-        origin: run.origin(NodeName::Plan),
+        origin: run.origin(NodeName::Plan, &sink),
         query: &run.state.query,
         history: &run.state.history,
         routing,
@@ -21,7 +22,8 @@ pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReas
         scores: &run.state.evidence_scores,
         refine: run.state.grader_action == Some(GraderAction::Refine),
     };
-    let called = run.guard(run.ports.reasoner.plan(job)).await;
+    let call = run.ports.reasoner.plan(job);
+    let called = run.attend(NodeName::Plan, waits, call).await;
     let planned = run.settle(NodeName::Plan, called).await?;
     run.state.usage.add(planned.usage);
     run.events.caveats(planned.warnings).await;

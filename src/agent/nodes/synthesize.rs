@@ -1,7 +1,9 @@
 use tokio::sync::mpsc;
 
 use crate::agent::citations::CitationFilter;
-use crate::agent::ports::{AnswerSink, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob};
+use crate::agent::ports::{
+    AnswerSink, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob, WaitSink,
+};
 use crate::agent::run::{Run, Stop, guard};
 use crate::agent::state::{AgentState, SearchFailure};
 use crate::domain::{
@@ -164,11 +166,13 @@ async fn stream_answer(
     let sub_questions = run.state.sub_questions().to_vec();
     let run_id = run.events.run().clone();
     let calls = run.calls.clone();
+    let (waits, mut told) = WaitSink::new();
     let job = SynthesizeJob {
         origin: crate::agent::ports::CallOrigin {
             run: &run_id,
             node: NodeName::Synthesize,
             calls: Some(&calls),
+            waits: Some(&waits),
         },
         query: &query,
         history: &history,
@@ -184,7 +188,17 @@ async fn stream_answer(
     // The pieces end when the call is done, because the sink goes with it.
     let called = guard(&cancel, async {
         let pass_on_all = async {
-            while let Some(piece) = pieces.recv().await {
+            let node = NodeName::Synthesize;
+            loop {
+                let piece = tokio::select! {
+                    biased;
+                    Some(wait) = told.recv() => {
+                        run.events.emit_if_room(EventBody::Waiting { node, wait });
+                        continue;
+                    }
+                    piece = pieces.recv() => piece,
+                };
+                let Some(piece) = piece else { break };
                 let delta = filter.push(&sanitizer.push(&piece));
                 pass_on(run, &mut text, delta).await;
             }

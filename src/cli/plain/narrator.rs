@@ -2,7 +2,7 @@
 
 use crate::domain::{
     AutoApproveRule, Citation, Cue, GradedBy, Outcome, RouteReason, RoutingLimits, SUFFICIENT_FROM,
-    WarningKind, Warnings, dollars,
+    Wait, WarningKind, Warnings, dollars,
 };
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunRecord, Verdict};
 use crate::text::{StreamSanitizer, one_line, sanitize};
@@ -139,6 +139,10 @@ impl Narrator {
                 }
                 lines.extend(citations.iter().map(source));
             }
+            EventBody::Waiting {
+                wait: wait @ Wait::Retry { .. },
+                ..
+            } => lines.push(format!("  Waiting: {}.", wait.line(0.0))),
             EventBody::Warning { code, message } => self.warnings.add(code, message),
             EventBody::RunFinished { .. } => {
                 let told = self.warnings.at_the_answer().map(WarningKind::line);

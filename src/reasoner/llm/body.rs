@@ -13,6 +13,7 @@ use reqwest::Response;
 use tokio::time::timeout;
 
 use super::failure::{Failure, Site};
+use super::waiting::Waiting;
 
 /// A token is a word at most; even runs of spaces in a vocabulary are shorter.
 const TEXT_BYTES_PER_TOKEN: usize = 32;
@@ -36,26 +37,28 @@ pub enum Broken {
 }
 
 /// How long and how much is waited for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Bounds {
     /// No byte for this long is an error.
     pub silence: Duration,
     /// Tokens that were asked for.
     pub tokens: u32,
+    /// Where waiting is told.
+    pub waiting: Waiting,
 }
 
 impl Bounds {
-    fn wire_bytes(self) -> usize {
+    fn wire_bytes(&self) -> usize {
         WIRE_BYTES_BESIDE + self.tokens as usize * WIRE_BYTES_PER_TOKEN
     }
 
     /// How long a whole response may take.
-    pub fn whole(self) -> Duration {
+    pub fn whole(&self) -> Duration {
         crate::http::whole(self.silence)
     }
 
     /// More text than this is no reply.
-    pub fn text_bytes(self) -> usize {
+    pub fn text_bytes(&self) -> usize {
         self.tokens as usize * TEXT_BYTES_PER_TOKEN
     }
 }
@@ -73,11 +76,13 @@ impl Broken {
 /// The body in pieces, with the limits on silence and length applied.
 pub fn guarded(response: Response, site: Site, bounds: Bounds) -> Body {
     stream::unfold(Some((response, 0_usize)), move |state| {
-        let site = site.clone();
+        let (site, bounds) = (site.clone(), bounds.clone());
         async move {
             let (mut response, received) = state?;
             let failed = |failure| Some((Err(Broken::Failed(failure)), None));
-            match timeout(bounds.silence, response.chunk()).await {
+            let bytes = response.chunk();
+            let waiting = &bounds.waiting;
+            match waiting.bear(bounds.silence, received > 0, bytes).await {
                 Err(_) => failed(site.silent(bounds.silence, received > 0)),
                 Ok(Err(error)) => failed(site.transport(&error)),
                 Ok(Ok(None)) => None,
@@ -96,9 +101,10 @@ pub fn guarded(response: Response, site: Site, bounds: Bounds) -> Body {
 
 /// All of a small body, such as a listing.
 pub async fn collect(response: Response, site: &Site, bounds: Bounds) -> Result<Vec<u8>, Failure> {
+    let whole = bounds.whole();
     let all = all_of(guarded(response, site.clone(), bounds), site);
-    let in_time = timeout(bounds.whole(), all).await;
-    in_time.unwrap_or_else(|_| Err(site.unfinished(bounds.whole())))
+    let in_time = timeout(whole, all).await;
+    in_time.unwrap_or_else(|_| Err(site.unfinished(whole)))
 }
 
 /// The rest of a body.

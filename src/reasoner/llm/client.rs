@@ -22,6 +22,7 @@ use super::overrides::Overrides;
 use super::server::{Server, Structured};
 use super::shape::Shape;
 use super::stream::ChatReply;
+use super::waiting::Waiting;
 use super::wire::{ChatRequest, Message, StreamOptions};
 
 const RUN: &str = "X-KB-Agent-Run";
@@ -58,6 +59,8 @@ pub struct Request<'a> {
     pub temperature: f64,
     /// Where the reply ends at the latest.
     pub max_tokens: u32,
+    /// Where waiting is told.
+    pub waiting: &'a Waiting,
 }
 
 impl Request<'_> {
@@ -117,6 +120,7 @@ impl Endpoint {
         let bounds = Bounds {
             silence: self.timeout,
             tokens: request.max_tokens,
+            waiting: request.waiting.clone(),
         };
         let post = self
             .http
@@ -127,7 +131,8 @@ impl Endpoint {
             // same is understood.
             .header(ACCEPT_ENCODING, HeaderValue::from_static("identity"))
             .json(&request.body());
-        let response = self.accepted(self.reach(post).await?).await?;
+        let response = self.reach(post, request.waiting).await?;
+        let response = self.accepted(response).await?;
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING)
             && encoding != "identity"
         {
@@ -145,7 +150,10 @@ impl Endpoint {
     /// listing, which is what servers of a single model do.
     pub async fn models(&self) -> Result<Option<Vec<String>>, Failure> {
         let response = self
-            .reach(self.http.get(self.site.url(&["models"])))
+            .reach(
+                self.http.get(self.site.url(&["models"])),
+                &Waiting::default(),
+            )
             .await?;
         if let StatusCode::NOT_FOUND
         | StatusCode::METHOD_NOT_ALLOWED
@@ -157,6 +165,7 @@ impl Endpoint {
         let bounds = Bounds {
             silence: self.timeout,
             tokens: LISTING_TOKENS,
+            waiting: Waiting::default(),
         };
         let bytes = collect(response, &self.site, bounds).await?;
         let listing: Value = serde_json::from_slice(&bytes)
@@ -168,15 +177,15 @@ impl Endpoint {
         Ok(Some(listed))
     }
 
-    async fn reach(&self, request: RequestBuilder) -> Result<Response, Failure> {
+    async fn reach(&self, request: RequestBuilder, waiting: &Waiting) -> Result<Response, Failure> {
         let request = self.site.authorized(request);
         let again = request.try_clone();
-        match (self.once(request).await?, again) {
+        match (self.once(request, waiting).await?, again) {
             (Ok(response), _) => Ok(response),
             // A kept connection that the server closed in the meantime: nobody has seen the
             // request, so it is made again, on a new one.
             (Err(error), Some(again)) if is_stale(&error) => self
-                .once(again)
+                .once(again, waiting)
                 .await?
                 .map_err(|error| self.site.transport(&error)),
             (Err(error), _) => Err(self.site.transport(&error)),
@@ -187,8 +196,10 @@ impl Endpoint {
     async fn once(
         &self,
         request: RequestBuilder,
+        waiting: &Waiting,
     ) -> Result<Result<Response, reqwest::Error>, Failure> {
-        tokio::time::timeout(self.timeout, request.send())
+        waiting
+            .bear(self.timeout, false, request.send())
             .await
             .map_err(|_| self.site.silent(self.timeout, false))
     }

@@ -22,6 +22,7 @@ use super::shape::Shape;
 use super::stream::{ChatReply, CutShort};
 use super::think::begins_with_thought;
 use super::tokens::estimate;
+use super::waiting::Waiting;
 use super::wire::{Message, TokenCount};
 
 /// More objections than there are things to do without.
@@ -149,6 +150,7 @@ impl Exchange {
 
     async fn ask(&self, wanted: &Wanted<'_>, next: &mut Attempt) -> Result<Reply, ReasonerError> {
         let model = wanted.model;
+        let waiting = Waiting::told_to(wanted.origin.waits);
         loop {
             let messages = (wanted.messages)(&next.room);
             next.requests += 1;
@@ -161,8 +163,9 @@ impl Exchange {
                 shape: wanted.shape.as_ref(),
                 temperature: wanted.settings.temperature,
                 max_tokens: wanted.tokens(next.dialect),
+                waiting: &waiting,
             };
-            let mut hearing = Hearing::new(wanted.out);
+            let mut hearing = Hearing::new(wanted.out, &waiting);
             match self.once(request, &mut hearing).await {
                 Ok(reply) => {
                     let mut usage = self.cost(model, &messages, &reply, &hearing.text);
@@ -202,6 +205,10 @@ impl Exchange {
         next: &mut Attempt,
     ) -> Result<(), ReasonerError> {
         if let Some(pause) = self.pause(&failure.cure, next.retried) {
+            let (attempt, attempts) = (next.retried + 2, self.retries.saturating_add(1));
+            tried
+                .waiting
+                .retry(failure.status, pause, attempt, attempts);
             tokio::time::sleep(pause).await;
             next.retried += 1;
             return Ok(());

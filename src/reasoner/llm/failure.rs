@@ -36,6 +36,8 @@ pub struct Failure {
     pub error: ReasonerError,
     /// What to do about it.
     pub cure: Cure,
+    /// What the server answered, where another request may go better.
+    pub status: Option<u16>,
 }
 
 /// What may help.
@@ -70,6 +72,7 @@ impl Failure {
         Self {
             error,
             cure: Cure::None,
+            status: None,
         }
     }
 
@@ -179,6 +182,7 @@ impl Site {
         Failure {
             error: ReasonerError::Unreachable(self.0.transport(error)),
             cure,
+            status: None,
         }
     }
 
@@ -190,6 +194,7 @@ impl Site {
                 "try again, or see the server's log",
             )),
             cure: Cure::Again(None),
+            status: None,
         }
     }
 
@@ -207,6 +212,7 @@ impl Site {
             .unwrap_or_else(|cure| Failure {
                 error: ReasonerError::Refused(self.0.refusal(status, body)),
                 cure,
+                status: Some(status.as_u16()),
             })
     }
 
@@ -238,6 +244,7 @@ impl Site {
                     }
                     other => other,
                 },
+                status: status.map(|status| status.as_u16()),
             })
     }
 

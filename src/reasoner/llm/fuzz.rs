@@ -6,6 +6,7 @@ use super::body::Bounds;
 use super::failure::Site;
 use super::stream::ChatReply;
 use super::think::{ThinkFilter, without_thoughts};
+use super::waiting::Waiting;
 use super::{EndpointSettings, Jobs, read};
 
 /// Reads the input as a reply to each judgement.
@@ -60,6 +61,7 @@ pub fn stream(input: &[u8]) {
     let bounds = Bounds {
         silence: Duration::from_secs(9),
         tokens: 512,
+        waiting: Waiting::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

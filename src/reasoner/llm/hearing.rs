@@ -4,11 +4,14 @@ use crate::agent::ports::AnswerSink;
 use crate::text::StreamSanitizer;
 
 use super::think::ThinkFilter;
+use super::tokens::estimate;
+use super::waiting::Waiting;
 
 /// What came so far.
 pub struct Hearing<'a> {
     /// Where it goes; a judgement goes nowhere until it is whole.
     pub out: Option<&'a AnswerSink>,
+    waiting: &'a Waiting,
     filter: ThinkFilter,
     /// All of its text.
     pub text: String,
@@ -21,9 +24,10 @@ pub struct Hearing<'a> {
 
 impl<'a> Hearing<'a> {
     /// Nothing has come yet.
-    pub fn new(out: Option<&'a AnswerSink>) -> Self {
+    pub fn new(out: Option<&'a AnswerSink>, waiting: &'a Waiting) -> Self {
         Self {
             out,
+            waiting,
             filter: ThinkFilter::default(),
             text: String::new(),
             unseen: String::new(),
@@ -35,11 +39,20 @@ impl<'a> Hearing<'a> {
     /// Takes the next piece.
     pub async fn hear(&mut self, piece: &str) {
         match self.out {
-            None => self.text.push_str(piece),
+            None => {
+                self.text.push_str(piece);
+                if self.waiting.is_told() {
+                    self.filter.push(piece);
+                }
+            }
             Some(out) => {
                 let shown = self.filter.push(piece);
                 self.show(out, shown).await;
             }
+        }
+        match self.filter.thought() {
+            Some(thought) => self.waiting.thinking(|| estimate(thought)),
+            None => self.waiting.words(),
         }
     }
 

@@ -16,6 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use super::body::{Body, Bounds, Broken, after_marks, all_of, first_sign, guarded, readable};
 use super::failure::{Failure, Site};
 use super::halves::mended;
+use super::tokens::estimate;
 use super::wire::{Chunk, TokenCount};
 
 /// A reply that is being read.
@@ -82,7 +83,7 @@ impl ChatReply {
             .and_then(|value| value.to_str().ok())
             .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json"));
         let ends = Instant::now() + bounds.whole();
-        let mut body = guarded(response, site.clone(), bounds);
+        let mut body = guarded(response, site.clone(), bounds.clone());
         let mut start = Vec::new();
         let first = loop {
             match first_sign(&start) {
@@ -159,6 +160,8 @@ impl ChatReply {
             if !thought.is_empty() {
                 self.heard = Instant::now();
                 self.thoughts.push_str(thought);
+                let thoughts = &self.thoughts;
+                self.bounds.waiting.thinking(|| estimate(thoughts));
             }
             let text = chunk.text();
             self.said += text.len();

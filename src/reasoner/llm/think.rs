@@ -34,7 +34,7 @@ pub fn begins_with_thought(reply: &str) -> bool {
 pub struct ThinkFilter {
     /// Not decided yet: the beginning of a tag, or of its end.
     held: String,
-    /// The end that is waited for; its thought so far, unless it opened the reply.
+    /// The thought that goes on.
     inside: Option<Thought>,
     /// The last character shown; none before the first word.
     last: Option<char>,
@@ -44,7 +44,9 @@ pub struct ThinkFilter {
 struct Thought {
     opened_by: &'static str,
     closed_by: &'static str,
-    so_far: Option<String>,
+    so_far: String,
+    /// Whether nothing but thoughts came before it: then it is one, closed or not.
+    opens_reply: bool,
 }
 
 impl ThinkFilter {
@@ -64,15 +66,19 @@ impl ThinkFilter {
         shown
     }
 
+    /// What came so far of a thought that opens the reply and goes on.
+    pub fn thought(&self) -> Option<&str> {
+        let thought = self.inside.as_ref().filter(|thought| thought.opens_reply)?;
+        Some(&thought.so_far)
+    }
+
     /// What is left at the end.
     pub fn finish(mut self) -> String {
         let mut shown = String::new();
         let rest = match self.inside.take() {
             None => std::mem::take(&mut self.held),
-            Some(thought) => match thought.so_far {
-                None => String::new(),
-                Some(so_far) => format!("{}{so_far}{}", thought.opened_by, self.held),
-            },
+            Some(thought) if thought.opens_reply => String::new(),
+            Some(thought) => format!("{}{}{}", thought.opened_by, thought.so_far, self.held),
         };
         self.show(&rest, &mut shown);
         shown
@@ -93,7 +99,8 @@ impl ThinkFilter {
                     self.inside = Some(Thought {
                         opened_by: open,
                         closed_by: close,
-                        so_far: self.last.map(|_| String::new()),
+                        so_far: String::new(),
+                        opens_reply: self.last.is_none(),
                     });
                     return &tag[open.len()..];
                 }
@@ -120,9 +127,7 @@ impl ThinkFilter {
         }
         let keep_from =
             text.floor_char_boundary((text.len() + 1).saturating_sub(thought.closed_by.len()));
-        if let Some(so_far) = &mut thought.so_far {
-            so_far.push_str(&text[..keep_from]);
-        }
+        thought.so_far.push_str(&text[..keep_from]);
         text[keep_from..].clone_into(&mut self.held);
         ""
     }

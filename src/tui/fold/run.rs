@@ -8,7 +8,7 @@ use crate::protocol::{Event, EventBody, Mode, RunId, Spent, Timestamp};
 use crate::text::{StreamSanitizer, one_line, sanitize};
 
 use super::EvidenceFold;
-use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, why};
+use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, Waited, why};
 
 /// A run, as far as its events have told.
 #[derive(Debug, Clone)]
@@ -39,6 +39,10 @@ pub struct RunView {
     pub edges: Vec<TakenEdge>,
     /// Tool calls, in order.
     pub tools: Vec<ToolUse>,
+    /// Where those of the last round begin.
+    pub round: usize,
+    /// What a call of a model waits for, while it does.
+    pub waited: Option<Waited>,
     /// The last verdict.
     pub grading: Option<Grading>,
     /// Items.
@@ -88,6 +92,8 @@ impl RunView {
             visits: Vec::new(),
             edges: Vec::new(),
             tools: Vec::new(),
+            round: 0,
+            waited: None,
             grading: None,
             evidence: EvidenceFold::default(),
             answer: String::new(),
@@ -104,6 +110,7 @@ impl RunView {
     /// Takes the next event of this run.
     pub fn apply(&mut self, event: &Event) {
         self.evidence.apply(&event.body);
+        self.waited = Waited::after(event);
         match &event.body {
             EventBody::NodeEntered { node, iteration } => self.enter(*node, *iteration, event.ts),
             EventBody::NodeFinished {
@@ -189,7 +196,8 @@ impl RunView {
             | EventBody::EvidenceRemoved { .. }
             | EventBody::EvidenceNumbered { .. }
             | EventBody::FastPathHit { .. }
-            | EventBody::ModelCalled { .. } => {}
+            | EventBody::ModelCalled { .. }
+            | EventBody::Waiting { .. } => {}
         }
     }
 
@@ -278,6 +286,9 @@ impl RunView {
         {
             let from = last.node;
             self.take(from, node, None, String::new());
+        }
+        if node == NodeName::ToolExec {
+            self.round = self.tools.len();
         }
         let view = &mut self.nodes[node as usize];
         view.state = NodeState::Running;

@@ -2,9 +2,9 @@
 
 use crate::domain::{
     AutoApproveRule, GradedBy, GraderAction, KEEP_FROM, NodeName, Outcome, RouteReason,
-    RoutingLimits, ToolCall,
+    RoutingLimits, ToolCall, Wait,
 };
-use crate::protocol::{EventBody, ItemScore, Spent, Timestamp};
+use crate::protocol::{Event, EventBody, ItemScore, Spent, Timestamp};
 use crate::text::one_line;
 use crate::tui::ink::measure;
 
@@ -87,6 +87,15 @@ pub struct ToolUse {
     pub error: Option<String>,
 }
 
+/// What a call of a model waits for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waited {
+    /// For what.
+    pub wait: Wait,
+    /// When that was told.
+    pub told: Timestamp,
+}
+
 /// The last verdict on the evidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grading {
@@ -121,6 +130,24 @@ pub struct Finish {
     pub ms: f64,
     /// Why it failed, clean.
     pub error: Option<String>,
+}
+
+impl Waited {
+    /// What is waited for after this event; nothing, where it tells of something else.
+    pub fn after(event: &Event) -> Option<Self> {
+        match event.body {
+            EventBody::Waiting { wait, .. } if !wait.is_over() => Some(Self {
+                wait,
+                told: event.ts,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The same on one line, at this moment.
+    pub fn line(&self, now: Timestamp) -> String {
+        self.wait.line(now.0.saturating_sub(self.told.0) as f64)
+    }
 }
 
 impl Grading {

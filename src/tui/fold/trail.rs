@@ -41,10 +41,9 @@ pub struct AuditRow {
 }
 
 impl AuditRow {
-    /// The line for an event, by the run before it; pieces of the answer have none, as in the
-    /// audit log.
+    /// The line for an event, by the run before it; what passes has none, as in the audit log.
     pub fn of(event: &Arc<Event>, run: &RunView) -> Option<Self> {
-        if matches!(event.body, EventBody::AnswerDelta { .. }) {
+        if event.body.is_passing() {
             return None;
         }
         Some(Self {
@@ -106,6 +105,7 @@ fn node(body: &EventBody, run: &RunView) -> Option<NodeName> {
         EventBody::NodeEntered { node, .. }
         | EventBody::NodeFinished { node, .. }
         | EventBody::ModelCalled { node, .. }
+        | EventBody::Waiting { node, .. }
         | EventBody::RouteDecided { from: node, .. } => Some(*node),
         EventBody::RunStarted { .. } | EventBody::RunFinished { .. } => None,
         _ => run.active(),
@@ -275,6 +275,7 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
             let places: Vec<_> = places.collect();
             format!("{} sent · {}", items.len(), places.join(", "))
         }
+        EventBody::Waiting { wait, .. } => wait.line(0.0),
         EventBody::AnswerDelta { text } => text.clone(),
         EventBody::AnswerFinished { text, citations } => format!(
             "{} · {}",

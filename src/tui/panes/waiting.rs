@@ -1,12 +1,16 @@
 //! What comes after the finished turns: a question on its way, what is being done, what waits.
 
-use crate::domain::Outcome;
+use crate::domain::{NodeName, Outcome, ToolName};
 use crate::protocol::Mode;
+use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted, cut};
 use crate::tui::model::{Model, Question, Retry};
 
 use super::asked::{GUTTER, asked};
 use super::path::{route_ink, spinner};
+
+/// More of what a tool looks for says no more, characters.
+const LONGEST_SUBJECT: usize = 40;
 
 /// The rows below the last turn.
 pub fn tail(model: &Model, width: usize) -> Vec<Row> {
@@ -21,15 +25,14 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
         let first = retry_of.as_ref();
         let retry = first.map(|first| Retry::after(&model.turns, first));
         rows.extend(asked(&text, *route, retry, width));
-        rows.push(working(model, "starting").fit(width));
+        rows.push(working(model, "starting", width));
     } else if let Some(run) = model
         .turns
         .last()
         .map(|turn| &turn.run)
         .filter(|run| run.finish.is_none())
     {
-        let doing = run.active().map_or("…", |node| node.as_str());
-        rows.push(working(model, doing).fit(width));
+        rows.push(working(model, &doing(model, run), width));
     } else if ended_with(model, Outcome::Failed) {
         let mut row = Row::of(Ink::Dim, "       /retry asks again");
         if model.turns.last().map(|turn| turn.run.mode) == Some(Mode::Llm) {
@@ -66,21 +69,56 @@ fn ended_with(model: &Model, outcome: Outcome) -> bool {
     last.is_some_and(|finish| finish.outcome == outcome)
 }
 
-fn working(model: &Model, doing: &str) -> Row {
+/// What is being done, or waited for.
+fn doing(model: &Model, run: &RunView) -> String {
+    if let Some(waited) = &run.waited {
+        return waited.line(model.now);
+    }
+    let kept = run.evidence.kept();
+    match run.active() {
+        Some(NodeName::ToolExec) if run.round < run.tools.len() => searching(run),
+        Some(NodeName::GradeEvidence) if kept > 0 => format!("grading {kept}"),
+        node => {
+            let node = node.map_or("…", |node| node.as_str());
+            match kept as u64 {
+                0 => node.to_owned(),
+                kept => format!("{node} · {}", counted(kept, "passage", "passages")),
+            }
+        }
+    }
+}
+
+/// The call of this round that is not answered yet, or the last one, and what all of them found.
+fn searching(run: &RunView) -> String {
+    let round = &run.tools[run.round..];
+    let mut open = round.iter().filter(|used| used.items.is_none());
+    let Some(shown) = open.next().or(round.last()) else {
+        return String::new();
+    };
+    let verb = match shown.call.tool() {
+        ToolName::ReadFile => "reading",
+        ToolName::GraphRelated => "following links of",
+        _ => "searching",
+    };
+    let subject = crate::text::one_line(shown.call.subject(), LONGEST_SUBJECT);
+    let mut doing = format!("{verb} '{subject}'");
+    match open.count() {
+        0 => {}
+        more => doing.push_str(&format!(" +{more}")),
+    }
+    if round.iter().any(|used| used.items.is_some()) {
+        let found = round.iter().filter_map(|used| used.items);
+        let found = found.fold(0, usize::saturating_add);
+        doing.push_str(&format!(" · {found} found"));
+    }
+    doing
+}
+
+fn working(model: &Model, doing: &str, width: usize) -> Row {
     let mut row = Row::of(Ink::Running, format!("       {} ", spinner(model.frame)));
     row.push(Ink::Dim, doing);
-    let found = model
-        .shown_run()
-        .filter(|run| run.finish.is_none())
-        .map_or(0, |run| run.evidence.kept());
-    if found > 0 {
-        row.push(
-            Ink::Dim,
-            format!(" · {}", counted(found as u64, "passage", "passages")),
-        );
-    }
     if model.queue.is_empty() {
         row.push(Ink::Dim, " · Esc stops");
     }
-    row
+    row.fit(width)
 }

@@ -344,6 +344,7 @@ async fn r17_a_failing_embedding_is_an_error_and_not_a_grade() {
             run: &run,
             node: NodeName::GradeEvidence,
             calls: None,
+            waits: None,
         },
         query: "x",
         history: &[],

@@ -1,0 +1,24 @@
+use tokio::sync::mpsc;
+
+use crate::domain::Wait;
+
+/// Waits that may be told before the agent looks.
+const IN_FLIGHT: usize = 16;
+
+/// Where an engine tells what its call waits for. Telling never waits itself: what nobody reads in
+/// time is dropped, and the next line says more.
+#[derive(Debug, Clone)]
+pub struct WaitSink(mpsc::Sender<Wait>);
+
+impl WaitSink {
+    /// A sink, and where what goes into it comes out.
+    pub fn new() -> (Self, mpsc::Receiver<Wait>) {
+        let (sink, waits) = mpsc::channel(IN_FLIGHT);
+        (Self(sink), waits)
+    }
+
+    /// Tells what is waited for now.
+    pub fn tell(&self, wait: Wait) {
+        let _ = self.0.try_send(wait);
+    }
+}

@@ -1,0 +1,122 @@
+use serde::{Deserialize, Serialize};
+
+/// What the call of a model waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Wait {
+    /// A request failed, and the same is asked again after a pause.
+    Retry {
+        /// How long that pause is.
+        seconds: f64,
+        /// Which request comes next, from 1.
+        attempt: u32,
+        /// How many there may be.
+        attempts: u32,
+        /// What the server answered; `None` where no whole reply came.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+    },
+    /// Nothing of the reply has come.
+    FirstToken {
+        /// Since the last byte, or since it was asked for.
+        seconds: u64,
+        /// Until that is an error.
+        seconds_left: u64,
+    },
+    /// The model thinks before it replies.
+    Thinking {
+        /// About how many tokens so far.
+        tokens: u64,
+    },
+    /// The reply has begun, and nothing more comes.
+    Silence {
+        /// Since the last byte; 0 says that what was waited for has come.
+        seconds: u64,
+        /// Until that is an error.
+        seconds_left: u64,
+    },
+}
+
+impl Wait {
+    /// Nothing is waited for any more.
+    pub const OVER: Self = Self::Silence {
+        seconds: 0,
+        seconds_left: 0,
+    };
+
+    /// Whether it says that nothing is waited for any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Self::Silence { seconds: 0, .. })
+    }
+
+    /// The same on one line, so many milliseconds after it was told.
+    pub fn line(&self, passed: f64) -> String {
+        match *self {
+            Self::Retry {
+                seconds,
+                attempt,
+                attempts,
+                status,
+            } => {
+                let why = status.map_or_else(|| "no reply".to_owned(), |code| code.to_string());
+                let left = (seconds - passed / 1000.0).ceil();
+                let when = if left > 0.0 {
+                    format!("again in {left} s")
+                } else {
+                    "asked again".to_owned()
+                };
+                format!("{why}: {when} ({attempt} of {attempts})")
+            }
+            Self::FirstToken {
+                seconds,
+                seconds_left,
+            } => format!("no token yet · {seconds} s, {seconds_left} left"),
+            Self::Thinking { tokens } => format!("thinking · {tokens} tok"),
+            Self::Silence {
+                seconds,
+                seconds_left,
+            } => format!("{seconds} s without a byte, {seconds_left} left"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ui_what_is_waited_for_is_one_line_that_counts_down() {
+        let retry = |status| Wait::Retry {
+            seconds: 3.2,
+            attempt: 2,
+            attempts: 3,
+            status,
+        };
+        for (wait, passed, line) in [
+            (retry(Some(429)), 0.0, "429: again in 4 s (2 of 3)"),
+            (retry(Some(429)), 2_500.0, "429: again in 1 s (2 of 3)"),
+            (retry(None), 3_200.0, "no reply: asked again (2 of 3)"),
+            (
+                Wait::FirstToken {
+                    seconds: 2,
+                    seconds_left: 58,
+                },
+                900.0,
+                "no token yet · 2 s, 58 left",
+            ),
+            (Wait::Thinking { tokens: 320 }, 0.0, "thinking · 320 tok"),
+            (
+                Wait::Silence {
+                    seconds: 12,
+                    seconds_left: 48,
+                },
+                0.0,
+                "12 s without a byte, 48 left",
+            ),
+        ] {
+            assert_eq!(wait.line(passed), line);
+            assert!(!wait.is_over());
+        }
+        assert!(Wait::OVER.is_over());
+    }
+}

@@ -1,0 +1,191 @@
+//! What the call of a model waits for: told while it waits, over with the next byte, in no log.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::fault_server::{Act, FaultServer, ending, error, piece, says, stream, stream_head};
+use crate::terminal::Terminal;
+use crate::workplace::{Workplace, events, json_lines, text};
+
+const CHITCHAT: &str = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
+
+/// An endpoint that answers small talk as told.
+struct Place {
+    place: Workplace,
+    server: FaultServer,
+}
+
+impl Place {
+    fn new(analyze: Vec<Act>, synthesize: Vec<Act>) -> Self {
+        let place = Workplace::empty();
+        place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+        let output = place.run(&["index", "--kb", "kb"]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let script = [("analyze_and_route", analyze), ("synthesize", synthesize)];
+        let server = FaultServer::start(&script);
+        Self { place, server }
+    }
+
+    fn command(&self, args: &[&str]) -> std::process::Command {
+        let mut command = self.place.command(args);
+        let address = format!("http://{}/v1", self.server.address());
+        command
+            .env("KB_AGENT_LLM_BASE_URL", address)
+            .env("KB_AGENT_LLM_MODEL", "m")
+            .env("KB_AGENT_LLM_TIMEOUT_SECS", "3");
+        command
+    }
+
+    /// The events of one question, none of them left out, and none that passes in the log.
+    fn ask(&self) -> Vec<Value> {
+        let mut command = self.command(&["ask", "--json", "--kb", "kb", "hello"]);
+        let told = json_lines(&command.output().unwrap().stdout);
+        for (at, event) in told.iter().enumerate() {
+            assert_eq!(event["seq"], at, "{event}");
+        }
+        let kept = told
+            .iter()
+            .filter(|event| event["event"] != "waiting" && event["event"] != "answer_delta");
+        let seqs: Vec<_> = kept.map(|event| &event["seq"]).collect();
+        let log = self.place.audit();
+        let logged: Vec<_> = log.iter().map(|event| &event["seq"]).collect();
+        assert_eq!(seqs, logged);
+        told
+    }
+}
+
+/// What they say of waiting, without what every event says.
+fn waits(told: &[Value]) -> Vec<Value> {
+    let of_every_event = ["schema", "ts", "run", "seq", "event"];
+    let mut waits: Vec<Value> = events(told, "waiting").into_iter().cloned().collect();
+    for wait in &mut waits {
+        let fields = wait.as_object_mut().unwrap();
+        fields.retain(|name, _| !of_every_event.contains(&name.as_str()));
+    }
+    waits
+}
+
+fn over(node: &str) -> Value {
+    json!({"node": node, "what": "silence", "seconds": 0, "seconds_left": 0})
+}
+
+fn busy() -> Act {
+    error(
+        "429 Too Many Requests",
+        "Retry-After-Ms: 40\r\n",
+        "slow down",
+    )
+}
+
+fn well() -> Act {
+    says(CHITCHAT)
+}
+
+#[test]
+fn ui_a_retry_is_told_with_its_status_its_pause_and_its_number() {
+    let place = Place::new(vec![busy(), well()], vec![busy(), busy(), says("Hello!")]);
+    let told = place.ask();
+    let retry = |node, attempt| {
+        json!({"node": node, "what": "retry", "seconds": 0.04, "attempt": attempt, "attempts": 4,
+            "status": 429})
+    };
+    let (analyze, synthesize) = ("analyze_and_route", "synthesize");
+    let expected = [
+        retry(analyze, 2),
+        over(analyze),
+        retry(synthesize, 2),
+        over(synthesize),
+        retry(synthesize, 3),
+        over(synthesize),
+    ];
+    assert_eq!(waits(&told), expected);
+    assert_eq!(told.last().unwrap()["outcome"], "answered");
+}
+
+#[test]
+fn ui_a_retry_without_a_reply_has_no_status() {
+    let cut = stream(piece("{\"complexity\": ") + "data: {\"choices\":[{\"del");
+    let place = Place::new(vec![cut, well()], vec![says("Hello!")]);
+    let told = waits(&place.ask());
+    let [retry, again] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(
+        (&retry["what"], &retry["attempt"]),
+        (&json!("retry"), &json!(2))
+    );
+    assert!(retry["seconds"].as_f64().unwrap() > 0.0);
+    assert!(retry.get("status").is_none());
+    assert_eq!(*again, over("analyze_and_route"));
+}
+
+#[test]
+fn ui_silence_in_the_middle_of_a_reply_is_told_with_what_is_left() {
+    let forever = Act::Hang([stream_head(), piece("At se").into_bytes()].concat());
+    let place = Place::new(vec![well()], vec![forever]);
+    let told = place.ask();
+    let silence = json!({"node": "synthesize", "what": "silence", "seconds": 2, "seconds_left": 1});
+    assert_eq!(waits(&told), [silence]);
+    let error = told.last().unwrap()["error"].as_str().unwrap();
+    assert!(error.contains("stopped in the middle of a reply and sent nothing for 3 s"));
+}
+
+#[test]
+fn ui_thinking_is_told_wherever_a_server_puts_it() {
+    let aloud = [
+        "<think>Let me see, is that ",
+        "small talk?",
+        "</think>",
+        CHITCHAT,
+    ];
+    let aloud = stream(aloud.map(piece).concat() + &ending());
+    let thought = json!({"choices": [{"delta": {"reasoning_content": "hm hm hm "}}]});
+    let apart = stream(format!(
+        "data: {thought}\n\n{}{}",
+        piece("Hello!"),
+        ending()
+    ));
+    let place = Place::new(vec![aloud], vec![apart]);
+    let told = place.ask();
+    let thinking = |node, tokens| json!({"node": node, "what": "thinking", "tokens": tokens});
+    let expected = [
+        thinking("analyze_and_route", 4),
+        over("analyze_and_route"),
+        thinking("synthesize", 3),
+        over("synthesize"),
+    ];
+    assert_eq!(waits(&told), expected);
+    let names: Vec<_> = told
+        .iter()
+        .map(|event| event["event"].as_str().unwrap())
+        .collect();
+    let last = |name| names.iter().rposition(|other| *other == name);
+    assert!(last("waiting") < names.iter().position(|name| *name == "answer_delta"));
+}
+
+#[test]
+fn ui_a_call_that_does_not_wait_tells_of_nothing() {
+    let place = Place::new(vec![well()], vec![says("Hello!")]);
+    assert_eq!(waits(&place.ask()), [] as [Value; 0]);
+}
+
+#[test]
+fn ui_plain_mode_and_ask_say_a_retry_in_one_line() {
+    let place = Place::new(vec![busy(), well(), busy(), well()], vec![says("Hello!")]);
+    let mut child = place
+        .command(&["--plain", "kb"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"hello\n").unwrap();
+    let said = text(&child.wait_with_output().unwrap().stdout);
+    let line = "429: again in 1 s (2 of 4)";
+    assert!(said.contains(&format!("\n  Waiting: {line}.\n")), "{said}");
+    let terminal = Terminal::start(&place.command(&["ask", "--kb", "kb", "hello"]), 100, 30);
+    let (code, shown) = terminal.end_with_text();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains(&format!("kb-agent: {line}")), "{shown}");
+}
