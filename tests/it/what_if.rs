@@ -10,12 +10,16 @@ use kb_agent::agent::ports::{
     ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox,
 };
 use kb_agent::domain::{
-    AutoApproveRule, Change, Complexity, Evidence, EvidenceId, GradeThresholds, GradedBy, Judged,
-    LineRange, NodeName, Outcome, RouteReason, RoutingLimits, Score, ToolCall, Unknown, Usage,
+    AutoApproveRule, Change, Complexity, Evidence, EvidenceId, GradeThresholds, GradedBy,
+    GraderAction, Judged, LineRange, NodeName, Outcome, RouteReason, RoutingLimits, Score,
+    ToolCall, Unknown, Usage,
 };
-use kb_agent::protocol::{Event, EventBody, Mode, RecordedGradings};
+use kb_agent::protocol::{
+    Event, EventBody, ItemScore, Mode, RecordedGradings, RunId, SCHEMA, Timestamp,
+};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
+use proptest::prop_assert_eq;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::support::{Finished, item, plan_for, run};
@@ -435,4 +439,61 @@ fn what_if_of_a_log_that_was_changed_does_not_break() {
     gradings.rounds[0].round = u32::MAX;
     let told = gradings.what_if(&RoutingLimits::default());
     assert_eq!(told.change, Change::Unknown(Unknown::NotRecorded));
+}
+
+#[test]
+fn what_if_reads_scores_from_the_log_to_the_last_bit() {
+    let config = Config {
+        cases: 500,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let scores = vec((any::<u64>(), 0..40_u32), 1..8).prop_map(|parts| {
+        let score = |(bits, small): (u64, u32)| {
+            bits as f64 / u64::MAX as f64 / f64::from(1 << small.min(30))
+        };
+        parts.into_iter().map(score).collect::<Vec<_>>()
+    });
+    let same = |scores: Vec<f64>| {
+        let average = scores.iter().sum::<f64>() / scores.len() as f64;
+        let items = scores.iter().enumerate();
+        let items = items.map(|(at, score)| ItemScore {
+            id: EvidenceId(format!("e{at}")),
+            score: Score::clamped(*score),
+        });
+        let body = EventBody::EvidenceGraded {
+            scores: items.collect(),
+            average,
+            action: GraderAction::Refine,
+            by: GradedBy::Grader,
+        };
+        let line = serde_json::to_string(&Event {
+            schema: SCHEMA,
+            ts: Timestamp(0),
+            run: RunId("r".to_owned()),
+            seq: 0,
+            body,
+        });
+        let read: Event = serde_json::from_str(&line.unwrap()).unwrap();
+        let EventBody::EvidenceGraded {
+            scores: read,
+            average: read_average,
+            ..
+        } = read.body
+        else {
+            panic!("another event");
+        };
+        let read: Vec<u64> = read
+            .iter()
+            .map(|item| item.score.value().to_bits())
+            .collect();
+        let written: Vec<u64> = scores.iter().map(|score| score.to_bits()).collect();
+        prop_assert_eq!(read, written);
+        prop_assert_eq!(read_average.to_bits(), average.to_bits());
+        Ok(())
+    };
+    TestRunner::new_with_rng(config, rng)
+        .run(&scores, same)
+        .unwrap();
 }
