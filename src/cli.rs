@@ -35,12 +35,13 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::config::{Environment, Overrides, Settings, survey, variables};
+use crate::config::{Environment, Overrides, Restated, Settings, survey, variables};
 use crate::engine::{EngineError, Resume, doctor as engine_doctor};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
 use crate::text::nearest;
 use output::Failure;
+use resumable::Start;
 
 pub use panics::keep_panics_apart;
 
@@ -51,8 +52,8 @@ struct Cli {
     /// Folders or files to chat with [default: KB_AGENT_SOURCE, else the bundled demo]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Go on with a recorded conversation: its id, that of one of its runs, or a beginning that no
-    /// other has
+    /// Go on with a recorded conversation: its id, that of one of its runs, or a beginning or an end
+    /// that no other has
     #[arg(short = 'c', value_name = "RUN|SESSION", conflicts_with = "go_on")]
     conversation: Option<String>,
     /// Go on with the last conversation
@@ -204,6 +205,11 @@ fn run(cli: Cli) -> Result<(), Failure> {
         _ => None,
     };
     trust::ask(&mut environment, &overrides.over(documents))?;
+    let start = Start {
+        restated: Restated::of(&environment, &overrides),
+        env_file: global.env_file.clone(),
+        is_plain: plain,
+    };
     let settings = Settings {
         own_program: Some(own_program()),
         ..Settings::resolve(&environment, overrides)?
@@ -214,9 +220,9 @@ fn run(cli: Cli) -> Result<(), Failure> {
     })?;
     let _diagnostics = diagnostics::start(&settings);
     match command {
-        None if plain || plain::is_needed() => plain::run(&settings, resume, Vec::new()),
-        None => chat::run(&settings, resume, Vec::new()),
-        Some(Command::Demo(demo)) => demo::run(&demo, &settings),
+        None if plain || plain::is_needed() => plain::run(&settings, resume, Vec::new(), &start),
+        None => chat::run(&settings, resume, Vec::new(), &start),
+        Some(Command::Demo(demo)) => demo::run(&demo, &settings, &start.over_demo(&environment)),
         Some(Command::Ask(ask)) => ask::run(&ask, &settings),
         Some(Command::Index(index)) => index::run(&index, &settings),
         Some(Command::Search(search)) => search::run(&search, &settings),

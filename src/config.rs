@@ -11,6 +11,7 @@ mod endpoint;
 mod environment;
 mod error;
 mod listing;
+mod restated;
 mod settings;
 mod trust;
 mod unknown;
@@ -20,6 +21,7 @@ pub use endpoint::{EndpointSettings, JobSettings};
 pub use environment::{Environment, Origin};
 pub use error::SettingError;
 pub use listing::{Idle, Listed, Survey, survey, survey_of};
+pub use restated::Restated;
 pub use settings::{
     DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, is_theme_name, variables,
 };

@@ -30,7 +30,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
 use crate::agent::{Agent, Dialogue};
-use crate::audit::{AuditError, AuditLog, Destination, Interrupted, Mask, Session};
+use crate::audit::{AuditError, AuditLog, Destination, Interrupted, Mask, Session, SessionNotes};
 use crate::config::Settings;
 use crate::domain::{Answer, Outcome};
 use crate::kb::embed::SentenceEmbedding;
@@ -132,7 +132,8 @@ impl Engine {
     pub async fn resume(&mut self, which: Resume) -> Result<RecordedSession, EngineError> {
         let log = self.audit_log.path.clone();
         let file = self.endpoint_file.clone();
-        let resume = move || sessions::resume(&log, &which, file.as_deref());
+        let knowledge = self.knowledge.clone();
+        let resume = move || sessions::resume(&log, &which, file.as_deref(), &knowledge);
         let resumed = tokio::task::spawn_blocking(resume);
         let resumed = resumed
             .await
@@ -141,8 +142,17 @@ impl Engine {
         resumed.recorded.id.clone_into(&mut self.agent.session);
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = resumed.session;
         self.said_before = Some(resumed.dialogue);
-        self.notices.extend(resumed.held_back);
+        self.notices.extend(resumed.remarks);
         Ok(resumed.recorded)
+    }
+
+    /// Calls the conversation so in lists, until somebody calls it otherwise.
+    pub async fn name_conversation(&self, name: &'static str) {
+        let (log, session) = (self.audit_log.path.clone(), self.agent.session.clone());
+        let rename = move || SessionNotes::rename(&log, &session, Some(name));
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(rename).await {
+            tracing::warn!("the conversation is not called {name}: {error}");
+        }
     }
 
     /// Answers one question, from the conversation's beginning (R27). Dropping the future cancels

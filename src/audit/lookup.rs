@@ -9,8 +9,12 @@ use super::read::ReadError;
 
 /// How much of a name that was asked for is repeated in an error, in characters.
 const REPEATED: usize = 80;
-/// The shortest name that is given for a session, in characters.
+/// The shortest name that is given for an id, in characters.
 const SHORTEST_NAME: usize = 8;
+/// So many of the ids that a name fits are listed, the newest.
+const MOST_CANDIDATES: usize = 4;
+/// How much of a question tells which is meant, in characters.
+const QUESTION: usize = 50;
 
 /// The recorded runs, to be looked up by what a person writes of an id.
 ///
@@ -120,7 +124,8 @@ impl<'a> Lookup<'a> {
                 continue;
             };
             if sessions.len() > 1 {
-                return Err(self.ambiguous(name, sessions.len()));
+                let sessions: Vec<&str> = sessions.into_iter().collect();
+                return Err(self.ambiguous(name, &sessions));
             }
             let by_session = fits(session, name);
             let run = match meant.as_slice() {
@@ -132,23 +137,40 @@ impl<'a> Lookup<'a> {
         Err(self.unknown("run or session", name))
     }
 
-    /// As much of a session's id as tells it from all others; `None` where nothing was asked in it.
+    /// What to call a session, see [`Self::short_names`]; `None` where nothing was asked in it.
     pub fn short_name(&self, session: &str) -> Option<String> {
-        let (own, others): (Vec<_>, Vec<_>) = self
-            .index
-            .runs
-            .iter()
-            .partition(|run| run.session == session);
-        own.first()?;
-        let ids = others
-            .iter()
-            .flat_map(|run| [run.id.0.as_str(), run.session.as_str()]);
-        let alike = |id: &str| {
-            let both = session.chars().zip(id.chars());
-            both.take_while(|(a, b)| a == b).count() + 1
+        self.short_names().get(session).map(|&name| name.to_owned())
+    }
+
+    /// As much of each id, of runs and of sessions, as tells it from all others.
+    ///
+    /// It is the end: an id begins with the time, which the next ones share, and ends with what
+    /// chance gave it.
+    pub fn short_names(&self) -> BTreeMap<&str, &str> {
+        let ids: BTreeSet<&str> = self.run_ids().chain(self.session_ids()).collect();
+        let mut by_end: Vec<&str> = ids.iter().copied().collect();
+        by_end.sort_by(|a, b| a.chars().rev().cmp(b.chars().rev()));
+        let alike = |a: &str, b: &str| {
+            let both = a.chars().rev().zip(b.chars().rev());
+            both.take_while(|(a, b)| a == b).count()
         };
-        let length = ids.map(alike).max().unwrap_or(0).max(SHORTEST_NAME);
-        Some(session.chars().take(length).collect())
+        let mut names = BTreeMap::new();
+        for (at, id) in by_end.iter().enumerate() {
+            let neighbours = [at.checked_sub(1), at.checked_add(1)];
+            let neighbours = neighbours.into_iter().flatten();
+            let neighbours = neighbours.filter_map(|at| by_end.get(at));
+            let most_alike = neighbours.map(|other| alike(id, other)).max();
+            let shortest = SHORTEST_NAME.max(most_alike.map_or(0, |alike| alike + 1));
+            let ends = id.char_indices().rev().skip(shortest - 1);
+            let is_name = |name: &&str| {
+                // What looks like an option is none, and a beginning is looked for first.
+                let begins = |other: &&str| other.starts_with(name) && other != id;
+                !name.starts_with('-') && !ids.range(*name..).next().is_some_and(begins)
+            };
+            let name = ends.map(|(from, _)| &id[from..]).find(is_name);
+            names.insert(*id, name.unwrap_or(id));
+        }
+        names
     }
 
     fn run_ids(&self) -> impl Iterator<Item = &str> {
@@ -179,15 +201,34 @@ impl<'a> Lookup<'a> {
             [] => Err(self.unknown(kind, name)),
             _ if name.is_empty() => Err(self.unknown(kind, name)),
             [id] => Ok(id),
-            several => Err(self.ambiguous(name, several.len())),
+            several => Err(self.ambiguous(name, several)),
         }
     }
 
-    fn ambiguous(&self, name: &str, count: usize) -> ReadError {
+    /// `ids` are in order, and so in that of time.
+    fn ambiguous(&self, name: &str, ids: &[&str]) -> ReadError {
+        let names = self.short_names();
+        let candidate = |id: &&str| {
+            let is_meant = |run: &&RunSummary| run.id.0 == **id || run.session == **id;
+            let question = self.index.runs.iter().find(is_meant);
+            let question = question.map_or("", |run| run.question.as_str());
+            let short = names.get(*id).copied().unwrap_or(id);
+            format!(
+                "{} \"{}\"",
+                one_line(short, REPEATED),
+                one_line(question, QUESTION)
+            )
+        };
+        let newest = ids.iter().rev().take(MOST_CANDIDATES).map(candidate);
+        let mut candidates: Vec<String> = newest.collect();
+        if let Some(more) = ids.len().checked_sub(MOST_CANDIDATES).filter(|n| *n > 0) {
+            candidates.push(format!("and {more} older"));
+        }
         ReadError::Ambiguous {
             path: self.log.to_owned(),
             name: one_line(name, REPEATED),
-            count,
+            count: ids.len(),
+            candidates: candidates.join(", "),
         }
     }
 

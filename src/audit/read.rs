@@ -22,7 +22,7 @@ pub enum ReadError {
     /// Nothing has that name.
     #[error(
         "no {kind} in {} is called '{name}'; 'kb-agent runs' lists them: give an id, or as much of \
-         its beginning as no other has", path.display()
+         its beginning or end as no other has", path.display()
     )]
     Unknown {
         /// The log.
@@ -33,7 +33,10 @@ pub enum ReadError {
         name: String,
     },
     /// Several have that name.
-    #[error("'{name}' fits {count} ids in {}; give more of the one you mean", path.display())]
+    #[error(
+        "'{name}' fits {count} ids in {}; give more of the one you mean: {candidates}",
+        path.display()
+    )]
     Ambiguous {
         /// The log.
         path: PathBuf,
@@ -41,6 +44,8 @@ pub enum ReadError {
         name: String,
         /// How many match.
         count: usize,
+        /// The newest of them, each by a name that only it has and its first question.
+        candidates: String,
     },
     /// Nobody waits for it any more.
     #[error("the reading of the audit log was stopped")]

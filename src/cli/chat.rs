@@ -12,17 +12,27 @@ use crate::tui::{Sample, Setup, ThemeName, WalkStep, run as run_screen};
 use super::interruption::interruptible_screen;
 use super::output::Failure;
 use super::own_files::own_files;
-use super::resumable::name_to_resume;
+use super::resumable::Start;
 use super::split_file;
 
+/// What a conversation that the demo asks is called in lists.
+pub(super) const DEMO: &str = "demo";
+
 /// Opens the screen, with a recorded conversation or without, and stays until the user leaves it;
-/// `walk` asks itself first.
+/// `walk` asks itself first. At the end one line says how to go on with it.
 pub(super) fn run(
     settings: &Settings,
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
+    start: &Start,
 ) -> Result<(), Failure> {
-    interruptible_screen(async |cancel| converse(settings, resume, walk, cancel).await)
+    interruptible_screen(async |cancel| {
+        let session = converse(settings, resume, walk, cancel).await?;
+        if let Some(line) = start.resuming(&settings.audit_log, &session) {
+            let _ = writeln!(stderr(), "{line}");
+        }
+        Ok(())
+    })
 }
 
 async fn converse(
@@ -30,7 +40,7 @@ async fn converse(
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
     let opening = tokio::select! {
         opening = Opening::begin(settings) => opening?,
         () = cancel.cancelled() => return Err(Failure::interrupted()),
@@ -41,9 +51,10 @@ async fn converse(
     let mut notices = opening.notices().to_vec();
     let ((commands, updates), ends) = channels();
     let leave = cancel.child_token();
+    let name = (!walk.is_empty()).then_some(DEMO);
     // A conversation that goes on is shown from its first picture.
     let (resumed, begun) = match resume {
-        None => (None, tokio::spawn(begin(opening, ends, leave.clone()))),
+        None => (None, tokio::spawn(begin(opening, name, ends, leave.clone()))),
         Some(which) => {
             let mut engine = tokio::select! {
                 engine = opening.finish() => engine?,
@@ -88,8 +99,9 @@ async fn converse(
     let Some(conversation) = at_once(begun).await else {
         // The person left before the index was open.
         return match result {
-            Ok(()) if cancel.is_cancelled() => Err(Failure::interrupted()),
-            result => result.map_err(Failure::failed),
+            Ok(()) if !cancel.is_cancelled() => Ok(String::new()),
+            Ok(()) => Err(Failure::interrupted()),
+            Err(error) => Err(Failure::failed(error)),
         };
     };
     let session = conversation?.end().await;
@@ -98,20 +110,24 @@ async fn converse(
         return Err(Failure::interrupted());
     }
     result.map_err(Failure::failed)?;
-    if let Some(name) = name_to_resume(&settings.audit_log, &session) {
-        let _ = writeln!(stderr(), "resume: kb-agent -c {name}");
-    }
-    Ok(())
+    Ok(session)
 }
 
 /// Opens the index and starts the conversation behind the screen, which is closed if that fails.
 async fn begin(
     opening: Opening,
+    name: Option<&str>,
     ends: BehindScreen,
     leave: CancellationToken,
 ) -> Result<Conversation, EngineError> {
-    let engine = opening.finish().await;
-    let begun = engine.and_then(|engine| Conversation::behind(ends, engine));
+    let begin = async {
+        let engine = opening.finish().await?;
+        if let Some(name) = name {
+            engine.name_conversation(name).await;
+        }
+        Conversation::behind(ends, engine)
+    };
+    let begun = begin.await;
     if begun.is_err() {
         leave.cancel();
     }

@@ -1,6 +1,7 @@
 use clap::Args;
 
 use super::output::Failure;
+use super::resumable::Start;
 use super::{chat, plain};
 use crate::config::Settings;
 use crate::engine::SAMPLES;
@@ -47,7 +48,7 @@ const ABOUT: [(&str, &str); 6] = [
 ];
 
 /// Shows every route on the demo knowledge base, one question after the other.
-pub(super) fn run(demo: &Demo, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(demo: &Demo, settings: &Settings, start: &Start) -> Result<(), Failure> {
     let settings = Settings {
         sources: Vec::new(),
         ..settings.clone()
@@ -60,7 +61,7 @@ pub(super) fn run(demo: &Demo, settings: &Settings) -> Result<(), Failure> {
         })
     });
     if demo.plain || plain::is_needed() {
-        return plain::run(&settings, None, steps.collect());
+        return plain::run(&settings, None, steps.collect(), start);
     }
-    chat::run(&settings, None, steps.collect())
+    chat::run(&settings, None, steps.collect(), start)
 }

@@ -12,7 +12,8 @@ use crate::report;
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// A run or a conversation from the audit log: its id, a beginning that no other has, or 'last'
+    /// A run or a conversation from the audit log: its id, a beginning or end that no other has, or
+    /// 'last'
     #[arg(value_name = "RUN|SESSION")]
     name: String,
     /// How to write it

@@ -90,11 +90,9 @@ pub(super) fn counted(count: usize, noun: &str) -> String {
 
 /// One line for a person, on standard error.
 pub(super) fn complain(line: &str) {
-    let _ = writeln!(
-        io::stderr(),
-        "kb-agent: {}",
-        crate::text::one_line(line, 2000)
-    );
+    let line = format!("kb-agent: {}\n", crate::text::one_line(line, 2000));
+    // Standard error is not buffered: who reads it is to find whole lines.
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// Writes to standard output what a person reads.

@@ -9,7 +9,7 @@ mod listing;
 mod narrator;
 
 use std::collections::VecDeque;
-use std::io::{IsTerminal, stdin, stdout};
+use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -24,9 +24,10 @@ use crate::text::one_line;
 use crate::tui::WalkStep;
 
 use super::catch_up::{Needs, Shows, bring_up_to_date_showing};
+use super::chat::DEMO;
 use super::interruption::interruptible_lines;
 use super::output::{Failure, complain, say};
-use super::resumable::name_to_resume;
+use super::resumable::Start;
 use command::Line;
 use input::{Input, Typed};
 use listing::{greeting, help, numbered, passage, runs, runs_of, samples, sources};
@@ -67,9 +68,15 @@ pub(super) fn run(
     settings: &Settings,
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
+    start: &Start,
 ) -> Result<(), Failure> {
     interruptible_lines(async |cancel, interrupts| {
-        converse(settings, resume, walk, cancel, interrupts).await
+        let session = converse(settings, resume, walk, cancel, interrupts).await?;
+        let line = start.in_lines().resuming(&settings.audit_log, &session);
+        if let Some(line) = line.filter(|_| stdin().is_terminal()) {
+            let _ = writeln!(stderr(), "kb-agent: {line}");
+        }
+        Ok(())
     })
 }
 
@@ -79,7 +86,7 @@ async fn converse(
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
     mut interrupts: mpsc::Receiver<()>,
-) -> Result<(), Failure> {
+) -> Result<String, Failure> {
     let opened = async {
         let mut engine = Engine::open(settings).await?;
         let resumed = match resume {
@@ -101,6 +108,9 @@ async fn converse(
         () = cancel.cancelled() => return Err(Failure::interrupted()),
         _ = interrupts.recv() => return Err(Failure::interrupted()),
     };
+    if !walk.is_empty() {
+        engine.name_conversation(DEMO).await;
+    }
     let is_typed = stdin().is_terminal();
     let samples = if engine.is_demo() { SAMPLES } else { &[] };
     let greeting = greeting(&engine);
@@ -123,13 +133,7 @@ async fn converse(
         .await;
     drop((plain, updates));
     let session = conversation.end().await;
-    if is_typed
-        && result.is_ok()
-        && let Some(name) = name_to_resume(&settings.audit_log, &session)
-    {
-        complain(&format!("resume: kb-agent --plain -c {name}"));
-    }
-    result
+    result.map(|()| session)
 }
 
 /// A conversation in lines.

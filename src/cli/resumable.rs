@@ -1,8 +1,123 @@
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use crate::audit::Lookup;
+use crate::config::{Environment, Restated};
+use crate::text::sanitize;
 
-/// The shortest name of a conversation in which something was asked.
-pub(super) fn name_to_resume(log: &Path, session: &str) -> Option<String> {
-    Lookup::of(log).ok()?.short_name(session)
+/// How the program was started, as far as another start has to repeat it to go on with the same
+/// conversation over the same knowledge base.
+#[derive(Debug, Clone)]
+pub(super) struct Start {
+    pub(super) restated: Restated,
+    /// `--env-file`.
+    pub(super) env_file: Option<PathBuf>,
+    /// `--plain`.
+    pub(super) is_plain: bool,
+}
+
+impl Start {
+    /// The same over the bundled demo.
+    pub(super) fn over_demo(self, environment: &Environment) -> Self {
+        Self {
+            restated: self.restated.over_demo(environment),
+            ..self
+        }
+    }
+
+    /// The same in lines.
+    pub(super) fn in_lines(&self) -> Self {
+        Self {
+            is_plain: true,
+            ..self.clone()
+        }
+    }
+
+    /// The line for a shell that goes on with a conversation, where something was asked in it.
+    pub(super) fn resuming(&self, log: &Path, session: &str) -> Option<String> {
+        let name = Lookup::of(log).ok()?.short_name(session)?;
+        Some(format!("resume: {}", self.command(&name)))
+    }
+
+    fn command(&self, conversation: &str) -> String {
+        let mut words: Vec<String> = Vec::new();
+        for (name, value) in &self.restated.variables {
+            let value = if value.is_empty() {
+                String::new()
+            } else {
+                quoted(OsStr::new(value))
+            };
+            words.push(format!("{name}={value}"));
+        }
+        words.push("kb-agent".to_owned());
+        if self.is_plain {
+            words.push("--plain".to_owned());
+        }
+        words.extend(["-c".to_owned(), quoted(OsStr::new(conversation))]);
+        let data_dir = self.restated.data_dir.iter();
+        let env_file = self.env_file.iter();
+        let sources = self.restated.sources.iter();
+        let paths = data_dir
+            .map(|path| ("--data-dir", path))
+            .chain(env_file.map(|path| ("--env-file", path)))
+            .chain(sources.map(|path| ("--kb", path)));
+        for (option, path) in paths {
+            // A value that looks like an option is taken for one unless it is tied to its own.
+            let looks_like_option = path.as_os_str().as_encoded_bytes().starts_with(b"-");
+            let between = if looks_like_option { "=" } else { " " };
+            words.push(format!("{option}{between}{}", quoted(path.as_os_str())));
+        }
+        words.join(" ")
+    }
+}
+
+/// One word for a shell. What no terminal should be sent is spelled byte by byte.
+fn quoted(word: &OsStr) -> String {
+    let text = word.to_str().filter(|text| {
+        let is_plain = !text.chars().any(char::is_control);
+        is_plain && sanitize(text) == **text
+    });
+    if let Some(quoted) = text.and_then(|text| shlex::try_quote(text).ok()) {
+        return quoted.into_owned();
+    }
+    let bytes = word.as_encoded_bytes().iter();
+    let spelled = bytes.map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b' ' => {
+            char::from(*byte).to_string()
+        }
+        byte => format!("\\x{byte:02x}"),
+    });
+    format!("$'{}'", spelled.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_back_what_the_program_was_started_with() {
+        let start = Start {
+            restated: Restated {
+                variables: vec![
+                    ("KB_AGENT_AUDIT_LOG", "my log".to_owned()),
+                    ("KB_AGENT_SOURCE", String::new()),
+                ],
+                sources: vec![PathBuf::from("it's"), PathBuf::from("-x")],
+                data_dir: Some(PathBuf::from("d")),
+            },
+            env_file: Some(PathBuf::from("$HOME")),
+            is_plain: true,
+        };
+        let words = shlex::split(&start.command("0123abcd")).unwrap();
+        let expected = "KB_AGENT_AUDIT_LOG=my log|KB_AGENT_SOURCE=|kb-agent|--plain|-c|0123abcd|\
+                        --data-dir|d|--env-file|$HOME|--kb|it's|--kb=-x";
+        assert_eq!(words.join("|"), expected);
+    }
+
+    #[test]
+    fn trust_no_control_character_of_a_path_reaches_the_terminal() {
+        assert_eq!(quoted(OsStr::new("a\u{1b}[2J b")), "$'a\\x1b\\x5b2J b'");
+        assert_eq!(quoted(OsStr::new("a\u{202e}b")), "$'a\\xe2\\x80\\xaeb'");
+        assert_eq!(quoted(OsStr::new("日记")), "'日记'");
+    }
 }

@@ -11,8 +11,6 @@ use crate::domain::{Complexity, Outcome};
 use crate::protocol::RunSummary;
 use crate::text::one_line;
 
-/// The shortest ids that are shown, in characters.
-const SHORTEST: usize = 8;
 /// The longest part of a question that a table shows, in characters.
 const QUESTION: usize = 200;
 
@@ -33,7 +31,7 @@ pub(super) struct Runs {
     /// Print one JSON object a run
     #[arg(long)]
     json: bool,
-    /// Only the runs of this conversation: its id, or a beginning that no other has
+    /// Only the runs of this conversation: its id, or a beginning or an end that no other has
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -64,17 +62,15 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
         ));
         return Ok(());
     }
-    let short = short_ids(lookup.runs());
-    let rows: Vec<_> = listed.iter().map(|run| row(run, &short)).collect();
+    let names = lookup.short_names();
+    let rows: Vec<_> = listed.iter().map(|run| row(run, &names)).collect();
     Ok(say(table(&COLUMNS, &rows, terminal_width()))?)
 }
 
-fn row(run: &RunSummary, short: &BTreeMap<&str, usize>) -> Vec<String> {
+fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {
     let id = run.id.0.as_str();
-    let length = short.get(id).copied().unwrap_or(usize::MAX);
-    let id: String = id.chars().take(length).collect();
     vec![
-        one_line(&id, 64),
+        one_line(names.get(id).unwrap_or(&id), 64),
         run.time.minute(),
         run.route.map_or(NOTHING, Complexity::as_str).to_owned(),
         run.outcome.map_or(NOTHING, Outcome::as_str).to_owned(),
@@ -86,23 +82,4 @@ fn row(run: &RunSummary, short: &BTreeMap<&str, usize>) -> Vec<String> {
 
 fn number(figure: Option<u32>) -> String {
     figure.map_or_else(|| NOTHING.to_owned(), |figure| figure.to_string())
-}
-
-/// How many characters of each id tell it from those of all other runs and sessions.
-fn short_ids(runs: &[RunSummary]) -> BTreeMap<&str, usize> {
-    let ids = runs
-        .iter()
-        .flat_map(|run| [run.id.0.as_str(), run.session.as_str()]);
-    let mut lengths: BTreeMap<&str, usize> = ids.map(|id| (id, SHORTEST)).collect();
-    let sorted: Vec<&str> = lengths.keys().copied().collect();
-    for pair in sorted.windows(2) {
-        let both = pair[0].chars().zip(pair[1].chars());
-        let needed = both.take_while(|(a, b)| a == b).count() + 1;
-        for id in pair {
-            if let Some(length) = lengths.get_mut(id) {
-                *length = needed.max(*length);
-            }
-        }
-    }
-    lengths
 }

@@ -264,6 +264,12 @@ impl Environment {
         .filter(|value| !value.is_empty())
     }
 
+    /// The value that the process's environment gives a variable, whatever files say.
+    pub(super) fn of_process(&self, name: &str) -> Option<&str> {
+        let said = self.process.get(name).map(|value| value.trim());
+        said.filter(|value| !value.is_empty())
+    }
+
     /// The value of a variable on the side that `other` is from, the user's or the folder's, whatever
     /// wins over it.
     pub(super) fn get_beside(&self, other: &str, name: &str) -> Option<&str> {

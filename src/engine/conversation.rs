@@ -87,6 +87,7 @@ impl Conversation {
             live: engine.live.clone(),
             dialogue: dialogue.clone(),
             endpoint_file: engine.endpoint_file.clone(),
+            knowledge: engine.knowledge.clone(),
             updates: updates.clone(),
         };
         let sessions = tokio::task::spawn_blocking(move || sessions.run(to_do));

@@ -134,7 +134,8 @@ fn document(knowledge: &KnowledgeBase, asked: Asked, stop: &AtomicBool) -> Docum
         Err(ToolError::NotFound { .. } | ToolError::OutsideRoots { .. }) => {
             let name = one_line(&source, 200);
             Err(format!(
-                "{name} is no longer in the knowledge base: removed, renamed or left out since"
+                "{name} is not in this knowledge base: removed, renamed or left out since, or of \
+                 another one"
             ))
         }
         Err(error) => Err(one_line(&format!("cannot be read: {error}"), 400)),

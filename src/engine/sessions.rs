@@ -3,6 +3,7 @@
 //! All of it is made from the audit log. The screen reads no file: it asks here, beside its
 //! questions to the agent, and what takes time holds up neither.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 use crate::agent::{CurrentDialogue, Dialogue};
 use crate::audit::{Lookup, ReadError, Session, SessionNotes};
 use crate::files::{create_private_dir, write_atomic};
+use crate::kb::KnowledgeBase;
 use crate::protocol::{
     Event, EventBody, NoticeLevel, RecordedSession, RunId, RunSummary, SessionCommand,
     SessionSummary, SessionUpdate, Update,
@@ -45,8 +47,9 @@ pub(super) struct Resumed {
     pub(super) recorded: RecordedSession,
     pub(super) dialogue: Dialogue,
     pub(super) session: Session,
-    /// Why the agent knows nothing of it, in one line.
-    pub(super) held_back: Option<String>,
+    /// What is to be said of it, one line each: that the agent knows nothing of it, that it was asked
+    /// over other documents.
+    pub(super) remarks: Vec<String>,
 }
 
 /// Takes up a recorded conversation; an error is one line. Where a folder's `.env` names an
@@ -55,6 +58,7 @@ pub(super) fn resume(
     log: &Path,
     which: &Resume,
     endpoint_file: Option<&Path>,
+    knowledge: &KnowledgeBase,
 ) -> Result<Resumed, String> {
     let in_words = |error: ReadError| error.to_string();
     let lookup = Lookup::of(log).map_err(in_words)?;
@@ -92,7 +96,10 @@ pub(super) fn resume(
     });
     Ok(Resumed {
         dialogue,
-        held_back,
+        remarks: held_back
+            .into_iter()
+            .chain(other_documents(&events, knowledge))
+            .collect(),
         recorded: RecordedSession {
             name: notes.name(&id).map(str::to_owned),
             id,
@@ -101,6 +108,29 @@ pub(super) fn resume(
             shown,
         },
         session,
+    })
+}
+
+/// What is to be said where the documents that were found then are not in the knowledge base that is
+/// open now.
+fn other_documents(events: &[Event], knowledge: &KnowledgeBase) -> Option<String> {
+    let found = events.iter().filter_map(|event| match &event.body {
+        EventBody::EvidenceAdded { items } => Some(items),
+        _ => None,
+    });
+    let found: BTreeSet<&str> = found.flatten().map(|item| item.source.as_str()).collect();
+    let is_missing = |source: &&&str| knowledge.resolve(source).is_err();
+    let missing: Vec<&str> = found.iter().filter(is_missing).copied().collect();
+    let first = one_line(missing.first()?, LONGEST_PATH);
+    let base = one_line(&knowledge.status().name, LONGEST_PATH);
+    Some(match (missing.len(), found.len()) {
+        (missing, all) if missing == all => format!(
+            "It was asked over another knowledge base than {base}: what it found, such as {first}, is \
+             not in this one."
+        ),
+        (missing, all) => format!(
+            "Not in {base} now: {missing} of the {all} documents that it found, such as {first}."
+        ),
     })
 }
 
@@ -174,6 +204,7 @@ pub(super) struct Sessions {
     pub(super) dialogue: CurrentDialogue,
     /// The `.env` of a folder that names an endpoint.
     pub(super) endpoint_file: Option<PathBuf>,
+    pub(super) knowledge: Arc<KnowledgeBase>,
     pub(super) updates: mpsc::Sender<Update>,
 }
 
@@ -221,13 +252,14 @@ impl Sessions {
     }
 
     fn resume(&self, id: String) {
-        match resume(&self.log, &Resume::Named(id), self.endpoint_file.as_deref()) {
+        let file = self.endpoint_file.as_deref();
+        match resume(&self.log, &Resume::Named(id), file, &self.knowledge) {
             Ok(resumed) => {
                 self.dialogue.replace(resumed.dialogue);
                 self.hold(resumed.session);
                 self.send(SessionUpdate::Resumed(resumed.recorded));
-                if let Some(line) = resumed.held_back {
-                    self.notice(NoticeLevel::Warning, line);
+                if !resumed.remarks.is_empty() {
+                    self.notice(NoticeLevel::Warning, resumed.remarks.join(" · "));
                 }
             }
             Err(line) => self.send(SessionUpdate::NotResumed(line)),

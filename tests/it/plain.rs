@@ -67,6 +67,29 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
 }
 
 #[test]
+fn ui_rounds_are_counted_by_searches_and_the_answer_is_in_none() {
+    let demo = Workplace::with_demo();
+    let question = "How do I bake bread, and how long does it rise?\n";
+    let said = text(&piped(&demo, &["--plain"], question).stdout);
+    let graded = said.matches("Node grade_evidence").count();
+    assert!(graded > 1, "{said}");
+    assert!(
+        said.contains(&format!("Node grade_evidence, round {graded}.\n")),
+        "{said}"
+    );
+    assert!(said.contains("Node synthesize.\n"), "{said}");
+    let report = text(&demo.run(&["export", "last"]).stdout).replace('\\', "");
+    assert!(
+        report.contains(&format!("grade_evidence, round {graded}")),
+        "{report}"
+    );
+    assert!(
+        report.contains("synthesize") && !report.contains("synthesize, round"),
+        "{report}"
+    );
+}
+
+#[test]
 fn the_first_question_of_an_empty_data_folder_is_answered_from_the_files() {
     let place = Workplace::empty();
     place.file("kb/gate.md", "# The gate\n\nThe gate opens at seven.\n");
@@ -131,7 +154,7 @@ fn a_terminal_that_cannot_be_drawn_on_gets_lines_and_no_escape_sequence() {
     assert_eq!(code, 0);
     assert!(!written.contains('\u{1b}'), "{written:?}");
     assert!(
-        written.contains("resume: kb-agent --plain -c "),
+        written.contains("kb-agent: resume: ") && written.contains("kb-agent --plain -c "),
         "{written:?}"
     );
 }
@@ -177,12 +200,21 @@ fn the_demo_walks_every_route_in_lines() {
         assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
     }
     assert_eq!(events(&place.audit(), "run_finished").len(), 6);
+    let session = events(&place.audit(), "run_started")[0]["session"].clone();
+    let names = std::fs::read(place.data().join("audit.jsonl.sessions")).unwrap();
+    let names: serde_json::Value = serde_json::from_slice(&names).unwrap();
+    let name = &names["sessions"][session.as_str().unwrap()]["name"];
+    assert_eq!(name, "demo");
 }
 
 #[test]
 fn the_demo_walks_by_itself_until_a_key_is_pressed() {
     let place = Workplace::empty();
-    let mut terminal = Terminal::start(&place.command(&["demo"]), 140, 40);
+    let mut terminal = Terminal::start(
+        place.command(&["demo"]).env("KB_AGENT_SOURCE", "/nowhere"),
+        140,
+        40,
+    );
     terminal.wait_for_text("Small talk goes straight to the answer");
     terminal.wait_for_text("saved 3");
     terminal.wait_for_text("What are the four rules?");
@@ -191,5 +223,11 @@ fn the_demo_walks_by_itself_until_a_key_is_pressed() {
     terminal.keys("hello again\r");
     terminal.wait_for_text("hello again");
     terminal.keys([CTRL_C, CTRL_C, CTRL_C].concat());
-    assert_eq!(terminal.end(), 0);
+    // It is resumed over the demo, whatever else is set.
+    let (code, last) = terminal.end_with_text();
+    assert_eq!(code, 0);
+    let line = last.lines().find_map(|line| line.strip_prefix("resume: "));
+    let line = line.unwrap_or_else(|| panic!("{last}"));
+    assert!(line.starts_with("KB_AGENT_SOURCE= kb-agent -c "), "{line}");
+    assert!(!line.contains("--kb"), "{line}");
 }

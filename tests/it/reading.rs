@@ -85,7 +85,7 @@ async fn trust_a_document_is_read_bounded_clean_and_from_the_base_alone() {
 
     for outside in ["../outside.md", "/etc/passwd", "gone.md"] {
         let said = desk.read(outside, 1).await.unwrap_err();
-        assert!(said.contains("no longer in the knowledge base"), "{said}");
+        assert!(said.contains("is not in this knowledge base"), "{said}");
     }
     desk.close().await;
 }
@@ -158,7 +158,7 @@ fn a_passage_is_read_copied_and_edited_in_the_real_terminal() {
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     assert!(text.contains("of 4003"), "{text}");
     terminal.keys("y");
-    terminal.wait_for_text("Copied notes.md:");
+    terminal.wait_for_text("Sent notes.md:");
 
     terminal.keys("o");
     terminal.wait_for_text("THE-EDITOR-IS-OPEN");
@@ -181,7 +181,7 @@ fn a_passage_is_read_copied_and_edited_in_the_real_terminal() {
     });
     fs::remove_file(&notes).unwrap();
     terminal.keys("\r");
-    terminal.wait_for_text("no longer in the knowledge base");
+    terminal.wait_for_text("is not in this knowledge base");
     terminal.keys("\u{3}\u{3}");
     assert_eq!(terminal.end(), 0);
 }

@@ -142,17 +142,9 @@ fn runs_are_a_table_of_short_ids_without_control_characters() {
                 "saved",
                 "question"
             ],
+            vec!["0000000c", "2026-01-02 03:04", "–", "–", "–", "–", "three"],
             vec![
-                "01a2b3c4-0003",
-                "2026-01-02 03:04",
-                "–",
-                "–",
-                "–",
-                "–",
-                "three"
-            ],
-            vec![
-                "01a2b3c4-0002",
+                "0000000b",
                 "2026-01-02 03:04",
                 "simple",
                 "cancelled",
@@ -161,7 +153,7 @@ fn runs_are_a_table_of_short_ids_without_control_characters() {
                 "two"
             ],
             vec![
-                "01a2b3c4-0001",
+                "0000000a",
                 "2026-01-02 03:04",
                 "simple",
                 "answered",
@@ -234,7 +226,15 @@ fn graph_takes_a_run_by_a_beginning_that_no_other_has() {
     }
     assert!(text(&place.run(&["graph", "last"]).stdout).contains("three"));
     let line = refused(&place, &["graph", "01a2"]);
+    let told = "give more of the one you mean: \
+                0000000c \"three\", 0000000b \"two\", 0000000a \"one red line\"";
     assert!(line.contains("'01a2' fits 3 ids"), "{line}");
+    assert!(line.ends_with(told), "{line}");
+    let line = refused(&place, &["--plain", "-c", "01a2b3c"]);
+    let told = "fits 2 ids";
+    assert!(line.contains(told), "{line}");
+    let told = ": 00000002 \"three\", 00000001 \"one red line\"";
+    assert!(line.ends_with(told), "{line}");
     let line = refused(&place, &["graph", SESSION_1]);
     assert!(line.contains("no run in"), "{line}");
 }
@@ -538,18 +538,18 @@ fn help_and_completions_know_the_commands_of_recorded_runs() {
 fn runs_take_the_width_of_the_terminal_and_one_line_each() {
     let place = recorded();
     let terminal = Terminal::start(&place.command(&["runs"]), 40, 12);
-    let screen = terminal.wait_for_text("01a2b3c4-0001");
+    let screen = terminal.wait_for_text("0000000a");
     let rows: Vec<&str> = screen
         .lines()
         .filter(|row| !row.trim().is_empty())
         .collect();
     assert_eq!(rows.len(), 4, "{screen}");
     assert!(
-        rows[0].starts_with("id             outcome    question"),
+        rows[0].starts_with("id        outcome    question"),
         "{screen}"
     );
     assert!(
-        rows[3].starts_with("01a2b3c4-0001  answered   one red line"),
+        rows[3].starts_with("0000000a  answered   one red line"),
         "{screen}"
     );
     assert_eq!(terminal.end(), 0);

@@ -29,8 +29,8 @@ fn leave(mut terminal: Terminal) -> Option<String> {
     assert_eq!(code, 0, "{left}");
     let name = last
         .lines()
-        .find_map(|line| line.strip_prefix("resume: kb-agent -c "));
-    name.map(|name| name.trim().to_owned())
+        .find_map(|line| line.strip_prefix("resume: ")?.split_once("kb-agent -c "));
+    name.and_then(|(_, rest)| rest.split_whitespace().next().map(str::to_owned))
 }
 
 fn sessions(demo: &Demo) -> Vec<Value> {
@@ -85,6 +85,101 @@ fn a_conversation_is_resumed_by_the_line_that_is_printed_at_the_end() {
     }
     let verified = demo.run(&["audit", "verify"]);
     assert!(verified.status.success());
+}
+
+/// A knowledge base in a folder whose name a shell would take apart, and nothing set.
+fn heron() -> Workplace {
+    let place = Workplace::empty();
+    place.file("my docs/heron.md", "# Heron\n\nThe heron sleeps at noon.\n");
+    place
+}
+
+/// The program over that base, started from `folder` within the place.
+fn over_heron(place: &Workplace, args: &[&str], folder: &str) -> Terminal {
+    let mut command = place.command(args);
+    command
+        .env_remove("KB_AGENT_DATA_DIR")
+        .current_dir(place.path().join(folder));
+    Terminal::start(&command, 160, 45)
+}
+
+/// Leaves, and says what is to be typed into a shell to come back.
+fn left(mut terminal: Terminal) -> String {
+    terminal.keys(CTRL_C);
+    terminal.keys(CTRL_C);
+    terminal.wait_for("the shell's screen", |screen| !screen.alternate_screen());
+    let (_, last) = terminal.end_with_text();
+    let line = last.lines().find_map(|line| line.strip_prefix("resume: "));
+    line.unwrap_or_else(|| panic!("{last}")).trim().to_owned()
+}
+
+/// What a shell makes of a line, in the same folder.
+fn typed_into_a_shell(place: &Workplace, line: &str) -> Terminal {
+    let program = PathBuf::from(env!("CARGO_BIN_EXE_kb-agent"));
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell
+        .args(["-c", line])
+        .current_dir(place.path())
+        .env_clear()
+        .env("HOME", place.path())
+        .env("PATH", program.parent().unwrap());
+    Terminal::start(&shell, 160, 45)
+}
+
+#[test]
+fn ui_the_line_at_the_end_comes_back_to_the_same_session_and_the_same_base() {
+    let place = heron();
+    for args in [
+        &["--data-dir", "my data", "--kb", "my docs"][..],
+        &["--data-dir=my data", "my docs"],
+    ] {
+        let mut terminal = over_heron(&place, args, "");
+        terminal.wait_for_text("1 doc ");
+        terminal.keys("When does the heron sleep?\r");
+        terminal.wait_for_text("saved 1");
+        let line = left(terminal);
+        assert!(
+            line.ends_with(" --data-dir 'my data' --kb 'my docs'"),
+            "{line}"
+        );
+        // Another conversation begins within the same second or so.
+        let ask = place
+            .command(&["--data-dir", "my data", "--kb", "my docs", "ask", "hello"])
+            .output()
+            .unwrap();
+        assert!(ask.status.success());
+
+        let mut terminal = typed_into_a_shell(&place, &line);
+        let screen = terminal.wait_for_text("Resumed: 1 run");
+        assert!(
+            screen.contains("The heron sleeps at noon")
+                && !screen.contains("another knowledge base"),
+            "{screen}"
+        );
+        terminal.keys("]\r");
+        terminal.wait_for_text("lines 1–3 of 3");
+        assert_eq!(left(terminal), line);
+    }
+}
+
+#[test]
+fn ui_a_session_over_another_base_says_so_and_calls_nothing_removed() {
+    let place = heron();
+    let data = place.data();
+    let data = data.to_str().unwrap();
+    place.file("other/gate.md", "# The gate\n\nThe gate opens at seven.\n");
+    let mut terminal = over_heron(&place, &["--data-dir", data, "my docs"], "");
+    terminal.wait_for_text("1 doc ");
+    terminal.keys("When does the heron sleep?\r");
+    terminal.wait_for_text("saved 1");
+    left(terminal);
+    let again = ["--continue", "--data-dir", data, "other"];
+    let mut terminal = over_heron(&place, &again, "");
+    terminal.wait_for_text("over another knowledge base than other");
+    terminal.keys("]\r");
+    let screen = terminal.wait_for_text("is not in this knowledge base");
+    assert!(screen.contains("or of another one"), "{screen}");
+    left(terminal);
 }
 
 #[test]
@@ -207,7 +302,6 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     closed(&terminal);
     terminal.keys("\u{12}second\r");
     terminal.wait_for_text("> and the second one?");
-    terminal.keys("\u{3}");
     leave(terminal);
 }
 

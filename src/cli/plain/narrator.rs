@@ -69,10 +69,12 @@ impl Narrator {
 
     fn lines_of(&mut self, body: &EventBody, lines: &mut Vec<String>) {
         match body {
-            EventBody::NodeEntered { node, iteration } => lines.push(match iteration {
-                0 => format!("Node {node}."),
-                before => format!("Node {node}, round {}.", before + 1),
-            }),
+            EventBody::NodeEntered { node, iteration } => {
+                lines.push(match node.round(*iteration) {
+                    None | Some(1) => format!("Node {node}."),
+                    Some(round) => format!("Node {node}, round {round}."),
+                });
+            }
             EventBody::NodeFinished {
                 node,
                 ms,

@@ -215,7 +215,7 @@ fn a_document_that_changed_or_vanished_says_so_in_one_line() {
     };
     let text = opened(Ok(written)).text(100, 30);
     assert!(text.contains("⚠ the file was written since"), "{text}");
-    let gone = format!("{SOURCE} is no longer in the knowledge base: removed");
+    let gone = format!("{SOURCE} is not in this knowledge base: removed");
     let text = opened(Err(gone.clone())).text(100, 30);
     assert!(text.contains(&gone), "{text}");
     assert!(!text.contains('▌'), "{text}");
@@ -263,7 +263,7 @@ fn y_copies_the_passage_with_its_source() {
     let copied = format!("{SOURCE}:30-33\n\n{}\n", lines.join("\n"));
     assert_eq!(tap(&mut screen, KeyCode::Char('y')), [Effect::Copy(copied)]);
     let text = screen.text(100, 30);
-    let said = format!("Copied {SOURCE}:30-33 (4 lines) to the terminal's clipboard. ──");
+    let said = format!("Sent {SOURCE}:30-33 (4 lines) to the terminal to copy (OSC 52). ──");
     assert!(text.contains(&said), "{text}");
     assert!(!text.contains("? help"), "nothing stands behind it\n{text}");
 }
