@@ -75,6 +75,12 @@ impl NodeName {
             Synthesize => "synthesize",
         }
     }
+
+    /// In which round a visit of the node is, from 1, after so many gradings. A round is a search and
+    /// what comes of it: the answer that is written after the last is no part of any.
+    pub fn round(self, gradings: u32) -> Option<u32> {
+        (self != Self::Synthesize).then(|| gradings.saturating_add(1))
+    }
 }
 
 impl fmt::Display for NodeName {

@@ -49,6 +49,9 @@ pub(super) fn names(run: &RunSummary) -> String {
 /// The node, its cost, where the run went next, and why.
 pub(super) fn step(step: &Step) -> String {
     let mut text = step.node.as_str().to_owned();
+    if let Some(round) = step.node.round(step.iteration).filter(|round| *round > 1) {
+        text.push_str(&format!(", round {round}"));
+    }
     text.push_str(&match (step.ms, step.calls) {
         (Some(ms), Some(calls)) => format!(" · {ms:.1} ms · {}", counted(calls as usize, "call")),
         _ => " · broke off".to_owned(),

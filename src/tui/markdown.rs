@@ -34,6 +34,12 @@ pub fn render(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row> {
     page.rows
 }
 
+/// Whether a part of it is a table.
+pub fn has_table(text: &str) -> bool {
+    let mut events = Parser::new_ext(text, markup());
+    events.any(|event| matches!(event, Event::Start(Tag::Table(_))))
+}
+
 #[derive(Default)]
 struct Page {
     width: usize,

@@ -208,7 +208,6 @@ impl RunView {
                 now,
                 Finish {
                     outcome: Outcome::Failed,
-                    iterations: self.rounds(),
                     calls: self.calls(),
                     saved: 0,
                     tokens: 0,
@@ -231,12 +230,10 @@ impl RunView {
             .or(self.plan.as_ref().map(|plan| plan.complexity))
     }
 
-    /// Gradings begun.
+    /// Searches begun, graded or not.
     pub fn rounds(&self) -> u32 {
-        self.visits
-            .last()
-            .map_or(0, |visit| visit.iteration)
-            .max(self.finish.as_ref().map_or(0, |finish| finish.iterations))
+        let searches = self.visits.iter().map(|visit| visit.node);
+        searches.filter(|node| *node == NodeName::ToolExec).count() as u32
     }
 
     /// Reasoning calls made so far.

@@ -116,8 +116,6 @@ pub struct Grading {
 pub struct Finish {
     /// The outcome.
     pub outcome: Outcome,
-    /// Gradings made.
-    pub iterations: u32,
     /// Reasoning calls made.
     pub calls: u32,
     /// Calls that the full pipeline would have made besides.
@@ -174,7 +172,6 @@ impl Finish {
     pub fn of(body: &EventBody) -> Option<Self> {
         let EventBody::RunFinished {
             outcome,
-            iterations,
             reasoning_calls,
             calls_saved,
             prompt_tokens,
@@ -189,7 +186,6 @@ impl Finish {
         };
         Some(Self {
             outcome: *outcome,
-            iterations: *iterations,
             calls: *reasoning_calls,
             saved: *calls_saved,
             tokens: prompt_tokens.saturating_add(*completion_tokens),

@@ -147,11 +147,9 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
                 None => format!("{again}{query}"),
             }
         }
-        EventBody::NodeEntered { node, iteration } => match iteration {
-            // The last node is no part of any round.
-            _ if *node == NodeName::Synthesize => node.to_string(),
-            0 => node.to_string(),
-            _ => format!("{node} · round {}", iteration + 1),
+        EventBody::NodeEntered { node, iteration } => match node.round(*iteration) {
+            None | Some(1) => node.to_string(),
+            Some(round) => format!("{node} · round {round}"),
         },
         EventBody::NodeFinished {
             node,

@@ -72,7 +72,7 @@ impl Page<'_> {
             let visit = visits.get(at).copied();
             if rounds.len() > 1 {
                 self.row(Row::default());
-                self.row(Row::of(Ink::Heading, round_title(at, visit)));
+                self.row(Row::of(Ink::Heading, round_title(at, node, visit)));
             }
             for (place, row) in events.iter().enumerate() {
                 self.event(turn, row.body(), &events[place + 1..]);
@@ -291,8 +291,9 @@ fn body_is_measured(body: &EventBody) -> bool {
     matches!(body, EventBody::EvidenceGraded { by, .. } if by.is_measured())
 }
 
-fn round_title(at: usize, visit: Option<&Visit>) -> String {
-    let mut title = format!("round {}", at + 1);
+fn round_title(at: usize, node: NodeName, visit: Option<&Visit>) -> String {
+    let round = visit.and_then(|visit| node.round(visit.iteration));
+    let mut title = format!("round {}", round.unwrap_or(at as u32 + 1));
     if let Some(visit) = visit {
         if let Some(ms) = visit.ms {
             title.push_str(&format!(" · {}", duration(ms)));

@@ -52,6 +52,16 @@ fn is_graded(run: &RunView) -> bool {
     rows.all(|row| row.grade.is_some())
 }
 
+/// Whether the context holds only what had been dropped and was brought back.
+fn is_all_low(run: &RunView) -> bool {
+    let mut rows = run.evidence.rows();
+    rows.any(|row| row.standing == Standing::Low)
+        && !run
+            .evidence
+            .rows()
+            .any(|row| row.standing == Standing::Kept)
+}
+
 /// `round 2: 8 graded · 6 sent · 3 cited`: what the last grading judged, what the prompt holds, and
 /// what the answer refers to, each as far as it is known.
 fn counts(run: &RunView, graded: Option<&Grading>) -> String {
@@ -66,6 +76,7 @@ fn counts(run: &RunView, graded: Option<&Grading>) -> String {
         words.push(format!("{} graded", grading.items));
     }
     match evidence.sent() {
+        Some(sent) if is_all_low(run) => words.push(format!("{sent} sent, all low")),
         Some(sent) => words.push(format!("{sent} sent")),
         None => words.push(format!("{} in context", evidence.kept())),
     }
@@ -96,6 +107,8 @@ fn verdict(run: &RunView, grading: &Grading, row: &mut Row) {
         GradedBy::Grader => row.push(Ink::Text, format!("avg {}", grading.measured())),
         GradedBy::Fallback => row.push(Ink::Unmeasured, "fallback 0.50"),
         GradedBy::Rule(rule) => row.push(Ink::Unmeasured, format!("rule {}", rule.as_str())),
+        // What was dropped before and is sent for want of better was not graded again.
+        GradedBy::NoEvidence if is_all_low(run) => row.push(Ink::Dim, "nothing new"),
         GradedBy::NoEvidence => row.push(Ink::Dim, "no evidence"),
     }
     row.push(Ink::Dim, " → ");

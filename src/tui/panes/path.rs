@@ -57,11 +57,7 @@ pub fn status(model: &Model) -> Row {
         row.push(Ink::Dim, if row.pieces.is_empty() { "" } else { " · " });
         row.push(ink, super::chat::outcome_word(outcome));
     }
-    let round = run
-        .visits
-        .iter()
-        .filter(|visit| visit.node == NodeName::ToolExec)
-        .count();
+    let round = run.rounds();
     if round > 1 {
         row.push(Ink::Dim, format!(" · {} round", ordinal(round)));
     }
@@ -148,7 +144,7 @@ pub fn reason_ink(reason: Option<RouteReason>) -> Ink {
     }
 }
 
-fn ordinal(n: usize) -> String {
+fn ordinal(n: u32) -> String {
     let suffix = match (n % 10, n % 100) {
         (1, tens) if tens != 11 => "st",
         (2, tens) if tens != 12 => "nd",

@@ -86,6 +86,56 @@ fn words_that_differ_between_two_answers_are_marked() {
 }
 
 #[test]
+fn ui_answers_are_compared_as_the_chat_draws_them() {
+    let answered = |run: &str, answer: &str| {
+        let mut tape = Tape::new(run);
+        tape.start(QUESTION);
+        tape.analyze(Complexity::Simple, &[]);
+        tape.answer(0, answer, Vec::new());
+        tape.end(Outcome::Answered, 2, 2, None);
+        tape.events
+    };
+    let compared = |left: &str, right: &str| {
+        let mut screen = played(answered("0199a1b2-1", left));
+        tell(&mut screen, answered("0199a1b2-2", right));
+        write(&mut screen, "/compare");
+        tap(&mut screen, KeyCode::Enter);
+        screen.text(160, 90)
+    };
+    let table = "| tool | finds |\n|---|---|\n| grep | words |\n| vector | meaning |\n";
+    for (left, right) in [
+        (table, table.replace("words", "patterns")),
+        (table, table.to_owned()),
+        (table, "Something else.".to_owned()),
+    ] {
+        let text = compared(left, &right);
+        assert!(!text.contains("|---") && !text.contains("| grep"), "{text}");
+        assert!(
+            text.contains("vector") && text.contains("meaning"),
+            "{text}"
+        );
+    }
+    let text = compared("It is **512** `tokens`.", "It is **256** `tokens`.");
+    assert!(text.contains("It is [-512-]{+256+} tokens."), "{text}");
+}
+
+#[test]
+fn ui_a_round_is_the_same_in_the_path_and_in_a_comparison() {
+    let mut screen = two_runs();
+    assert!(screen.text(160, 45).contains("2nd round"));
+    write(&mut screen, "/compare");
+    tap(&mut screen, KeyCode::Enter);
+    let text = screen.text(160, 120);
+    let row = text.lines().find(|line| line.contains("│ rounds "));
+    let numbers: Vec<&str> = row
+        .unwrap_or_else(|| panic!("{text}"))
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|number| !number.is_empty())
+        .collect();
+    assert_eq!(numbers, ["1", "2", "1"], "a search, two of them, one more");
+}
+
+#[test]
 fn another_run_is_put_on_the_right() {
     let mut screen = two_runs();
     tell(&mut screen, runs::chitchat());

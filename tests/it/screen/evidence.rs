@@ -1,7 +1,7 @@
 //! The evidence pane: what a score is, where it came from, and what an item holds.
 
 use kb_agent::domain::{Complexity, GradedBy, Measured, NodeName, Outcome, RouteReason, ToolName};
-use kb_agent::protocol::{Event, EvidenceItem};
+use kb_agent::protocol::{Event, EventBody, EvidenceItem};
 use kb_agent::tui::{Screen, ThemeName};
 use ratatui::style::Modifier;
 
@@ -187,4 +187,40 @@ fn a_zoomed_pane_shows_how_each_passage_begins() {
         screen.text(60, 12);
     }
     assert!(screen.text(60, 12).contains("faq.md:88-93"));
+}
+
+/// Nothing is good enough, the last search finds nothing new, and what was dropped is sent after all.
+fn brought_back() -> Vec<Event> {
+    let weak = |n| {
+        item(
+            n,
+            "weak.md",
+            (n * 10, n * 10 + 4),
+            ToolName::GrepSearch,
+            0.2,
+        )
+    };
+    let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000e8");
+    tape.start("how long does bread rise?");
+    tape.analyze(Complexity::Complex, &["a?", "b?"]);
+    tape.retrieve(0, Vec::new(), vec![weak(1), weak(2)]);
+    tape.grade(0, &[("e1", 0.1), ("e2", 0.2)], 0.15, GradedBy::Grader);
+    tape.retrieve(1, Vec::new(), Vec::new());
+    tape.grade(1, &[], 0.0, GradedBy::NoEvidence);
+    let end = RouteReason::MaxIterations;
+    tape.route(NodeName::GradeEvidence, NodeName::Synthesize, end);
+    let back = [weak(1), weak(2)].map(|item| EvidenceItem { low: true, ..item });
+    tape.add(0, EventBody::EvidenceAdded { items: back.into() });
+    tape.answer(2, "Nothing about this was found.", Vec::new());
+    tape.end(Outcome::NotFound, 5, 1, None);
+    tape.events
+}
+
+#[test]
+fn ui_what_was_sent_for_want_of_better_is_not_called_no_evidence() {
+    let mut screen = played(brought_back());
+    let text = screen.text(200, 45);
+    let told = "round 2: 2 sent, all low · 0 cited · nothing new → max_iterations";
+    assert!(text.contains(told), "{text}");
+    assert!(text.contains("2nd round"), "{text}");
 }

@@ -5,12 +5,15 @@ use similar::{ChangeTag, TextDiff};
 use super::beside;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Emphasis, Ink, Row};
+use crate::tui::markdown;
 use crate::tui::wrap::wrap;
 
 /// Below this share of common words a difference reads worse than both answers.
 const ALIKE: f32 = 0.5;
 /// Longer answers are put beside each other: a difference of them takes long to find and to read.
 const LONGEST: usize = 20_000;
+/// Wide enough for a paragraph to stand unbroken.
+const UNBROKEN: usize = 100_000;
 
 /// The rows below the evidence.
 pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide: bool) -> Vec<Row> {
@@ -20,18 +23,22 @@ pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide:
     }
     if a == b {
         let mut rows = vec![Row::of(Ink::Heading, "Answers: the same")];
-        rows.extend(plain(a, width));
+        rows.extend(markdown::render(a, width));
         return rows;
     }
     let is_done = left.finish.is_some() && right.finish.is_some();
-    if is_done && a.len().max(b.len()) <= LONGEST {
-        let diff = TextDiff::from_words(a, b);
+    // The words of a table are read by its columns.
+    let has_table = markdown::has_table(a) || markdown::has_table(b);
+    if is_done && !has_table && a.len().max(b.len()) <= LONGEST {
+        let (a, b) = (words(a), words(b));
+        let diff = TextDiff::from_words(a.as_str(), b.as_str());
         if diff.ratio() >= ALIKE {
             return difference(&diff, width);
         }
     }
     let mut rows = vec![Row::of(Ink::Heading, "Answers")];
-    rows.extend(beside(plain(a, half), plain(b, half), half, is_wide));
+    let answer = |text| markdown::render(text, half);
+    rows.extend(beside(answer(a), answer(b), half, is_wide));
     rows
 }
 
@@ -91,10 +98,9 @@ fn end(tag: ChangeTag) -> &'static str {
     }
 }
 
-fn plain(text: &str, width: usize) -> Vec<Row> {
-    let none = Row::default();
-    let lines = text.lines().map(|line| Row::of(Ink::Text, line));
-    lines
-        .flat_map(|line| wrap(&line, &none, &none, width))
-        .collect()
+/// An answer without the marks of its Markdown, a paragraph a line.
+fn words(answer: &str) -> String {
+    let rows = markdown::render(answer, UNBROKEN);
+    let lines: Vec<String> = rows.iter().map(Row::text).collect();
+    lines.join("\n")
 }
