@@ -9,8 +9,7 @@ use super::layout::Pane;
 use super::model::{Model, Overlay};
 use super::overlay::Palette;
 use super::palette::{self, Item};
-use super::slash::{self, Does};
-use super::theme::ThemeName;
+use super::slash::{self, Does, SlashCommand};
 use super::update::Effect;
 use super::{act, ask, compare, indexing, menu, reading};
 
@@ -25,19 +24,24 @@ pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
 /// Runs the command that is typed.
 pub fn typed(model: &mut Model) -> Vec<Effect> {
     let line = model.prompt.text();
-    let (command, argument) = match slash::parse(&line) {
+    let (command, argument) = match slash::parse(&line, &model.themes) {
         Ok(parsed) => parsed,
         Err(message) => {
             model.say(NoticeLevel::Warning, &message);
             return Vec::new();
         }
     };
-    model.notice = None;
     model.prompt.set("");
+    run(model, command, argument)
+}
+
+/// Runs a command with its argument.
+fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect> {
+    model.notice = None;
     match command.does {
         Does::Act(action) => return by_name(model, action),
         Does::Route => ask::set_route(model, argument),
-        Does::Theme => model.theme = ThemeName::parse(argument),
+        Does::Theme => model.theme = Some(argument.to_owned()),
         Does::Index => {
             return match argument {
                 "stop" => indexing::steer(model, IndexCommand::Stop),
@@ -97,6 +101,7 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
     }
     model.reading = None;
     let pane = match item {
+        Item::Choice(command, argument) => return run(model, command, &argument),
         Item::Command(command) if command.is_complete() => match command.does {
             Does::Act(action) => return by_name(model, action),
             Does::Index => return by_name(model, Action::ShowIndex),
@@ -119,7 +124,7 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
         Place::Path => act::focus(model, Pane::Path),
         Place::Evidence => act::focus(model, Pane::Evidence),
         Place::Audit => act::focus(model, Pane::Audit),
-        Place::Prompt | Place::Answer | Place::Citation | Place::Chosen => {
+        Place::Prompt | Place::Answer | Place::Citation | Place::Chosen | Place::Acting => {
             act::focus(model, Pane::Chat);
         }
         _ => {}

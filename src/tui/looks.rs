@@ -52,12 +52,12 @@ impl TerminalLooks {
         }
     }
 
-    /// A terminal that shows everything and tells nothing.
+    /// A dark terminal that shows everything and answers nothing.
     pub fn of_all() -> Self {
         Self {
             depth: ColorDepth::True,
             glyphs: Glyphs::Unicode,
-            background: None,
+            background: Some(Background::Dark),
             answers: false,
         }
     }
@@ -91,6 +91,8 @@ impl Looks {
         let problem = looks.choose(&wanted).err();
         if problem.is_some() {
             looks.theme = looks.ours(ThemeName::Auto)?;
+            ThemeName::Auto.as_str().clone_into(&mut looks.wanted);
+            looks.settle_ground();
         }
         Ok((looks, problem))
     }
@@ -139,13 +141,14 @@ impl Looks {
         };
         self.theme = theme.map_err(|error| error.to_string())?;
         name.clone_into(&mut self.wanted);
+        self.settle_ground();
         Ok(file)
     }
 
-    /// Whether the theme depends on a background that nobody has told yet.
+    /// Whether what is shown depends on the terminal's background, and the terminal can be asked.
     pub fn asks_for_background(&self) -> bool {
-        let is_auto = self.wanted == ThemeName::Auto.as_str();
-        is_auto && !self.no_color && self.terminal.answers
+        let depends = made_for(&self.theme).is_some() && !self.theme.has_ground();
+        depends && !self.no_color && self.terminal.answers
     }
 
     /// The terminal has told its background.
@@ -155,6 +158,18 @@ impl Looks {
             // What could not be shown before has been told then.
             let _ = self.choose(ThemeName::Auto.as_str());
         }
+        self.settle_ground();
+    }
+
+    /// Inks for one ground are not read on the other: where the terminal's is not theirs, or not
+    /// known, they bring their own. `auto` takes an unknown one for dark, as most are.
+    fn settle_ground(&mut self) {
+        let is_elsewhere = match (made_for(&self.theme), self.terminal.background) {
+            (None, _) => false,
+            (Some(wanted), Some(there)) => wanted != there,
+            (Some(_), None) => self.wanted != ThemeName::Auto.as_str(),
+        };
+        self.theme.set_elsewhere(is_elsewhere);
     }
 
     fn resolved(&self, name: ThemeName) -> ThemeName {
@@ -167,6 +182,16 @@ impl Looks {
 
     fn ours(&self, name: ThemeName) -> Result<Theme, TuiError> {
         Theme::load(self.resolved(name), self.terminal.depth)
+    }
+}
+
+/// The background that the inks of a theme are for; `None` where they are read on any, or have their
+/// own.
+fn made_for(theme: &Theme) -> Option<Background> {
+    match theme.base() {
+        ThemeName::Auto | ThemeName::Dark => Some(Background::Dark),
+        ThemeName::Light => Some(Background::Light),
+        ThemeName::HighContrast | ThemeName::Mono => None,
     }
 }
 

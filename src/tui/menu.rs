@@ -49,8 +49,11 @@ pub fn entries(model: &Model) -> Vec<Entry> {
         return Vec::new();
     };
     match line.split_once(char::is_whitespace) {
-        None => slash::matching(line).into_iter().map(of_command).collect(),
-        Some((name, argument)) => of_argument(name, argument.trim_start()),
+        None => slash::matching(line)
+            .into_iter()
+            .map(|command| of_command(command, &model.themes))
+            .collect(),
+        Some((name, argument)) => of_argument(name, argument.trim_start(), &model.themes),
     }
 }
 
@@ -59,10 +62,10 @@ pub fn is_open(model: &Model) -> bool {
     !entries(model).is_empty()
 }
 
-fn of_command(command: &SlashCommand) -> Entry {
+fn of_command(command: &SlashCommand, themes: &[String]) -> Entry {
     let complete = command.is_complete();
     let space = if complete { "" } else { " " };
-    let arguments = command.choices().join(" ");
+    let arguments = command.choices(themes).join(" ");
     let note = match (complete, arguments.as_str()) {
         (_, "") => command.help.to_owned(),
         (true, words) => format!("{} [{words}]", command.help),
@@ -76,11 +79,11 @@ fn of_command(command: &SlashCommand) -> Entry {
     }
 }
 
-fn of_argument(name: &str, argument: &str) -> Vec<Entry> {
+fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<Entry> {
     let [command] = slash::matching(name)[..] else {
         return Vec::new();
     };
-    let choices = command.choices().into_iter();
+    let choices = command.choices(themes).into_iter();
     let begin = choices.filter(|choice| choice.starts_with(argument));
     begin
         .map(|choice| Entry {

@@ -9,7 +9,8 @@ use super::model::Model;
 use super::slash::{COMMANDS, Does, SlashCommand};
 
 /// What moves or types has no use in a list that is itself moved in and typed into.
-const NOT_LISTED: [Action; 18] = [
+const NOT_LISTED: [Action; 19] = [
+    Action::ActOnAnswer,
     Action::Send,
     Action::Newline,
     Action::HistoryPrevious,
@@ -31,10 +32,12 @@ const NOT_LISTED: [Action; 18] = [
 ];
 
 /// One thing that can be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// A command.
     Command(&'static SlashCommand),
+    /// A command with one of the words that may follow it.
+    Choice(&'static SlashCommand, String),
     /// What a key does in a place.
     Key(Place, Action),
 }
@@ -47,7 +50,11 @@ struct Listed {
 
 /// All that matches what is typed, the best first.
 fn listed(model: &Model, typed: &str) -> Vec<Listed> {
-    let all = all(model);
+    let mut all = all(model);
+    if !typed.trim().is_empty() {
+        // Who looks for one of these knows its name.
+        all.extend(choices(model));
+    }
     let pattern = Pattern::parse(typed.trim(), CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut buffer = Vec::new();
@@ -62,6 +69,17 @@ fn listed(model: &Model, typed: &str) -> Vec<Listed> {
     // Among equals the order of the tables stands.
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     scored.into_iter().map(|(_, listed)| listed).collect()
+}
+
+fn choices(model: &Model) -> impl Iterator<Item = Listed> {
+    COMMANDS.iter().flat_map(|command| {
+        let words = command.choices(&model.themes).into_iter();
+        words.map(|word| Listed {
+            item: Item::Choice(command, word.to_owned()),
+            label: format!("{} {word}  {}", command.name, command.help),
+            keys: String::new(),
+        })
+    })
 }
 
 fn all(model: &Model) -> Vec<Listed> {
@@ -87,6 +105,7 @@ fn all(model: &Model) -> Vec<Listed> {
         Place::Answer,
         Place::Citation,
         Place::Chosen,
+        Place::Acting,
         Place::List,
         Place::Path,
         Place::Evidence,
@@ -124,7 +143,10 @@ fn all(model: &Model) -> Vec<Listed> {
 pub fn selected(model: &Model, typed: &str, at: usize) -> Option<Item> {
     let listed = listed(model, typed);
     let last = listed.len().checked_sub(1)?;
-    listed.get(at.min(last)).map(|listed| listed.item)
+    listed
+        .into_iter()
+        .nth(at.min(last))
+        .map(|listed| listed.item)
 }
 
 /// One row each, the key at the right edge.
@@ -133,7 +155,7 @@ pub fn rows(model: &Model, typed: &str, width: usize) -> Vec<Row> {
         .into_iter()
         .map(|listed| {
             let ink = match listed.item {
-                Item::Command(_) => Ink::Key,
+                Item::Command(_) | Item::Choice(..) => Ink::Key,
                 Item::Key(..) => Ink::Text,
             };
             let label = match listed.label.split_once("  ") {

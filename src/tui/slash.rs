@@ -159,8 +159,11 @@ pub const ROUTES: [(&str, Option<Complexity>); 4] = [
 ];
 
 impl SlashCommand {
-    /// The words to choose from.
-    pub fn choices(&self) -> Vec<&'static str> {
+    /// The words to choose from, of which the themes are those that there are.
+    pub fn choices<'a>(&self, themes: &'a [String]) -> Vec<&'a str> {
+        if self.does == Does::Theme {
+            return themes.iter().map(String::as_str).collect();
+        }
         let words = self.arguments.trim_matches(['[', ']']).split('|');
         let is_word = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
         words.filter(is_word).collect()
@@ -173,7 +176,10 @@ impl SlashCommand {
 }
 
 /// The command on this line and its argument; the error is for the person who typed it.
-pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
+pub fn parse<'a>(
+    line: &'a str,
+    themes: &[String],
+) -> Result<(&'static SlashCommand, &'a str), String> {
     let line = line.trim();
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let argument = argument.trim();
@@ -186,7 +192,7 @@ pub fn parse(line: &str) -> Result<(&'static SlashCommand, &str), String> {
     let Some(command) = exact.or(only) else {
         return Err(format!("{name} is no command; /help lists all"));
     };
-    let choices = command.choices();
+    let choices = command.choices(themes);
     let is_left_out = argument.is_empty() && command.is_complete();
     let is_free = choices.is_empty() && !command.arguments.is_empty();
     if is_left_out || is_free || choices.contains(&argument) {
@@ -212,13 +218,17 @@ mod tests {
 
     #[test]
     fn commands_are_read() {
+        let parse = |line| parse(line, &["dark".to_owned(), "mine".to_owned()]);
         let (command, argument) = parse("/route  simple ").unwrap();
         assert_eq!((command.does, argument), (Does::Route, "simple"));
         let (command, _) = parse("/he").unwrap();
         assert_eq!(command.does, Does::Act(Action::Help));
+        let (command, argument) = parse("/theme mine").unwrap();
+        assert_eq!((command.does, argument), (Does::Theme, "mine"));
         for (line, said) in [
             ("/route", "/route needs one of auto, simple"),
             ("/route fast", "/route needs one of"),
+            ("/theme light", "/theme needs one of dark, mine"),
             ("/nothing", "/nothing is no command"),
             ("/", "/ is no command; /help lists all"),
             ("/help me", "/help takes no argument"),

@@ -3,7 +3,7 @@
 //! Themes are data in `assets/themes`, and in the user's configuration folder. A colour is given
 //! twice, for terminals with all colours and for those with sixteen, because a colour chosen by hand
 //! from sixteen looks better than one computed. The background is left to the terminal, unless a
-//! theme says `ground`.
+//! theme says `ground`, or the terminal's is not one that the theme's inks are read on.
 
 mod colours;
 mod contrast;
@@ -85,6 +85,11 @@ pub struct Theme {
     styles: [Style; Ink::COUNT],
     /// What is behind it all, where that is not left to the terminal.
     ground: Option<Color>,
+    /// What is behind it all, and written on it, where the terminal's ground is not for these inks.
+    elsewhere: Option<Style>,
+    is_elsewhere: bool,
+    /// The one of ours that it is, or stands on.
+    base: ThemeName,
 }
 
 impl Theme {
@@ -97,6 +102,9 @@ impl Theme {
         let plain = Self {
             styles: [Style::new(); Ink::COUNT],
             ground: None,
+            elsewhere: None,
+            is_elsewhere: false,
+            base: name,
         };
         plain
             .with(name.source(), depth)
@@ -119,6 +127,7 @@ impl Theme {
             self.styles[ink as usize] = style;
         }
         self.ground = sheet.ground.or(self.ground);
+        self.elsewhere = sheet.elsewhere.or(self.elsewhere);
         Ok(self)
     }
 
@@ -132,12 +141,29 @@ impl Theme {
         row.pieces.iter().map(|piece| self.span(piece)).collect()
     }
 
+    /// The one of ours that it is, or stands on.
+    pub fn base(&self) -> ThemeName {
+        self.base
+    }
+
+    /// Whether it says what is behind it, wherever it is shown.
+    pub fn has_ground(&self) -> bool {
+        self.ground.is_some()
+    }
+
+    /// From now on it is shown on a ground that is not for its inks, or on one that is.
+    pub fn set_elsewhere(&mut self, is_elsewhere: bool) {
+        self.is_elsewhere = is_elsewhere;
+    }
+
     /// Puts the theme's ground behind all cells that have none.
     pub fn lay_ground(&self, buffer: &mut Buffer) {
-        let Some(ground) = self.ground else {
+        let elsewhere = self.elsewhere.filter(|_| self.is_elsewhere);
+        let Some(ground) = self.ground.or(elsewhere.and_then(|style| style.bg)) else {
             return;
         };
-        let text = self.style(Ink::Text).fg.unwrap_or(Color::Reset);
+        let text = elsewhere.and_then(|style| style.fg);
+        let text = text.or(self.style(Ink::Text).fg).unwrap_or(Color::Reset);
         for cell in &mut buffer.content {
             if cell.bg == Color::Reset {
                 cell.bg = ground;

@@ -27,6 +27,7 @@ fn luminance((r, g, b): Rgb) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::buffer::Buffer;
     use ratatui::style::{Color, Modifier, Style};
 
     use super::*;
@@ -143,6 +144,39 @@ mod tests {
                                     terminal.ground
                                 ));
                             }
+                        }
+                    }
+                }
+            }
+        }
+        assert!(faint.is_empty(), "{}", faint.join("\n"));
+    }
+
+    #[test]
+    fn ui_every_text_is_read_where_the_terminals_ground_is_for_another_theme() {
+        let mut faint = Vec::new();
+        for (name, at_home) in [
+            (ThemeName::Light, ThemeName::Dark),
+            (ThemeName::Dark, ThemeName::Light),
+        ] {
+            for depth in [ColorDepth::True, ColorDepth::Indexed, ColorDepth::Sixteen] {
+                let mut theme = Theme::load(name, depth).unwrap();
+                theme.set_elsewhere(true);
+                for (terminal, ink) in terminals(at_home)
+                    .iter()
+                    .flat_map(|terminal| inks().into_iter().map(move |ink| (terminal, ink)))
+                {
+                    for is_selected in [false, true] {
+                        let mut buffer = Buffer::with_lines(["x"]);
+                        buffer.set_style(buffer.area, theme.style(ink));
+                        if is_selected {
+                            buffer.set_style(buffer.area, theme.style(Ink::Selected));
+                        }
+                        theme.lay_ground(&mut buffer);
+                        let cell = &buffer[(0, 0)];
+                        let contrast = terminal.contrast(Style::new().fg(cell.fg).bg(cell.bg));
+                        if contrast < ENOUGH {
+                            faint.push(format!("{name} {depth:?} {ink:?}: {contrast:.2}"));
                         }
                     }
                 }

@@ -17,6 +17,8 @@ pub struct Sheet {
     pub inks: Vec<(Ink, Style)>,
     /// What is behind it all.
     pub ground: Option<Color>,
+    /// The same where the terminal's own ground is not one that the inks are for.
+    pub elsewhere: Option<Style>,
 }
 
 /// Reads a theme; the error is one line.
@@ -25,6 +27,7 @@ pub fn read(source: &str, depth: ColorDepth) -> Result<Sheet, String> {
     let mut sheet = Sheet {
         inks: Vec::new(),
         ground: None,
+        elsewhere: None,
     };
     for (name, value) in table {
         if name == "base" {
@@ -38,6 +41,10 @@ pub fn read(source: &str, depth: ColorDepth) -> Result<Sheet, String> {
             .map_err(|error| format!("{name}: {error}"))?;
         if name == "ground" {
             sheet.ground = style.bg;
+            continue;
+        }
+        if name == "ground-elsewhere" {
+            sheet.elsewhere = Some(style);
             continue;
         }
         let named: Result<Ink, ValueError> = Ink::deserialize(name.as_str().into_deserializer());

@@ -12,11 +12,26 @@ use ratatui::style::Color;
 use super::runs;
 use super::{KeyCode, KeyModifiers, press, tap};
 
+/// On a terminal whose ground is for the theme that is wanted.
 fn on(setup: Setup, depth: ColorDepth, glyphs: Glyphs) -> Screen {
+    let background = match setup.theme {
+        ThemeName::Auto => None,
+        ThemeName::Light => Some(Background::Light),
+        ThemeName::Dark | ThemeName::HighContrast | ThemeName::Mono => Some(Background::Dark),
+    };
+    on_ground(setup, depth, glyphs, background)
+}
+
+fn on_ground(
+    setup: Setup,
+    depth: ColorDepth,
+    glyphs: Glyphs,
+    background: Option<Background>,
+) -> Screen {
     let terminal = TerminalLooks {
         depth,
         glyphs,
-        background: None,
+        background,
         answers: true,
     };
     let mut screen = Screen::on(setup, terminal).unwrap();
@@ -138,7 +153,102 @@ fn auto_asks_and_follows_the_answer() {
     assert_eq!(painted(&auto.render(100, 30)), dark);
     auto.handle(Msg::Background(Background::Light));
     assert_eq!(painted(&auto.render(100, 30)), light);
-    assert!(!themed(ThemeName::Light).asks_for_background());
+    // What a theme of one kind looks like depends on it too.
+    assert!(themed(ThemeName::Light).asks_for_background());
+    assert!(!themed(ThemeName::HighContrast).asks_for_background());
+    assert!(!themed(ThemeName::Mono).asks_for_background());
+}
+
+/// By WCAG 2, of two colours that are given as such.
+fn contrast(cell: &Cell) -> f64 {
+    let luminance = |color| {
+        let Color::Rgb(r, g, b) = color else {
+            panic!("{color} is that of the terminal: {cell:?}");
+        };
+        let linear = |value: u8| match f64::from(value) / 255.0 {
+            value if value <= 0.040_45 => value / 12.92,
+            value => ((value + 0.055) / 1.055).powf(2.4),
+        };
+        0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
+    };
+    let (fg, bg) = (luminance(cell.fg), luminance(cell.bg));
+    (fg.max(bg) + 0.05) / (fg.min(bg) + 0.05)
+}
+
+fn choose(screen: &mut Screen, theme: &str) {
+    for c in format!("/theme {theme}").chars() {
+        tap(screen, KeyCode::Char(c));
+    }
+    tap(screen, KeyCode::Enter);
+    let text = screen.text(160, 45);
+    assert!(text.contains(&format!("Theme {theme}.")), "{text}");
+}
+
+#[test]
+fn ui_a_theme_is_read_on_the_ground_that_is_drawn_whatever_the_terminals_is() {
+    let is_text = |cell: &Cell| cell.symbol().chars().any(char::is_alphanumeric);
+    for (theme, grounds) in [
+        ("light", [Some(Background::Dark), None]),
+        ("dark", [Some(Background::Light), None]),
+    ] {
+        for ground in grounds {
+            let all = (ColorDepth::True, Glyphs::Unicode);
+            let mut screen = on_ground(Setup::default(), all.0, all.1, ground);
+            choose(&mut screen, theme);
+            let pane = |screen: &mut Screen, pane| {
+                press(screen, KeyCode::Char(pane), KeyModifiers::ALT);
+                screen.render(160, 45)
+            };
+            for number in ['1', '2', '3', '4'] {
+                let buffer = pane(&mut screen, number);
+                for cell in buffer.content.iter().filter(|cell| is_text(cell)) {
+                    let contrast = contrast(cell);
+                    assert!(
+                        contrast >= 4.5,
+                        "{theme} on {ground:?}: {contrast} {cell:?}"
+                    );
+                }
+            }
+            // Where the terminal's ground is the right one it is left to it.
+            let right = match theme {
+                "light" => Background::Light,
+                _ => Background::Dark,
+            };
+            screen.handle(Msg::Background(right));
+            let buffer = pane(&mut screen, '1');
+            assert_eq!(buffer[(0, 0)].bg, Color::Reset);
+        }
+    }
+}
+
+#[test]
+fn ui_themes_are_found_by_name_the_users_among_them() {
+    let setup = Setup {
+        own: OwnFiles {
+            themes: vec![("harbour".to_owned(), "base = 'light'".to_owned())],
+            ..OwnFiles::default()
+        },
+        ..Setup::default()
+    };
+    for theme in ["light", "harbour"] {
+        let mut screen = on(setup.clone(), ColorDepth::True, Glyphs::Unicode);
+        press(&mut screen, KeyCode::Char('p'), KeyModifiers::CONTROL);
+        for c in theme.chars() {
+            tap(&mut screen, KeyCode::Char(c));
+        }
+        let text = screen.text(160, 45);
+        assert!(text.contains(&format!("/theme {theme}")), "{text}");
+        tap(&mut screen, KeyCode::Enter);
+        let text = screen.text(160, 45);
+        assert!(text.contains(&format!("Theme {theme}.")), "{text}");
+    }
+    let mut screen = on(setup, ColorDepth::True, Glyphs::Unicode);
+    for c in "/theme ha".chars() {
+        tap(&mut screen, KeyCode::Char(c));
+    }
+    assert!(screen.text(160, 45).contains("▸ harbour"));
+    tap(&mut screen, KeyCode::Enter);
+    assert!(screen.text(160, 45).contains("Theme harbour."));
 }
 
 #[test]
