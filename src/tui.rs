@@ -33,6 +33,7 @@ mod follow;
 mod glyphs;
 mod indexing;
 mod ink;
+mod key_places;
 mod keymap;
 mod keys;
 mod layout;

@@ -116,7 +116,7 @@ async fn converse(
 /// Opens the index and starts the conversation behind the screen, which is closed if that fails.
 async fn begin(
     opening: Opening,
-    name: Option<&str>,
+    name: Option<&'static str>,
     ends: BehindScreen,
     leave: CancellationToken,
 ) -> Result<Conversation, EngineError> {

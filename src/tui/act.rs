@@ -18,6 +18,7 @@ use super::list::List;
 use super::model::{Detail, Model, Overlay};
 use super::mouse;
 use super::overlay::{Page, Palette};
+use super::panes::chat::Chosen;
 use super::panes::{detail, path};
 use super::reading;
 use super::recall;
@@ -96,6 +97,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
         Action::Mouse => return mouse::report(model, !model.mouse),
+        Action::ActOnAnswer => model.chat.chosen = Chosen::ActedOn,
         // Only while a document is read, a run is replayed or limits are moved.
         Action::NextEvent
         | Action::PreviousEvent
@@ -184,10 +186,18 @@ fn choose(model: &mut Model) -> Vec<Effect> {
 /// Gives the keys to a pane.
 pub fn focus(model: &mut Model, pane: Pane) {
     model.focus = pane;
+    stop_acting(model);
     if pane == Pane::Chat {
         follow::end(model);
     } else {
         model.side = pane;
+    }
+}
+
+/// Letters are typed from now on.
+pub fn stop_acting(model: &mut Model) {
+    if model.chat.chosen == Chosen::ActedOn {
+        model.chat.chosen = Chosen::Yes;
     }
 }
 
@@ -274,7 +284,10 @@ fn show_run(model: &mut Model, by: isize) {
         .saturating_add_signed(by)
         .min(last);
     show_turn(model, at);
-    model.chat.chosen = true;
+    model.chat.chosen = match model.chat.chosen {
+        Chosen::ActedOn => Chosen::ActedOn,
+        Chosen::No | Chosen::Yes => Chosen::Yes,
+    };
     model.chat.reveal = true;
 }
 
@@ -305,8 +318,8 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     }
     if model.focus == Pane::Chat && model.chat.citation.is_some() {
         model.chat.citation = None;
-    } else if model.focus == Pane::Chat && model.chat.chosen {
-        model.chat.chosen = false;
+    } else if model.focus == Pane::Chat && model.chat.chosen != Chosen::No {
+        model.chat.chosen = Chosen::No;
     } else if model.notice.is_some() {
         model.notice = None;
     } else if !model.audit.filter.is_empty() && model.focus == Pane::Audit {

@@ -6,7 +6,7 @@ use crate::protocol::{Command, NoticeLevel};
 use super::fold::Finish;
 use super::list::List;
 use super::model::{Model, Overlay, Question};
-use super::panes::chat::ChatScroll;
+use super::panes::chat::{ChatScroll, Chosen};
 use super::prompt::MAX_QUESTION;
 use super::slash::ROUTES;
 use super::update::Effect;
@@ -51,7 +51,7 @@ pub fn ask(model: &mut Model, question: Question) -> (bool, Vec<Effect>) {
         return (false, Vec::new());
     }
     model.prompt.remember(&question.text);
-    model.chat.chosen = false;
+    model.chat.chosen = Chosen::No;
     model.notice = None;
     model.chat.last();
     if model.is_busy() {

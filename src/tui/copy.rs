@@ -1,6 +1,7 @@
 //! What can be copied, and where from: the pane that has the keys says what is meant.
 //!
-//! The terminal's clipboard takes it (OSC 52), which works over ssh too; a line says what went there.
+//! It is sent to the terminal (OSC 52), which works over ssh too and is refused by some: a line says
+//! what was sent.
 
 use crate::domain::Citation;
 use crate::protocol::{NoticeLevel, RunRecord};
@@ -62,7 +63,7 @@ pub fn to_clipboard(model: &mut Model, what: &str, lines: usize, text: String) -
         return Vec::new();
     }
     let lines = counted(lines as u64, "line", "lines");
-    let words = format!("Copied {what} ({lines}) to the terminal's clipboard.");
+    let words = format!("Sent {what} ({lines}) to the terminal to copy (OSC 52).");
     model.say(NoticeLevel::Info, &words);
     vec![Effect::Copy(text)]
 }

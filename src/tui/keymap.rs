@@ -123,6 +123,8 @@ pub enum Action {
     CopyRun,
     /// Mouse reporting off, so that the terminal selects, or on again.
     Mouse,
+    /// Letters act on the answer that is chosen.
+    ActOnAnswer,
     /// Open the file in the person's editor.
     Edit,
     /// Stop the run, else close what is open.
@@ -277,6 +279,12 @@ impl Keymap {
             .iter()
             .find(|binding| binding.action == action)?;
         Some(binding.keys.first()?.name())
+    }
+
+    /// What the first key that does this there is called.
+    pub fn name_in(&self, action: Action, place: Place) -> Option<String> {
+        let is_it = |one: &&Binding| (one.action, one.place) == (action, place);
+        Some(self.bindings.iter().find(is_it)?.keys.first()?.name())
     }
 
     /// What help says of a place. What a key does in a window as it does in the panes is told once, and

@@ -6,7 +6,8 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::model::Model;
+use super::model::{Model, Overlay};
+use super::notice;
 use super::split::{Border, Divider, Split};
 
 /// The panes, in the order of the Tab key.
@@ -79,6 +80,8 @@ pub struct Arrangement {
     pub reading: Option<Rect>,
     /// Where a notice stands: on the border above the prompt or the last line.
     pub notice: Rect,
+    /// Lines that a notice takes from a window that lies above it all.
+    below_window: u16,
     /// Borders that can be dragged.
     pub borders: Vec<Border>,
     /// Horizontal borders: row, first and last column.
@@ -111,6 +114,7 @@ impl Arrangement {
                 screen.width.saturating_sub(4),
                 1,
             ),
+            below_window: 0,
             borders: Vec::new(),
             across: Vec::new(),
             down: Vec::new(),
@@ -126,7 +130,24 @@ impl Arrangement {
             Breadth::Medium => arrangement.medium(model),
             _ => arrangement.narrow(model),
         }
+        // Windows that are typed into say it themselves.
+        let says_itself = matches!(
+            model.overlay,
+            None | Some(Overlay::Sessions(_) | Overlay::Recall(_))
+        );
+        if let Some(notice) = model.notice.as_ref().filter(|_| !says_itself) {
+            let border = arrangement.notice_below_window();
+            arrangement.below_window = notice::lines_above(notice, border);
+        }
         arrangement
+    }
+
+    /// Where a notice stands while a window lies above it all: the last line.
+    pub fn notice_below_window(&self) -> Rect {
+        Rect {
+            y: self.screen.height.saturating_sub(1),
+            ..self.notice
+        }
     }
 
     /// The inside of a pane, if it is drawn.
@@ -162,11 +183,14 @@ impl Arrangement {
     fn room_up_to(&self, most: u16) -> Rect {
         let width = self.screen.width.saturating_sub(8).clamp(1, most);
         let height = self.screen.height.saturating_sub(6).max(1);
+        let top = self.screen.height.saturating_sub(height) / 2;
+        // One line is free between a window and the last line of the screen.
+        let taken = self.below_window.saturating_sub(1);
         Rect::new(
             self.screen.width.saturating_sub(width) / 2,
-            self.screen.height.saturating_sub(height) / 2,
+            top,
             width,
-            height,
+            height.saturating_sub(taken).max(1),
         )
         .intersection(self.screen)
     }
@@ -195,7 +219,9 @@ impl Arrangement {
         let border = bottom - rows - 1;
         self.across.push((border, left, right));
         self.prompt = Some(Rect::new(left + 1, border + 1, width, rows));
-        self.notice = Rect::new(left + 2, border, width.saturating_sub(2), 1);
+        let counter = model.prompt.counter(rows);
+        let counter = counter.map_or(0, |counter| counter.len() as u16);
+        self.notice = Rect::new(left + 2, border, width.saturating_sub(2 + counter), 1);
         border
     }
 

@@ -15,7 +15,7 @@ use crate::text::one_line;
 use super::find::Find;
 use super::fold::{AuditLine, AuditRow, Level, RunView, audit_lines};
 use super::ink::Row;
-use super::keymap::{Keymap, Place};
+use super::keymap::Keymap;
 use super::layout::{Arrangement, Pane};
 use super::menu::{self, Menu};
 pub use super::overlay::{Detail, Overlay};
@@ -88,7 +88,9 @@ pub struct Model {
     /// The search in the conversation.
     pub find: Option<Find>,
     /// Colours that were chosen and are not in use yet.
-    pub theme: Option<ThemeName>,
+    pub theme: Option<String>,
+    /// The themes that there are, the user's among them.
+    pub themes: Vec<String>,
     /// The route of the questions to come.
     pub route: Option<Complexity>,
     /// Whether the next Ctrl+C leaves.
@@ -115,6 +117,8 @@ pub struct Model {
     pub frame: usize,
     /// Of the terminal.
     pub size: Size,
+    /// Whether questions ask themselves, until a key is pressed.
+    pub asks_itself: bool,
     /// How far the replay is that this is the state of; keys step through it, and nothing is typed.
     pub replay: Option<Playhead>,
 }
@@ -152,6 +156,7 @@ impl Model {
             menu: Menu::default(),
             find: None,
             theme: None,
+            themes: ThemeName::ALL.map(|theme| theme.to_string()).into(),
             route: None,
             leaving: false,
             chat: chat::ChatScroll::default(),
@@ -165,6 +170,7 @@ impl Model {
             now: Timestamp(0),
             frame: 0,
             size: Size::new(80, 24),
+            asks_itself: false,
             replay: None,
         })
     }
@@ -198,12 +204,6 @@ impl Model {
         self.shown_turn().map(|turn| &turn.run)
     }
 
-    /// Whether the answer that the panes show refers to passages.
-    fn cites(&self) -> bool {
-        self.shown_run()
-            .is_some_and(|run| !run.citations.is_empty())
-    }
-
     /// Audit rows that pass the filter.
     pub fn audit_rows(&self) -> Vec<&AuditRow> {
         let wanted = self.audit.filter.to_lowercase();
@@ -235,66 +235,6 @@ impl Model {
     /// Whether the audit row asks for attention.
     pub fn is_alarming(row: &AuditRow) -> bool {
         matches!(row.level, Level::Warning | Level::Error)
-    }
-
-    /// Where the next key is looked up.
-    pub fn places(&self) -> &'static [Place] {
-        match &self.overlay {
-            Some(Overlay::Detail(_)) => return &[Place::Detail, Place::Overlay],
-            Some(Overlay::Json { .. }) => return &[Place::Event, Place::Overlay],
-            Some(Overlay::Sessions(_)) => return &[Place::Sessions, Place::Menu],
-            Some(Overlay::Recall(_)) => return &[Place::Recall, Place::Menu],
-            Some(Overlay::Palette(_)) => return &[Place::Menu],
-            Some(Overlay::WhatIf(_)) => return &[Place::WhatIf, Place::Overlay],
-            Some(_) => return &[Place::Overlay],
-            None => {}
-        }
-        if self.reading.is_some() {
-            return &[Place::Source, Place::Overlay];
-        }
-        if self.replay.is_some() {
-            return self.places_of_replay();
-        }
-        match self.focus {
-            Pane::Chat if self.find.is_some() => &[Place::Find],
-            Pane::Chat if !self.prompt.is_empty() => {
-                if menu::is_open(self) {
-                    &[Place::Menu, Place::Prompt, Place::Global]
-                } else {
-                    &[Place::Prompt, Place::Global]
-                }
-            }
-            Pane::Chat => match (self.chat.citation.is_some(), self.chat.chosen, self.cites()) {
-                (true, _, true) => &[
-                    Place::Citation,
-                    Place::Chosen,
-                    Place::Answer,
-                    Place::Prompt,
-                    Place::Global,
-                ],
-                (_, true, true) => &[Place::Chosen, Place::Answer, Place::Prompt, Place::Global],
-                (_, true, false) => &[Place::Chosen, Place::Prompt, Place::Global],
-                (_, false, true) => &[Place::Answer, Place::Prompt, Place::Global],
-                (_, false, false) => &[Place::Prompt, Place::Global],
-            },
-            Pane::Path => &[Place::Path, Place::List, Place::Global],
-            Pane::Evidence => &[Place::Evidence, Place::List, Place::Global],
-            Pane::Audit => &[Place::Audit, Place::List, Place::Global],
-        }
-    }
-
-    /// As [`Model::places`], while a run is replayed: nothing is typed then.
-    fn places_of_replay(&self) -> &'static [Place] {
-        match self.focus {
-            Pane::Chat if self.chat.citation.is_some() => {
-                &[Place::Replay, Place::Citation, Place::Answer, Place::Global]
-            }
-            Pane::Chat if self.cites() => &[Place::Replay, Place::Answer, Place::Global],
-            Pane::Chat => &[Place::Replay, Place::Global],
-            Pane::Path => &[Place::Replay, Place::Path, Place::List, Place::Global],
-            Pane::Evidence => &[Place::Replay, Place::Evidence, Place::List, Place::Global],
-            Pane::Audit => &[Place::Replay, Place::Audit, Place::List, Place::Global],
-        }
     }
 
     /// Where everything stands on a screen of the present size.

@@ -8,6 +8,7 @@ use crate::protocol::NoticeLevel;
 use super::keymap::Action;
 use super::layout::Pane;
 use super::model::Model;
+use super::panes::chat::Chosen;
 use super::panes::{citations, evidence, path};
 use super::update::Effect;
 use super::{act, audit, commands, drag, follow, menu, reading, window};
@@ -128,7 +129,7 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
     if model.shown_at() != Some(turn) {
         act::show_turn(model, turn);
     }
-    model.chat.chosen = true;
+    model.chat.chosen = Chosen::Yes;
     let Some(at) = at else {
         return Vec::new();
     };

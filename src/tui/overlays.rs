@@ -68,7 +68,13 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     } else {
         Place::Prompt
     };
-    let here = [first, Place::Answer, Place::Chosen, Place::Global];
+    let here = [
+        first,
+        Place::Answer,
+        Place::Chosen,
+        Place::Acting,
+        Place::Global,
+    ];
     let left = beneath(model).iter().chain(&here);
     let mut left: Vec<Row> = left.flat_map(|place| section(*place)).collect();
     let mut commands = vec![Row::of(Ink::Heading, "Commands at the prompt")];

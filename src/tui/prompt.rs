@@ -72,6 +72,13 @@ impl Prompt {
         rows as u16
     }
 
+    /// Which line the caret is in, where these rows do not show all of them: what does not fit is not
+    /// lost, and who pasted it wants to know.
+    pub fn counter(&self, rows: u16) -> Option<String> {
+        let (line, lines) = (self.area.cursor().0 + 1, self.area.lines().len());
+        (lines > usize::from(rows)).then(|| format!(" line {line} of {lines} "))
+    }
+
     /// A key that means text.
     pub fn key(&mut self, key: KeyEvent) {
         self.recalled = None;

@@ -49,6 +49,8 @@ impl Screen {
         let resumed = setup.resumed.take();
         let walk = Walk::of(std::mem::take(&mut setup.walk));
         let mut model = Model::new(setup)?;
+        model.themes = looks.names();
+        model.asks_itself = walk.is_some();
         if let Some(recorded) = resumed {
             resume::show(&mut model, &recorded);
         }
@@ -138,7 +140,7 @@ impl Screen {
             None => update(&mut self.model, msg),
         };
         if let Some(name) = self.model.theme.take() {
-            self.change_theme(name.as_str());
+            self.change_theme(&name);
         }
         effects
             .into_iter()

@@ -18,6 +18,7 @@ use super::layout::Pane;
 use super::list::List;
 use super::model::{Model, Overlay, Turn};
 use super::narrowed::type_into;
+use super::panes::chat::Chosen;
 use super::selection::{self, Unit};
 use super::split::Split;
 use super::{
@@ -90,6 +91,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if was_awaited && !statistics::is_open(model) {
         effects.push(Effect::Send(Command::LeaveStatistics));
     }
+    if !model.prompt.is_empty() {
+        act::stop_acting(model);
+    }
     effects
 }
 
@@ -154,7 +158,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         model.current = Some(turn.run.id.clone());
         model.shown = None;
         model.chat.citation = None;
-        model.chat.chosen = false;
+        model.chat.chosen = Chosen::No;
         model.evidence = super::model::EvidenceState::default();
         model.path.list = List::default();
         model.path.selected = None;
@@ -322,7 +326,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         Some(action) => act::on_panes(model, action, event),
         None if model.focus == Pane::Chat => {
             model.chat.citation = None;
-            model.chat.chosen = false;
+            model.chat.chosen = Chosen::No;
             model.prompt.key(event);
             Vec::new()
         }

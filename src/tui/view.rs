@@ -11,6 +11,7 @@ use super::borders::borders;
 use super::cells::put;
 use super::follow;
 use super::ink::{Ink, Row, counted, grouped};
+use super::keymap::{Action, Place};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::menu;
 use super::model::Model;
@@ -62,7 +63,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         .prompt
         .and_then(|area| prompt(model, theme, area, buffer));
     if model.overlay.is_none() {
-        notice(model, &places, theme, buffer);
+        notice(model, places.notice, theme, buffer);
     }
     if let Some(area) = places.reading {
         document(model, area, theme, buffer);
@@ -73,15 +74,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         Some(shown) => {
             window(model, shown, &places, theme, buffer);
             // The window may lie where it is said else.
-            let last = Rect {
-                y: places.screen.height - 1,
-                ..places.notice
-            };
-            let below = Arrangement {
-                notice: last,
-                ..places
-            };
-            notice(model, &below, theme, buffer);
+            notice(model, places.notice_below_window(), theme, buffer);
         }
         None => {
             if let Some(caret) = caret.filter(|_| model.focus == Pane::Chat) {
@@ -143,10 +136,15 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
     }
     let room = usize::from(places.screen.width).saturating_sub(right.width() + 6);
     let mut left = Row::of(Ink::Text, " ");
-    if model.is_busy() && model.overlay.is_none() && model.replay.is_none() {
+    let is_stopped_by_key = model.is_busy() && !model.is_acting();
+    if is_stopped_by_key && model.overlay.is_none() && model.replay.is_none() {
         left = left.with(Ink::Key, "Esc").with(Ink::Dim, " stop  ");
     }
     let mut hints = model.keymap.hints(model.places());
+    if model.asks_itself {
+        left = Row::of(Ink::Key, " any key").with(Ink::Dim, " ends the demo");
+        hints.clear();
+    }
     let last = places.screen.height - 1;
     if model.notice.is_some() && (model.overlay.is_some() || places.notice.y == last) {
         // What is said stands here, and half a hint behind it reads as part of it.
@@ -264,7 +262,7 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         }
         return None;
     }
-    let ink = if model.focus == Pane::Chat {
+    let ink = if model.focus == Pane::Chat && !model.is_acting() {
         Ink::Focus
     } else {
         Ink::Dim
@@ -295,6 +293,14 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     if text.is_empty() {
         return None;
     }
+    if model.prompt.is_empty() && model.is_acting() {
+        let key = model.keymap.name_in(Action::FocusChat, Place::Acting);
+        let key = key.unwrap_or_else(|| "any other letter".to_owned());
+        let words = format!("letters act on the answer · {key} types");
+        let words = Row::of(Ink::Warning, words).fit(text.width.into());
+        put(buffer, theme, text, &words);
+        return None;
+    }
     if model.prompt.is_empty() {
         let words = if model.is_busy() {
             "answering … further questions queue"
@@ -307,11 +313,8 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     }
     let area = model.prompt.area();
     Widget::render(area, text, buffer);
-    let lines = area.lines().len();
-    if lines > usize::from(text.height) {
-        // What does not fit is not lost, and who pasted it wants to know.
-        let line = area.cursor().0 + 1;
-        let place = Row::of(Ink::Dim, format!(" line {line} of {lines} "));
+    if let Some(place) = model.prompt.counter(text.height) {
+        let place = Row::of(Ink::Dim, place);
         let width = (place.width() as u16).min(text.width);
         let border = Rect::new(text.right() - width, text.y - 1, width, 1);
         put(buffer, theme, border, &place);

@@ -5,9 +5,12 @@
 
 use std::collections::VecDeque;
 
+use crate::domain::NodeName;
 use crate::protocol::{Event, EventBody, NoticeLevel, Timestamp, Update};
 
+use super::act;
 use super::ask;
+use super::layout::{Breadth, Pane};
 use super::model::{Model, Question};
 use super::update::{Effect, Msg, update};
 
@@ -65,6 +68,7 @@ impl Walk {
     /// A key was pressed: everything that was held back is shown at once.
     pub fn leave(self, model: &mut Model) {
         self.let_all_through(model);
+        end(model);
         model.say(NoticeLevel::Info, LEFT);
     }
 
@@ -75,6 +79,9 @@ impl Walk {
             && let Some(event) = self.held.pop_front()
         {
             self.due = Timestamp(now.0 + pause_after(&event.body));
+            if let Some(pane) = pane_of(&event.body) {
+                show(model, pane);
+            }
             update(model, Msg::Update(Update::Event(event)));
         }
         let effects = if self.held.is_empty() && !model.is_busy() && self.due <= now {
@@ -83,6 +90,7 @@ impl Walk {
                 Vec::new()
             } else if is_ready(model, now.0.saturating_sub(begun.0)) {
                 let Some(step) = self.steps.pop_front() else {
+                    end(model);
                     model.say(NoticeLevel::Info, OVER);
                     return None;
                 };
@@ -111,6 +119,43 @@ impl Walk {
         for event in self.held {
             update(model, Msg::Update(Update::Event(event)));
         }
+    }
+}
+
+/// The person takes over.
+fn end(model: &mut Model) {
+    model.asks_itself = false;
+    show(model, Pane::Chat);
+}
+
+/// Where not all panes have room, the one in which something happens is shown.
+fn show(model: &mut Model, pane: Pane) {
+    match model.arrangement().breadth {
+        Breadth::Narrow => act::focus(model, pane),
+        Breadth::Medium if pane != Pane::Chat => model.side = pane,
+        Breadth::Medium | Breadth::Wide | Breadth::Tiny => {}
+    }
+}
+
+/// Where an event is seen best.
+fn pane_of(body: &EventBody) -> Option<Pane> {
+    match body {
+        // The answer that is written there is what is seen of it.
+        EventBody::NodeEntered { node, .. } | EventBody::NodeFinished { node, .. }
+            if *node == NodeName::Synthesize =>
+        {
+            None
+        }
+        EventBody::RunStarted { .. }
+        | EventBody::NodeEntered { .. }
+        | EventBody::NodeFinished { .. }
+        | EventBody::RoutingPlan { .. }
+        | EventBody::RouteDecided { .. } => Some(Pane::Path),
+        EventBody::EvidenceAdded { .. } | EventBody::EvidenceGraded { .. } => Some(Pane::Evidence),
+        EventBody::AnswerDelta { .. }
+        | EventBody::AnswerFinished { .. }
+        | EventBody::RunFinished { .. } => Some(Pane::Chat),
+        _ => None,
     }
 }
 

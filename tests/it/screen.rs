@@ -8,6 +8,7 @@ mod copy;
 mod details;
 mod evidence;
 mod looks;
+mod notices;
 mod path;
 mod pointer;
 mod recall;

@@ -14,6 +14,8 @@ pub enum Place {
     Citation,
     /// The chat pane while an answer is chosen and nothing is typed.
     Chosen,
+    /// The chat pane while letters act on the answer that is chosen.
+    Acting,
     /// The search in the conversation.
     Find,
     /// Any of the other panes.
@@ -54,6 +56,7 @@ impl Place {
             Self::Answer => "In the chat, while nothing is typed",
             Self::Citation => "On a citation",
             Self::Chosen => "On an answer (a click, Alt+↑, Alt+↓)",
+            Self::Acting => "Acting on an answer",
             Self::Find => "While searching the conversation",
             Self::List => "In the other panes and in windows",
             Self::Path => "Path",

@@ -34,10 +34,22 @@ pub struct ChatScroll {
     pub turns: Vec<usize>,
     /// Which citation of the shown run is selected: its place in their list.
     pub citation: Option<usize>,
-    /// Whether the answer that the panes show is chosen: keys are about it.
-    pub chosen: bool,
+    /// Whether the answer that the panes show is chosen, and what letters are for then.
+    pub chosen: Chosen,
     /// Whether the selected citation, or else the chosen answer, is to be brought in sight.
     pub reveal: bool,
+}
+
+/// What was done about the answer that the panes show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Chosen {
+    /// Nothing.
+    #[default]
+    No,
+    /// It was gone to. Letters are typed all the same.
+    Yes,
+    /// Letters act on it, until something is typed.
+    ActedOn,
 }
 
 /// Wrapped rows of a turn.
@@ -105,7 +117,7 @@ pub fn settle(model: &mut Model, size: Size) {
     }
     let end = waiting::tail(model, width);
     let selected = citations::selected(model);
-    let chosen = model.shown_at().filter(|_| model.chat.chosen);
+    let chosen = model.shown_at().filter(|_| model.chat.chosen != Chosen::No);
     if let Some(find) = &mut model.find {
         find.matches = found::matches(all_rows(&mut model.turns, width), &find.typed);
     }

@@ -117,7 +117,8 @@ fn searching(run: &RunView) -> String {
 fn working(model: &Model, doing: &str, width: usize) -> Row {
     let mut row = Row::of(Ink::Running, format!("       {} ", spinner(model.frame)));
     row.push(Ink::Dim, doing);
-    if model.queue.is_empty() {
+    let is_stopped_by_esc = model.replay.is_none() && !model.asks_itself;
+    if model.queue.is_empty() && is_stopped_by_esc {
         row.push(Ink::Dim, " · Esc stops");
     }
     row.fit(width)

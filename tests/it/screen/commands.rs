@@ -166,6 +166,7 @@ fn a_retry_stands_below_its_question() {
     let mut screen = screen();
     play(&mut screen, runs::complex());
     press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+    tap(&mut screen, KeyCode::Enter);
     assert_eq!(tap(&mut screen, KeyCode::Char('r')), []);
     tap(&mut screen, KeyCode::Char('2'));
     let mut events = runs::simple();
@@ -202,8 +203,72 @@ fn a_click_on_an_answer_moves_the_panes_to_its_run() {
     assert!(text.contains("Panes show run 1 of 2"), "{text}");
     assert!(marked(&text).contains("What is the default"), "{text}");
     assert!(!marked(&text).contains("not found"), "{text}");
+    tap(&mut screen, KeyCode::Enter);
     tap(&mut screen, KeyCode::Char('r'));
     assert!(screen.text(100, 30).contains("by which route?"));
+}
+
+/// Two answers, and how to get to one of them.
+fn at_an_answer(way: &str) -> Screen {
+    let mut screen = screen();
+    play(&mut screen, runs::simple());
+    play(&mut screen, runs::complex());
+    match way {
+        "alt" => drop(press(&mut screen, KeyCode::Up, KeyModifiers::ALT)),
+        "bracket" => drop(tap(&mut screen, KeyCode::Char(']'))),
+        _ => drop(click(&mut screen, "What is the default", (160, 60))),
+    }
+    screen
+}
+
+#[test]
+fn ui_the_next_question_is_typed_wherever_one_has_moved_to() {
+    for way in ["alt", "bracket", "click"] {
+        for question in ["yes, and why?", "rust?", "Round 2", "what else", "copy it"] {
+            let mut screen = at_an_answer(way);
+            for c in question.chars() {
+                assert_eq!(tap(&mut screen, KeyCode::Char(c)), [], "{way} {question}");
+            }
+            let text = screen.text(100, 30);
+            assert!(text.contains(&format!("> {question}")), "{way}:\n{text}");
+        }
+        // Moving on while something is typed takes nothing from it.
+        let mut screen = at_an_answer(way);
+        write(&mut screen, "ab");
+        press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+        write(&mut screen, "ry[i");
+        assert!(screen.text(100, 30).contains("> abry[i"));
+    }
+}
+
+#[test]
+fn ui_letters_act_on_an_answer_only_where_the_screen_says_so() {
+    for (width, height) in [(160, 45), (100, 30), (60, 20)] {
+        for (key, back) in [("i", KeyCode::Char('i')), ("Esc", KeyCode::Esc)] {
+            let mut screen = at_an_answer("alt");
+            assert!(screen.text(width, height).contains("⏎ act on it"));
+            tap(&mut screen, KeyCode::Enter);
+            let text = screen.text(width, height);
+            for told in ["letters act on the answer · i types", "y copy", "r retry"] {
+                assert!(text.contains(told), "no {told} after {key}:\n{text}");
+            }
+            let copied = tap(&mut screen, KeyCode::Char('y'));
+            assert!(matches!(copied[..], [Effect::Copy(_)]), "{copied:?}");
+            tap(&mut screen, back);
+            assert!(!screen.text(width, height).contains("letters act"));
+            write(&mut screen, "ry");
+            assert!(screen.text(width, height).contains("> ry"));
+        }
+        // A letter that does nothing there is the first of the question.
+        let mut screen = at_an_answer("alt");
+        tap(&mut screen, KeyCode::Enter);
+        write(&mut screen, "how");
+        let text = screen.text(width, height);
+        assert!(
+            text.contains("> how") && !text.contains("letters act"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

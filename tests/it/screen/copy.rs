@@ -35,18 +35,20 @@ fn each_pane_copies_what_its_keys_are_on() {
     let mut screen = focused('3');
     let text = copied(tap(&mut screen, KeyCode::Char('y')));
     assert!(text.contains(".md:") && text.lines().count() > 2, "{text}");
-    says(&mut screen, "Copied ");
+    says(&mut screen, "Sent ");
+    let text = screen.text(160, 45);
+    assert!(text.contains("to the terminal to copy (OSC 52)."), "{text}");
 
     let mut screen = focused('4');
     let text = copied(tap(&mut screen, KeyCode::Char('y')));
     let event: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(event["event"], "run_finished");
-    says(&mut screen, "Copied run_finished (");
+    says(&mut screen, "Sent run_finished (");
 
     let mut screen = focused('2');
     let text = copied(tap(&mut screen, KeyCode::Char('y')));
     assert!(text.starts_with("# "), "{text}");
-    says(&mut screen, "Copied the run as Markdown (");
+    says(&mut screen, "Sent the run as Markdown (");
     assert_eq!(copied(tap(&mut screen, KeyCode::Char('Y'))), text);
 }
 
@@ -55,14 +57,14 @@ fn the_chat_copies_the_answer_or_the_selected_citation() {
     let mut screen = played(runs::complex());
     let text = copied(press(&mut screen, KeyCode::Char('y'), KeyModifiers::ALT));
     assert!(text.contains("\n[1] "), "{text}");
-    says(&mut screen, "Copied the answer (");
+    says(&mut screen, "Sent the answer (");
     tap(&mut screen, KeyCode::Char(']'));
-    let text = copied(tap(&mut screen, KeyCode::Char('y')));
+    let text = copied(press(&mut screen, KeyCode::Char('y'), KeyModifiers::ALT));
     assert!(
         text.starts_with("[1] ") && text.lines().count() == 1,
         "{text}"
     );
-    says(&mut screen, "Copied citation [1] (1 line)");
+    says(&mut screen, "Sent citation [1] (1 line)");
 }
 
 #[test]
@@ -71,11 +73,11 @@ fn windows_copy_what_they_show_and_say_so_below() {
     tap(&mut screen, KeyCode::Enter);
     let text = copied(tap(&mut screen, KeyCode::Char('y')));
     assert!(text.contains("\"run_finished\""), "{text}");
-    says(&mut screen, "Copied the event (");
+    says(&mut screen, "Sent the event (");
     let mut screen = focused('2');
     tap(&mut screen, KeyCode::Enter);
     assert!(!copied(tap(&mut screen, KeyCode::Char('y'))).is_empty());
-    says(&mut screen, "Copied the details (");
+    says(&mut screen, "Sent the details (");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn a_drag_selects_within_its_pane_and_copies_when_it_ends() {
         assert!(
             screen
                 .text(size.0, size.1)
-                .contains("Copied the selection (1 line)")
+                .contains("Sent the selection (1 line)")
         );
         // Any key ends it.
         tap(&mut screen, KeyCode::Left);

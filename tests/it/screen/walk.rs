@@ -94,3 +94,40 @@ fn a_walk_waits_for_the_first_index() {
     let sent = at(&mut screen, 9_120);
     assert!(matches!(sent[..], [Effect::Send(Command::Ask { .. })]));
 }
+
+#[test]
+fn ui_a_walk_shows_the_pane_that_it_explains_where_one_has_room() {
+    let mut screen = walking();
+    screen.text(60, 20);
+    at(&mut screen, 1_000);
+    for event in runs::complex() {
+        screen.handle(Msg::Update(Update::Event(event)));
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    let mut now = 1_000;
+    while now < 60_000 {
+        now += 120;
+        at(&mut screen, now);
+        let text = screen.text(60, 20);
+        assert!(text.contains("any key ends the demo"), "{text}");
+        assert!(!text.contains("Esc stop"), "{text}");
+        let panes = ["▸Chat", "▸Path", "▸Evidence", "▸Audit"];
+        let shown = panes.into_iter().find(|tab| text.contains(tab)).unwrap();
+        if seen.last() != Some(&shown) {
+            seen.push(shown);
+        }
+    }
+    // Its two rounds: each searches, grades and decides; then the answer is written.
+    let round = ["▸Evidence", "▸Path"];
+    assert_eq!(seen[0], "▸Path", "{seen:?}");
+    let found = seen.windows(2).filter(|pair| *pair == round).count();
+    assert!(found >= 2, "{seen:?}");
+    assert_eq!(seen.last(), Some(&"▸Chat"), "{seen:?}");
+    tap(&mut screen, KeyCode::Char('x'));
+    let text = screen.text(60, 20);
+    assert!(
+        text.contains("▸Chat") && text.contains("The demo is left."),
+        "{text}"
+    );
+    assert!(!text.contains("any key ends"), "{text}");
+}
