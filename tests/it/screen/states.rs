@@ -125,9 +125,9 @@ fn answered_with_code() -> Vec<Event> {
     tape.start("How do I build the index?");
     tape.analyze(Complexity::Simple, &[]);
     tape.retrieve(0, Vec::new(), Vec::new());
-    let answer = "## Building\n\nRun `kb-agent index` **once** [1]:\n\n```rust\n\
-                  fn main() {\n    let count = 42; // documents\n    println!(\"{count}\");\n}\n```\n\n\
-                  > Later changes are *taken up*.\n\n| step | ms |\n|---|---:|\n| read | 12 |\n";
+    let answer = "## Building\n\n> Later changes are *taken up*.\n\n| step | ms |\n|---|---:|\n| read | 12 |\n\n\
+                  Run `kb-agent index` **once** [1]:\n\n```rust\nlet count = 42; // documents\n\
+                  println!(\"{count}\");\n```\n";
     tape.answer(0, answer, vec![runs::cite(1, "docs/index.md", (3, 9))]);
     tape.end(Outcome::Answered, 2, 2, None);
     tape.events
