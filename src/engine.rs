@@ -3,15 +3,18 @@
 //! The only room that knows every part. It hands each part what that part needs and nothing more,
 //! so that the agent can be driven without a disk and the screen without an agent.
 
+mod contents;
 mod conversation;
 mod data_folder;
 mod demo;
 pub mod doctor;
 mod grading;
 mod indexing;
+mod kinds;
 mod knowledge;
 mod reading;
 mod routing;
+mod samples;
 mod sessions;
 mod statistics;
 mod thinking;
@@ -371,6 +374,7 @@ impl Running {
                 Update::Event(event) => return Some(event),
                 Update::Notice { message, .. } => self.complaint = Some(message),
                 Update::Knowledge(_)
+                | Update::Contents(_)
                 | Update::Document(_)
                 | Update::Session(_)
                 | Update::Statistics(_) => {}

@@ -8,7 +8,7 @@
 //! `inspect` looks at the result without touching it. `store` is the one door through which
 //! everything that searches gets at the result, so that a remote engine could stand behind it;
 //! `search`, with `typos`, `fusion` and `calibration`, and `grep` are the two ways of asking;
-//! `whole` hands out a document to be read; `pieces` puts together what `chunk` had to cut within a line.
+//! `whole` hands out a document to be read, `headings` says what it is about; `pieces` puts together what `chunk` had to cut within a line.
 
 pub mod embed;
 
@@ -21,6 +21,7 @@ mod error;
 mod extract;
 mod fusion;
 mod grep;
+mod headings;
 mod included;
 mod inspect;
 mod left_out;

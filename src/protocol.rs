@@ -8,6 +8,7 @@
 //! ignored. A change of meaning raises [`SCHEMA`].
 
 mod channels;
+mod contents;
 mod document;
 mod figures;
 mod gradings;
@@ -22,6 +23,7 @@ mod summary;
 pub use channels::{
     Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
 };
+pub use contents::{KnowledgeContents, SampleQuestion};
 pub use document::{DocumentPart, DocumentText};
 pub use figures::RunFigures;
 pub use gradings::RecordedGradings;

@@ -124,7 +124,8 @@ pub struct Setup {
     pub endpoint: Option<String>,
     /// The settings that route.
     pub limits: RoutingLimits,
-    /// Questions to try, one for each route.
+    /// Questions to try, one for each route; where there are none they are made from what the
+    /// knowledge base holds.
     pub samples: Vec<Sample>,
     /// What is to be said at the start, one line each.
     pub notices: Vec<String>,

@@ -7,6 +7,7 @@ mod command;
 mod input;
 mod listing;
 mod narrator;
+mod samples;
 
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::domain::{Complexity, LineRange};
-use crate::engine::{Conversation, Engine, Resume, SAMPLES};
+use crate::engine::{Conversation, Engine, Resume};
 use crate::protocol::{
     Command, Event, EventBody, IndexCommand, RunId, RunRecord, SessionUpdate, Update,
 };
@@ -30,8 +31,9 @@ use super::output::{Failure, complain, say};
 use super::resumable::Start;
 use command::Line;
 use input::{Input, Typed};
-use listing::{greeting, help, numbered, passage, runs, runs_of, samples, sources};
+use listing::{greeting, help, numbered, passage, runs, runs_of, sources};
 use narrator::Narrator;
+use samples::Samples;
 
 /// What stands before a line that is typed.
 const PROMPT: &str = "ask> ";
@@ -112,7 +114,7 @@ async fn converse(
         engine.name_conversation(DEMO).await;
     }
     let is_typed = stdin().is_terminal();
-    let samples = if engine.is_demo() { SAMPLES } else { &[] };
+    let samples = Samples::of(engine.is_demo());
     let greeting = greeting(&engine);
     let (conversation, commands, mut updates) = Conversation::begin(engine)?;
     let mut plain = Plain {
@@ -141,7 +143,7 @@ struct Plain {
     commands: mpsc::Sender<Command>,
     /// Whether a person types; else the questions are repeated, so that the answers have them.
     is_typed: bool,
-    samples: &'static [(&'static str, &'static str)],
+    samples: Samples,
     /// Questions to be asked unasked.
     walk: VecDeque<WalkStep>,
     route: Option<Complexity>,
@@ -157,6 +159,8 @@ enum Doing {
     Answering(Box<Narrator>),
     /// A passage with these lines was asked for.
     Reading(LineRange),
+    /// The questions to try, or one of them, before they are known.
+    Trying(Option<usize>),
 }
 
 /// Whether the conversation goes on.
@@ -275,14 +279,7 @@ impl Plain {
                 return self.ask(&last.question, route.or(self.route), Some(first));
             }
             Line::Sources(Some(number)) => return self.passage(number),
-            Line::Try(Some(number)) => {
-                let sample = number.checked_sub(1).and_then(|at| self.samples.get(at));
-                if let Some((_, question)) = sample {
-                    return self.ask(question, self.route, None);
-                }
-                complain(&format!("there is no question {number} to try"));
-            }
-            Line::Try(None) => say(samples(self.samples))?,
+            Line::Try(number) => return self.try_one(number),
             Line::Sources(None) => say(sources(self.runs.last()))?,
             Line::Runs => say(runs(&self.runs))?,
             Line::Help => say(help())?,
@@ -307,6 +304,23 @@ impl Plain {
             }
             Line::Empty | Line::Quit => {}
         }
+        self.rest()
+    }
+
+    /// Lists the questions to try, or asks one of them.
+    fn try_one(&mut self, number: Option<usize>) -> Result<(), Failure> {
+        if !self.samples.are_known() {
+            self.doing = Doing::Trying(number);
+            return Ok(());
+        }
+        let Some(number) = number else {
+            say(self.samples.listed())?;
+            return self.rest();
+        };
+        if let Some(question) = self.samples.get(number).map(str::to_owned) {
+            return self.ask(&question, self.route, None);
+        }
+        complain(&format!("there is no question {number} to try"));
         self.rest()
     }
 
@@ -349,6 +363,12 @@ impl Plain {
             }
             Update::Notice { message, .. } => complain(&message),
             Update::Session(SessionUpdate::NotResumed(line)) => complain(&line),
+            Update::Contents(contents) => {
+                self.samples.take(contents.samples);
+                if let Doing::Trying(number) = self.doing {
+                    self.try_one(number)?;
+                }
+            }
             Update::Knowledge(_) | Update::Session(_) | Update::Statistics(_) => {}
         }
         Ok(())

@@ -1,16 +1,20 @@
 //! The tasks behind the screen: a worker that answers, and an index that follows the files.
 
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{CurrentDialogue, Worker};
 use crate::protocol::{Command, Update};
 
+use super::contents::Contents;
 use super::indexing::Indexing;
 use super::reading::{self, Receivers};
+use super::samples::Samples;
 use super::sessions::Sessions;
 use super::statistics::StatisticsReader;
 use super::{Engine, EngineError};
@@ -95,6 +99,9 @@ impl Conversation {
             knowledge: engine.knowledge.clone(),
             updates,
             own_files: engine.own_files.clone(),
+            contents: Arc::new(Contents::new(
+                (!engine.is_demo).then(|| Samples::new(Handle::current())),
+            )),
         };
         let end = CancellationToken::new();
         let indexing = tokio::spawn(indexing.run(asked_of_index, end.clone()));

@@ -13,9 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
 use crate::protocol::{
-    IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Timestamp, Update,
+    IndexCommand, IndexProgress, IndexStep, KnowledgeContents, KnowledgeStatus, NoticeLevel,
+    Timestamp, Update,
 };
 
+use super::contents::Contents;
 use super::upkeep::{Upkeep, keep_up_to_date};
 
 /// How often a long indexing tells how far it is.
@@ -27,6 +29,8 @@ pub(super) struct Indexing {
     pub(super) updates: mpsc::Sender<Update>,
     /// What the program itself writes, which is no change of the files.
     pub(super) own_files: Vec<PathBuf>,
+    /// What the documents are.
+    pub(super) contents: Arc<Contents>,
 }
 
 impl Indexing {
@@ -69,9 +73,11 @@ impl Indexing {
         let watch = Arc::new(Watch::new());
         let (watched, knowledge) = (Arc::clone(&watch), Arc::clone(&self.knowledge));
         let (updates, own_files) = (self.updates.clone(), self.own_files.clone());
+        let contents = Arc::clone(&self.contents);
         let task = task::spawn_blocking(move || {
-            let told = ToScreen::new(&knowledge, &updates, &watched);
+            let told = ToScreen::new(&knowledge, &updates, &watched, &contents);
             told.progress();
+            told.contents();
             let keep = || {
                 keep_up_to_date(&knowledge, &watched, &own_files, &|upkeep| {
                     told.tell(upkeep);
@@ -148,6 +154,7 @@ struct ToScreen<'a> {
     knowledge: &'a KnowledgeBase,
     updates: &'a mpsc::Sender<Update>,
     watch: &'a Watch,
+    contents: &'a Contents,
     told: Mutex<Told>,
 }
 
@@ -164,11 +171,13 @@ impl<'a> ToScreen<'a> {
         knowledge: &'a KnowledgeBase,
         updates: &'a mpsc::Sender<Update>,
         watch: &'a Watch,
+        contents: &'a Contents,
     ) -> Self {
         Self {
             knowledge,
             updates,
             watch,
+            contents,
             told: Mutex::new(Told {
                 at: Instant::now(),
                 step: None,
@@ -190,21 +199,41 @@ impl<'a> ToScreen<'a> {
                     self.send(notice);
                 }
                 self.progress();
+                self.contents();
             }
             Upkeep::Meaning(_) => {}
-            // Whoever does the work is at it as long as there is some.
-            Upkeep::Following if self.knowledge.status().pending > 0 => {
-                self.last(Activity::Indexing);
+            Upkeep::Following => {
+                // Whoever does the work is at it as long as there is some.
+                if self.knowledge.status().pending > 0 {
+                    self.last(Activity::Indexing);
+                } else {
+                    self.idle();
+                }
+                self.contents();
             }
-            Upkeep::Following | Upkeep::Idle => {
-                self.told().step = None;
-                self.last(Activity::None);
-            }
+            Upkeep::Idle => self.idle(),
             Upkeep::Trouble(error) => self.send(warning(&error)),
             Upkeep::Notice(message) => self.send(Update::Notice {
                 level: NoticeLevel::Info,
                 message,
             }),
+        }
+    }
+
+    fn idle(&self) {
+        self.told().step = None;
+        self.last(Activity::None);
+    }
+
+    /// What the documents are, where they have changed.
+    fn contents(&self) {
+        match self.contents.changed(self.knowledge) {
+            Ok(Some(contents)) => self.send(Update::Contents(contents)),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::debug!(%error, "what the base holds is not known");
+                self.send(Update::Contents(KnowledgeContents::default()));
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use crate::config::Settings;
 use crate::domain::{NodeName, RoutingPlan};
 use crate::kb::embed::SentenceEmbedding;
 use crate::protocol::RunId;
+use crate::reasoner::offline::OfflineReasoner;
 
 use super::{EngineError, thinking};
 
@@ -36,6 +37,15 @@ impl Router {
             reasoner: thinking::reasoner(settings, built_in)?,
             run: RunId::generate(),
         })
+    }
+
+    /// The embedded engine, whatever the settings say.
+    pub fn embedded() -> Self {
+        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
+        Self {
+            reasoner: Arc::new(OfflineReasoner::new(built_in)),
+            run: RunId::generate(),
+        }
     }
 
     /// Which engine routes, with which model.

@@ -16,7 +16,7 @@ use super::roots::{Roots, Sources};
 use super::search::{self, Hit, SearchMode};
 use super::shelf::Shelf;
 use super::status::KbStatus;
-use super::store::{EmbeddedStore, Passage, Store, Within};
+use super::store::{EmbeddedStore, Store, Within};
 use super::update::{Changes, Job, PassedOver, Progress, UpdateReport};
 use crate::agent::ports::{EmbedError, Embedder, ToolError};
 use crate::files::create_private_dir;
@@ -214,6 +214,10 @@ impl KnowledgeBase {
         &self.roots
     }
 
+    pub(super) fn store(&self) -> &dyn Store {
+        self.store.as_ref()
+    }
+
     pub(super) fn home(&self) -> &Path {
         &self.home
     }
@@ -368,15 +372,6 @@ impl KnowledgeBase {
             .filter(|name| **name == source || source.is_empty() || name.starts_with(&folder))
             .cloned()
             .collect())
-    }
-
-    /// The first passage of a document: what it is about.
-    pub(crate) fn opening(&self, source: &str) -> Result<Option<Passage>, KbError> {
-        let snapshot = self.store.snapshot();
-        let Some(first) = snapshot.chunk(source, 0) else {
-            return Ok(None);
-        };
-        Ok(snapshot.passages(&[first])?.pop())
     }
 }
 

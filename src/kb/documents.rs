@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use imbl::OrdSet;
 
@@ -41,6 +42,17 @@ impl Document {
     /// The references it makes.
     pub fn links(&self) -> Vec<Link> {
         serde_json::from_slice(&self.links).unwrap_or_default()
+    }
+
+    /// The size of its file in bytes, when it was read.
+    pub fn bytes(&self) -> u64 {
+        self.stamp.size
+    }
+
+    /// When its file was written.
+    pub fn modified(&self) -> SystemTime {
+        let since = Duration::from_nanos(self.stamp.modified);
+        UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
     }
 }
 

@@ -1,4 +1,7 @@
-use super::{DocumentText, Event, History, RunId, SessionCommand, SessionUpdate, Timestamp};
+use super::{
+    DocumentText, Event, History, KnowledgeContents, RunId, SessionCommand, SessionUpdate,
+    Timestamp,
+};
 use crate::domain::Complexity;
 
 /// What the screen asks of the engine.
@@ -57,6 +60,8 @@ pub enum Update {
     Event(Event),
     /// What the knowledge base holds now.
     Knowledge(KnowledgeStatus),
+    /// What its documents are, whenever they have changed.
+    Contents(KnowledgeContents),
     /// A document that was asked for.
     Document(DocumentText),
     /// Recorded conversations.

@@ -1,8 +1,9 @@
 //! From what is typed to a question for the engine. It answers one at a time; the others wait here.
 
 use crate::domain::Complexity;
-use crate::protocol::{Command, NoticeLevel};
+use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion};
 
+use super::Sample;
 use super::fold::Finish;
 use super::list::List;
 use super::model::{Model, Overlay, Question};
@@ -167,6 +168,18 @@ pub fn sample(model: &mut Model, at: usize) -> Vec<Effect> {
         retry_of: None,
     };
     ask(model, question).1
+}
+
+/// What the documents are now; questions to try are made from it, where none were given.
+pub fn know(model: &mut Model, contents: KnowledgeContents) {
+    if let Some(samples) = &contents.samples {
+        let of = |sample: &SampleQuestion| Sample {
+            route: sample.route.as_str(),
+            text: sample.text.clone(),
+        };
+        model.samples = samples.iter().map(of).collect();
+    }
+    model.contents = contents;
 }
 
 /// Opens the sample questions.

@@ -9,7 +9,9 @@ use std::time::Duration;
 use ratatui::layout::Size;
 
 use crate::domain::{Complexity, RoutingLimits};
-use crate::protocol::{KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord, Timestamp};
+use crate::protocol::{
+    KnowledgeContents, KnowledgeStatus, Mode, NoticeLevel, RunId, RunRecord, Timestamp,
+};
 use crate::text::one_line;
 
 use super::find::Find;
@@ -53,6 +55,8 @@ pub struct Model {
     pub greetings: Vec<String>,
     /// What the knowledge base holds.
     pub knowledge: KnowledgeStatus,
+    /// What its documents are.
+    pub contents: KnowledgeContents,
     /// How fast that grows.
     pub pace: Pace,
     /// The conversation.
@@ -138,6 +142,7 @@ impl Model {
                 indexing: setup.is_opening,
                 ..KnowledgeStatus::default()
             },
+            contents: KnowledgeContents::default(),
             pace: Pace::default(),
             turns: Vec::new(),
             pending: None,

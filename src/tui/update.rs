@@ -113,6 +113,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.pace.add(&status);
             model.knowledge = status;
         }
+        Msg::Update(Update::Contents(contents)) => ask::know(model, contents),
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
@@ -306,8 +307,10 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     }
     if model.focus == Pane::Chat {
         if model.prompt.is_empty() {
+            // Once something was asked, a digit begins a question; /try brings the samples back.
             if let Some(at) = plain_digit(event).and_then(|digit| digit.checked_sub(1))
                 && at < model.samples.len()
+                && model.is_empty()
             {
                 return ask::sample(model, at);
             }

@@ -45,6 +45,7 @@ mod llm_settings;
 mod llm_wire;
 mod model_calls;
 mod offline;
+mod own_base;
 mod picture;
 mod plain;
 mod race;

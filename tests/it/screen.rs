@@ -22,6 +22,7 @@ mod states;
 mod statistics;
 mod waiting;
 mod walk;
+mod welcome;
 mod what_if;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};

@@ -50,19 +50,6 @@ pub(super) fn help() -> String {
     commands.concat() + "Ctrl+C stops an answer; twice, or Ctrl+D, leaves.\n"
 }
 
-/// Questions to try, with their numbers.
-pub(super) fn samples(samples: &[(&str, &str)]) -> String {
-    if samples.is_empty() {
-        return "There are questions to try on the demo knowledge base only.\n".to_owned();
-    }
-    let samples = samples.iter().enumerate();
-    let samples = samples.map(|(at, (route, question))| {
-        let route = route.replace(" · ", ", ");
-        format!("{}: {question} ({route})\n", at + 1)
-    });
-    samples.collect::<Vec<_>>().concat()
-}
-
 /// The runs of this conversation, with their numbers.
 pub(super) fn runs(runs: &[RunRecord]) -> String {
     if runs.is_empty() {

@@ -2,14 +2,65 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::protocol::{KnowledgeStatus, Mode};
+use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
+use crate::text::one_line;
 use crate::tui::Sample;
-use crate::tui::ink::{Ink, Row, counted, grouped, pad};
+use crate::tui::ink::{Ink, Row, counted, cut_path, grouped, pad};
 use crate::tui::model::Model;
 use crate::tui::wrap::wrap;
 
 /// How many of the things that were to be said first are said.
 const GREETINGS: usize = 3;
+
+/// What stands where no heading is fit for a question.
+const NO_SAMPLES: &str = "No question to try: no document has a heading to make one from. Ask what \
+                          the files say, or for a file by its name.";
+
+/// Kinds of files that are counted one by one.
+const KINDS: usize = 5;
+
+/// What the files are, and which of them are the newest.
+fn contents(contents: &KnowledgeContents) -> Vec<Row> {
+    let kinds = contents.kinds.iter();
+    let mut listed: Vec<String> = kinds
+        .clone()
+        .take(KINDS)
+        .map(|(kind, count)| format!("{} {}", grouped(*count as u64), one_line(kind, 20)))
+        .collect();
+    let others: usize = kinds.skip(KINDS).map(|(_, count)| count).sum();
+    if others > 0 {
+        listed.push(format!("{} of other kinds", grouped(others as u64)));
+    }
+    let newest = contents.newest.iter();
+    let newest = newest.map(|(name, moment)| {
+        let minute = moment.minute();
+        let day = minute.split(' ').next().unwrap_or_default();
+        format!("{} {day}", cut_path(&one_line(name, 120), NAME))
+    });
+    let newest: Vec<String> = newest.collect();
+    let mut rows = Vec::new();
+    if !listed.is_empty() {
+        rows.push(Row::of(Ink::Text, listed.join(" · ")));
+    }
+    if !newest.is_empty() {
+        rows.push(Row::of(Ink::Dim, "Newest: ").with(Ink::Text, newest.join(" · ")));
+    }
+    rows
+}
+
+/// Columns for the name of a file.
+const NAME: usize = 40;
+
+/// ` (3.1 MB)`; nothing where it is not known.
+fn of_bytes(bytes: u64) -> String {
+    const KILO: u64 = 1000;
+    const MEGA: u64 = 1_000_000;
+    match bytes {
+        0 => String::new(),
+        bytes if bytes < MEGA => format!(" ({} kB)", bytes.div_ceil(KILO)),
+        bytes => format!(" ({}.{} MB)", grouped(bytes / MEGA), bytes % MEGA / 100_000),
+    }
+}
 
 /// Whether a question asked now is answered from less than there is.
 fn documents_to_come(knowledge: &KnowledgeStatus) -> bool {
@@ -55,7 +106,7 @@ pub fn welcome(model: &Model, width: usize, height: usize) -> Vec<Row> {
 fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
     let body = width.saturating_sub(3).max(1);
     let knowledge = &model.knowledge;
-    let name = crate::text::one_line(&knowledge.name, 60);
+    let name = one_line(&knowledge.name, 60);
     let name = if name.is_empty() {
         "the knowledge base".to_owned()
     } else {
@@ -93,13 +144,17 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
             .with(
                 Ink::Text,
                 format!(
-                    "{} in {}",
+                    "{}{} in {}",
                     counted(documents as u64, "document", "documents"),
+                    of_bytes(model.contents.bytes),
                     counted(knowledge.chunks as u64, "chunk", "chunks")
                 ),
             )
             .with(Ink::Dim, "."),
     });
+    if room != Room::Little {
+        contents(&model.contents).into_iter().for_each(&mut say);
+    }
     if documents_to_come(knowledge) {
         say(Row::of(Ink::Running, progress(knowledge)));
     }
@@ -114,6 +169,9 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
             say(Row::default());
         }
         say(Row::of(Ink::Dim, "Try one; press its number:"));
+    }
+    if model.samples.is_empty() && !model.contents.kinds.is_empty() {
+        say(Row::of(Ink::Dim, NO_SAMPLES));
     }
     for (first, text) in samples(model) {
         let rest = Row::of(Ink::Text, " ".repeat(first.width()));
@@ -147,7 +205,7 @@ fn samples(model: &Model) -> Vec<(Row, Row)> {
         let first = Row::of(Ink::Key, format!("  {} ", at + 1))
             .with(ink, pad(sample.route, column.unwrap_or(0)))
             .with(Ink::Text, "  ");
-        let text = crate::text::one_line(&sample.text, 200);
+        let text = one_line(&sample.text, 200);
         (first, Row::of(Ink::Text, text))
     };
     samples.enumerate().map(row).collect()

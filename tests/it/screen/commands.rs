@@ -272,12 +272,23 @@ fn ui_letters_act_on_an_answer_only_where_the_screen_says_so() {
 }
 
 #[test]
-fn digits_send_a_sample_whenever_the_prompt_is_empty() {
+fn ui_a_digit_in_the_middle_of_a_conversation_is_typed() {
     let mut screen = played(runs::simple());
+    assert_eq!(tap(&mut screen, KeyCode::Char('1')), []);
+    assert!(screen.text(100, 30).contains("> 1"));
+    ctrl(&mut screen, 'c');
+    // Asked for, they are sent.
+    write(&mut screen, "/try");
+    tap(&mut screen, KeyCode::Enter);
     assert_eq!(
         tap(&mut screen, KeyCode::Char('1')),
         ask("Hello, who are you?", None)
     );
+    // A question that has not begun is a conversation too.
+    let mut screen = super::screen();
+    tap(&mut screen, KeyCode::Char('1'));
+    assert_eq!(tap(&mut screen, KeyCode::Char('2')), []);
+    assert!(screen.text(100, 30).contains("> 2"));
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! What the documents of the base are: kinds, newest, size, and questions to try.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::kb::{Document, Documents, KbError, KnowledgeBase};
+use crate::protocol::{KnowledgeContents, Timestamp};
+use crate::text::one_line;
+
+use super::kinds::kind;
+use super::samples::{Basis, Samples};
+
+/// So many of the newest files are named.
+const NEWEST: usize = 3;
+/// A file's name up to this length, in characters.
+const LONGEST_NAME: usize = 120;
+/// Looks into the base, and not again before something has changed.
+pub(super) struct Contents {
+    samples: Option<Samples>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    revision: Option<u64>,
+    made: Option<Basis>,
+}
+
+impl Contents {
+    /// `samples` makes the questions to try; without it there are none.
+    pub(super) fn new(samples: Option<Samples>) -> Self {
+        Self {
+            samples,
+            known: Mutex::default(),
+        }
+    }
+
+    /// What the documents are; `None` where they are what they were. Blocks.
+    pub(super) fn changed(
+        &self,
+        base: &KnowledgeBase,
+    ) -> Result<Option<KnowledgeContents>, KbError> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let revision = base.revision();
+        if known.revision == Some(revision) {
+            return Ok(None);
+        }
+        let documents = base.documents()?;
+        // What is shown stays as long as it is true, so that no digit means another question.
+        let stands = |made: &Basis| made.stands(&documents);
+        if let Some(samples) = &self.samples
+            && !known.made.as_ref().is_some_and(stands)
+        {
+            known.made = Some(samples.make(base, &documents)?);
+        }
+        known.revision = Some(revision);
+        let samples = known.made.as_ref().map(|made| made.questions.clone());
+        Ok(Some(KnowledgeContents {
+            kinds: kinds(&documents),
+            newest: newest(&documents),
+            bytes: documents.iter().map(Document::bytes).sum(),
+            samples,
+        }))
+    }
+}
+
+fn kinds(documents: &Documents) -> Vec<(String, usize)> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for document in documents.iter() {
+        *counts.entry(kind(&document.source)).or_default() += 1;
+    }
+    let mut kinds: Vec<(String, usize)> = counts.into_iter().collect();
+    kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    kinds
+}
+
+fn newest(documents: &Documents) -> Vec<(String, Timestamp)> {
+    let mut newest: Vec<&Document> = Vec::new();
+    for document in documents.iter() {
+        let moment = document.modified();
+        let place = newest.partition_point(|known| known.modified() >= moment);
+        if place < NEWEST {
+            newest.insert(place, document);
+            newest.truncate(NEWEST);
+        }
+    }
+    let told = |document: &Document| {
+        let name = one_line(&document.source, LONGEST_NAME);
+        (name, Timestamp::at(document.modified()))
+    };
+    newest.into_iter().map(told).collect()
+}

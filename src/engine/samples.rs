@@ -1,0 +1,300 @@
+//! Questions to try, made from the headings of somebody's own documents.
+//!
+//! The router decides which question is of which route: of several ways to ask, the first is taken
+//! that it sends there. Headings are other people's text: only plain, short ones are used.
+
+use tokio::runtime::Handle;
+
+use crate::domain::Complexity;
+use crate::kb::{Documents, KbError, KnowledgeBase};
+use crate::protocol::SampleQuestion;
+use crate::text::{is_chinese, one_line};
+
+use super::kinds::kind;
+use super::routing::Router;
+
+/// So many documents are looked into, spread over the base.
+const DOCUMENTS: usize = 40;
+/// So many passages of each.
+const PASSAGES: usize = 6;
+/// So many headings, or pairs of them, are tried for a route.
+const TRIES: usize = 24;
+/// The longest heading that is used, in characters.
+const LONGEST: usize = 48;
+/// The most words of one.
+const MOST_WORDS: usize = 7;
+
+const GREETINGS: [&str; 2] = ["hello", "你好"];
+const ABOUT: [&[&str]; 2] = [
+    &["What is said about {}?", "What is {}?", "Tell me about {}."],
+    &["{}是什么？", "关于{}有什么说明？"],
+];
+const BOTH: [&[&str]; 2] = [
+    &[
+        "Compare {} with {}",
+        "How does {} differ from {}?",
+        "What is said about {}, and what is said about {}?",
+    ],
+    &["比较{}和{}", "{}和{}有什么区别？"],
+];
+
+/// Headings that say nothing about their document.
+const GENERIC: &[&str] = &[
+    "introduction",
+    "overview",
+    "contents",
+    "table of contents",
+    "index",
+    "summary",
+    "conclusion",
+    "conclusions",
+    "references",
+    "appendix",
+    "notes",
+    "readme",
+    "changelog",
+    "license",
+    "todo",
+    "faq",
+    "abstract",
+    "background",
+    "untitled",
+    "unreleased",
+    "added",
+    "changed",
+    "fixed",
+    "目录",
+    "简介",
+    "概述",
+    "总结",
+    "前言",
+    "附录",
+];
+
+/// Makes questions to try.
+pub(super) struct Samples {
+    router: Router,
+    runtime: Handle,
+}
+
+/// Questions, and what they were made from.
+#[derive(Default)]
+pub(super) struct Basis {
+    pub(super) questions: Vec<SampleQuestion>,
+    /// Documents and the hashes of what they said.
+    documents: Vec<(String, [u8; 32])>,
+}
+
+impl Basis {
+    /// Whether there is one for each route and the documents say what they said.
+    pub(super) fn stands(&self, documents: &Documents) -> bool {
+        let is_as_before = |(source, hash): &(String, [u8; 32])| {
+            let now = documents.get(source);
+            now.is_some_and(|document| document.hash == *hash)
+        };
+        self.questions.len() == 3 && self.documents.iter().all(is_as_before)
+    }
+}
+
+/// A heading fit for a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Heading {
+    text: String,
+    source: String,
+    /// Whether it is the document's first.
+    is_title: bool,
+}
+
+impl Samples {
+    /// Made by what the embedded router says, on this runtime.
+    pub(super) fn new(runtime: Handle) -> Self {
+        Self {
+            router: Router::embedded(),
+            runtime,
+        }
+    }
+
+    /// Looks for headings and makes what can be made of them. Blocks.
+    pub(super) fn make(
+        &self,
+        base: &KnowledgeBase,
+        documents: &Documents,
+    ) -> Result<Basis, KbError> {
+        let headings = headings(base, documents)?;
+        let Some((about, simple)) = self.simple(&headings) else {
+            return Ok(Basis::default());
+        };
+        let mut basis = Basis::default();
+        let greetings = if is_chinese(&about.text) {
+            [GREETINGS[1], GREETINGS[0]]
+        } else {
+            GREETINGS
+        };
+        let greeting = greetings
+            .into_iter()
+            .find(|text| self.goes(text, Complexity::Chitchat));
+        let both = self.complex(&headings);
+        let mut take = |route, text: &str, from: &[&Heading]| {
+            let text = text.to_owned();
+            basis.questions.push(SampleQuestion { route, text });
+            for heading in from {
+                let document = documents.get(&heading.source);
+                let hash = document.map(|document| document.hash).unwrap_or_default();
+                basis.documents.push((heading.source.clone(), hash));
+            }
+        };
+        if let Some(greeting) = greeting {
+            take(Complexity::Chitchat, greeting, &[]);
+        }
+        take(Complexity::Simple, &simple, &[about]);
+        if let Some((from, text)) = &both {
+            take(Complexity::Complex, text, from);
+        }
+        Ok(basis)
+    }
+
+    fn simple<'a>(&self, headings: &'a [Heading]) -> Option<(&'a Heading, String)> {
+        let asks = |heading: &&Heading| heading.text.ends_with(['?', '？']);
+        // A heading that is a question says best what its section answers, a section more than a
+        // whole document.
+        let questions = headings.iter().filter(asks);
+        let sections = headings.iter().filter(|h| !asks(h) && !h.is_title);
+        let titles = headings.iter().filter(|h| !asks(h) && h.is_title);
+        let in_order = questions.chain(sections).chain(titles).take(TRIES);
+        in_order
+            .flat_map(|heading| {
+                let ways: &[&str] = if asks(&heading) {
+                    &["{}"]
+                } else {
+                    ABOUT[usize::from(is_chinese(&heading.text))]
+                };
+                let ask = |way: &&str| (heading, filled(way, &[&heading.text]));
+                ways.iter().map(ask).collect::<Vec<_>>()
+            })
+            .find(|(_, text)| self.goes(text, Complexity::Simple))
+    }
+
+    fn complex<'a>(&self, headings: &'a [Heading]) -> Option<([&'a Heading; 2], String)> {
+        let names = headings.iter().filter(|h| !h.text.ends_with(['?', '？']));
+        let (titles, sections): (Vec<&Heading>, Vec<&Heading>) =
+            names.partition(|heading| heading.is_title);
+        // Two documents are compared, else two sections of one.
+        let pairs = titles.windows(2).chain(sections.windows(2));
+        let pairs = pairs.filter_map(|pair| match pair {
+            [a, b] if is_chinese(&a.text) == is_chinese(&b.text) => Some([*a, *b]),
+            _ => None,
+        });
+        pairs
+            .take(TRIES)
+            .flat_map(|[a, b]| {
+                let ways = BOTH[usize::from(is_chinese(&a.text))].iter();
+                ways.map(move |way| ([a, b], filled(way, &[&a.text, &b.text])))
+            })
+            .find(|(_, text)| self.goes(text, Complexity::Complex))
+    }
+
+    fn goes(&self, question: &str, route: Complexity) -> bool {
+        let routed = self.runtime.block_on(self.router.route(question));
+        routed.is_ok_and(|routed| routed.plan.complexity == route)
+    }
+}
+
+fn filled(way: &str, with: &[&str]) -> String {
+    let fill = |text: String, word: &&str| text.replacen("{}", word, 1);
+    with.iter().fold(way.to_owned(), fill)
+}
+
+/// Headings that a question can be made of, in the order of their documents, each once.
+fn headings(base: &KnowledgeBase, documents: &Documents) -> Result<Vec<Heading>, KbError> {
+    // Rows and code have names of sheets and files in their place.
+    let has_headings = |source: &str| {
+        matches!(
+            kind(source).as_str(),
+            "Markdown" | "Word" | "slides" | "web page" | "book" | "reStructuredText" | "Org"
+        )
+    };
+    let sources = documents.iter().map(|document| document.source.as_str());
+    let sources: Vec<&str> = sources.filter(|source| has_headings(source)).collect();
+    let step = sources.len().div_ceil(DOCUMENTS).max(1);
+    let mut found: Vec<Heading> = Vec::new();
+    for source in sources.into_iter().step_by(step) {
+        for (at, heading) in base.headings(source, PASSAGES)?.iter().enumerate() {
+            let Some(text) = usable(heading) else {
+                continue;
+            };
+            let folded = text.to_lowercase();
+            if found
+                .iter()
+                .all(|known| known.text.to_lowercase() != folded)
+            {
+                found.push(Heading {
+                    text,
+                    source: source.to_owned(),
+                    is_title: at == 0,
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The heading without its number and marks; `None` where no question can be made of it.
+fn usable(heading: &str) -> Option<String> {
+    let line = one_line(heading, LONGEST + 16);
+    let bare = without_number(&line).trim_end_matches(['.', ':', '：', '。', '!', ' ', '-']);
+    let folded = bare.to_lowercase();
+    let letters = bare.chars().filter(|c| c.is_alphabetic()).count();
+    let least = if is_chinese(bare) { 2 } else { 3 };
+    // Marks of a language, a link or a command.
+    let is_plain = |c: char| {
+        c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '\'' | '’' | '?' | '？' | '、')
+    };
+    let is_fit = letters >= least
+        && bare.chars().count() <= LONGEST
+        && bare.split_whitespace().count() <= MOST_WORDS
+        && bare.chars().all(is_plain)
+        && !GENERIC.contains(&folded.as_str());
+    is_fit.then(|| bare.to_owned())
+}
+
+/// `2.1 Opening hours` and `3) Tools` without what counts them; a year stays.
+fn without_number(line: &str) -> &str {
+    let counts = |first: &str| {
+        first.starts_with(|c: char| c.is_ascii_digit())
+            && first
+                .chars()
+                .all(|c| c.is_ascii_digit() || ".)".contains(c))
+            && (first.len() < 3 || first.contains(['.', ')']))
+    };
+    match line.split_once(' ') {
+        Some((first, rest)) if counts(first) => rest,
+        _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_short_headings_become_questions() {
+        for (heading, used) in [
+            ("Opening hours", Some("Opening hours")),
+            ("2.1 Opening hours:", Some("Opening hours")),
+            ("3D printing", Some("3D printing")),
+            ("2024 budget", Some("2024 budget")),
+            ("租金", Some("租金")),
+            ("Introduction", None),
+            ("2024", None),
+            ("`rm -rf /`", None),
+            ("<script>alert</script>", None),
+            ("See [here](http://example.org)", None),
+            ("a heading that goes on and on and never ends", None),
+            ("x\u{1b}[2Jyz", Some("xyz")),
+        ] {
+            assert_eq!(usable(heading).as_deref(), used, "{heading}");
+        }
+        let endless = "word".repeat(1000);
+        assert_eq!(usable(&endless), None);
+    }
+}

@@ -1,0 +1,27 @@
+use super::Timestamp;
+use crate::domain::Complexity;
+
+/// What the documents of the knowledge base are, for somebody who has asked nothing yet.
+///
+/// Names and headings are the documents' own words: clean of what a terminal obeys, and bounded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KnowledgeContents {
+    /// Kinds of files with how many there are of each, the most first.
+    pub kinds: Vec<(String, usize)>,
+    /// The files that were written last, the newest first, and when.
+    pub newest: Vec<(String, Timestamp)>,
+    /// All files together.
+    pub bytes: u64,
+    /// Made from the headings, none where no heading is fit for it; `None` of the bundled demo, which
+    /// has its own.
+    pub samples: Option<Vec<SampleQuestion>>,
+}
+
+/// A question to try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleQuestion {
+    /// The route it goes by the embedded router.
+    pub route: Complexity,
+    /// The question.
+    pub text: String,
+}

@@ -1,0 +1,199 @@
+//! What the empty chat says of somebody's own documents, and the questions it makes of them.
+
+use std::time::Duration;
+
+use kb_agent::config::{Environment, Overrides, Settings};
+use kb_agent::domain::Complexity;
+use kb_agent::engine::{Conversation, Router};
+use kb_agent::protocol::{KnowledgeContents, Update};
+
+use crate::engine::engine;
+use crate::terminal::Terminal;
+use crate::workplace::{Workplace, events, text};
+
+const CTRL_C: &str = "\u{3}";
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// What is told of these documents, once all of them are indexed.
+async fn told(files: &[(&str, &str)]) -> KnowledgeContents {
+    let place = Workplace::empty();
+    for (name, content) in files {
+        place.file(&format!("kb/{name}"), content);
+    }
+    // One document more, which every engine of these tests has.
+    let engine = engine(&place, "").await.unwrap();
+    let (conversation, commands, mut updates) = Conversation::begin(engine).unwrap();
+    let contents = async {
+        loop {
+            if let Update::Contents(contents) = updates.recv().await.unwrap()
+                && contents.kinds.iter().map(|(_, count)| count).sum::<usize>() == files.len() + 1
+            {
+                return contents;
+            }
+        }
+    };
+    let contents = tokio::time::timeout(PATIENCE, contents).await.unwrap();
+    drop((commands, updates));
+    conversation.end().await;
+    contents
+}
+
+/// How the router that is asked without any setting sends a question.
+async fn route(question: &str) -> Complexity {
+    let nothing: [(&str, &str); 0] = [];
+    let environment = Environment::from_pairs(nothing);
+    let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
+    let router = Router::open(&settings).unwrap();
+    router.route(question).await.unwrap().plan.complexity
+}
+
+const LEASE: &str = "# Lease of the flat\n\n## Monthly rent\n\nThe rent is 900.\n\n## Notice period\n\nThree months.\n";
+const GARDEN: &str = "# Garden plan\n\n## Watering the rhubarb\n\nAt dawn.\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ui_samples_of_ones_own_base_go_the_way_they_are_labelled() {
+    let chinese: &[(&str, &str)] = &[
+        (
+            "租约.md",
+            "# 房屋租约\n\n## 租金\n\n每月九百元。\n\n## 押金\n\n两个月租金。\n",
+        ),
+        ("花园.md", "# 花园计划\n\n## 浇水时间\n\n清晨浇水。\n"),
+    ];
+    let odd: &[(&str, &str)] = &[
+        (
+            "a.md",
+            "# What does the alarm code do?\n\nIt opens the door.\n",
+        ),
+        ("b.md", "# Hello\n\n## Thanks\n\nGreetings are kept here.\n"),
+        (
+            "c.md",
+            "# Compare and contrast\n\n## Red and blue, or green\n\nColours.\n",
+        ),
+        ("d.md", "# Introduction\n\n## Overview\n\nNothing much.\n"),
+    ];
+    for files in [
+        &[("lease.md", LEASE), ("garden.md", GARDEN)][..],
+        chinese,
+        odd,
+    ] {
+        let contents = told(files).await;
+        let samples = contents.samples.unwrap();
+        let routes: Vec<Complexity> = samples.iter().map(|s| s.route).collect();
+        let each = [
+            Complexity::Chitchat,
+            Complexity::Simple,
+            Complexity::Complex,
+        ];
+        assert_eq!(routes, each, "{samples:?}");
+        for sample in &samples {
+            assert_eq!(route(&sample.text).await, sample.route, "{}", sample.text);
+        }
+        let own = &samples[1].text;
+        let all: String = files.iter().map(|(_, content)| *content).collect();
+        let has_heading = all
+            .lines()
+            .filter_map(|line| line.trim_start_matches('#').strip_prefix(' '))
+            .any(|heading| own.contains(heading));
+        assert!(has_heading || own.contains("The gate"), "{own}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ui_headings_are_cleaned_and_bounded_before_they_are_asked() {
+    let endless = format!("# {}\n\nText.\n", "endless ".repeat(500));
+    let contents = told(&[
+        (
+            "evil.md",
+            "# Opening\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7} hours\u{202e}\n\nAt seven.\n",
+        ),
+        ("long.md", &endless),
+        (
+            "code.md",
+            "# `rm -rf /`\n\n## [x](http://example.org)\n\nDo not.\n",
+        ),
+    ])
+    .await;
+    let samples = contents.samples.unwrap();
+    for said in samples
+        .iter()
+        .map(|sample| &sample.text)
+        .chain(contents.newest.iter().map(|(name, _)| name))
+    {
+        assert!(!said.contains(char::is_control), "{said:?}");
+        assert!(said.chars().count() < 200, "{said}");
+        for bad in ["endless", "rm -rf", "http", "\u{202e}", "[2J"] {
+            assert!(!said.contains(bad), "{said:?}");
+        }
+    }
+    assert_eq!(samples.len(), 3);
+}
+
+#[test]
+fn ui_the_empty_chat_shows_ones_own_base_and_digits_ask_about_it() {
+    let place = Workplace::empty();
+    place.file("kb/lease.md", LEASE);
+    place.file("kb/garden.md", GARDEN);
+    place.file("kb/list.csv", "name,price\nrake,12\n");
+    let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 45);
+    let screen = terminal.wait_for_text("3 complex");
+    assert!(screen.contains("2 Markdown · 1 table"), "{screen}");
+    assert!(screen.contains("(1 kB)"), "{screen}");
+    assert!(screen.contains("Newest: "), "{screen}");
+    terminal.keys("2");
+    terminal.wait_for_text("saved 1");
+    // Now a digit begins a question.
+    terminal.keys("3 months");
+    terminal.wait_for_text("> 3 months");
+    terminal.keys(CTRL_C);
+    terminal.keys("/try\r");
+    terminal.wait_for_text("Sample questions");
+    terminal.keys("1");
+    terminal.wait_for_text("saved 3");
+    terminal.keys("/try\r");
+    terminal.wait_for_text("Sample questions");
+    terminal.keys("3");
+    terminal.wait_for("the third answer", |screen| {
+        screen.contents().matches("extractive, offline").count() == 3
+    });
+    terminal.keys(CTRL_C);
+    terminal.keys(CTRL_C);
+    assert_eq!(terminal.end(), 0);
+    let log = place.audit();
+    let routes: Vec<_> = events(&log, "run_finished")
+        .into_iter()
+        .map(|end| end["complexity"].as_str().unwrap())
+        .collect();
+    assert_eq!(routes, ["simple", "chitchat", "complex"]);
+}
+
+#[test]
+fn ui_without_a_usable_heading_there_is_no_sample_and_it_is_said() {
+    let place = Workplace::empty();
+    place.file("kb/notes.txt", "The gate opens at seven.\n");
+    let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 40);
+    let screen = terminal.wait_for_text("No question to try");
+    assert!(screen.contains("1 text"), "{screen}");
+    assert!(screen.contains("Newest: notes.txt"), "{screen}");
+    terminal.keys("1 gate");
+    terminal.wait_for_text("> 1 gate");
+    for _ in 0..3 {
+        terminal.keys(CTRL_C);
+    }
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn ui_plain_mode_offers_samples_of_ones_own_base_too() {
+    let place = Workplace::empty();
+    place.file("kb/lease.md", LEASE);
+    place.file("kb/garden.md", GARDEN);
+    let asked = place.file("lines", "/try\n/try 2\n");
+    let mut command = place.command(&["--plain", "kb"]);
+    command.stdin(std::fs::File::open(asked).unwrap());
+    let output = command.output().unwrap();
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(said.contains("(simple)\n3: "), "{said}");
+    let log = place.audit();
+    assert_eq!(events(&log, "run_finished")[0]["complexity"], "simple");
+}

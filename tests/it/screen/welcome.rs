@@ -1,0 +1,88 @@
+//! The empty chat over somebody's own documents.
+
+use crossterm::event::KeyCode;
+use kb_agent::domain::Complexity;
+use kb_agent::protocol::{KnowledgeContents, KnowledgeStatus, SampleQuestion, Timestamp, Update};
+use kb_agent::tui::{Msg, Screen, Setup};
+
+use super::{ask, pictures, tap, write};
+
+fn over(contents: KnowledgeContents) -> Screen {
+    let mut screen = Screen::new(Setup {
+        model: "extractive".to_owned(),
+        ..Setup::default()
+    })
+    .unwrap();
+    screen.handle(Msg::Update(Update::Knowledge(KnowledgeStatus {
+        name: "house".to_owned(),
+        documents: contents.kinds.iter().map(|(_, count)| count).sum(),
+        chunks: 312,
+        ..KnowledgeStatus::default()
+    })));
+    screen.handle(Msg::Update(Update::Contents(contents)));
+    screen
+}
+
+fn contents() -> KnowledgeContents {
+    let kinds = [
+        ("Markdown", 21),
+        ("PDF", 3),
+        ("rs", 2),
+        ("sheet", 2),
+        ("mail", 1),
+        ("book", 1),
+        ("go", 1),
+    ];
+    let sample = |route, text: &str| SampleQuestion {
+        route,
+        text: text.to_owned(),
+    };
+    KnowledgeContents {
+        kinds: kinds.map(|(kind, count)| (kind.to_owned(), count)).into(),
+        newest: vec![
+            (
+                "flat/lease\u{1b}[2J.md".to_owned(),
+                Timestamp(1_763_683_267_412),
+            ),
+            ("garden.md".to_owned(), Timestamp(1_763_583_267_412)),
+        ],
+        bytes: 3_140_000,
+        samples: Some(vec![
+            sample(Complexity::Chitchat, "hello"),
+            sample(Complexity::Simple, "What is said about Monthly rent?"),
+            sample(Complexity::Complex, "Compare Lease with Garden plan"),
+        ]),
+    }
+}
+
+#[test]
+fn ui_the_empty_chat_says_what_ones_own_base_holds() {
+    let mut screen = over(contents());
+    pictures("own_base", &mut screen);
+    let text = screen.text(160, 45);
+    assert!(text.contains("31 documents (3.1 MB)"), "{text}");
+    assert!(text.contains("21 Markdown · 3 PDF"), "{text}");
+    assert!(text.contains("2 of other kinds"), "{text}");
+    assert!(text.contains("Newest: flat/lease.md 2025-11-21"), "{text}");
+    write(&mut screen, "/try");
+    tap(&mut screen, KeyCode::Enter);
+    assert!(screen.text(100, 30).contains("Sample questions"));
+    tap(&mut screen, KeyCode::Esc);
+    assert_eq!(
+        tap(&mut screen, KeyCode::Char('2')),
+        ask("What is said about Monthly rent?", None)
+    );
+}
+
+#[test]
+fn ui_where_no_heading_is_usable_that_is_said_and_a_digit_is_typed() {
+    let mut screen = over(KnowledgeContents {
+        samples: Some(Vec::new()),
+        ..contents()
+    });
+    let text = screen.text(160, 45);
+    assert!(text.contains("No question to try"), "{text}");
+    assert!(!text.contains("press its number"), "{text}");
+    assert_eq!(tap(&mut screen, KeyCode::Char('1')), []);
+    assert!(screen.text(100, 30).contains("> 1"));
+}
