@@ -54,7 +54,10 @@ async fn converse(
     let name = (!walk.is_empty()).then_some(DEMO);
     // A conversation that goes on is shown from its first picture.
     let (resumed, begun) = match resume {
-        None => (None, tokio::spawn(begin(opening, name, ends, leave.clone()))),
+        None => (
+            None,
+            tokio::spawn(begin(opening, name, ends, leave.clone())),
+        ),
         Some(which) => {
             let mut engine = tokio::select! {
                 engine = opening.finish() => engine?,
@@ -120,14 +123,14 @@ async fn begin(
     ends: BehindScreen,
     leave: CancellationToken,
 ) -> Result<Conversation, EngineError> {
-    let begin = async {
+    let starting = async {
         let engine = opening.finish().await?;
         if let Some(name) = name {
             engine.name_conversation(name).await;
         }
         Conversation::behind(ends, engine)
     };
-    let begun = begin.await;
+    let begun = starting.await;
     if begun.is_err() {
         leave.cancel();
     }

@@ -36,6 +36,15 @@ use super::{Sample, Setup, TuiError};
 /// Between two frames of the animation.
 pub const FRAME: Duration = Duration::from_millis(120);
 
+/// Who asks the questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedBy {
+    /// The person in front of the screen.
+    Person,
+    /// The demo, until a key is pressed.
+    Demo,
+}
+
 /// The state of the screen.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -121,8 +130,8 @@ pub struct Model {
     pub frame: usize,
     /// Of the terminal.
     pub size: Size,
-    /// Whether questions ask themselves, until a key is pressed.
-    pub asks_itself: bool,
+    /// Who asks the questions.
+    pub asked_by: AskedBy,
     /// How far the replay is that this is the state of; keys step through it, and nothing is typed.
     pub replay: Option<Playhead>,
 }
@@ -175,7 +184,7 @@ impl Model {
             now: Timestamp(0),
             frame: 0,
             size: Size::new(80, 24),
-            asks_itself: false,
+            asked_by: AskedBy::Person,
             replay: None,
         })
     }

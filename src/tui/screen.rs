@@ -13,7 +13,7 @@ use crate::protocol::{Event, NoticeLevel, Update};
 
 use super::announce::Announced;
 use super::looks::{Looks, TerminalLooks};
-use super::model::Model;
+use super::model::{AskedBy, Model};
 use super::replay::{Outcome, Replay};
 use super::resume;
 use super::split::Split;
@@ -50,7 +50,9 @@ impl Screen {
         let walk = Walk::of(std::mem::take(&mut setup.walk));
         let mut model = Model::new(setup)?;
         model.themes = looks.names();
-        model.asks_itself = walk.is_some();
+        if walk.is_some() {
+            model.asked_by = AskedBy::Demo;
+        }
         if let Some(recorded) = resumed {
             resume::show(&mut model, &recorded);
         }

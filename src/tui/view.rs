@@ -14,7 +14,7 @@ use super::ink::{Ink, Row, counted, grouped};
 use super::keymap::{Action, Place};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::menu;
-use super::model::Model;
+use super::model::{AskedBy, Model};
 use super::notice::notice;
 use super::pace;
 use super::panes::{audit, evidence, path, source};
@@ -141,7 +141,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left = left.with(Ink::Key, "Esc").with(Ink::Dim, " stop  ");
     }
     let mut hints = model.keymap.hints(model.places());
-    if model.asks_itself {
+    if model.asked_by == AskedBy::Demo {
         left = Row::of(Ink::Key, " any key").with(Ink::Dim, " ends the demo");
         hints.clear();
     }

@@ -11,7 +11,7 @@ use crate::protocol::{Event, EventBody, NoticeLevel, Timestamp, Update};
 use super::act;
 use super::ask;
 use super::layout::{Breadth, Pane};
-use super::model::{Model, Question};
+use super::model::{AskedBy, Model, Question};
 use super::update::{Effect, Msg, update};
 
 /// How long an answer stands before the next question, milliseconds.
@@ -124,7 +124,7 @@ impl Walk {
 
 /// The person takes over.
 fn end(model: &mut Model) {
-    model.asks_itself = false;
+    model.asked_by = AskedBy::Person;
     show(model, Pane::Chat);
 }
 

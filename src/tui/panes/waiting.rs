@@ -4,7 +4,7 @@ use crate::domain::{NodeName, Outcome, ToolName};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted, cut};
-use crate::tui::model::{Model, Question, Retry};
+use crate::tui::model::{AskedBy, Model, Question, Retry};
 
 use super::asked::{GUTTER, asked};
 use super::path::{route_ink, spinner};
@@ -117,7 +117,7 @@ fn searching(run: &RunView) -> String {
 fn working(model: &Model, doing: &str, width: usize) -> Row {
     let mut row = Row::of(Ink::Running, format!("       {} ", spinner(model.frame)));
     row.push(Ink::Dim, doing);
-    let is_stopped_by_esc = model.replay.is_none() && !model.asks_itself;
+    let is_stopped_by_esc = model.replay.is_none() && model.asked_by == AskedBy::Person;
     if model.queue.is_empty() && is_stopped_by_esc {
         row.push(Ink::Dim, " · Esc stops");
     }

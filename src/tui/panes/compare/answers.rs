@@ -3,6 +3,7 @@
 use similar::{ChangeTag, TextDiff};
 
 use super::beside;
+use crate::tui::code_cache::CodeCache;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Emphasis, Ink, Row};
 use crate::tui::markdown;
@@ -23,7 +24,7 @@ pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide:
     }
     if a == b {
         let mut rows = vec![Row::of(Ink::Heading, "Answers: the same")];
-        rows.extend(markdown::render(a, width));
+        rows.extend(markdown::render(a, width, &mut CodeCache::default()));
         return rows;
     }
     let is_done = left.finish.is_some() && right.finish.is_some();
@@ -37,7 +38,7 @@ pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide:
         }
     }
     let mut rows = vec![Row::of(Ink::Heading, "Answers")];
-    let answer = |text| markdown::render(text, half);
+    let answer = |text| markdown::render(text, half, &mut CodeCache::default());
     rows.extend(beside(answer(a), answer(b), half, is_wide));
     rows
 }
@@ -100,7 +101,7 @@ fn end(tag: ChangeTag) -> &'static str {
 
 /// An answer without the marks of its Markdown, a paragraph a line.
 fn words(answer: &str) -> String {
-    let rows = markdown::render(answer, UNBROKEN);
+    let rows = markdown::render(answer, UNBROKEN, &mut CodeCache::default());
     let lines: Vec<String> = rows.iter().map(Row::text).collect();
     lines.join("\n")
 }
