@@ -7,6 +7,7 @@
 mod answer;
 mod evidence;
 mod grade;
+mod mention;
 mod place;
 mod plan;
 mod route;
@@ -25,6 +26,7 @@ pub use evidence::{
 pub use grade::{
     GradeThresholds, GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, average, scores_of,
 };
+pub use mention::{Mention, begins_mention, mention_of, mentions, without_mentions};
 pub use place::{Place, PlaceUnit, location};
 pub use plan::{Complexity, Cue, QueryType, RoutingPlan};
 pub use route::{

@@ -183,6 +183,7 @@ impl Engine {
         question: Question,
         cancel: CancellationToken,
     ) -> Result<Running, EngineError> {
+        self.check(&question.query)?;
         let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);
         let (events, audit) = self.audited(readers)?;
         let agent = self.agent.clone();
@@ -196,6 +197,13 @@ impl Engine {
             audit,
             complaint: None,
         })
+    }
+
+    /// Whether what the question names to be kept within is there.
+    fn check(&self, question: &str) -> Result<(), EngineError> {
+        let narrowed = self.agent.ports.tools.narrowed(question);
+        narrowed.map_err(|error| EngineError::Run(error.to_string()))?;
+        Ok(())
     }
 
     /// The event as it may leave the program: prompts and replies only where the settings want them,
@@ -376,6 +384,7 @@ impl Running {
                 Update::Knowledge(_)
                 | Update::Contents(_)
                 | Update::Document(_)
+                | Update::NotAsked { .. }
                 | Update::Session(_)
                 | Update::Statistics(_) => {}
             }

@@ -90,6 +90,9 @@ pub enum EventBody {
         retry_of: Option<RunId>,
         /// The question as asked.
         query: String,
+        /// Folders and documents that it names to be kept within.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        within: Vec<String>,
         /// Which engine thinks.
         mode: Mode,
         /// Its model, or the offline engine's name.

@@ -10,6 +10,7 @@ mod grep_search;
 mod hybrid_search;
 mod local_file_qa;
 mod read_file;
+mod scope;
 mod toolbox;
 mod vector_search;
 

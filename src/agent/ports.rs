@@ -5,6 +5,7 @@
 
 mod calls;
 mod stop;
+mod tools;
 mod waits;
 
 use std::sync::Arc;
@@ -15,14 +16,15 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::domain::{
-    Complexity, Cue, Evidence, NodeName, Outcome, RoutingPlan, Score, ToolCall, ToolName,
-    ToolRecord, Turn, Usage,
+    Complexity, Cue, Evidence, NodeName, Outcome, RoutingPlan, Score, ToolCall, ToolRecord, Turn,
+    Usage,
 };
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
 
 pub use calls::{CallLog, ModelCall};
 pub use stop::blocking;
+pub use tools::{Narrowed, ToolDescriptor, ToolError, Toolbox};
 pub use waits::WaitSink;
 
 /// How an answer begins that has no evidence to go by.
@@ -268,59 +270,6 @@ impl ReasonerError {
             Self::Protocol(trouble) => Self::Protocol(change(trouble)),
             Self::Internal(line) => Self::Internal(change(line.into()).to_string()),
         }
-    }
-}
-
-/// The retrieval tools.
-#[async_trait]
-pub trait Toolbox: Send + Sync {
-    /// Runs one call. The ids of the items are set by the agent and may be empty.
-    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError>;
-
-    /// Why what was found may be less than there is, at this moment; nothing where all is well.
-    fn caveats(&self) -> Vec<Caveat> {
-        Vec::new()
-    }
-}
-
-/// What a tool is for and what it takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolDescriptor {
-    /// Which.
-    pub name: ToolName,
-    /// One sentence: what it finds and when to choose it.
-    pub purpose: &'static str,
-    /// Its arguments as a JSON example.
-    pub args: &'static str,
-}
-
-/// Why a tool found nothing it could return. The message is one line and never evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ToolError {
-    /// The path leads outside the knowledge base.
-    #[error("{path} is outside the knowledge base; only its own folders can be read")]
-    OutsideRoots {
-        /// As it was asked for.
-        path: String,
-    },
-    /// There is no such file, folder or entity.
-    #[error("{what} is not in the knowledge base")]
-    NotFound {
-        /// As it was asked for.
-        what: String,
-    },
-    /// The arguments make no sense.
-    #[error("{0}")]
-    BadArguments(String),
-    /// Reading or searching failed.
-    #[error("{0}")]
-    Failed(String),
-}
-
-impl ToolError {
-    /// Whether the search itself broke, so that nothing is known of what the knowledge base holds.
-    pub fn is_breakdown(&self) -> bool {
-        matches!(self, Self::Failed(_))
     }
 }
 

@@ -68,14 +68,31 @@ impl Agent {
     ) -> Option<Answer> {
         let started = Instant::now();
         let retry_of = question.retry_of;
+        let narrowed = self.ports.tools.narrowed(&question.query);
+        let (narrowed, misnamed) = match narrowed {
+            Ok(narrowed) => (narrowed, None),
+            Err(error) => (None, Some(Stop::Failed(error.to_string()))),
+        };
+        let (ports, within, query) = match narrowed {
+            Some(narrowed) => (
+                Ports {
+                    tools: narrowed.tools,
+                    ..self.ports.clone()
+                },
+                narrowed.within,
+                narrowed.query,
+            ),
+            None => (self.ports.clone(), Vec::new(), question.query.clone()),
+        };
         let mut run = Run {
-            ports: &self.ports,
+            ports: &ports,
             limits: &self.limits,
             cancel,
             events: EventWriter::new(id, events),
             calls: Arc::default(),
             state: AgentState {
-                query: question.query,
+                asked: question.query,
+                query,
                 history: question.history,
                 forced: question.route,
                 ..AgentState::default()
@@ -88,7 +105,8 @@ impl Agent {
             .emit(EventBody::RunStarted {
                 session: self.session.clone(),
                 retry_of,
-                query: run.state.query.clone(),
+                query: run.state.asked.clone(),
+                within,
                 mode: identity.mode,
                 model: identity.model,
                 forced_route: run.state.forced,
@@ -96,7 +114,7 @@ impl Agent {
             })
             .await;
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
-        let stopped = match ready {
+        let stopped = match misnamed.map_or(ready, Err) {
             Ok(()) => run.walk_apart().await.err(),
             // No node was entered, and none is told of.
             Err(stop) => Some(stop),

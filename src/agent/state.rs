@@ -9,6 +9,8 @@ use crate::domain::{
 #[derive(Debug, Clone, Default)]
 pub struct AgentState {
     /// The question as asked.
+    pub asked: String,
+    /// The same without what only says where to look.
     pub query: String,
     /// The conversation before it, oldest first.
     pub history: Vec<Turn>,

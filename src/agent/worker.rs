@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::Complexity;
+use crate::domain::{Complexity, without_mentions};
 use crate::protocol::{Command, Event, RunId};
 
 use super::dialogue::{CurrentDialogue, Dialogue};
@@ -98,7 +98,8 @@ impl Worker {
             .session()
             .clone_into(&mut self.agent.session);
         let runs = prepared.into_iter().map(|Prepared { id, question }| {
-            let (asked, retry_of) = (question.query.clone(), question.retry_of.clone());
+            let asked = without_mentions(&question.query);
+            let retry_of = question.retry_of.clone();
             let run =
                 self.agent
                     .answer_as(id.clone(), question, self.events.clone(), cancel.clone());

@@ -4,6 +4,7 @@
 //! stream of events as the screen.
 
 mod command;
+mod doing;
 mod input;
 mod listing;
 mod narrator;
@@ -16,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::domain::{Complexity, LineRange};
+use crate::domain::Complexity;
 use crate::engine::{Conversation, Engine, Resume};
 use crate::protocol::{
     Command, Event, EventBody, IndexCommand, RunId, RunRecord, SessionUpdate, Update,
@@ -30,6 +31,7 @@ use super::interruption::interruptible_lines;
 use super::output::{Failure, complain, say};
 use super::resumable::Start;
 use command::Line;
+use doing::{Doing, Flow};
 use input::{Input, Typed};
 use listing::{greeting, help, numbered, passage, runs, runs_of, sources};
 use narrator::Narrator;
@@ -149,25 +151,6 @@ struct Plain {
     route: Option<Complexity>,
     runs: Vec<RunRecord>,
     doing: Doing,
-}
-
-/// What the next line waits for.
-enum Doing {
-    Nothing,
-    /// A question was sent whose run has not begun.
-    Asking,
-    Answering(Box<Narrator>),
-    /// A passage with these lines was asked for.
-    Reading(LineRange),
-    /// The questions to try, or one of them, before they are known.
-    Trying(Option<usize>),
-}
-
-/// Whether the conversation goes on.
-#[derive(PartialEq, Eq)]
-enum Flow {
-    GoesOn,
-    Ends,
 }
 
 impl Plain {
@@ -362,6 +345,10 @@ impl Plain {
                 }
             }
             Update::Notice { message, .. } => complain(&message),
+            Update::NotAsked { reason, .. } => {
+                complain(&reason);
+                self.rest()?;
+            }
             Update::Session(SessionUpdate::NotResumed(line)) => complain(&line),
             Update::Contents(contents) => {
                 self.samples.take(contents.samples);

@@ -1,15 +1,18 @@
 //! What the documents of the base are: kinds, newest, size, and questions to try.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::domain::mention_of;
 use crate::kb::{Document, Documents, KbError, KnowledgeBase};
 use crate::protocol::{KnowledgeContents, Timestamp};
-use crate::text::one_line;
+use crate::text::{one_line, sanitize};
 
 use super::kinds::kind;
 use super::samples::{Basis, Samples};
 
+/// So many documents and folders can be completed; others can be typed.
+const MOST_NAMES: usize = 50_000;
 /// So many of the newest files are named.
 const NEWEST: usize = 3;
 /// A file's name up to this length, in characters.
@@ -58,6 +61,7 @@ impl Contents {
         Ok(Some(KnowledgeContents {
             kinds: kinds(&documents),
             newest: newest(&documents),
+            names: names(&documents),
             bytes: documents.iter().map(Document::bytes).sum(),
             samples,
         }))
@@ -72,6 +76,20 @@ fn kinds(documents: &Documents) -> Vec<(String, usize)> {
     let mut kinds: Vec<(String, usize)> = counts.into_iter().collect();
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     kinds
+}
+
+/// The highest first, folders before documents.
+fn names(documents: &Documents) -> Arc<[String]> {
+    let mut names: BTreeSet<(usize, bool, &str)> = BTreeSet::new();
+    for document in documents.iter() {
+        let source = document.source.as_str();
+        let folders = source.match_indices('/').enumerate();
+        names.extend(folders.map(|(depth, (at, _))| (depth, false, &source[..=at])));
+        names.insert((source.matches('/').count(), true, source));
+    }
+    let names = names.into_iter().map(|(_, _, name)| name);
+    let names = names.filter(|name| mention_of(name).is_some() && sanitize(name) == *name);
+    names.take(MOST_NAMES).map(str::to_owned).collect()
 }
 
 fn newest(documents: &Documents) -> Vec<(String, Timestamp)> {

@@ -76,6 +76,7 @@ impl Conversation {
             sessions: tasks,
             index,
             statistics: StatisticsReader::new(&engine.audit_log.path, &updates),
+            tools: engine.agent.ports.tools.clone(),
         };
         let reading = reading::dispatch(received, to, updates.clone(), knowledge);
         let reading = tokio::spawn(reading);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc;
 use tokio::task::{self, JoinHandle};
 
-use crate::agent::ports::ToolError;
+use crate::agent::ports::{ToolError, Toolbox};
 use crate::domain::{LineRange, PlaceUnit};
 use crate::kb::{Extraction, KnowledgeBase, WholeDocument};
 use crate::protocol::{
@@ -26,6 +26,8 @@ pub(super) struct Receivers {
     pub(super) sessions: mpsc::Sender<Task>,
     pub(super) index: mpsc::Sender<IndexCommand>,
     pub(super) statistics: StatisticsReader,
+    /// Knows what a question may name.
+    pub(super) tools: Arc<dyn Toolbox>,
 }
 
 /// Passes commands on and reads documents itself, until the commands end. Only the document that
@@ -66,8 +68,13 @@ pub(super) async fn dispatch(
                     }
                 }
                 // Without an agent the screen is to know that nothing is taken any more.
-                Some(other) => if to.agent.send(other).await.is_err() {
-                    break;
+                Some(other) => match misnamed(&other, to.tools.as_ref()) {
+                    Some(update) => {
+                        let _ = updates.send(update).await;
+                    }
+                    None => if to.agent.send(other).await.is_err() {
+                        break;
+                    },
                 },
                 None => break,
             },
@@ -83,6 +90,18 @@ pub(super) async fn dispatch(
         ended(&mut reading).await;
     }
     to.statistics.end().await;
+}
+
+/// Why a question is not asked: nothing is there of what it is to be kept within.
+fn misnamed(command: &Command, tools: &dyn Toolbox) -> Option<Update> {
+    let (Command::Ask { query, .. } | Command::Race { query }) = command else {
+        return None;
+    };
+    let error = tools.narrowed(query).err()?;
+    Some(Update::NotAsked {
+        query: query.clone(),
+        reason: one_line(&error.to_string(), 400),
+    })
 }
 
 /// The document that is asked for.

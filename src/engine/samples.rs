@@ -168,7 +168,7 @@ impl Samples {
                 } else {
                     ABOUT[usize::from(is_chinese(&heading.text))]
                 };
-                let ask = |way: &&str| (heading, filled(way, &[&heading.text]));
+                let ask = |way: &&str| (heading, filled(way, &[heading.text.as_str()]));
                 ways.iter().map(ask).collect::<Vec<_>>()
             })
             .find(|(_, text)| self.goes(text, Complexity::Simple))
@@ -188,7 +188,7 @@ impl Samples {
             .take(TRIES)
             .flat_map(|[a, b]| {
                 let ways = BOTH[usize::from(is_chinese(&a.text))].iter();
-                ways.map(move |way| ([a, b], filled(way, &[&a.text, &b.text])))
+                ways.map(move |way| ([a, b], filled(way, &[a.text.as_str(), b.text.as_str()])))
             })
             .find(|(_, text)| self.goes(text, Complexity::Complex))
     }

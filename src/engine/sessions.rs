@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::{CurrentDialogue, Dialogue};
 use crate::audit::{Lookup, ReadError, Session, SessionNotes};
+use crate::domain::without_mentions;
 use crate::files::{create_private_dir, write_atomic};
 use crate::kb::KnowledgeBase;
 use crate::protocol::{
@@ -150,7 +151,7 @@ fn said(session: &str, events: &[Event]) -> Dialogue {
             EventBody::AnswerFinished { text, .. } => answer = Some(text),
             EventBody::RunFinished { outcome, .. } if outcome.is_complete() => {
                 if let (Some((run, retry_of, query)), Some(text)) = (asked.take(), answer) {
-                    dialogue.remember(run, retry_of, query, text);
+                    dialogue.remember(run, retry_of, without_mentions(&query), text);
                 }
             }
             _ => {}

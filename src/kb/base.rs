@@ -293,6 +293,12 @@ impl KnowledgeBase {
         names::find(&self.documents()?, asked)
     }
 
+    /// The documents that a name given on purpose means: those of a folder of that name, else what
+    /// [`KnowledgeBase::find_documents`] finds, without names that are merely near.
+    pub(crate) fn documents_named(&self, name: &str) -> Result<Vec<String>, KbError> {
+        names::named(&self.documents()?, name)
+    }
+
     /// The documents that a question mentions by the name of their file.
     pub(crate) fn mentioned_documents(&self, question: &str) -> Result<Vec<String>, KbError> {
         Ok(names::mentioned(&self.documents()?, question))
@@ -311,7 +317,8 @@ impl KnowledgeBase {
 
     /// What [`SearchMode::Grep`] finds, and what it took the query for. Blocks.
     pub fn search_files(&self, query: &str, k: usize) -> Result<(Vec<Hit>, ReadAs), KbError> {
-        let (passages, read_as) = grep::grep(&self.roots, &self.shelf, query, k, &NEVER)?;
+        let (passages, read_as) =
+            grep::grep(&self.roots, &self.shelf, query, k, Within::all(&NEVER))?;
         Ok((search::grep_hits(passages), read_as))
     }
 
@@ -354,9 +361,9 @@ impl KnowledgeBase {
         &self,
         query: &str,
         k: usize,
-        stop: &AtomicBool,
+        within: Within<'_>,
     ) -> Result<Vec<GrepPassage>, KbError> {
-        Ok(grep::grep(&self.roots, &self.shelf, query, k, stop)?.0)
+        Ok(grep::grep(&self.roots, &self.shelf, query, k, within)?.0)
     }
 
     /// The names of all indexed documents below a folder, or the file itself.

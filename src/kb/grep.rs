@@ -7,13 +7,12 @@
 //! share, so it says the same in every base: 1.0 is "all of them". Only what comes out best is
 //! read again, in `show`.
 
-use std::sync::atomic::AtomicBool;
-
 use self::pattern::Pattern;
 use super::error::KbError;
 use super::roots::Roots;
 use super::search::not_empty;
 use super::shelf::Shelf;
+use super::store::Within;
 use crate::domain::{LineRange, Place, Score};
 
 mod blocks;
@@ -62,19 +61,19 @@ pub enum ReadAs {
 }
 
 /// The best `k` passages for words or a regular expression, and for which of them it was taken;
-/// [`KbError::Stopped`] soon after `stop` is raised.
+/// [`KbError::Stopped`] soon after that is wanted.
 pub(super) fn grep(
     roots: &Roots,
     shelf: &Shelf,
     query: &str,
     k: usize,
-    stop: &AtomicBool,
+    within: Within<'_>,
 ) -> Result<(Vec<GrepPassage>, ReadAs), KbError> {
     let query = not_empty(query)?;
     let (mut pattern, mut read_as) = Pattern::parse(query)?;
     // Some more, in case a file is gone by the time it is shown.
     let keep = k.saturating_mul(2).max(1);
-    let mut ranked = search::search_all(roots, shelf, &pattern, keep, stop)?.ranked();
+    let mut ranked = search::search_all(roots, shelf, &pattern, keep, within)?.ranked();
     if ranked.is_empty() && query.contains(char::is_whitespace) {
         // "What is (chunking)?" is a pattern by its marks only.
         let had_marks = matches!(read_as, ReadAs::Pattern | ReadAs::BrokenPattern);
@@ -82,10 +81,10 @@ pub(super) fn grep(
         if had_marks && read_as == ReadAs::Words {
             read_as = ReadAs::WordsOfPattern;
         }
-        ranked = search::search_all(roots, shelf, &pattern, keep, stop)?.ranked();
+        ranked = search::search_all(roots, shelf, &pattern, keep, within)?.ranked();
     }
     Ok((
-        show::show(roots, shelf, ranked, &pattern, k, stop)?,
+        show::show(roots, shelf, ranked, &pattern, k, within.stop)?,
         read_as,
     ))
 }

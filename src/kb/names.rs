@@ -16,11 +16,37 @@ const MIN_CHARS_FOR_SLIP: usize = 4;
 /// From this length on two letters may be wrong.
 const CHARS_FOR_TWO_SLIPS: usize = 9;
 
-/// The documents that a path, file name, title, folder or glob means.
+/// The documents that a path, file name, title, folder or glob means, or that come near.
 pub(super) fn find(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
+    let asked = plain(asked);
+    let found = without_slips(documents, asked)?;
+    if !found.is_empty() || asked.is_empty() || is_glob(asked) {
+        return Ok(found);
+    }
+    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    Ok(nearest(&names, &asked.to_lowercase().replace('\\', "/")))
+}
+
+/// The documents of the folder of that name, else what it means without a letter wrong.
+pub(super) fn named(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
+    let folder = format!("{}/", plain(asked));
+    let below = pick(documents, |d| d.source.starts_with(&folder));
+    if !below.is_empty() {
+        return Ok(below);
+    }
+    without_slips(documents, plain(asked))
+}
+
+fn plain(asked: &str) -> &str {
     let asked = asked.trim();
-    let asked = asked.strip_prefix("./").unwrap_or(asked);
-    let asked = asked.trim_matches('/');
+    asked.strip_prefix("./").unwrap_or(asked).trim_matches('/')
+}
+
+fn is_glob(asked: &str) -> bool {
+    asked.contains(['*', '?', '[', '{'])
+}
+
+fn without_slips(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
     if asked.is_empty() {
         return Ok(Vec::new());
     }
@@ -53,13 +79,11 @@ pub(super) fn find(documents: &Documents, asked: &str) -> Result<Vec<String>, Kb
         .into_iter()
         .map(|way| pick_by(&names, way))
         .find(|found| !found.is_empty());
-    if let Some(found) = found {
-        return Ok(found);
+    match found {
+        Some(found) => Ok(found),
+        None if is_glob(asked) => glob(documents, asked),
+        None => Ok(Vec::new()),
     }
-    if asked.contains(['*', '?', '[', '{']) {
-        return glob(documents, asked);
-    }
-    Ok(nearest(&names, &folded))
 }
 
 /// The documents whose file's name stands in the question: `tools.md` always, `fast-path` and

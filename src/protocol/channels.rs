@@ -64,6 +64,13 @@ pub enum Update {
     Contents(KnowledgeContents),
     /// A document that was asked for.
     Document(DocumentText),
+    /// A question is not asked, because what it names to be kept within is not there.
+    NotAsked {
+        /// The question.
+        query: String,
+        /// Why; one line.
+        reason: String,
+    },
     /// Recorded conversations.
     Session(SessionUpdate),
     /// What all recorded runs came to; or why that is not known, in one line.

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::Timestamp;
 use crate::domain::Complexity;
 
@@ -10,6 +12,9 @@ pub struct KnowledgeContents {
     pub kinds: Vec<(String, usize)>,
     /// The files that were written last, the newest first, and when.
     pub newest: Vec<(String, Timestamp)>,
+    /// Documents, and folders with a `/` at their end, that a question can name after an `@`; those
+    /// that lie highest first.
+    pub names: Arc<[String]>,
     /// All files together.
     pub bytes: u64,
     /// Made from the headings, none where no heading is fit for it; `None` of the bundled demo, which

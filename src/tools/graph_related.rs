@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::scope::Scope;
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::{
@@ -27,7 +28,7 @@ const MAX_HEADING_ABOVE: usize = 12;
 pub(super) fn run(
     base: &KnowledgeBase,
     entity: &str,
-    stop: &AtomicBool,
+    (scope, stop): (&Scope, &AtomicBool),
 ) -> Result<Vec<Evidence>, ToolError> {
     let entity = entity.trim();
     if entity.is_empty() {
@@ -38,7 +39,7 @@ pub(super) fn run(
     let documents = base.documents()?;
     let node = Node::find(base, &documents, entity)?;
     let mut passages: Vec<Passage> = Vec::new();
-    for document in documents.iter() {
+    for document in documents.iter().filter(|d| scope.holds(&d.source)) {
         if stop.load(Ordering::Relaxed) {
             return Err(KbError::Stopped.into());
         }

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::scope::Scope;
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, EvidenceId, Measured, ToolName};
 use crate::kb::KnowledgeBase;
@@ -12,10 +13,10 @@ const MAX_PASSAGES: usize = 10;
 pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
-    stop: &AtomicBool,
+    (scope, stop): (&Scope, &AtomicBool),
 ) -> Result<Vec<Evidence>, ToolError> {
     Ok(base
-        .grep(query, MAX_PASSAGES, stop)?
+        .grep(query, MAX_PASSAGES, scope.within(stop))?
         .into_iter()
         .map(|found| Evidence {
             id: EvidenceId(String::new()),

@@ -3,10 +3,11 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::scope::Scope;
 use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, ToolName};
-use crate::kb::{KnowledgeBase, Within};
+use crate::kb::KnowledgeBase;
 
 const TOP: usize = 10;
 
@@ -14,10 +15,10 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     keywords: &[String],
-    stop: &AtomicBool,
+    (scope, stop): (&Scope, &AtomicBool),
 ) -> Result<Vec<Evidence>, ToolError> {
     Ok(base
-        .hybrid(query, keywords, TOP, Within::all(stop))?
+        .hybrid(query, keywords, TOP, scope.within(stop))?
         .into_iter()
         .filter(is_relevant)
         .map(|hit| evidence(ToolName::HybridSearch, hit))

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::scope::Scope;
 use super::toolbox::{evidence, is_relevant, nearness};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, MOST_LISTED, Measured, Score, ToolName};
@@ -64,7 +65,7 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     path: Option<&str>,
-    stop: &AtomicBool,
+    (scope, stop): (&Scope, &AtomicBool),
 ) -> Result<Vec<Evidence>, ToolError> {
     if query.trim().is_empty() {
         return Err(ToolError::BadArguments(
@@ -73,16 +74,18 @@ pub(super) fn run(
     }
     let path = path.map(str::trim).filter(|path| !path.is_empty());
     if query.trim() == EVERYTHING {
-        let files = path.map(|path| files_at(base, path, stop)).transpose()?;
-        return listed(base, files.as_ref(), stop);
+        let files = path
+            .map(|path| files_at(base, path, scope, stop))
+            .transpose()?;
+        return listed(base, files.as_ref(), scope, stop);
     }
     let named = match path {
-        Some(path) => Some(files_at(base, path, stop)?),
-        None => mentioned(base, query)?,
+        Some(path) => Some(files_at(base, path, scope, stop)?),
+        None => mentioned(base, query, scope)?,
     };
     let (files, by_name) = match named {
         Some(files) => (files, true),
-        None => (files_about(base, query, stop)?, false),
+        None => (files_about(base, query, scope, stop)?, false),
     };
     if files.is_empty() {
         return Ok(Vec::new());
@@ -109,6 +112,7 @@ pub(super) fn run(
 fn files_at(
     base: &KnowledgeBase,
     path: &str,
+    scope: &Scope,
     stop: &AtomicBool,
 ) -> Result<HashSet<String>, ToolError> {
     let resolved = base.resolve(path);
@@ -117,13 +121,13 @@ fn files_at(
         return if found.is_empty() {
             Err(not_indexed(base, path, resolved, stop))
         } else {
-            Ok(found)
+            scope.narrow(found, path)
         };
     }
     let found = base.find_documents(path)?;
     match resolved {
         Err(error) if found.is_empty() => Err(error),
-        _ => Ok(found.into_iter().collect()),
+        _ => scope.narrow(found.into_iter().collect(), path),
     }
 }
 
@@ -140,30 +144,36 @@ fn not_indexed(base: &KnowledgeBase, path: &str, resolved: &Path, stop: &AtomicB
     }
 }
 
-fn mentioned(base: &KnowledgeBase, query: &str) -> Result<Option<HashSet<String>>, ToolError> {
-    let found = base.mentioned_documents(query)?;
-    Ok((!found.is_empty()).then(|| found.into_iter().collect()))
+fn mentioned(
+    base: &KnowledgeBase,
+    query: &str,
+    scope: &Scope,
+) -> Result<Option<HashSet<String>>, ToolError> {
+    let found = base.mentioned_documents(query)?.into_iter();
+    let found: HashSet<String> = found.filter(|source| scope.holds(source)).collect();
+    Ok((!found.is_empty()).then_some(found))
 }
 
 /// The files whose best passages come nearest to the topic.
 fn files_about(
     base: &KnowledgeBase,
     query: &str,
+    scope: &Scope,
     stop: &AtomicBool,
 ) -> Result<HashSet<String>, ToolError> {
     let mut best: HashMap<String, f64> = HashMap::new();
     let words = words(query);
-    let hits = base.hybrid(&topic(query), &[], POOL, Within::all(stop))?;
+    let hits = base.hybrid(&topic(query), &[], POOL, scope.within(stop))?;
     for document in base.documents()?.iter() {
-        if is_named_by(&document.source, &words) {
+        if scope.holds(&document.source) && is_named_by(&document.source, &words) {
             best.insert(document.source.clone(), 0.0);
         }
     }
     let named: HashSet<String> = best.keys().cloned().collect();
     for hit in hits.into_iter().filter(is_relevant) {
         let nearness = nearness(&hit);
-        let score = best.entry(hit.source).or_default();
-        *score = score.max(nearness);
+        let nearest = best.entry(hit.source).or_default();
+        *nearest = nearest.max(nearness);
     }
     let mut files: Vec<(String, f64)> = best
         .into_iter()
@@ -232,12 +242,14 @@ fn near_the_best(hits: Vec<Hit>, by_name: bool) -> Vec<Hit> {
 fn listed(
     base: &KnowledgeBase,
     files: Option<&HashSet<String>>,
+    scope: &Scope,
     stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let documents = base.documents()?;
     let mut sources: Vec<&String> = documents
         .iter()
         .map(|document| &document.source)
+        .filter(|source| scope.holds(source))
         .filter(|source| files.is_none_or(|files| files.contains(*source)))
         .collect();
     sources.sort_by_cached_key(|source| {

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::scope::Scope;
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::KnowledgeBase;
@@ -15,7 +16,7 @@ pub(super) fn run(
     path: &str,
     start: Option<usize>,
     end: Option<usize>,
-    stop: &AtomicBool,
+    (scope, stop): (&Scope, &AtomicBool),
 ) -> Result<Vec<Evidence>, ToolError> {
     let resolved = base.resolve(path)?;
     if resolved.is_dir() {
@@ -24,6 +25,9 @@ pub(super) fn run(
         )));
     }
     let source = base.source_of(&resolved).unwrap_or_else(|| path.to_owned());
+    if !scope.holds(&source) {
+        return Err(scope.outside(&source));
+    }
     let document = base.read_unless(&resolved, stop)?;
     let lines: Vec<&str> = document.text.lines().collect();
     let first = start.unwrap_or(1).max(1);

@@ -3,33 +3,54 @@ use std::sync::atomic::AtomicBool;
 
 use async_trait::async_trait;
 
+use super::scope::Scope;
 use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
-use crate::agent::ports::{Caveat, ToolError, Toolbox, blocking};
+use crate::agent::ports::{Caveat, Narrowed, ToolError, Toolbox, blocking};
 use crate::domain::{Evidence, EvidenceId, ToolCall, ToolName};
 use crate::kb::{Hit, KnowledgeBase};
 
-/// The six tools over one knowledge base.
+/// The six tools over one knowledge base, or over a part of it.
 #[derive(Clone)]
 pub struct KbToolbox {
     base: Arc<KnowledgeBase>,
+    scope: Arc<Scope>,
 }
 
 impl KbToolbox {
     /// Over this base, which may be updated meanwhile.
     pub fn new(base: Arc<KnowledgeBase>) -> Self {
-        Self { base }
+        Self {
+            base,
+            scope: Arc::default(),
+        }
     }
 }
 
 #[async_trait]
 impl Toolbox for KbToolbox {
     async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
-        let base = Arc::clone(&self.base);
+        let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
         let call = call.clone();
         let tool = call.tool();
-        blocking(move |stop| dispatch(&base, &call, stop))
+        blocking(move |stop| dispatch(&base, &call, (&scope, stop)))
             .await
             .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
+    }
+
+    fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+        let Some((scope, query)) = Scope::of(&self.base, question)? else {
+            return Ok(None);
+        };
+        let within = scope.names.clone();
+        let tools = Self {
+            base: Arc::clone(&self.base),
+            scope: Arc::new(scope),
+        };
+        Ok(Some(Narrowed {
+            tools: Arc::new(tools),
+            within,
+            query,
+        }))
     }
 
     fn caveats(&self) -> Vec<Caveat> {
@@ -48,24 +69,24 @@ impl Toolbox for KbToolbox {
 fn dispatch(
     base: &KnowledgeBase,
     call: &ToolCall,
-    stop: &AtomicBool,
+    within: (&Scope, &AtomicBool),
 ) -> Result<Vec<Evidence>, ToolError> {
     match call {
-        ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k, stop),
-        ToolCall::GrepSearch { query } => grep_search::run(base, query, stop),
+        ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k, within),
+        ToolCall::GrepSearch { query } => grep_search::run(base, query, within),
         ToolCall::HybridSearch {
             semantic_query,
             exact_keywords,
-        } => hybrid_search::run(base, semantic_query, exact_keywords, stop),
+        } => hybrid_search::run(base, semantic_query, exact_keywords, within),
         ToolCall::ReadFile {
             path,
             start_line,
             end_line,
-        } => read_file::run(base, path, *start_line, *end_line, stop),
+        } => read_file::run(base, path, *start_line, *end_line, within),
         ToolCall::LocalFileQa { query, path } => {
-            local_file_qa::run(base, query, path.as_deref(), stop)
+            local_file_qa::run(base, query, path.as_deref(), within)
         }
-        ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id, stop),
+        ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id, within),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
+use super::scope::Scope;
 use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::ToolError;
 use crate::domain::{Evidence, ToolName};
-use crate::kb::{KnowledgeBase, Within};
+use crate::kb::KnowledgeBase;
 
 const DEFAULT_K: usize = 10;
 const MAX_K: usize = 50;
@@ -14,7 +15,7 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     k: Option<usize>,
-    stop: &AtomicBool,
+    (scope, stop): (&Scope, &AtomicBool),
 ) -> Result<Vec<Evidence>, ToolError> {
     let k = k.unwrap_or(DEFAULT_K);
     if k == 0 {
@@ -23,7 +24,7 @@ pub(super) fn run(
         )));
     }
     Ok(base
-        .vector(query, k.min(MAX_K), Within::all(stop))?
+        .vector(query, k.min(MAX_K), scope.within(stop))?
         .into_iter()
         .filter(is_relevant)
         .map(|hit| evidence(ToolName::VectorSearch, hit))

@@ -115,6 +115,18 @@ pub fn refused(model: &mut Model, query: &str) {
     );
 }
 
+/// What a question names is not there: it goes back to where it was typed, and the next one is sent.
+pub fn not_asked(model: &mut Model, query: &str, reason: &str) -> Vec<Effect> {
+    model.pending = None;
+    model.racing = None;
+    if model.prompt.is_empty() {
+        model.prompt.set(query);
+    }
+    let effects = next_queued(model);
+    model.say(NoticeLevel::Warning, reason);
+    effects
+}
+
 /// Nothing answers any more: what waits goes back to where it was typed.
 pub fn abandon_queue(model: &mut Model) {
     if let Some(first) = model.queue.pop_front() {

@@ -16,7 +16,8 @@ use super::{act, ask, compare, indexing, menu, reading};
 /// An action in the list above the prompt.
 pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
     match menu::act(model, action) {
-        Some(menu::Run) => typed(model),
+        Some(menu::Run::Command) => typed(model),
+        Some(menu::Run::Question) => ask::send(model),
         None => Vec::new(),
     }
 }

@@ -1,10 +1,19 @@
-//! The list above the prompt: commands while a `/` is typed, and the words that may follow one.
+//! The list above the prompt: commands while a `/` is typed, and the words that may follow one;
+//! documents and folders while an `@` is.
 
+use std::cmp::Reverse;
+
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
+use unicode_width::UnicodeWidthStr;
+
+use crate::domain::mention_of;
+use crate::text::one_line;
 
 use super::cells::{clear, put};
-use super::ink::{Ink, Row, cut, pad};
+use super::ink::{Ink, Row, cut_path, pad};
 use super::keymap::Action;
 use super::layout::Pane;
 use super::list::List;
@@ -15,6 +24,9 @@ use super::theme::Theme;
 /// Rows of the list, where the screen has room for them.
 const MOST_ROWS: u16 = 12;
 
+/// Names that are offered; more letters find the others.
+const MOST_NAMES: usize = 200;
+
 /// What is selected, and what the selection belongs to.
 #[derive(Debug, Clone, Default)]
 pub struct Menu {
@@ -24,13 +36,17 @@ pub struct Menu {
     text: String,
     /// Whether it was closed; typing opens it again.
     closed: bool,
+    /// Names that match what stands after an `@`, the best first.
+    names: Vec<String>,
 }
 
 /// One row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What the prompt holds once this is taken.
-    pub text: String,
+    /// What is written once this is taken.
+    text: String,
+    /// Whether that is a name in the question, and not all of the prompt.
+    is_name: bool,
     /// How the row begins.
     label: String,
     /// What it is.
@@ -46,7 +62,7 @@ pub fn entries(model: &Model) -> Vec<Entry> {
         return Vec::new();
     }
     let Some(line) = model.prompt.slash() else {
-        return Vec::new();
+        return model.menu.names.iter().map(|name| of_name(name)).collect();
     };
     match line.split_once(char::is_whitespace) {
         None => slash::matching(line)
@@ -73,10 +89,48 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> Entry {
     };
     Entry {
         text: format!("{}{space}", command.name),
+        is_name: false,
         label: command.name.to_owned(),
         note,
         complete,
     }
+}
+
+fn of_name(name: &str) -> Entry {
+    let note = if name.ends_with('/') { "folder" } else { "" };
+    Entry {
+        text: mention_of(name).unwrap_or_default(),
+        is_name: true,
+        label: one_line(name, 200),
+        note: note.to_owned(),
+        complete: false,
+    }
+}
+
+/// The names that match what is typed after an `@`; none where it is one of them already.
+fn matching_names(names: &[String], typed: &str) -> Vec<String> {
+    let typed = typed.trim_start_matches(['@', '"']);
+    let (ignore, smart) = (CaseMatching::Ignore, Normalization::Smart);
+    let pattern = Pattern::new(typed, ignore, smart, AtomKind::Fuzzy);
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let mut buffer = Vec::new();
+    let mut scored: Vec<(u32, &String)> = names
+        .iter()
+        .filter_map(|name| {
+            let score = pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher)?;
+            Some((score, name))
+        })
+        .collect();
+    // Among equals the order of the names stands.
+    scored.sort_by_key(|(score, name)| (*name != typed, Reverse(*score)));
+    if scored
+        .first()
+        .is_some_and(|(_, name)| *name == typed && !name.ends_with('/'))
+    {
+        return Vec::new();
+    }
+    let best = scored.into_iter().take(MOST_NAMES);
+    best.map(|(_, name)| name.clone()).collect()
 }
 
 fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<Entry> {
@@ -88,6 +142,7 @@ fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<Entry> {
     begin
         .map(|choice| Entry {
             text: format!("{} {choice}", command.name),
+            is_name: false,
             label: choice.to_owned(),
             note: command.help.to_owned(),
             complete: true,
@@ -97,10 +152,16 @@ fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<Entry> {
 
 /// Begins anew where the text is another; called after each message.
 pub fn follow_text(model: &mut Model) {
-    let typed = model.prompt.slash().unwrap_or_default();
+    let name = match model.prompt.slash() {
+        Some(_) => None,
+        None => model.prompt.mention(),
+    };
+    let typed = name.or(model.prompt.slash()).unwrap_or_default();
     if model.menu.text != typed {
+        let names = name.map(|typed| matching_names(&model.contents.names, typed));
         model.menu = Menu {
             text: typed.to_owned(),
+            names: names.unwrap_or_default(),
             ..Menu::default()
         };
     }
@@ -135,11 +196,15 @@ pub fn act(model: &mut Model, action: Action) -> Option<Run> {
             list.page(1);
             list.selected = list.selected.min(count.saturating_sub(1));
         }
-        Action::Complete => take(model),
+        Action::Complete => take(model, false),
         Action::Open => {
-            let complete = selected(model).is_some_and(|entry| entry.complete);
-            take(model);
-            return complete.then_some(Run);
+            let entry = selected(model)?;
+            let typed = model.menu.text.trim_start_matches(['@', '"']);
+            if entry.is_name && entry.label == typed {
+                return Some(Run::Question);
+            }
+            take(model, true);
+            return entry.complete.then_some(Run::Command);
         }
         Action::Cancel => model.menu.closed = true,
         _ => {}
@@ -147,13 +212,29 @@ pub fn act(model: &mut Model, action: Action) -> Option<Run> {
     None
 }
 
-/// The prompt holds a command that is to be run.
+/// What the prompt holds, which is to be run.
 #[derive(Debug)]
-pub struct Run;
+pub enum Run {
+    /// A command.
+    Command,
+    /// A question, whose last name was complete already.
+    Question,
+}
 
-fn take(model: &mut Model) {
-    if let Some(entry) = selected(model) {
+/// Writes what is selected; a name that is chosen for good ends with a space, and so does that of a
+/// document, which has nothing below it.
+fn take(model: &mut Model, is_chosen: bool) {
+    let Some(entry) = selected(model) else {
+        return;
+    };
+    if !entry.is_name {
         model.prompt.set(&entry.text);
+    } else if is_chosen || !entry.label.ends_with('/') {
+        model.prompt.complete_mention(&format!("{} ", entry.text));
+    } else {
+        // Without its closing quote there is more to type.
+        let text = entry.text.strip_suffix('"').unwrap_or(&entry.text);
+        model.prompt.complete_mention(text);
     }
 }
 
@@ -207,10 +288,16 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
     clear(area, buffer);
     frame(model, area, buffer);
     let width = usize::from(area.width);
+    let are_names = entries.iter().any(|entry| entry.is_name);
     let (top, seen) = (model.menu.list.top, usize::from(area.height) - 1);
     let part = if entries.len() > seen {
         let last = (top + seen).min(entries.len());
-        format!(" {}–{last} of {} ", top + 1, entries.len())
+        let more = if are_names && entries.len() == MOST_NAMES {
+            "the best "
+        } else {
+            ""
+        };
+        format!(" {}–{last} of {more}{} ", top + 1, entries.len())
     } else {
         String::new()
     };
@@ -219,14 +306,19 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
         .with(Ink::Dim, part)
         .with(Ink::Border, "──");
     put(buffer, theme, area, &head);
-    let labels = entries.iter().map(|entry| entry.label.chars().count());
-    let column = labels.max().unwrap_or(0).min(width / 2);
+    let labels = entries.iter().map(|entry| entry.label.width());
+    let most = if are_names {
+        width.saturating_sub(14)
+    } else {
+        width / 2
+    };
+    let column = labels.max().unwrap_or(0).min(most);
     let lines = area.rows().skip(1);
     for (at, (line, entry)) in lines.zip(entries.iter().skip(top)).enumerate() {
         let is_selected = top + at == model.menu.list.selected;
         let sign = if is_selected { " ▸ " } else { "   " };
         let row = Row::of(Ink::Focus, sign)
-            .with(Ink::Key, pad(&cut(&entry.label, column), column))
+            .with(Ink::Key, pad(&cut_path(&entry.label, column), column))
             .with(Ink::Text, format!("  {}", entry.note));
         put(buffer, theme, line, &row.fit(width));
         if is_selected {

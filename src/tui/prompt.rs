@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use tui_textarea::{CursorMove, TextArea, WrapMode};
 use unicode_width::UnicodeWidthStr;
 
+use crate::domain::begins_mention;
 use crate::text::sanitize;
 
 /// The largest question that is sent, bytes.
@@ -51,6 +52,39 @@ impl Prompt {
             [line] if line.starts_with('/') => Some(line),
             _ => None,
         }
+    }
+
+    /// What stands before the caret from an `@` on that begins a name, the mark included.
+    pub fn mention(&self) -> Option<&str> {
+        let (row, column) = self.caret();
+        let line = self.area.lines().get(row)?;
+        let end = line.char_indices().nth(column).map_or(line.len(), |c| c.0);
+        let before = &line[..end];
+        let begins = |at: &usize| begins_mention(&before[..*at]);
+        let at = before.match_indices('@').map(|(at, _)| at).rfind(begins)?;
+        let name = &before[at + 1..];
+        let is_open = match name.strip_prefix('"') {
+            Some(quoted) => !quoted.contains('"'),
+            None => !name.contains(char::is_whitespace),
+        };
+        is_open.then_some(&before[at..])
+    }
+
+    /// Writes this in the place of what [`Prompt::mention`] says.
+    pub fn complete_mention(&mut self, text: &str) {
+        let Some(typed) = self.mention().map(|typed| typed.chars().count()) else {
+            return;
+        };
+        self.recalled = None;
+        for _ in 0..typed {
+            self.area.delete_char();
+        }
+        self.area.insert_str(text);
+    }
+
+    fn caret(&self) -> (usize, usize) {
+        let caret = self.area.cursor();
+        (caret.0, caret.1)
     }
 
     /// The editor, to be drawn.

@@ -114,6 +114,9 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.knowledge = status;
         }
         Msg::Update(Update::Contents(contents)) => ask::know(model, contents),
+        Msg::Update(Update::NotAsked { query, reason }) => {
+            return ask::not_asked(model, &query, &reason);
+        }
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),

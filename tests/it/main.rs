@@ -52,6 +52,7 @@ mod race;
 mod reading;
 mod recorded_runs;
 mod samples;
+mod scope;
 mod screen;
 mod scripted_endpoint;
 mod sessions;

@@ -8,6 +8,7 @@ mod copy;
 mod details;
 mod evidence;
 mod looks;
+mod mention;
 mod notices;
 mod path;
 mod pointer;

@@ -57,7 +57,7 @@ pub(in crate::agent) async fn analyze_and_route(
             .emit(EventBody::FastPathHit {
                 path_type: PathType::Chitchat,
                 rule_name: reason.as_str().to_owned(),
-                query: run.state.query.clone(),
+                query: run.state.asked.clone(),
             })
             .await;
     }

@@ -47,7 +47,7 @@ async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
         .emit(EventBody::FastPathHit {
             path_type: PathType::RuleAutoApprove,
             rule_name: rule.as_str().to_owned(),
-            query: run.state.query.clone(),
+            query: run.state.asked.clone(),
         })
         .await;
     let scores = vec![Score::FULL; run.state.context.len()];

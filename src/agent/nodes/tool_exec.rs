@@ -85,7 +85,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
             .emit(EventBody::FastPathHit {
                 path_type: PathType::SimpleSkipGrading,
                 rule_name: reason.as_str().to_owned(),
-                query: run.state.query.clone(),
+                query: run.state.asked.clone(),
             })
             .await;
     }

@@ -22,6 +22,7 @@ use crate::kb::extract::{self, MAX_FILE_BYTES};
 use crate::kb::opened::Opened;
 use crate::kb::roots::Roots;
 use crate::kb::shelf::Shelf;
+use crate::kb::store::Within;
 use crate::kb::walk;
 
 /// The best passages of all files, and some more in case a file is gone by the time it is shown.
@@ -30,8 +31,15 @@ pub(super) fn search_all(
     shelf: &Shelf,
     pattern: &Pattern,
     keep: usize,
-    stop: &AtomicBool,
+    within: Within<'_>,
 ) -> Result<Tally, KbError> {
+    let stop = within.stop;
+    let is_wanted = |path: &Path| {
+        let source = || roots.source_of(path);
+        within
+            .documents
+            .is_none_or(|wanted| source().is_some_and(|name| wanted.contains(&name)))
+    };
     let _session = shelf.session();
     let done = Mutex::new(Tally::new(pattern.len(), keep));
     for (root, path) in roots.paths().enumerate() {
@@ -46,6 +54,7 @@ pub(super) fn search_all(
                 }
                 if let Ok(entry) = entry
                     && is_of_the_base(path, &entry)
+                    && is_wanted(entry.path())
                 {
                     worker.search(path, entry.path());
                 }

@@ -21,6 +21,8 @@ pub struct RunView {
     pub retry_of: Option<RunId>,
     /// The question, clean.
     pub query: String,
+    /// What it was kept within, clean.
+    pub within: Vec<String>,
     /// Which engine thought.
     pub mode: Mode,
     /// The route the user chose.
@@ -70,6 +72,7 @@ impl RunView {
             session,
             retry_of,
             query,
+            within,
             mode,
             forced_route,
             settings,
@@ -83,6 +86,7 @@ impl RunView {
             session: session.clone(),
             retry_of: retry_of.clone(),
             query: sanitize(query).into_owned(),
+            within: within.iter().map(|name| one_line(name, 200)).collect(),
             mode: *mode,
             forced: *forced_route,
             limits: *settings,

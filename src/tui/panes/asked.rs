@@ -13,17 +13,24 @@ pub const GUTTER: usize = 7;
 /// Lines of a question that are shown.
 const MOST_LINES: usize = 200;
 
-/// The question; only which way it goes, where it is asked once more.
+/// The question, or only which way it goes where it is asked once more, and what it was kept within.
 pub fn asked(
     query: &str,
-    route: Option<Complexity>,
-    retry: Option<Retry>,
+    within: &[String],
+    (route, retry): (Option<Complexity>, Option<Retry>),
     width: usize,
 ) -> Vec<Row> {
-    match retry {
-        Some(retry) => vec![once_more(query, route, retry, width), Row::default()],
+    let mut rows = match retry {
+        Some(retry) => vec![once_more(query, route, retry, width)],
         None => question(query, width),
+    };
+    if !within.is_empty() {
+        let indent = Row::of(Ink::Text, " ".repeat(GUTTER));
+        let line = Row::of(Ink::Dim, "within ").with(Ink::Text, within.join(", "));
+        rows.extend(wrap(&line, &indent, &indent, width.saturating_sub(1)));
     }
+    rows.push(Row::default());
+    rows
 }
 
 fn question(query: &str, width: usize) -> Vec<Row> {
@@ -38,7 +45,6 @@ fn question(query: &str, width: usize) -> Vec<Row> {
         let line = Row::of(Ink::Text, line.replace('\t', "    ")).bold();
         rows.extend(wrap(&line, &first, &rest, width.saturating_sub(1)));
     }
-    rows.push(Row::default());
     rows
 }
 

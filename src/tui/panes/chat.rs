@@ -279,7 +279,7 @@ fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
 }
 
 fn rows_of(run: &RunView, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
-    let mut rows = asked(&run.query, run.forced, retry, width);
+    let mut rows = asked(&run.query, &run.within, (run.forced, retry), width);
     let body = width.saturating_sub(GUTTER + 1).max(1);
     let mut answer = markdown::render(&run.answer, body, code);
     if let Some(finish) = &run.finish {

@@ -24,7 +24,7 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
         let text = crate::text::sanitize(text);
         let first = retry_of.as_ref();
         let retry = first.map(|first| Retry::after(&model.turns, first));
-        rows.extend(asked(&text, *route, retry, width));
+        rows.extend(asked(&text, &[], (*route, retry), width));
         rows.push(working(model, "starting", width));
     } else if let Some(run) = model
         .turns

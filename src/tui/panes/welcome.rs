@@ -16,6 +16,9 @@ const GREETINGS: usize = 3;
 const NO_SAMPLES: &str = "No question to try: no document has a heading to make one from. Ask what \
                           the files say, or for a file by its name.";
 
+/// What an `@` is for.
+const KEPT_WITHIN: &str = "@ in a question names a folder or document to keep it within.";
+
 /// Kinds of files that are counted one by one.
 const KINDS: usize = 5;
 
@@ -154,6 +157,9 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
     });
     if room != Room::Little {
         contents(&model.contents).into_iter().for_each(&mut say);
+    }
+    if room == Room::Plenty && !model.contents.names.is_empty() {
+        say(Row::of(Ink::Dim, KEPT_WITHIN));
     }
     if documents_to_come(knowledge) {
         say(Row::of(Ink::Running, progress(knowledge)));

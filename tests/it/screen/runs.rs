@@ -48,6 +48,7 @@ impl Tape {
                 session: "s1".to_owned(),
                 retry_of: None,
                 query: query.to_owned(),
+                within: Vec::new(),
                 mode: Mode::Offline,
                 model: "extractive".to_owned(),
                 forced_route: None,

@@ -52,6 +52,7 @@ fn contents() -> KnowledgeContents {
             sample(Complexity::Simple, "What is said about Monthly rent?"),
             sample(Complexity::Complex, "Compare Lease with Garden plan"),
         ]),
+        ..KnowledgeContents::default()
     }
 }
 

@@ -1,0 +1,78 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use thiserror::Error;
+
+use super::Caveat;
+use crate::domain::{Evidence, ToolCall, ToolName};
+
+/// The retrieval tools.
+#[async_trait]
+pub trait Toolbox: Send + Sync {
+    /// Runs one call. The ids of the items are set by the agent and may be empty.
+    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError>;
+
+    /// The tools for a question that names what to keep within; `None` where it names nothing, and
+    /// an error where it names what is not there.
+    fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+        let _ = question;
+        Ok(None)
+    }
+
+    /// Why what was found may be less than there is, at this moment; nothing where all is well.
+    fn caveats(&self) -> Vec<Caveat> {
+        Vec::new()
+    }
+}
+
+/// Tools that keep within a part of the knowledge base.
+#[derive(Clone)]
+pub struct Narrowed {
+    /// The tools.
+    pub tools: Arc<dyn Toolbox>,
+    /// That part, as the question names it.
+    pub within: Vec<String>,
+    /// The question without what only says where to look.
+    pub query: String,
+}
+
+/// What a tool is for and what it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolDescriptor {
+    /// Which.
+    pub name: ToolName,
+    /// One sentence: what it finds and when to choose it.
+    pub purpose: &'static str,
+    /// Its arguments as a JSON example.
+    pub args: &'static str,
+}
+
+/// Why a tool found nothing it could return. The message is one line and never evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ToolError {
+    /// The path leads outside the knowledge base.
+    #[error("{path} is outside the knowledge base; only its own folders can be read")]
+    OutsideRoots {
+        /// As it was asked for.
+        path: String,
+    },
+    /// There is no such file, folder or entity.
+    #[error("{what} is not in the knowledge base")]
+    NotFound {
+        /// As it was asked for.
+        what: String,
+    },
+    /// The arguments make no sense.
+    #[error("{0}")]
+    BadArguments(String),
+    /// Reading or searching failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl ToolError {
+    /// Whether the search itself broke, so that nothing is known of what the knowledge base holds.
+    pub fn is_breakdown(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}

@@ -1,0 +1,22 @@
+use crate::domain::LineRange;
+
+use super::narrator::Narrator;
+
+/// What the next line waits for.
+pub(super) enum Doing {
+    Nothing,
+    /// A question was sent whose run has not begun.
+    Asking,
+    Answering(Box<Narrator>),
+    /// A passage with these lines was asked for.
+    Reading(LineRange),
+    /// The questions to try, or one of them, before they are known.
+    Trying(Option<usize>),
+}
+
+/// Whether the conversation goes on.
+#[derive(PartialEq, Eq)]
+pub(super) enum Flow {
+    GoesOn,
+    Ends,
+}

@@ -1,0 +1,92 @@
+//! What a question is kept within: the documents that it names after an `@`.
+
+use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
+
+use crate::agent::ports::ToolError;
+use crate::domain::{mentions, without_mentions};
+use crate::kb::{KnowledgeBase, Within};
+
+/// The documents that tools look at.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// `None` for all.
+    documents: Option<HashSet<String>>,
+    /// How they are called.
+    pub names: Vec<String>,
+}
+
+impl Scope {
+    /// Of a question, and what is left of it to be looked for; `None` where it names nothing.
+    pub fn of(base: &KnowledgeBase, question: &str) -> Result<Option<(Self, String)>, ToolError> {
+        let mentions = mentions(question);
+        if mentions.is_empty() {
+            return Ok(None);
+        }
+        let mut documents = HashSet::new();
+        let mut names: Vec<String> = Vec::new();
+        for mention in mentions {
+            let found = base.documents_named(&mention.name)?;
+            if found.is_empty() {
+                return Err(ToolError::BadArguments(format!(
+                    "@{} names nothing in the knowledge base; Tab completes names after an @, and \
+                     in quotes (\"@{}\") it is text",
+                    mention.name, mention.name
+                )));
+            }
+            documents.extend(found);
+            if !names.contains(&mention.name) {
+                names.push(mention.name);
+            }
+        }
+        let left = without_mentions(question);
+        if !left.contains(char::is_alphanumeric) {
+            return Err(ToolError::BadArguments(format!(
+                "@{} says where to look; say what to look for, too",
+                names.join(" @")
+            )));
+        }
+        let scope = Self {
+            documents: Some(documents),
+            names,
+        };
+        Ok(Some((scope, left)))
+    }
+
+    /// For a search.
+    pub fn within<'a>(&'a self, stop: &'a AtomicBool) -> Within<'a> {
+        match &self.documents {
+            Some(documents) => Within::these(documents, stop),
+            None => Within::all(stop),
+        }
+    }
+
+    /// Whether this document is one of them.
+    pub fn holds(&self, source: &str) -> bool {
+        self.documents
+            .as_ref()
+            .is_none_or(|documents| documents.contains(source))
+    }
+
+    /// Drops the documents that are none of them; an error where none of these is left.
+    pub fn narrow(
+        &self,
+        mut found: HashSet<String>,
+        asked: &str,
+    ) -> Result<HashSet<String>, ToolError> {
+        let before = found.len();
+        found.retain(|source| self.holds(source));
+        if found.is_empty() && before > 0 {
+            return Err(self.outside(asked));
+        }
+        Ok(found)
+    }
+
+    /// Why something is not looked at.
+    pub fn outside(&self, asked: &str) -> ToolError {
+        ToolError::BadArguments(format!(
+            "{asked} is outside {}, within which the question is kept",
+            self.names.join(", ")
+        ))
+    }
+}

@@ -1,0 +1,307 @@
+//! Questions that are kept within a part of the knowledge base: `@house/`, `@lease.md`.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use kb_agent::agent::ports::{Narrowed, ToolError, Toolbox};
+use kb_agent::domain::{Evidence, ToolCall};
+use kb_agent::engine::Conversation;
+use kb_agent::kb::KnowledgeBase;
+use kb_agent::kb::embed::SentenceEmbedding;
+use kb_agent::protocol::{Command, EventBody, Update};
+use kb_agent::tools::KbToolbox;
+
+use crate::engine::engine;
+use crate::terminal::Terminal;
+use crate::workplace::{Workplace, events, json_lines, one_line, text};
+
+const CTRL_C: &str = "\u{3}";
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Two folders that say something about the same.
+fn place() -> Workplace {
+    let place = Workplace::empty();
+    for (name, content) in [
+        (
+            "house/lease.md",
+            "# Lease\n\nThe rent of the house is 900 a month. See PROJ-7.\n",
+        ),
+        (
+            "house/keys.md",
+            "# Keys\n\nThe rent includes two keys. See PROJ-7.\n",
+        ),
+        (
+            "garden/plot.md",
+            "# Plot\n\nThe rent of the garden plot is 40 a month. See PROJ-7.\n",
+        ),
+        (
+            "garden/my tools.md",
+            "# Tools\n\nThe rent of the tools is 5 a day. See PROJ-7.\n",
+        ),
+    ] {
+        place.file(&format!("kb/{name}"), content);
+    }
+    place
+}
+
+fn toolbox(place: &Workplace) -> KbToolbox {
+    let roots = [place.path().join("kb")];
+    let embedding = Arc::new(SentenceEmbedding::new());
+    let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
+    base.update(&|_| (), &AtomicBool::new(false)).unwrap();
+    KbToolbox::new(Arc::new(base))
+}
+
+fn narrowed(tools: &KbToolbox, question: &str) -> Result<Narrowed, ToolError> {
+    tools.narrowed(question).map(Option::unwrap)
+}
+
+fn sources(found: &[Evidence]) -> Vec<&str> {
+    let mut sources: Vec<&str> = found.iter().map(|item| item.source.as_str()).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    sources
+}
+
+fn calls() -> Vec<ToolCall> {
+    let query = "rent".to_owned();
+    vec![
+        ToolCall::VectorSearch {
+            query: query.clone(),
+            k: None,
+        },
+        ToolCall::GrepSearch {
+            query: query.clone(),
+        },
+        ToolCall::HybridSearch {
+            semantic_query: query.clone(),
+            exact_keywords: Vec::new(),
+        },
+        ToolCall::LocalFileQa {
+            query: query.clone(),
+            path: None,
+        },
+        ToolCall::LocalFileQa {
+            query: "*".to_owned(),
+            path: None,
+        },
+        ToolCall::GraphRelated {
+            entity_id: "PROJ-7".to_owned(),
+        },
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ui_a_scope_holds_for_every_tool() {
+    let place = place();
+    let all = toolbox(&place);
+    let house = narrowed(&all, "what is the rent @house/").unwrap();
+    assert_eq!(house.within, ["house/"]);
+    assert_eq!(house.query, "what is the rent");
+    let both = narrowed(&all, "@lease.md and @\"garden/my tools.md\": the rent?").unwrap();
+    for call in calls() {
+        let everywhere = all.run(&call).await.unwrap();
+        let everywhere = sources(&everywhere);
+        let is_in_house = |source: &&str| source.starts_with("house/");
+        assert!(
+            !everywhere.iter().all(is_in_house),
+            "{call:?}: {everywhere:?}"
+        );
+        let found = house.tools.run(&call).await.unwrap();
+        let found = sources(&found);
+        assert!(
+            !found.is_empty() && found.iter().all(is_in_house),
+            "{call:?}: {found:?}"
+        );
+        let found = both.tools.run(&call).await.unwrap();
+        let found = sources(&found);
+        let named = ["garden/my tools.md", "house/lease.md"];
+        assert!(!found.is_empty(), "{call:?}");
+        assert!(
+            found.iter().all(|source| named.contains(source)),
+            "{call:?}: {found:?}"
+        );
+    }
+    for call in [
+        ToolCall::ReadFile {
+            path: "garden/plot.md".to_owned(),
+            start_line: None,
+            end_line: None,
+        },
+        ToolCall::LocalFileQa {
+            query: "rent".to_owned(),
+            path: Some("garden".to_owned()),
+        },
+    ] {
+        assert!(all.run(&call).await.is_ok());
+        let error = house.tools.run(&call).await.unwrap_err();
+        assert!(error.to_string().contains("outside house/"), "{error}");
+    }
+    let inside = ToolCall::ReadFile {
+        path: "house/lease.md".to_owned(),
+        start_line: None,
+        end_line: None,
+    };
+    assert_eq!(house.tools.run(&inside).await.unwrap().len(), 1);
+    assert!(
+        all.narrowed("mail bob@example.org about @Override")
+            .unwrap()
+            .is_none()
+    );
+}
+
+#[test]
+fn ui_ask_keeps_within_what_the_question_names() {
+    let place = place();
+    for (question, within) in [
+        ("What is the rent? @garden/", "garden/"),
+        ("Compare @lease.md with @keys.md", "house/"),
+    ] {
+        let output = place.run(&["ask", "--json", "--kb", "kb", question]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let told = json_lines(&output.stdout);
+        let begun = &events(&told, "run_started")[0];
+        assert_eq!(begun["query"], question);
+        assert!(!begun["within"].as_array().unwrap().is_empty());
+        let added = events(&told, "evidence_added");
+        let items = added
+            .iter()
+            .flat_map(|event| event["items"].as_array().unwrap());
+        let sources: Vec<&str> = items.map(|item| item["source"].as_str().unwrap()).collect();
+        assert!(!sources.is_empty(), "{question}");
+        let garden = within == "garden/";
+        assert!(
+            sources.iter().all(|s| s.starts_with("garden/") == garden),
+            "{sources:?}"
+        );
+    }
+    let told = json_lines(
+        &place
+            .run(&["ask", "--json", "--kb", "kb", "What is the rent?"])
+            .stdout,
+    );
+    assert!(events(&told, "run_started")[0].get("within").is_none());
+}
+
+#[test]
+fn ui_a_scope_that_names_nothing_is_one_line_before_the_run() {
+    let place = place();
+    assert!(place.run(&["index", "--kb", "kb"]).status.success());
+    for (question, said) in [
+        (
+            "What is the rent? @hose/",
+            "@hose/ names nothing in the knowledge base",
+        ),
+        ("@house/", "say what to look for, too"),
+    ] {
+        let output = place.run(&["ask", "--kb", "kb", question]);
+        assert_eq!(output.status.code(), Some(1));
+        let line = one_line(&output);
+        assert!(line.contains(said), "{line}");
+    }
+    assert!(!place.audit_log().exists() || events(&place.audit(), "run_started").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ui_a_scope_follows_races_and_retries() {
+    let place = place();
+    let engine = engine(&place, "").await.unwrap();
+    engine
+        .knowledge()
+        .update(&|_| (), &AtomicBool::new(false))
+        .unwrap();
+    let (conversation, commands, mut updates) = Conversation::begin(engine).unwrap();
+    let query = "What is the rent? @garden/".to_owned();
+    let race = Command::Race {
+        query: query.clone(),
+    };
+    commands.send(race).await.unwrap();
+    let (mut first, mut ended, mut begun) = (None, 0, 0);
+    let watched = async {
+        while ended < 3 {
+            let Update::Event(event) = updates.recv().await.unwrap() else {
+                continue;
+            };
+            match event.body {
+                EventBody::RunStarted {
+                    within,
+                    query: asked,
+                    ..
+                } => {
+                    begun += 1;
+                    first.get_or_insert(event.run);
+                    assert_eq!((within, asked), (vec!["garden/".to_owned()], query.clone()));
+                }
+                EventBody::EvidenceAdded { items } => {
+                    assert!(items.iter().all(|item| item.source.starts_with("garden/")));
+                }
+                EventBody::RunFinished { .. } => {
+                    ended += 1;
+                    if ended == 2 {
+                        let again = Command::Ask {
+                            query: query.clone(),
+                            route: None,
+                            retry_of: first.clone(),
+                        };
+                        commands.send(again).await.unwrap();
+                    }
+                }
+                _ => {}
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, watched).await.unwrap();
+    assert_eq!(begun, 3);
+    let lost = Command::Ask {
+        query: "What is the rent? @hose/".to_owned(),
+        route: None,
+        retry_of: None,
+    };
+    commands.send(lost).await.unwrap();
+    let refused = async {
+        loop {
+            match updates.recv().await.unwrap() {
+                Update::NotAsked { query, reason } => return (query, reason),
+                Update::Event(event) => panic!("{event:?}"),
+                _ => {}
+            }
+        }
+    };
+    let (query, reason) = tokio::time::timeout(PATIENCE, refused).await.unwrap();
+    assert_eq!(query, "What is the rent? @hose/");
+    assert!(reason.contains("@hose/ names nothing"), "{reason}");
+    drop((commands, updates));
+    conversation.end().await;
+}
+
+#[test]
+fn ui_a_name_after_an_at_is_completed_and_kept_within() {
+    let place = place();
+    let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 40);
+    terminal.wait_for_text("4 Markdown");
+    terminal.keys("what is the rent @gar");
+    terminal.wait_for_text("▸ garden/");
+    terminal.keys("\t");
+    terminal.wait_for_text("@garden/");
+    terminal.keys("plo");
+    terminal.wait_for_text("▸ garden/plot.md");
+    terminal.keys("\r");
+    terminal.wait_for_text("> what is the rent @garden/plot.md");
+    terminal.keys("\r");
+    let screen = terminal.wait_for_text("saved 1");
+    assert!(screen.contains("within garden/plot.md"), "{screen}");
+    assert!(screen.contains("40 a month"), "{screen}");
+    assert!(!screen.contains("900"), "{screen}");
+    terminal.keys("rent @attic/\r");
+    let screen = terminal.wait_for_text("@attic/ names nothing");
+    assert!(screen.contains("> rent @attic/"), "{screen}");
+    for _ in 0..3 {
+        terminal.keys(CTRL_C);
+    }
+    assert_eq!(terminal.end(), 0);
+    let log = place.audit();
+    let begun = events(&log, "run_started");
+    assert_eq!(begun.len(), 1);
+    assert_eq!(begun[0]["within"][0], "garden/plot.md");
+}
