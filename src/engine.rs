@@ -12,6 +12,7 @@ mod grading;
 mod indexing;
 mod kinds;
 mod knowledge;
+mod opening;
 mod reading;
 mod routing;
 mod samples;
@@ -26,21 +27,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use secrecy::ExposeSecret;
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
+use crate::agent::ports::Identity;
 use crate::agent::{Agent, Dialogue};
-use crate::audit::{AuditError, AuditLog, Destination, Interrupted, Mask, Session, SessionNotes};
+use crate::audit::{AuditError, AuditLog, Destination, Mask, Session, SessionNotes};
 use crate::config::Settings;
 use crate::domain::{Answer, Outcome};
-use crate::kb::embed::SentenceEmbedding;
 use crate::kb::{KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, RecordedSession, Update};
 use crate::text::Trouble;
-use crate::tools::KbToolbox;
 
 pub use crate::agent::Question;
 pub use conversation::{BehindScreen, Conversation, channels};
@@ -50,6 +48,7 @@ pub use grading::{FEATURES, Graded, Grader, LookedAt};
 pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };
+pub use opening::Opening;
 pub use routing::{Routed, Router};
 pub use sessions::Resume;
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
@@ -259,112 +258,6 @@ impl Engine {
     }
 }
 
-/// An engine whose index is not open yet. A large one takes longer to open than a person likes to
-/// wait for a first picture.
-pub struct Opening {
-    settings: Settings,
-    built_in: Arc<dyn Embedder>,
-    reasoner: Arc<dyn Reasoner>,
-    audit_log: Destination,
-    mask: Mask,
-    notices: Vec<String>,
-    session: Session,
-}
-
-impl Opening {
-    /// Builds what needs no index. Closes runs that a kill left open.
-    pub async fn begin(settings: &Settings) -> Result<Self, EngineError> {
-        let mask = Mask::knowing(
-            settings
-                .llm
-                .iter()
-                .filter_map(|llm| llm.api_key.as_ref())
-                .chain(
-                    settings
-                        .embedding
-                        .iter()
-                        .filter_map(|at| at.api_key.as_ref()),
-                )
-                .map(|key| key.expose_secret().to_owned()),
-        );
-        let audit_log = Destination {
-            path: settings.audit_log.clone(),
-            keep_bytes: settings.audit_keep_bytes,
-            prompts: settings.audit_prompts,
-        };
-        let (session, closed) = begin_session(settings, &audit_log, mask.clone()).await?;
-        let mut notices = settings.without_effect.clone();
-        notices.extend(interruptions(&closed));
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
-        let reasoner = thinking::reasoner(settings, built_in.clone())?;
-        Ok(Self {
-            settings: settings.clone(),
-            built_in,
-            reasoner,
-            audit_log,
-            mask,
-            notices,
-            session,
-        })
-    }
-
-    /// Opens the index.
-    pub async fn finish(self) -> Result<Engine, EngineError> {
-        let settings = self.settings;
-        let knowledge = Arc::new(knowledge::open_beside(&settings, self.built_in).await?);
-        let tools = Arc::new(KbToolbox::new(knowledge.clone()));
-        Ok(Engine {
-            agent: Agent {
-                ports: Ports {
-                    reasoner: self.reasoner,
-                    tools,
-                },
-                limits: settings.limits,
-                session: self.session.id().to_owned(),
-            },
-            knowledge,
-            is_demo: is_demo(&settings),
-            endpoint: endpoint(&settings),
-            audit_log: self.audit_log,
-            mask: self.mask,
-            notices: self.notices,
-            exports: settings.data_dir.join("exports"),
-            own_files: own_files(&settings),
-            live: Arc::new(Mutex::new(self.session)),
-            said_before: None,
-            endpoint_file: settings.endpoint_file,
-        })
-    }
-
-    /// Whether the knowledge base is the demo's.
-    pub fn is_demo(&self) -> bool {
-        is_demo(&self.settings)
-    }
-
-    /// Where the thinking engine is asked; `None` where the embedded one thinks.
-    pub fn endpoint(&self) -> Option<String> {
-        endpoint(&self.settings)
-    }
-
-    /// Which engine thinks, with which model.
-    pub fn identity(&self) -> Identity {
-        self.reasoner.identity()
-    }
-
-    /// What the person should know before the first question, one line each.
-    pub fn notices(&self) -> &[String] {
-        &self.notices
-    }
-}
-
-fn is_demo(settings: &Settings) -> bool {
-    settings.sources.is_empty()
-}
-
-fn endpoint(settings: &Settings) -> Option<String> {
-    settings.llm.as_ref().map(|llm| address(&llm.base_url))
-}
-
 /// A run that is going on. Dropping it cancels the run, which still ends as every run does.
 pub struct Running {
     _cancel: DropGuard,
@@ -422,39 +315,4 @@ impl Running {
             _ => Err(EngineError::Run("the run ended without a word".to_owned())),
         }
     }
-}
-
-/// The address without its query, which may hold a key.
-fn address(url: &str) -> String {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    url[..end].to_owned()
-}
-
-/// One line, however many runs were cut short.
-fn interruptions(closed: &[Interrupted]) -> Option<String> {
-    let last = crate::text::one_line(&closed.last()?.query, 60);
-    Some(match closed.len() {
-        1 => format!("the last run was interrupted and is closed as failed: {last}"),
-        count => {
-            format!("{count} runs were interrupted and are closed as failed, the last: {last}")
-        }
-    })
-}
-
-/// Off the async threads: another process may hold what this waits for.
-async fn begin_session(
-    settings: &Settings,
-    log: &Destination,
-    mask: Mask,
-) -> Result<(Session, Vec<Interrupted>), EngineError> {
-    let (data_dir, log) = (settings.data_dir.clone(), log.clone());
-    let begun = tokio::task::spawn_blocking(move || {
-        prepare_data_folder(&data_dir).map_err(|source| EngineError::DataDir {
-            path: data_dir,
-            source,
-        })?;
-        Ok(AuditLog::begin_session(&log, mask)?)
-    });
-    let broke_off = |error| EngineError::Run(format!("opening the audit log broke off: {error}"));
-    begun.await.map_err(broke_off)?
 }

@@ -58,16 +58,18 @@ fn two_runs_of_a_question_stand_side_by_side() {
     }
 }
 
+/// A simple run that ends with this answer.
+fn answered(run: &str, answer: &str) -> Vec<Event> {
+    let mut tape = Tape::new(run);
+    tape.start(QUESTION);
+    tape.analyze(Complexity::Simple, &[]);
+    tape.answer(0, answer, Vec::new());
+    tape.end(Outcome::Answered, 2, 2, None);
+    tape.events
+}
+
 #[test]
 fn words_that_differ_between_two_answers_are_marked() {
-    let answered = |run: &str, answer: &str| {
-        let mut tape = Tape::new(run);
-        tape.start(QUESTION);
-        tape.analyze(Complexity::Simple, &[]);
-        tape.answer(0, answer, Vec::new());
-        tape.end(Outcome::Answered, 2, 2, None);
-        tape.events
-    };
     let mut screen = played(answered(
         "0199a1b2-1",
         "A chunk holds 512 tokens by default.",
@@ -87,14 +89,6 @@ fn words_that_differ_between_two_answers_are_marked() {
 
 #[test]
 fn ui_answers_are_compared_as_the_chat_draws_them() {
-    let answered = |run: &str, answer: &str| {
-        let mut tape = Tape::new(run);
-        tape.start(QUESTION);
-        tape.analyze(Complexity::Simple, &[]);
-        tape.answer(0, answer, Vec::new());
-        tape.end(Outcome::Answered, 2, 2, None);
-        tape.events
-    };
     let compared = |left: &str, right: &str| {
         let mut screen = played(answered("0199a1b2-1", left));
         tell(&mut screen, answered("0199a1b2-2", right));
