@@ -101,8 +101,8 @@ fn ui_auto_stays_dark_where_no_answer_can_be_read() {
         terminal.look(|screen| assert_eq!(ink(screen, "kb-agent"), Some(dark), "{garbage:?}"));
         leave(terminal);
     }
-    // Where the theme is chosen nobody is asked.
-    let mut terminal = on(&demo, &[("KB_AGENT_THEME", "light")]);
+    // A theme with its own ground asks for none.
+    let mut terminal = on(&demo, &[("KB_AGENT_THEME", "high-contrast")]);
     terminal.wait_for_text("38 docs");
     terminal.keys("\u{3}\u{3}");
     let (code, written) = terminal.end_with_written();

@@ -2,7 +2,9 @@
 
 use kb_agent::domain::{Complexity, NodeName, Outcome};
 use kb_agent::protocol::{Event, EventBody, SessionUpdate, Update};
-use kb_agent::tui::{ColorDepth, Glyphs, LEAST, Msg, Screen, TerminalLooks, ThemeName};
+use kb_agent::tui::{
+    Background, ColorDepth, Glyphs, LEAST, Msg, Screen, TerminalLooks, ThemeName,
+};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
@@ -149,12 +151,16 @@ fn race(screen: &mut Screen) {
     tell(screen, short[1..].to_vec());
 }
 
-/// The screen in that state.
+/// The screen in that state, on a terminal whose ground the theme is for.
 fn in_state(state: fn(&mut Screen), theme: ThemeName, depth: ColorDepth) -> Screen {
+    let background = match theme {
+        ThemeName::Light => Background::Light,
+        _ => Background::Dark,
+    };
     let terminal = TerminalLooks {
         depth,
         glyphs: Glyphs::Unicode,
-        background: None,
+        background: Some(background),
         answers: false,
     };
     let mut screen = Screen::on(super::setup(theme), terminal).unwrap();
