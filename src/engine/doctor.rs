@@ -117,8 +117,8 @@ impl Check {
 
     /// It does not work, as an error says.
     fn failed(area: &'static str, name: impl Into<String>, trouble: Trouble) -> Self {
-        let nobody_knows = || "see the diagnostics in the data folder's logs".to_owned();
-        let next = trouble.next.unwrap_or_else(nobody_knows);
+        let unknown_cause = || "see the diagnostics in the data folder's logs".to_owned();
+        let next = trouble.next.unwrap_or_else(unknown_cause);
         Self::broken(area, name, trouble.what, next)
     }
 

@@ -121,7 +121,7 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
         Row::of(Ink::Warning, "⚠ warning  ")
             .with(Ink::Strong, "▇▇▇")
             .with(Ink::Text, " graded  ")
-            .with(Ink::Unmeasured, "╌╌╌ nobody measured"),
+            .with(Ink::Unmeasured, "╌╌╌ not measured"),
     ];
     let mut right = right;
     if width < 104 {

@@ -53,7 +53,7 @@ impl Files {
     pub fn new(home: &Path, model_id: &str) -> Self {
         let files = Self::unused(home, model_id);
         let used = share(home, Right::Model(&files.model)).inspect_err(|error| {
-            tracing::debug!(%error, "nobody is told that these vectors are in use");
+            tracing::debug!(%error, "could not mark these vectors as in use");
         });
         Self {
             _used: used.ok().map(Arc::new),

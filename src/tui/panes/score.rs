@@ -117,7 +117,7 @@ pub fn legend() -> Vec<Row> {
         graded(0.1, format!("dropped, below {KEEP_FROM:.2}")),
         Row::of(Ink::Text, " ")
             .with(Ink::Unmeasured, UNMEASURED)
-            .with(Ink::Dim, "      nobody measured it"),
+            .with(Ink::Dim, "      not measured"),
     ]
 }
 

@@ -2,9 +2,7 @@
 
 use kb_agent::domain::{Complexity, NodeName, Outcome};
 use kb_agent::protocol::{Event, EventBody, SessionUpdate, Update};
-use kb_agent::tui::{
-    Background, ColorDepth, Glyphs, LEAST, Msg, Screen, TerminalLooks, ThemeName,
-};
+use kb_agent::tui::{Background, ColorDepth, Glyphs, LEAST, Msg, Screen, TerminalLooks, ThemeName};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
