@@ -99,7 +99,14 @@ async fn converse(
     if after != before {
         split_file::remember(settings, after);
     }
-    let Some(conversation) = at_once(begun).await else {
+    // Only the task itself ends the screen without the program being interrupted.
+    let has_failed = leave.is_cancelled() && !cancel.is_cancelled();
+    let begun = if has_failed {
+        begun.await.ok()
+    } else {
+        at_once(begun).await
+    };
+    let Some(conversation) = begun else {
         // The person left before the index was open.
         return match result {
             Ok(()) if !cancel.is_cancelled() => Ok(String::new()),
