@@ -94,7 +94,7 @@ async fn converse(
         markdown,
         walk,
     };
-    let result = run_screen(setup, commands, updates, leave).await;
+    let result = run_screen(setup, commands, updates, leave.clone()).await;
     let after = *split.borrow();
     if after != before {
         split_file::remember(settings, after);
