@@ -1,7 +1,6 @@
 use std::io::{Write, stderr};
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
@@ -101,12 +100,15 @@ async fn converse(
     }
     // Only the task itself ends the screen without the program being interrupted.
     let has_failed = leave.is_cancelled() && !cancel.is_cancelled();
-    let begun = if has_failed {
-        begun.await.ok()
-    } else {
-        at_once(begun).await
+    if !has_failed && !begun.is_finished() {
+        begun.abort();
+    }
+    let conversation = match begun.await {
+        Ok(begun) => Some(begun),
+        Err(error) if error.is_panic() => return Err(Failure::failed("the engine stopped")),
+        Err(_) => None,
     };
-    let Some(conversation) = begun else {
+    let Some(conversation) = conversation else {
         // The person left before the index was open.
         return match result {
             Ok(()) if !cancel.is_cancelled() => Ok(String::new()),
@@ -142,13 +144,4 @@ async fn begin(
         leave.cancel();
     }
     begun
-}
-
-/// What it came to, if it has come to its end.
-async fn at_once<T>(task: JoinHandle<T>) -> Option<T> {
-    if !task.is_finished() {
-        task.abort();
-        return None;
-    }
-    task.await.ok()
 }

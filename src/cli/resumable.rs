@@ -41,7 +41,9 @@ impl Start {
 
     fn command(&self, conversation: &str) -> String {
         let mut words: Vec<String> = Vec::new();
-        for (name, value) in &self.restated.variables {
+        // Shells of Windows have no such words before a command.
+        let variables = self.restated.variables.iter();
+        for (name, value) in variables.filter(|_| !cfg!(windows)) {
             let value = if value.is_empty() {
                 String::new()
             } else {
@@ -67,7 +69,15 @@ impl Start {
             let between = if looks_like_option { "=" } else { " " };
             words.push(format!("{option}{between}{}", quoted(path.as_os_str())));
         }
-        words.join(" ")
+        let mut line = words.join(" ");
+        if cfg!(windows) {
+            let names = self.restated.variables.iter().map(|(name, _)| *name);
+            let names: Vec<&str> = names.collect();
+            if !names.is_empty() {
+                line.push_str(&format!("   (with {} as now)", names.join(", ")));
+            }
+        }
+        line
     }
 }
 
@@ -77,6 +87,10 @@ fn quoted(word: &OsStr) -> String {
         let is_plain = !text.chars().any(char::is_control);
         is_plain && sanitize(text) == **text
     });
+    if cfg!(windows) {
+        // No name of a file holds a quotation mark there.
+        return format!("\"{}\"", sanitize(&word.to_string_lossy()));
+    }
     if let Some(quoted) = text.and_then(|text| shlex::try_quote(text).ok()) {
         return quoted.into_owned();
     }

@@ -30,25 +30,16 @@ pub enum Wait {
     },
     /// The reply has begun, and nothing more comes.
     Silence {
-        /// Since the last byte; 0 says that what was waited for has come.
+        /// Since the last byte.
         seconds: u64,
         /// Until that is an error.
         seconds_left: u64,
     },
+    /// What was waited for has come.
+    Over,
 }
 
 impl Wait {
-    /// Nothing is waited for any more.
-    pub const OVER: Self = Self::Silence {
-        seconds: 0,
-        seconds_left: 0,
-    };
-
-    /// Whether it says that nothing is waited for any more.
-    pub fn is_over(&self) -> bool {
-        matches!(self, Self::Silence { seconds: 0, .. })
-    }
-
     /// The same on one line, so many milliseconds after it was told.
     pub fn line(&self, passed: f64) -> String {
         match *self {
@@ -76,6 +67,7 @@ impl Wait {
                 seconds,
                 seconds_left,
             } => format!("{seconds} s without a byte, {seconds_left} left"),
+            Self::Over => String::new(),
         }
     }
 }
@@ -115,8 +107,7 @@ mod tests {
             ),
         ] {
             assert_eq!(wait.line(passed), line);
-            assert!(!wait.is_over());
         }
-        assert!(Wait::OVER.is_over());
+        assert_eq!(Wait::Over.line(0.0), "");
     }
 }

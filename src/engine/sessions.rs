@@ -126,8 +126,8 @@ fn other_documents(events: &[Event], knowledge: &KnowledgeBase) -> Option<String
     let base = one_line(&knowledge.status().name, LONGEST_PATH);
     Some(match (missing.len(), found.len()) {
         (missing, all) if missing == all => format!(
-            "It was asked over another knowledge base than {base}: what it found, such as {first}, is \
-             not in this one."
+            "{base} holds none of the {all} documents that it found, such as {first}: was it asked \
+             over another knowledge base?"
         ),
         (missing, all) => format!(
             "Not in {base} now: {missing} of the {all} documents that it found, such as {first}."

@@ -1,6 +1,7 @@
 //! Searching the index: by meaning, and by words and meaning together.
 
 use std::collections::HashMap;
+use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
 use super::calibration::{By, Cosines};
@@ -113,7 +114,10 @@ pub(super) fn hybrid(
         Ok::<_, KbError>((vector, matches))
     };
     let lexical = || snapshot.lexical(words, pool, asked.within);
-    let embedding = || embed(embedder, meaning, asked.within);
+    let embedding = || {
+        let embedding = || embed(embedder, meaning, asked.within);
+        caught(panic::catch_unwind(AssertUnwindSafe(embedding)))
+    };
     let (lexical, semantic) = if embedder.takes_the_cores() {
         // The cores of an embedding wait for each other many times; one that is busy with the
         // words stops them all.
@@ -194,8 +198,13 @@ fn beside<A, B: Send>(
 
 /// What a thread came to; when it panicked, that it did.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, KbError>>) -> Result<T, KbError> {
+    caught(thread.join())
+}
+
+/// A panic while searching by meaning is an error of the embedding, without which a search goes on.
+fn caught<T>(result: thread::Result<Result<T, KbError>>) -> Result<T, KbError> {
     let panicked = |_| Err(EmbedError("the search by meaning panicked".into()).into());
-    thread.join().unwrap_or_else(panicked)
+    result.unwrap_or_else(panicked)
 }
 
 /// The query without slips, where the words found something for it.

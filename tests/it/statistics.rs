@@ -116,6 +116,7 @@ fn ui_stats_on_a_terminal_have_a_bar_a_day() {
     // As many bars as there is room for.
     let narrow = on_terminal(&place, "C.UTF-8", 40);
     let with_bars: Vec<&str> = narrow.lines().filter(|line| line.contains('█')).collect();
+    assert!(!with_bars.is_empty(), "{narrow}");
     assert!(
         with_bars
             .iter()

@@ -68,7 +68,7 @@ fn waits(told: &[Value]) -> Vec<Value> {
 }
 
 fn over(node: &str) -> Value {
-    json!({"node": node, "what": "silence", "seconds": 0, "seconds_left": 0})
+    json!({"node": node, "what": "over"})
 }
 
 fn busy() -> Act {

@@ -140,7 +140,7 @@ impl Told {
     fn over(&self, is_over: impl Fn(&Wait) -> bool) {
         let taken_back = self.last().wait.take_if(|wait| is_over(wait)).is_some();
         if taken_back {
-            self.out.tell(Wait::OVER);
+            self.out.tell(Wait::Over);
         }
     }
 }
@@ -176,7 +176,7 @@ mod tests {
         waiting.bear(minute, true, after(1_900)).await.unwrap();
         assert_eq!(all(&mut waits), []);
         waiting.bear(minute, true, after(4_500)).await.unwrap();
-        let lines = [silence(2, 58), silence(3, 57), silence(4, 56), Wait::OVER];
+        let lines = [silence(2, 58), silence(3, 57), silence(4, 56), Wait::Over];
         assert_eq!(all(&mut waits), lines);
         waiting.bear(minute, true, after(10)).await.unwrap();
         assert_eq!(all(&mut waits), []);
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(counted, 3);
         waiting.words();
         waiting.words();
-        assert_eq!(all(&mut waits), [Wait::OVER]);
+        assert_eq!(all(&mut waits), [Wait::Over]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -236,6 +236,6 @@ mod tests {
             attempts: 3,
             status: Some(429),
         };
-        assert_eq!(all(&mut waits), [retry, Wait::OVER]);
+        assert_eq!(all(&mut waits), [retry, Wait::Over]);
     }
 }

@@ -134,7 +134,7 @@ impl Waited {
     /// What is waited for after this event; nothing, where it tells of something else.
     pub fn after(event: &Event) -> Option<Self> {
         match event.body {
-            EventBody::Waiting { wait, .. } if !wait.is_over() => Some(Self {
+            EventBody::Waiting { wait, .. } if wait != Wait::Over => Some(Self {
                 wait,
                 told: event.ts,
             }),

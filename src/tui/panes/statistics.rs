@@ -78,7 +78,7 @@ impl Line {
             return wrap(&row, &Row::default(), &blank, width);
         }
         let mut rows = wrap(&row, &Row::default(), &blank, width);
-        let room = width - indent;
+        let room = width.saturating_sub(indent);
         if count * (all + 1) <= room + 1 {
             let both = bars.join(" ");
             rows.push(blank.with(Ink::Info, both));

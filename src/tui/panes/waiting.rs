@@ -118,7 +118,7 @@ fn working(model: &Model, doing: &str, width: usize) -> Row {
     let mut row = Row::of(Ink::Running, format!("       {} ", spinner(model.frame)));
     row.push(Ink::Dim, doing);
     let is_stopped_by_esc = model.replay.is_none() && model.asked_by == AskedBy::Person;
-    if model.queue.is_empty() && is_stopped_by_esc {
+    if model.queue.is_empty() && is_stopped_by_esc && !model.is_acting() {
         row.push(Ink::Dim, " · Esc stops");
     }
     row.fit(width)

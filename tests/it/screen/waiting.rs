@@ -153,7 +153,7 @@ fn ui_the_wait_line_says_what_a_call_waits_for_until_the_next_thing_happens() {
         assert_eq!(wait_line(&mut screen, size), line(1));
         screen.handle(Msg::Tick(Timestamp(at.0 + 3_200)));
         assert_eq!(wait_line(&mut screen, size), "429: asked again (2 of 3)");
-        told(&mut screen, waiting(Wait::OVER));
+        told(&mut screen, waiting(Wait::Over));
         assert_eq!(wait_line(&mut screen, size), "analyze_and_route");
         told(&mut screen, waiting(Wait::Thinking { tokens: 320 }));
         assert_eq!(wait_line(&mut screen, size), "thinking · 320 tok");
