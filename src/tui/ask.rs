@@ -9,7 +9,7 @@ use super::list::List;
 use super::model::{Model, Overlay, Question};
 use super::panes::chat::{ChatScroll, Chosen};
 use super::prompt::MAX_QUESTION;
-use super::slash::ROUTES;
+use super::slash::route_called;
 use super::update::Effect;
 
 /// Questions that may wait for their turn.
@@ -207,10 +207,10 @@ pub fn offer_samples(model: &mut Model) {
 
 /// The route of the questions to come, by its name.
 pub fn set_route(model: &mut Model, name: &str) {
-    let Some((_, route)) = ROUTES.iter().find(|(known, _)| *known == name) else {
+    let Some((_, route)) = route_called(name) else {
         return;
     };
-    model.route = *route;
+    model.route = route;
     let words = match route {
         None => "The agent decides the route again.".to_owned(),
         Some(route) => format!("Questions go by {} from now on.", route.as_str()),

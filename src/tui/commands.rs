@@ -42,6 +42,12 @@ fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect>
     match command.does {
         Does::Act(action) => return by_name(model, action),
         Does::Route => ask::set_route(model, argument),
+        Does::Retry => {
+            return match slash::route_called(argument) {
+                Some((_, route)) => ask::again(model, route),
+                None => by_name(model, Action::Retry),
+            };
+        }
         Does::Theme => model.theme = Some(argument.to_owned()),
         Does::Index => {
             return match argument {
@@ -106,6 +112,7 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
         Item::Command(command) if command.is_complete() => match command.does {
             Does::Act(action) => return by_name(model, action),
             Does::Index => return by_name(model, Action::ShowIndex),
+            Does::Retry => return by_name(model, Action::Retry),
             Does::Replay => return by_name(model, Action::Replay),
             Does::Race => return compare::race(model, None),
             Does::Route | Does::Theme => None,

@@ -90,6 +90,7 @@ fn all(model: &Model) -> Vec<Listed> {
             label: format!("{}  {}", command.name, command.help),
             keys: match command.does {
                 Does::Act(action) => model.keymap.name_of(action).unwrap_or_default(),
+                Does::Retry => model.keymap.name_of(Action::Retry).unwrap_or_default(),
                 Does::Index => model.keymap.name_of(Action::ShowIndex).unwrap_or_default(),
                 Does::Replay => model.keymap.name_of(Action::Replay).unwrap_or_default(),
                 Does::Route | Does::Theme | Does::Race => String::new(),
@@ -97,7 +98,7 @@ fn all(model: &Model) -> Vec<Listed> {
         })
         .collect();
     let is_command = |action| {
-        matches!(action, Action::Replay | Action::ShowIndex)
+        matches!(action, Action::Replay | Action::Retry | Action::ShowIndex)
             || COMMANDS.iter().any(|known| known.does == Does::Act(action))
     };
     let mut places = vec![

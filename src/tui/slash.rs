@@ -28,6 +28,8 @@ pub enum Does {
     Act(Action),
     /// Sets the route of the questions to come.
     Route,
+    /// Asks what is shown again, by a route or by one to be chosen.
+    Retry,
     /// Sets the colours.
     Theme,
     /// Shows the index, stops indexing or goes on with it.
@@ -48,9 +50,9 @@ pub const COMMANDS: &[SlashCommand] = &[
     },
     SlashCommand {
         name: "/retry",
-        arguments: "",
+        arguments: "[auto|simple|complex|chitchat]",
         help: "ask again, by another route",
-        does: Does::Act(Action::Retry),
+        does: Does::Retry,
     },
     SlashCommand {
         name: "/replay",
@@ -157,6 +159,11 @@ pub const ROUTES: [(&str, Option<Complexity>); 4] = [
     ("complex", Some(Complexity::Complex)),
     ("chitchat", Some(Complexity::Chitchat)),
 ];
+
+/// The route of that name, with its name; `None` where there is no such.
+pub fn route_called(name: &str) -> Option<(&'static str, Option<Complexity>)> {
+    ROUTES.into_iter().find(|(known, _)| *known == name)
+}
 
 impl SlashCommand {
     /// The words to choose from, of which the themes are those that there are.

@@ -373,6 +373,12 @@ fn retry_by_another_route() {
             retry_of: Some(first.clone()),
         })]
     );
+    write(&mut screen, "/retry simple");
+    let by_name = tap(&mut screen, KeyCode::Enter);
+    let [Effect::Send(Command::Ask { route, .. })] = &by_name[..] else {
+        panic!("no question");
+    };
+    assert_eq!(*route, Some(Complexity::Simple));
     // A retry of the retry is one of the question's first run too.
     let mut tape = Tape::new("0199a1b2-0000-7000-8000-0000000000f9");
     tape.start("What is the default chunk size?");
