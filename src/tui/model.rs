@@ -213,6 +213,15 @@ impl Model {
         self.turns.get(self.shown_at()?)
     }
 
+    /// Which run of the conversation the panes show, counted from 1, and how many there are; in a
+    /// replay as it was before.
+    pub fn shown_among(&self) -> Option<(usize, usize)> {
+        match &self.replay {
+            Some(playhead) => playhead.run,
+            None => Some((self.shown_at()? + 1, self.turns.len())),
+        }
+    }
+
     /// The run that the panes show.
     pub fn shown_run(&self) -> Option<&RunView> {
         self.shown_turn().map(|turn| &turn.run)

@@ -27,6 +27,8 @@ pub struct Playhead {
     pub pause: Option<Shortened>,
     /// What was not recorded.
     pub missing: Option<Missing>,
+    /// Which run of the conversation it is, and of how many; `None` where there is only the run.
+    pub run: Option<(usize, usize)>,
 }
 
 /// What of a run was not recorded.

@@ -43,6 +43,7 @@ pub struct Replay {
     /// Whether nothing lies behind it.
     is_all: bool,
     missing: Option<Missing>,
+    run: Option<(usize, usize)>,
     model: Model,
 }
 
@@ -136,6 +137,7 @@ impl Replay {
             is_slow,
             playing_since: None,
             is_all: false,
+            run: screen.shown_among(),
             model,
         };
         replay.follow();
@@ -351,6 +353,7 @@ impl Replay {
             is_slow: self.is_slow,
             pause: self.timeline.shortened_after(self.at),
             missing: self.missing,
+            run: self.run,
         });
     }
 

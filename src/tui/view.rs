@@ -96,12 +96,14 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         Mode::Offline => right.push(Ink::Unmeasured, "offline · extractive"),
         Mode::Llm => right.push(Ink::Text, super::ink::cut(&model.engine, width / 3)),
     }
-    if let Some(run) = model
-        .shown_run()
-        .filter(|_| width >= if working { 130 } else { 90 })
-    {
-        right.push(Ink::Border, " ── ");
-        right.push(Ink::Dim, format!("run {}", short_id(&run.id.0)));
+    if let Some((at, of)) = model.shown_among() {
+        let words = format!("run {at} of {of}");
+        if width >= if working { 130 } else { 90 } {
+            right.push(Ink::Border, " ── ");
+            right.push(Ink::Dim, words);
+        } else if of > 1 && !working && width >= 60 {
+            right.push(Ink::Dim, format!(" · {words}"));
+        }
     }
     right.push(Ink::Text, " ");
     let mut left = Row::of(Ink::Brand, " kb-agent ");
@@ -324,16 +326,4 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     let x = text.x + (caret.col as u16).saturating_sub(left).min(text.width);
     let y = text.y + (caret.row as u16).saturating_sub(top).min(text.height - 1);
     Some(Position::new(x, y))
-}
-
-/// `0193…a7`: enough to tell runs of one day apart.
-fn short_id(id: &str) -> String {
-    let clean = crate::text::one_line(id, 64);
-    let chars: Vec<char> = clean.chars().collect();
-    if chars.len() <= 8 {
-        return clean;
-    }
-    let head: String = chars[..4].iter().collect();
-    let tail: String = chars[chars.len() - 2..].iter().collect();
-    format!("{head}…{tail}")
 }

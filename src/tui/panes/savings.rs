@@ -51,7 +51,19 @@ pub fn savings(turn: Option<&Turn>, model: &Model) -> Vec<Row> {
     }
     rows.push(Row::default());
     rows.push(sum(turn));
+    rows.push(Row::default());
+    rows.extend(named(turn));
     rows
+}
+
+/// What the run is called at the command line.
+fn named(turn: &Turn) -> [Row; 2] {
+    let id = crate::text::one_line(&turn.run.id.0, 64);
+    let words = "kb-agent replay, graph and export take it, or its end";
+    [
+        Row::of(Ink::Dim, "run ").with(Ink::Text, id),
+        Row::of(Ink::Dim, words),
+    ]
 }
 
 fn sum(turn: &Turn) -> Row {

@@ -208,6 +208,34 @@ fn a_click_on_an_answer_moves_the_panes_to_its_run() {
     assert!(screen.text(100, 30).contains("by which route?"));
 }
 
+#[test]
+fn ui_the_header_says_which_run_of_how_many_the_panes_show() {
+    let mut screen = screen();
+    let header = |screen: &mut Screen, width| {
+        let text = screen.text(width, 30);
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    play(&mut screen, runs::simple());
+    assert!(header(&mut screen, 100).contains(" run 1 of 1 "));
+    assert!(
+        !header(&mut screen, 60).contains("run"),
+        "there is no other"
+    );
+    play(&mut screen, runs::not_found());
+    play(&mut screen, runs::chitchat());
+    press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+    for width in [160, 100, 60] {
+        let line = header(&mut screen, width);
+        assert!(line.contains(" run 2 of 3 "), "{line}");
+    }
+    write(&mut screen, "/replay");
+    tap(&mut screen, KeyCode::Enter);
+    assert!(
+        header(&mut screen, 100).contains(" run 2 of 3 "),
+        "as before"
+    );
+}
+
 /// Two answers, and how to get to one of them.
 fn at_an_answer(way: &str) -> Screen {
     let mut screen = screen();

@@ -4,7 +4,7 @@ use kb_agent::domain::{
     Complexity, Cue, GradedBy, NodeName, Outcome, PathType, RouteReason, ToolName,
 };
 use kb_agent::protocol::{Event, EventBody, Mode, Timestamp, Update};
-use kb_agent::tui::{Msg, Screen};
+use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs::{self, Tape, item};
 use super::{KeyCode, KeyModifiers, pictures, played, press, screen, tap};
@@ -430,6 +430,14 @@ fn the_meter_tells_where_its_numbers_come_from() {
     assert!(
         text.contains("3 made + 1 saved = 4 calls of the full pipeline"),
         "{text}"
+    );
+    // And what commands take for the run, which the header has no room for.
+    let id = &runs::simple()[0].run.0;
+    assert!(text.contains(&format!("run {id} ")), "{text}");
+    let copied = tap(&mut screen, KeyCode::Char('y'));
+    assert!(
+        matches!(&copied[..], [Effect::Copy(text)] if text.contains(id.as_str())),
+        "{copied:?}"
     );
     let mut screen = path_of(runs::chitchat());
     tap(&mut screen, KeyCode::Char('G'));
