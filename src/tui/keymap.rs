@@ -184,6 +184,17 @@ pub struct Binding {
     pub help: String,
 }
 
+/// What the last line of the screen says of a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint<'a> {
+    /// The key.
+    pub key: String,
+    /// What it does, in a word.
+    pub word: &'a str,
+    /// The same as an action.
+    pub action: Action,
+}
+
 /// The table.
 #[derive(Debug, Clone)]
 pub struct Keymap {
@@ -255,18 +266,22 @@ impl Keymap {
         })
     }
 
-    /// Key and word for the last line, in these places; a key means what the first of them says.
-    pub fn hints(&self, places: &[Place]) -> Vec<(String, &str)> {
-        let mut hints: Vec<(String, &str)> = Vec::new();
+    /// What the last line says of the keys in these places; a key means what the first of them says.
+    pub fn hints(&self, places: &[Place]) -> Vec<Hint<'_>> {
+        let mut hints: Vec<Hint<'_>> = Vec::new();
         let of = |place: &Place| {
             let place = *place;
             self.bindings.iter().filter(move |b| b.place == place)
         };
         for binding in places.iter().flat_map(of) {
-            if let (Some(hint), Some(key)) = (&binding.hint, binding.keys.first())
-                && !hints.iter().any(|(known, _)| *known == key.glyph())
+            if let (Some(word), Some(key)) = (&binding.hint, binding.keys.first())
+                && !hints.iter().any(|known| known.key == key.glyph())
             {
-                hints.push((key.glyph(), hint));
+                hints.push(Hint {
+                    key: key.glyph(),
+                    word,
+                    action: binding.action,
+                });
             }
         }
         hints

@@ -181,6 +181,20 @@ pub fn selected(model: &Model) -> Option<Entry> {
     entries.into_iter().nth(model.menu.list.selected.min(last))
 }
 
+/// What opening the selected row does, where that is not to run it.
+pub fn word_for_opening(model: &Model) -> Option<&'static str> {
+    let entry = selected(model)?;
+    if is_typed(model, &entry) {
+        return Some("send");
+    }
+    (!entry.complete).then_some("take")
+}
+
+/// Whether this is a name that stands in the question already.
+fn is_typed(model: &Model, entry: &Entry) -> bool {
+    entry.is_name && entry.label == model.menu.text.trim_start_matches(['@', '"'])
+}
+
 /// What a key does to the list; what is left is to run what the prompt then holds.
 pub fn act(model: &mut Model, action: Action) -> Option<Run> {
     let count = entries(model).len();
@@ -199,8 +213,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Run> {
         Action::Complete => take(model, false),
         Action::Open => {
             let entry = selected(model)?;
-            let typed = model.menu.text.trim_start_matches(['@', '"']);
-            if entry.is_name && entry.label == typed {
+            if is_typed(model, &entry) {
                 return Some(Run::Question);
             }
             take(model, true);

@@ -154,8 +154,11 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         left = Row::default();
     }
     let help = Row::of(Ink::Key, "?").with(Ink::Dim, " help ");
-    for (key, word) in &hints {
-        let hint = Row::of(Ink::Key, key.as_str()).with(Ink::Dim, format!(" {word}  "));
+    let opening = menu::word_for_opening(model);
+    for hint in &hints {
+        let word = opening.filter(|_| hint.action == Action::Open);
+        let word = word.unwrap_or(hint.word);
+        let hint = Row::of(Ink::Key, hint.key.as_str()).with(Ink::Dim, format!(" {word}  "));
         if left.width() + hint.width() + help.width() > room {
             break;
         }

@@ -44,6 +44,28 @@ fn ui_an_at_offers_documents_and_folders() {
 }
 
 #[test]
+fn ui_the_last_line_says_what_enter_does_to_the_list() {
+    let mut screen = over(&NAMES);
+    let says = |screen: &mut Screen, word: &str| {
+        for (width, height) in [(160, 45), (60, 20)] {
+            let text = screen.text(width, height);
+            let line = text.lines().last().unwrap_or_default();
+            assert!(line.contains(&format!(" ⏎ {word}  ")), "{word}: {line}");
+        }
+    };
+    write(&mut screen, "@ho");
+    says(&mut screen, "take");
+    write(&mut screen, "use/");
+    says(&mut screen, "send");
+    assert_eq!(tap(&mut screen, KeyCode::Enter), ask("@house/", None));
+    let mut screen = over(&NAMES);
+    write(&mut screen, "/rou");
+    says(&mut screen, "take");
+    tap(&mut screen, KeyCode::Enter);
+    says(&mut screen, "run");
+}
+
+#[test]
 fn ui_a_folder_is_gone_into_by_tab_and_taken_by_enter() {
     let mut screen = over(&NAMES);
     write(&mut screen, "@my");
