@@ -25,14 +25,20 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
         let first = retry_of.as_ref();
         let retry = first.map(|first| Retry::after(&model.turns, first));
         rows.extend(asked(&text, &[], (*route, retry), width));
-        rows.push(working(model, "starting", width));
-    } else if let Some(run) = model
-        .turns
-        .last()
-        .map(|turn| &turn.run)
-        .filter(|run| run.finish.is_none())
-    {
-        rows.push(working(model, &doing(model, run), width));
+        rows.push(working(model, "starting", true, width));
+    } else if let Some((last, others)) = at_work(model).split_last() {
+        let is_last_turn = model
+            .turns
+            .last()
+            .is_some_and(|turn| turn.run.id == last.id);
+        let is_race = !others.is_empty() || !is_last_turn;
+        for run in others.iter().chain([last]) {
+            let doing = match run.complexity().filter(|_| is_race) {
+                Some(route) => format!("{}: {}", route.as_str(), doing(model, run)),
+                None => doing(model, run),
+            };
+            rows.push(working(model, &doing, run.id == last.id, width));
+        }
     } else if ended_with(model, Outcome::Failed) {
         let mut row = Row::of(Ink::Dim, "       /retry asks again");
         if model.turns.last().map(|turn| turn.run.mode) == Some(Mode::Llm) {
@@ -67,6 +73,17 @@ fn queued(model: &Model, width: usize) -> Vec<Row> {
 fn ended_with(model: &Model, outcome: Outcome) -> bool {
     let last = model.turns.last().and_then(|turn| turn.run.finish.as_ref());
     last.is_some_and(|finish| finish.outcome == outcome)
+}
+
+/// The runs that go on: one, or those of a race.
+fn at_work(model: &Model) -> Vec<&RunView> {
+    let last = model.turns.len().saturating_sub(1);
+    let goes_on = |(at, run): &(usize, &RunView)| {
+        let is_beside = model.replay.is_none() && !run.is_recorded;
+        run.finish.is_none() && (*at == last || is_beside)
+    };
+    let runs = model.turns.iter().map(|turn| &turn.run).enumerate();
+    runs.filter(goes_on).map(|(_, run)| run).collect()
 }
 
 /// What is being done, or waited for.
@@ -114,12 +131,17 @@ fn searching(run: &RunView) -> String {
     doing
 }
 
-fn working(model: &Model, doing: &str, width: usize) -> Row {
+/// A line of what goes on; the last of them says what Esc does.
+fn working(model: &Model, doing: &str, is_last: bool, width: usize) -> Row {
     let mut row = Row::of(Ink::Running, format!("       {} ", spinner(model.frame)));
     row.push(Ink::Dim, doing);
-    let is_stopped_by_esc = model.replay.is_none() && model.asked_by == AskedBy::Person;
-    if model.queue.is_empty() && is_stopped_by_esc && !model.is_acting() {
-        row.push(Ink::Dim, " · Esc stops");
+    let words = match (&model.replay, model.asked_by) {
+        (Some(_), _) => " · Esc leaves",
+        (None, AskedBy::Person) if model.queue.is_empty() && !model.is_acting() => " · Esc stops",
+        _ => "",
+    };
+    if is_last {
+        row.push(Ink::Dim, words);
     }
     row.fit(width)
 }

@@ -191,6 +191,46 @@ fn a_race_shows_both_runs_as_they_go_on() {
 }
 
 #[test]
+fn ui_the_wait_lines_of_a_race_speak_for_both_runs() {
+    let mut screen = screen();
+    write(&mut screen, &format!("/race {QUESTION}"));
+    tap(&mut screen, KeyCode::Enter);
+    let short = chosen(runs::simple(), Complexity::Simple, None);
+    let whole = chosen(runs::complex(), Complexity::Complex, short.first());
+    let searching = |events: &[Event]| {
+        let is_call = |event: &Event| event.body.name() == "tool_called";
+        events.iter().position(is_call).unwrap() + 1
+    };
+    let lines = |screen: &mut Screen| {
+        let text = screen.text(160, 45);
+        let said = text
+            .lines()
+            .filter_map(|line| line.split(['◐', '◓', '◑', '◒']).nth(1));
+        let said = said.filter(|line| line.contains(": ") || line.contains("Esc"));
+        said.map(|line| line.split("  ").next().unwrap().trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    tell(&mut screen, short[..searching(&short)].to_vec());
+    tell(&mut screen, whole[..2].to_vec());
+    tap(&mut screen, KeyCode::Esc);
+    assert_eq!(
+        lines(&mut screen),
+        [
+            "simple: searching 'default chunk size'",
+            "complex: analyze_and_route · Esc stops"
+        ]
+    );
+    // What ends first, the last that began, does not take the other's line along.
+    tell(&mut screen, whole[2..].to_vec());
+    assert_eq!(
+        lines(&mut screen),
+        ["simple: searching 'default chunk size' · Esc stops"]
+    );
+    tell(&mut screen, short[searching(&short)..].to_vec());
+    assert!(lines(&mut screen).is_empty());
+}
+
+#[test]
 fn a_race_that_is_stopped_ends_both_runs() {
     let mut screen = screen();
     write(&mut screen, &format!("/race {QUESTION}"));

@@ -58,7 +58,7 @@ fn ui_a_warning_leaves_the_counter_of_what_is_typed_in_sight() {
 }
 
 #[test]
-fn ui_nothing_says_that_esc_stops_a_replay() {
+fn ui_esc_leaves_a_replay_and_nothing_says_that_it_stops_it() {
     let mut screen = played(runs::complex());
     write(&mut screen, "/replay");
     tap(&mut screen, KeyCode::Enter);
@@ -68,6 +68,9 @@ fn ui_nothing_says_that_esc_stops_a_replay() {
             let text = screen.text(width, height);
             assert!(text.contains("replay"), "{text}");
             assert!(!text.contains("Esc stop"), "{text}");
+            let is_waiting = text.contains(['◐', '◓', '◑', '◒']);
+            let says_so = text.contains(" · Esc leaves");
+            assert!(says_so || !is_waiting || width < 100, "{text}");
         }
     }
 }

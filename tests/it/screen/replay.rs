@@ -59,17 +59,21 @@ fn panes(screen: &mut Screen) -> Buffer {
     }
     // Esc stops a run, and leaves a replay.
     for y in 0..height {
-        let row: Vec<&str> = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
-        let words: Vec<String> = STOPS.chars().map(String::from).collect();
-        let found = row.windows(words.len()).position(|part| part == words);
-        for x in found.into_iter().flat_map(|at| at..at + words.len()) {
-            buffer[(x as u16, y)].reset();
+        let row: Vec<String> = (0..width)
+            .map(|x| buffer[(x, y)].symbol().to_owned())
+            .collect();
+        for said in WHAT_ESC_DOES {
+            let words: Vec<String> = said.chars().map(String::from).collect();
+            let found = row.windows(words.len()).position(|part| part == words);
+            for x in found.into_iter().flat_map(|at| at..at + words.len()) {
+                buffer[(x as u16, y)].reset();
+            }
         }
     }
     buffer
 }
 
-const STOPS: &str = " · Esc stops";
+const WHAT_ESC_DOES: [&str; 2] = [" · Esc stops", " · Esc leaves"];
 
 #[derive(Debug, Clone)]
 struct Round {
