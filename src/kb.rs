@@ -67,4 +67,4 @@ pub(crate) use store::Within;
 pub use update::{Changes, Phase, Progress, UpdateReport};
 pub use walk::Skipped;
 pub use watch::{Watch, Woken};
-pub use whole::WholeDocument;
+pub use whole::{DocumentReader, WholeDocument};

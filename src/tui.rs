@@ -220,19 +220,19 @@ pub async fn run(
     show(screen_of(setup)?, commands, updates, leave).await
 }
 
-/// Shows the recorded events of one run step by step, as [`run`] shows what happens.
+/// Shows the recorded events of one run step by step, as [`run`] shows what happens. Nothing but
+/// documents is asked for.
 pub async fn replay(
     setup: Setup,
     events: Vec<Event>,
+    commands: mpsc::Sender<Command>,
+    updates: mpsc::Receiver<Update>,
     leave: CancellationToken,
 ) -> Result<(), TuiError> {
     let mut screen = screen_of(setup)?;
     if !screen.replay_recorded(events) {
         return Err(TuiError::NoBeginning);
     }
-    // Nothing is asked and nothing is told.
-    let (commands, _asked) = mpsc::channel(1);
-    let (_told, updates) = mpsc::channel(1);
     show(screen, commands, updates, leave).await
 }
 

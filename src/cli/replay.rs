@@ -11,6 +11,7 @@ use super::runs;
 use super::split_file;
 use crate::audit::{Lookup, events_of_run};
 use crate::config::Settings;
+use crate::engine::channels;
 use crate::protocol::{Event, RunSummary};
 use crate::report::markdown;
 use crate::tui::{Setup, ThemeName, replay};
@@ -106,7 +107,10 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         walk: Vec::new(),
     };
     interruptible_screen(async |cancel| {
-        let shown = replay(setup, events, cancel.clone()).await;
+        let ((commands, updates), ends) = channels();
+        let reading = tokio::spawn(ends.read_documents(settings.clone()));
+        let shown = replay(setup, events, commands, updates, cancel.clone()).await;
+        reading.abort();
         if cancel.is_cancelled() {
             return Err(Failure::interrupted());
         }

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{CurrentDialogue, Worker};
+use crate::config::Settings;
 use crate::protocol::{Command, Update};
 
 use super::contents::Contents;
@@ -40,6 +41,14 @@ pub fn channels() -> (
     let (commands, received) = mpsc::channel(COMMANDS_IN_FLIGHT);
     let (updates, screen) = mpsc::channel(super::EVENTS_IN_FLIGHT);
     ((commands, screen), BehindScreen { received, updates })
+}
+
+impl BehindScreen {
+    /// Reads documents for a screen without a conversation, of the knowledge base that the settings
+    /// name and without its index. Ends when the screen is gone.
+    pub async fn read_documents(self, settings: Settings) {
+        reading::read_documents(settings, self.received, self.updates).await;
+    }
 }
 
 /// Everything that goes on behind one screen; ends with [`Conversation::end`].

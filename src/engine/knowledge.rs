@@ -7,7 +7,7 @@ use crate::agent::ports::Embedder;
 use crate::config::Settings;
 use crate::files::wait_for;
 use crate::kb::embed::{EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding};
-use crate::kb::{Changes, KbError, KnowledgeBase, Progress, Sources, UpdateReport};
+use crate::kb::{Changes, DocumentReader, KbError, KnowledgeBase, Progress, Sources, UpdateReport};
 
 use super::{EngineError, demo};
 
@@ -36,6 +36,13 @@ pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, 
     let home = settings.index_dir();
     let base = KnowledgeBase::open_for_rebuild(sources(settings)?, &home, embedder)?;
     Ok(base.reading_by(settings.own_program.as_deref()))
+}
+
+/// The documents of that base alone: nothing is embedded and no index is opened. Blocks.
+pub(super) fn document_reader(settings: &Settings) -> Result<DocumentReader, EngineError> {
+    let (sources, home) = (sources(settings)?, settings.index_dir());
+    let reader = DocumentReader::open(sources, &home, settings.own_program.as_deref())?;
+    Ok(reader)
 }
 
 /// The same without blocking, for somebody who has the built-in model anyway.

@@ -10,13 +10,15 @@ use tokio::sync::mpsc;
 use tokio::task::{self, JoinHandle};
 
 use crate::agent::ports::{ToolError, Toolbox};
+use crate::config::Settings;
 use crate::domain::{LineRange, PlaceUnit};
-use crate::kb::{Extraction, KnowledgeBase, WholeDocument};
+use crate::kb::{DocumentReader, Extraction, KnowledgeBase, WholeDocument};
 use crate::protocol::{
     Command, DocumentPart, DocumentText, IndexCommand, NoticeLevel, Timestamp, Update,
 };
 use crate::text::{one_line, sanitize};
 
+use super::knowledge::document_reader;
 use super::sessions::Task;
 use super::statistics::StatisticsReader;
 
@@ -92,6 +94,44 @@ pub(super) async fn dispatch(
     to.statistics.end().await;
 }
 
+/// Reads documents for a screen that nothing else goes on behind, until its commands end: those of
+/// the knowledge base that the settings name, which is looked at when the first is asked for.
+pub(super) async fn read_documents(
+    settings: Settings,
+    mut commands: mpsc::Receiver<Command>,
+    updates: mpsc::Sender<Update>,
+) {
+    let settings = Arc::new(settings);
+    let mut opened: Option<Arc<DocumentReader>> = None;
+    while let Some(mut command) = commands.recv().await {
+        // Only the one that was asked for last is still wanted.
+        while let Ok(later) = commands.try_recv() {
+            command = later;
+        }
+        let Command::ReadDocument { source, line } = command else {
+            continue;
+        };
+        let (settings, known) = (Arc::clone(&settings), opened.take());
+        let asked = Asked { source, line };
+        let read = task::spawn_blocking(move || {
+            let reader = known.map_or_else(|| document_reader(&settings).map(Arc::new), Ok);
+            let read = document(asked, |source| match &reader {
+                Ok(reader) => reader.whole_document(source, &AtomicBool::new(false)),
+                Err(error) => Err(ToolError::Failed(error.to_string())),
+            });
+            (read, reader.ok())
+        });
+        // A panic has been told by the hook.
+        let Ok((read, reader)) = read.await else {
+            continue;
+        };
+        opened = reader;
+        if updates.send(Update::Document(read)).await.is_err() {
+            break;
+        }
+    }
+}
+
 /// Why a question is not asked: nothing is there of what it is to be kept within.
 fn misnamed(command: &Command, tools: &dyn Toolbox) -> Option<Update> {
     let (Command::Ask { query, .. } | Command::Race { query }) = command else {
@@ -122,7 +162,8 @@ impl Reading {
         let (knowledge, updates) = (Arc::clone(knowledge), updates.clone());
         let stopped = Arc::clone(&stop);
         let task = task::spawn_blocking(move || {
-            let read = document(&knowledge, asked, &stopped);
+            let read = |source: &str| knowledge.whole_document(source, &stopped);
+            let read = document(asked, read);
             if !stopped.load(Ordering::SeqCst) {
                 // A screen that is gone reads no more.
                 let _ = updates.blocking_send(Update::Document(read));
@@ -146,9 +187,12 @@ async fn ended(reading: &mut Option<Reading>) {
     }
 }
 
-fn document(knowledge: &KnowledgeBase, asked: Asked, stop: &AtomicBool) -> DocumentText {
+fn document(
+    asked: Asked,
+    read: impl FnOnce(&str) -> Result<WholeDocument, ToolError>,
+) -> DocumentText {
     let Asked { source, line } = asked;
-    let part = match knowledge.whole_document(&source, stop) {
+    let part = match read(&source) {
         Ok(whole) => Ok(around(&whole, line)),
         Err(ToolError::NotFound { .. } | ToolError::OutsideRoots { .. }) => {
             let name = one_line(&source, 200);

@@ -1,11 +1,15 @@
 //! A whole document, for somebody who wants to read it and not to search it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use super::base::KnowledgeBase;
+use super::error::KbError;
 use super::extract::{self, Extraction, SkipReason};
+use super::roots::{Roots, Sources};
+use super::shelf::Shelf;
+use super::store::EmbeddedStore;
 use crate::agent::ports::ToolError;
 
 /// A file of the base as the index reads it, and where it lies.
@@ -21,6 +25,39 @@ pub struct WholeDocument {
     pub modified: Option<SystemTime>,
 }
 
+/// The documents of a base for somebody who searches none of them: its index is not opened.
+#[derive(Debug)]
+pub struct DocumentReader {
+    roots: Roots,
+    shelf: Shelf,
+}
+
+impl DocumentReader {
+    /// Over these folders and files. What is slow to take apart is kept with their index below
+    /// `index_home`; it is taken apart by processes of `program`, see [`KnowledgeBase::reading_by`].
+    pub fn open(
+        sources: impl Into<Sources>,
+        index_home: &Path,
+        program: Option<&Path>,
+    ) -> Result<Self, KbError> {
+        let roots = Roots::open(sources)?;
+        let mut shelf = Shelf::open(&EmbeddedStore::home_of(&roots, index_home)?);
+        if let Some(program) = program {
+            shelf.read_by(program.to_owned());
+        }
+        Ok(Self { roots, shelf })
+    }
+
+    /// [`KnowledgeBase::whole_document`] of these.
+    pub fn whole_document(
+        &self,
+        source: &str,
+        stop: &AtomicBool,
+    ) -> Result<WholeDocument, ToolError> {
+        read(&self.roots, &self.shelf, source, stop)
+    }
+}
+
 impl KnowledgeBase {
     /// The document that evidence names `source`, as it is now. Blocks, for as long as taking it
     /// apart takes, and gives up soon after `stop` is raised.
@@ -29,16 +66,25 @@ impl KnowledgeBase {
         source: &str,
         stop: &AtomicBool,
     ) -> Result<WholeDocument, ToolError> {
-        let path = self.resolve(source)?;
-        let failed = |reason: SkipReason| ToolError::Failed(format!("{source}: {reason}"));
-        let file = self.roots().open_file(&path).map_err(SkipReason::from);
-        let file = file.map_err(failed)?;
-        let extraction = self.shelf().document_unless(&file, source, stop);
-        Ok(WholeDocument {
-            extraction: extraction.map_err(failed)?,
-            is_lines: extract::is_lines(&file),
-            modified: file.meta().modified().ok(),
-            path,
-        })
+        read(self.roots(), self.shelf(), source, stop)
     }
+}
+
+fn read(
+    roots: &Roots,
+    shelf: &Shelf,
+    source: &str,
+    stop: &AtomicBool,
+) -> Result<WholeDocument, ToolError> {
+    let path = roots.resolve(source)?;
+    let failed = |reason: SkipReason| ToolError::Failed(format!("{source}: {reason}"));
+    let file = roots.open_file(&path).map_err(SkipReason::from);
+    let file = file.map_err(failed)?;
+    let extraction = shelf.document_unless(&file, source, stop);
+    Ok(WholeDocument {
+        extraction: extraction.map_err(failed)?,
+        is_lines: extract::is_lines(&file),
+        modified: file.meta().modified().ok(),
+        path,
+    })
 }

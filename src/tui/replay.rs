@@ -264,19 +264,6 @@ impl Replay {
         let mut effects = update(&mut self.model, msg);
         // The panes show the run that is replayed and no other.
         self.model.shown = None;
-        if self.is_all {
-            effects.retain(|effect| match effect {
-                Effect::Send(Command::ReadDocument { .. }) => {
-                    self.model.reading = None;
-                    self.model.evidence.expanded = true;
-                    let words =
-                        "The log holds how a passage begins; its document is not opened here.";
-                    self.model.say(NoticeLevel::Info, words);
-                    false
-                }
-                _ => true,
-            });
-        }
         effects.retain(|effect| {
             !matches!(
                 effect,

@@ -622,3 +622,41 @@ fn replay_opens_a_recorded_run_step_by_step_and_leaves_the_log_as_it_is() {
     assert_eq!(terminal.end(), 0);
     assert_eq!(demo.place().audit(), before);
 }
+
+#[test]
+fn ui_a_replay_shows_the_documents_that_are_still_there() {
+    let place = Workplace::empty();
+    let file = place.file(
+        "kb/gate.md",
+        "# Gates\n\nThe gates stay open for seven hours.\n",
+    );
+    place.file("kb/wall.md", "# Walls\n\nThe walls are of stone.\n");
+    let asked = place.run(&["ask", "--kb", "kb", "How long do the gates stay open?"]);
+    assert!(asked.status.success(), "{}", text(&asked.stderr));
+    for is_there in [true, false] {
+        if !is_there {
+            std::fs::remove_file(&file).unwrap();
+        }
+        let command = place.command(&["replay", "--kb", "kb", "last"]);
+        let mut terminal = Terminal::start(&command, 100, 30);
+        terminal.wait_for_text("replay 1 of");
+        terminal.keys("\u{1b}[F");
+        terminal.wait_for_text("■ replay");
+        terminal.keys("\u{1b}3");
+        terminal.wait_for_text("▸Evidence");
+        terminal.keys("\r");
+        let said = if is_there {
+            "# Gates"
+        } else {
+            "gate.md is not in this knowledge base"
+        };
+        terminal.wait_for("the document", |screen| {
+            let contents = screen.contents();
+            contents.contains("▸ Source gate.md") && contents.contains(said)
+        });
+        terminal.keys("q");
+        terminal.wait_for_text("▸Evidence");
+        terminal.keys("q");
+        assert_eq!(terminal.end(), 0);
+    }
+}

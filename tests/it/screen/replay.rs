@@ -6,7 +6,7 @@ use kb_agent::domain::{
     ToolName,
 };
 use kb_agent::protocol::{
-    Event, EventBody, EvidenceItem, KnowledgeStatus, RunId, Timestamp, Update,
+    Command, Event, EventBody, EvidenceItem, KnowledgeStatus, RunId, Timestamp, Update,
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 use proptest::collection::vec;
@@ -15,7 +15,7 @@ use proptest::test_runner::Config;
 use ratatui::buffer::Buffer;
 
 use super::runs::{self, Tape, item};
-use super::{ctrl, pictures, played, press, screen, tap, write};
+use super::{ctrl, pictures, played, press, screen, source, tap, write};
 
 /// The smallest screen with all four panes.
 const FOUR_PANES: (u16, u16) = (120, 24);
@@ -511,16 +511,34 @@ fn replay_of_a_log_comes_with_the_answer_as_a_whole_and_ends_the_program() {
     );
     tap(&mut screen, KeyCode::End);
     press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
-    assert_eq!(tap(&mut screen, KeyCode::Enter), []);
-    assert!(
-        screen
-            .text(160, 45)
-            .contains("its document is not opened here")
-    );
     assert_eq!(tap(&mut screen, KeyCode::Esc), [Effect::Quit]);
     // What has no beginning is no run.
     events.remove(0);
     assert!(!super::screen().replay_recorded(events));
+}
+
+#[test]
+fn ui_a_replay_opens_the_documents_of_its_evidence() {
+    let mut recorded = screen();
+    assert!(recorded.replay_recorded(runs::simple()));
+    for mut screen in [replaying(runs::simple()), recorded] {
+        tap(&mut screen, KeyCode::End);
+        press(&mut screen, KeyCode::Char('3'), KeyModifiers::ALT);
+        let asked = Effect::Send(Command::ReadDocument {
+            source: "index.md".to_owned(),
+            line: 10,
+        });
+        assert_eq!(tap(&mut screen, KeyCode::Enter), [asked]);
+        source::send(&mut screen, "index.md", 10, Ok(source::part(1, 60, 60)));
+        let text = screen.text(160, 45);
+        assert!(
+            text.contains("line 10") && text.contains("index.md"),
+            "{text}"
+        );
+        // Esc leaves the document, and the replay after it.
+        assert_eq!(tap(&mut screen, KeyCode::Esc), []);
+        assert!(screen.text(160, 45).contains("replay"), "{text}");
+    }
 }
 
 #[test]
