@@ -359,6 +359,21 @@ mod tests {
     }
 
     #[test]
+    fn ui_a_tight_table_keeps_its_headings_and_its_column_of_citations() {
+        let text = "| key | does |     |\n|---|---|---|\n| a | what it says and more | [1] |\n\n\
+                    | key | source |\n|---|---|\n| a long key | [2] |\n";
+        insta::assert_snapshot!(shown(text, 18), @r"
+        key  does
+        ───  ────────  ───
+        a    what it…  [1]
+
+        key         source
+        ──────────  ──────
+        a long key  [2]
+        ");
+    }
+
+    #[test]
     fn citations_are_marked() {
         let rows = render("See [1][12] and [x].", 40, &mut CodeCache::default());
         let marked: Vec<_> = rows[0]

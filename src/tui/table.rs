@@ -48,9 +48,10 @@ impl Table {
                     }
                     _ => pad(&cell, widths[column]),
                 };
+                let gap = if column == 0 { 0 } else { Self::GAP };
                 line.push(
                     if at == 0 { Ink::Heading } else { Ink::Text },
-                    format!("{text}{}", " ".repeat(Self::GAP)),
+                    format!("{}{text}", " ".repeat(gap)),
                 );
             }
             lines.push(with_citations(line).fit(width));
