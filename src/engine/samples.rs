@@ -105,6 +105,21 @@ struct Heading {
     is_title: bool,
 }
 
+/// Headings fit for questions.
+struct Headings {
+    /// In the order of their documents, each once.
+    all: Vec<Heading>,
+    /// Whether most documents have most of theirs in Chinese.
+    are_chinese: bool,
+}
+
+impl Headings {
+    /// Whether it is in another language than most documents are: it is used where nothing else is.
+    fn is_foreign(&self, heading: &Heading) -> bool {
+        is_chinese(&heading.text) != self.are_chinese
+    }
+}
+
 impl Samples {
     /// Made by what the embedded router says, on this runtime.
     pub(super) fn new(runtime: Handle) -> Self {
@@ -125,7 +140,7 @@ impl Samples {
             return Ok(Basis::default());
         };
         let mut basis = Basis::default();
-        let greetings = if is_chinese(&about.text) {
+        let greetings = if headings.are_chinese {
             [GREETINGS[1], GREETINGS[0]]
         } else {
             GREETINGS
@@ -153,15 +168,19 @@ impl Samples {
         Ok(basis)
     }
 
-    fn simple<'a>(&self, headings: &'a [Heading]) -> Option<(&'a Heading, String)> {
+    fn simple<'a>(&self, headings: &'a Headings) -> Option<(&'a Heading, String)> {
+        let all = &headings.all;
         let asks = |heading: &&Heading| heading.text.ends_with(['?', '？']);
         // A heading that is a question says best what its section answers, a section more than a
         // whole document.
-        let questions = headings.iter().filter(asks);
-        let sections = headings.iter().filter(|h| !asks(h) && !h.is_title);
-        let titles = headings.iter().filter(|h| !asks(h) && h.is_title);
-        let in_order = questions.chain(sections).chain(titles).take(TRIES);
+        let questions = all.iter().filter(asks);
+        let sections = all.iter().filter(|h| !asks(h) && !h.is_title);
+        let titles = all.iter().filter(|h| !asks(h) && h.is_title);
+        let mut in_order: Vec<&Heading> = questions.chain(sections).chain(titles).collect();
+        in_order.sort_by_key(|heading| headings.is_foreign(heading));
         in_order
+            .into_iter()
+            .take(TRIES)
             .flat_map(|heading| {
                 let ways: &[&str] = if asks(&heading) {
                     &["{}"]
@@ -174,8 +193,11 @@ impl Samples {
             .find(|(_, text)| self.goes(text, Complexity::Simple))
     }
 
-    fn complex<'a>(&self, headings: &'a [Heading]) -> Option<([&'a Heading; 2], String)> {
-        let names = headings.iter().filter(|h| !h.text.ends_with(['?', '？']));
+    fn complex<'a>(&self, headings: &'a Headings) -> Option<([&'a Heading; 2], String)> {
+        let names = headings
+            .all
+            .iter()
+            .filter(|h| !h.text.ends_with(['?', '？']));
         let (titles, sections): (Vec<&Heading>, Vec<&Heading>) =
             names.partition(|heading| heading.is_title);
         // Two documents are compared, else two sections of one.
@@ -184,7 +206,10 @@ impl Samples {
             [a, b] if is_chinese(&a.text) == is_chinese(&b.text) => Some([*a, *b]),
             _ => None,
         });
-        pairs
+        let mut in_order: Vec<[&Heading; 2]> = pairs.collect();
+        in_order.sort_by_key(|[heading, _]| headings.is_foreign(heading));
+        in_order
+            .into_iter()
             .take(TRIES)
             .flat_map(|[a, b]| {
                 let ways = BOTH[usize::from(is_chinese(&a.text))].iter();
@@ -204,8 +229,8 @@ fn filled(way: &str, with: &[&str]) -> String {
     with.iter().fold(way.to_owned(), fill)
 }
 
-/// Headings that a question can be made of, in the order of their documents, each once.
-fn headings(base: &KnowledgeBase, documents: &Documents) -> Result<Vec<Heading>, KbError> {
+/// Headings that a question can be made of.
+fn headings(base: &KnowledgeBase, documents: &Documents) -> Result<Headings, KbError> {
     // Rows and code have names of sheets and files in their place.
     let has_headings = |source: &str| {
         matches!(
@@ -217,8 +242,16 @@ fn headings(base: &KnowledgeBase, documents: &Documents) -> Result<Vec<Heading>,
     let sources: Vec<&str> = sources.filter(|source| has_headings(source)).collect();
     let step = sources.len().div_ceil(DOCUMENTS).max(1);
     let mut found: Vec<Heading> = Vec::new();
+    let (mut chinese, mut others) = (0, 0);
     for source in sources.into_iter().step_by(step) {
-        for (at, heading) in base.headings(source, PASSAGES)?.iter().enumerate() {
+        let headings = base.headings(source, PASSAGES)?;
+        let in_chinese = headings.iter().filter(|text| is_chinese(text)).count();
+        match headings.len() {
+            0 => {}
+            all if 2 * in_chinese > all => chinese += 1,
+            _ => others += 1,
+        }
+        for (at, heading) in headings.iter().enumerate() {
             let Some(text) = usable(heading) else {
                 continue;
             };
@@ -235,7 +268,10 @@ fn headings(base: &KnowledgeBase, documents: &Documents) -> Result<Vec<Heading>,
             }
         }
     }
-    Ok(found)
+    Ok(Headings {
+        all: found,
+        are_chinese: chinese > others,
+    })
 }
 
 /// The heading without its number and marks; `None` where no question can be made of it.

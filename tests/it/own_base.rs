@@ -99,6 +99,32 @@ async fn ui_samples_of_ones_own_base_go_the_way_they_are_labelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ui_most_documents_decide_the_language_of_the_samples() {
+    let is_chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    // Its heading is a question, which is asked before any other.
+    let one = ("a.md", "# 租金是多少？\n\n每月九百元。\n");
+    let two = [
+        ("b.md", "# 花园计划\n\n## 浇水时间\n\n清晨浇水。\n"),
+        ("c.md", "# 房屋租约\n\n## 押金\n\n两个月租金。\n"),
+    ];
+    let english = [("lease.md", LEASE), ("garden.md", GARDEN)];
+    let asked = (
+        "d.md",
+        "# What does the alarm code do?\n\nIt opens the door.\n",
+    );
+    for (files, are_chinese) in [
+        (vec![one, english[0], english[1]], false),
+        (vec![one, two[0], two[1], asked], true),
+    ] {
+        let samples = told(&files).await.samples.unwrap();
+        assert_eq!(samples.len(), 3, "{samples:?}");
+        for sample in &samples {
+            assert_eq!(is_chinese(&sample.text), are_chinese, "{samples:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ui_headings_are_cleaned_and_bounded_before_they_are_asked() {
     let endless = format!("# {}\n\nText.\n", "endless ".repeat(500));
     let contents = told(&[

@@ -294,8 +294,11 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     assert_eq!(runs.len(), 4);
     let mut terminal = open(&demo, &[]);
     let list = listed(&mut terminal);
+    // Beside the window stand questions to try.
+    let rows = list.lines().filter(|line| line.contains(" answered "));
+    let is_there = |row: &str| row.contains("hello") || row.contains("small talk");
     assert!(
-        !list.contains("hello") && !list.contains("small talk"),
+        rows.clone().count() > 0 && !rows.clone().any(is_there),
         "{list}"
     );
     terminal.keys("\u{1b}");
