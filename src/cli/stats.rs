@@ -59,21 +59,28 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), Failure> {
         return Ok(());
     }
     let width = terminal_width();
-    let summary = summary(statistics);
-    let rates = table(&FAST_PATHS, &fast_paths(statistics), width);
-    let times = table(&LATENCIES, &latencies(statistics), width);
     let Some((width, span)) = width.zip(history.span()) else {
-        return Ok(say(format!("{summary}\n{rates}\n{times}"))?);
+        return Ok(say(in_lines(statistics, width))?);
     };
+    let rates = table(&FAST_PATHS, &fast_paths(statistics), Some(width));
+    let times = table(&LATENCIES, &latencies(statistics), Some(width));
     let (names, sums) = sums_by_day(&history);
     let text = format!(
-        "{summary}\na bar a day, {span}\n{}\n{}\n{}",
+        "{}\na bar a day, {span}\n{}\n{}\n{}",
+        summary(statistics),
         with_bars(&names, &sums, width),
         with_bars(&rates, &rates_by_day(&history), width),
         with_bars(&times, &latencies_by_day(&history), width),
     );
     let glyphs = TerminalLooks::of_environment().glyphs;
     Ok(say(glyphs.in_text(&text))?)
+}
+
+/// All of it without a bar, for lines of at most `width` cells.
+pub(super) fn in_lines(statistics: &Statistics, width: Option<usize>) -> String {
+    let rates = table(&FAST_PATHS, &fast_paths(statistics), width);
+    let times = table(&LATENCIES, &latencies(statistics), width);
+    format!("{}\n{rates}\n{times}", summary(statistics))
 }
 
 /// Bars behind the lines that have some, one below the other; as many of the newest days as there is

@@ -67,6 +67,51 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
 }
 
 #[test]
+fn ui_plain_mode_tells_what_windows_of_the_screen_show() {
+    let demo = Workplace::with_demo();
+    let lines =
+        "/stats\n/export\n/sessions\n/kb\nhello\n/stats\n/model\n/sessions\n/export\n/help\n";
+    let output = piped(&demo, &["--plain"], lines);
+    assert_eq!(output.status.code(), Some(0));
+    let complaints = text(&output.stderr);
+    assert_eq!(
+        complaints,
+        "kb-agent: no runs yet\nkb-agent: nothing to export yet\n"
+    );
+    let said = text(&output.stdout);
+    assert_plain(&said);
+    let session = events(&demo.place().audit(), "run_started")[0]["session"].clone();
+    let session = session.as_str().unwrap();
+    for wanted in [
+        "No conversation is recorded yet.\n",
+        "demo-kb: 38 documents in ",
+        " Markdown",
+        "\nNewest: ",
+        "\nIndex: ",
+        "\nEngine: offline, built in; answers are quoted from the documents.\n",
+        "\nRoute: auto; /route sets it.\n",
+        &format!(": hello, 1 run, this one. Resume: kb-agent --plain -c {session}\n"),
+        "\nExported to ",
+    ] {
+        assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
+    }
+    // The same as the command prints, and help tells of it.
+    let stats = text(&demo.run(&["stats"]).stdout);
+    assert!(
+        stats.contains("1 run: 1 answered") && said.contains(&stats),
+        "{said}"
+    );
+    for name in ["/stats", "/kb", "/model", "/sessions", "/export"] {
+        assert!(said.contains(&format!("\n{name}: ")), "{name}: {said}");
+    }
+    let exported = said
+        .lines()
+        .find_map(|line| line.strip_prefix("Exported to "));
+    let exported = exported.unwrap().strip_suffix('.').unwrap();
+    assert!(std::fs::read_to_string(exported).unwrap().contains("hello"));
+}
+
+#[test]
 fn ui_rounds_are_counted_by_searches_and_the_answer_is_in_none() {
     let demo = Workplace::with_demo();
     let question = "How do I bake bread, and how long does it rise?\n";

@@ -19,6 +19,16 @@ pub(super) enum Line {
     /// Evidence of the last run; one of it with its passage.
     Sources(Option<usize>),
     Runs,
+    /// What all recorded runs came to.
+    Stats,
+    /// What the knowledge base holds.
+    Base,
+    /// Which engine answers.
+    Model,
+    /// Recorded conversations.
+    Sessions,
+    /// This conversation as a file.
+    Export,
     /// Questions to try, or one of them.
     Try(Option<usize>),
     Index(IndexCommand),
@@ -27,7 +37,7 @@ pub(super) enum Line {
 }
 
 /// Usage and purpose of each command.
-pub(super) const COMMANDS: [(&str, &str); 9] = [
+pub(super) const COMMANDS: [(&str, &str); 14] = [
     ("/help", "these commands"),
     (
         "/route auto, simple, complex or chitchat",
@@ -47,6 +57,17 @@ pub(super) const COMMANDS: [(&str, &str); 9] = [
         "/index, or /index stop",
         "keep the index up to date, or stop that",
     ),
+    ("/kb", "what the knowledge base holds"),
+    ("/model", "which engine and model answer"),
+    (
+        "/stats",
+        "fast paths, calls saved and times of all recorded runs",
+    ),
+    (
+        "/sessions",
+        "recorded conversations, and how to go on with them",
+    ),
+    ("/export", "write this conversation to a file"),
     ("/clear", "begin another conversation"),
     ("/quit", "leave, as Ctrl+D does"),
 ];
@@ -76,6 +97,11 @@ impl Line {
             ("/sources", word) => number(name, word).map(Self::Sources),
             ("/try", word) => number(name, word).map(Self::Try),
             ("/runs", None) => Ok(Self::Runs),
+            ("/stats", None) => Ok(Self::Stats),
+            ("/kb", None) => Ok(Self::Base),
+            ("/model", None) => Ok(Self::Model),
+            ("/sessions", None) => Ok(Self::Sessions),
+            ("/export", None) => Ok(Self::Export),
             ("/index", None) => Ok(Self::Index(IndexCommand::Resume)),
             ("/index", Some("stop")) => Ok(Self::Index(IndexCommand::Stop)),
             ("/index", Some(_)) => Err("/index takes nothing, or stop".to_owned()),

@@ -12,6 +12,14 @@ pub(super) enum Doing {
     Reading(LineRange),
     /// The questions to try, or one of them, before they are known.
     Trying(Option<usize>),
+    /// What the knowledge base holds, before that is known.
+    Describing,
+    /// All recorded runs are summed up.
+    SummingUp,
+    /// Recorded conversations were asked for.
+    ListingSessions,
+    /// This conversation is written to a file.
+    Exporting,
 }
 
 /// Whether the conversation goes on.

@@ -2,7 +2,7 @@
 
 use crate::domain::{Complexity, LineRange, Outcome};
 use crate::engine::Engine;
-use crate::protocol::{DocumentText, Event, EvidenceItem, Mode, RunRecord};
+use crate::protocol::{DocumentText, Event, EvidenceItem, Mode, RunRecord, SessionSummary};
 use crate::text::one_line;
 
 use super::super::output::counted;
@@ -11,6 +11,9 @@ use super::narrator::{line, place};
 
 /// Lines of a passage that are shown at most.
 const LONGEST_PASSAGE: usize = 60;
+
+/// Recorded conversations that are listed, the newest.
+const MOST_SESSIONS: usize = 20;
 
 /// What is said at the beginning.
 pub(super) fn greeting(engine: &Engine) -> String {
@@ -71,6 +74,31 @@ fn listed(at: usize, run: &RunRecord) -> String {
         counted(calls, "call"),
         summary.saved.unwrap_or_default()
     )
+}
+
+/// Recorded conversations, the newest first, and how to go on with one.
+pub(super) fn sessions(listed: &[SessionSummary]) -> String {
+    if listed.is_empty() {
+        return "No conversation is recorded yet.\n".to_owned();
+    }
+    let told = listed.iter().take(MOST_SESSIONS).map(|session| {
+        let name = session.name.as_deref().unwrap_or(&session.question);
+        let here = if session.is_current { ", this one" } else { "" };
+        format!(
+            "{}: {}, {}{here}. Resume: kb-agent --plain -c {}\n",
+            session.time.minute(),
+            line(name),
+            counted(session.runs, "run"),
+            line(&session.id),
+        )
+    });
+    let mut said = told.collect::<Vec<_>>().concat();
+    if let Some(more) = listed.len().checked_sub(MOST_SESSIONS).filter(|n| *n > 0) {
+        said.push_str(&format!(
+            "And {more} older; 'kb-agent runs' lists all runs.\n"
+        ));
+    }
+    said
 }
 
 /// The evidence of a run with the numbers that the answer gives it, in their order.

@@ -1,0 +1,96 @@
+//! What plain mode tells of the knowledge base and of the engine.
+
+use crate::domain::{Complexity, RoutingLimits};
+use crate::engine::Engine;
+use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
+
+use super::super::output::counted;
+use super::narrator::line;
+
+/// What is asked, and what is searched.
+pub(super) struct About {
+    mode: Mode,
+    model: String,
+    endpoint: Option<String>,
+    limits: RoutingLimits,
+    /// What the knowledge base holds now.
+    pub(super) knowledge: KnowledgeStatus,
+    /// What its documents are, once that is known.
+    pub(super) contents: Option<KnowledgeContents>,
+}
+
+impl About {
+    /// As it is at the beginning.
+    pub(super) fn of(engine: &Engine, limits: RoutingLimits) -> Self {
+        let status = engine.knowledge().status();
+        let identity = engine.identity();
+        Self {
+            mode: identity.mode,
+            model: identity.model,
+            endpoint: engine.endpoint().map(str::to_owned),
+            limits,
+            knowledge: KnowledgeStatus {
+                name: status.name,
+                documents: status.documents,
+                chunks: status.chunks,
+                pending: status.pending,
+                ..KnowledgeStatus::default()
+            },
+            contents: None,
+        }
+    }
+
+    /// What the knowledge base holds; `None` where it is not known yet.
+    pub(super) fn base(&self) -> Option<String> {
+        let contents = self.contents.as_ref()?;
+        let base = &self.knowledge;
+        let state = match (base.stopped, base.indexing, base.pending) {
+            (true, _, _) => "stopped; /index goes on".to_owned(),
+            (false, true, 0) => "looking for changes".to_owned(),
+            (false, true, pending) => format!("{} to embed", counted(pending, "passage")),
+            (false, false, 0) => "up to date".to_owned(),
+            (false, false, pending) => format!("{} not embedded", counted(pending, "passage")),
+        };
+        let kinds = contents.kinds.iter();
+        let kinds: Vec<String> = kinds
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        let mut said = format!(
+            "{}: {} in {}.\n",
+            line(&base.name),
+            counted(base.documents, "document"),
+            counted(base.chunks, "passage"),
+        );
+        if !kinds.is_empty() {
+            said.push_str(&format!("Kinds: {}.\n", line(&kinds.join(", "))));
+        }
+        for (name, time) in &contents.newest {
+            said.push_str(&format!("Newest: {}, {}.\n", line(name), time.minute()));
+        }
+        said.push_str(&format!("Index: {state}.\n"));
+        Some(said)
+    }
+
+    /// Which engine answers, and by which settings it routes.
+    pub(super) fn engine(&self, route: Option<Complexity>) -> String {
+        let mut said = match self.mode {
+            Mode::Offline => "Engine: offline, built in; answers are quoted from the documents.\n",
+            Mode::Llm => "Engine: chat endpoint.\n",
+        }
+        .to_owned();
+        said.push_str(&format!("Model: {}.\n", line(&self.model)));
+        if let Some(endpoint) = &self.endpoint {
+            said.push_str(&format!("Endpoint: {}\n", line(endpoint)));
+        }
+        let route = route.map_or("auto", |route| route.as_str());
+        let limits = &self.limits;
+        said.push_str(&format!(
+            "Route: {route}; /route sets it.\n\
+             At most {}, approved without a grader up to {} or from a match of {:.2}.\n",
+            counted(limits.max_iterations as usize, "grading"),
+            counted(limits.auto_approve_max_items, "item"),
+            limits.vector_score_threshold,
+        ));
+        said
+    }
+}

@@ -1,0 +1,339 @@
+use std::collections::VecDeque;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::Complexity;
+use crate::protocol::{
+    Command, Event, EventBody, IndexCommand, NoticeLevel, RunId, RunRecord, SessionCommand,
+    SessionUpdate, Update,
+};
+use crate::text::one_line;
+use crate::tui::WalkStep;
+
+use super::super::output::{Failure, complain, say};
+use super::super::stats::in_lines;
+use super::about::About;
+use super::command::Line;
+use super::doing::{Doing, Flow};
+use super::input::{Input, Typed};
+use super::listing::{help, numbered, passage, runs, sessions, sources};
+use super::narrator::{Narrator, line};
+use super::samples::Samples;
+
+/// What stands before a line that is typed.
+const PROMPT: &str = "ask> ";
+
+/// A conversation in lines.
+pub(super) struct Plain {
+    pub(super) commands: mpsc::Sender<Command>,
+    /// Whether a person types; else the questions are repeated, so that the answers have them.
+    pub(super) is_typed: bool,
+    pub(super) samples: Samples,
+    pub(super) about: About,
+    /// Questions to be asked unasked.
+    pub(super) walk: VecDeque<WalkStep>,
+    pub(super) route: Option<Complexity>,
+    pub(super) runs: Vec<RunRecord>,
+    pub(super) doing: Doing,
+}
+
+impl Plain {
+    /// Answers what is typed until the lines end.
+    pub(super) async fn answer_lines(
+        &mut self,
+        input: &mut Input,
+        updates: &mut mpsc::Receiver<Update>,
+        interrupts: &mut mpsc::Receiver<()>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Failure> {
+        let mut interrupted = false;
+        self.rest()?;
+        loop {
+            let is_idle = matches!(self.doing, Doing::Nothing);
+            if is_idle && let Some(step) = self.walk.pop_front() {
+                say(format!("\n{}\n", step.about))?;
+                self.ask(&step.question, self.route, None)?;
+                continue;
+            }
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(Failure::interrupted()),
+                Some(()) = interrupts.recv() => {
+                    if !self.is_typed {
+                        return Err(Failure::interrupted());
+                    }
+                    if std::mem::replace(&mut interrupted, true) {
+                        say("\n")?;
+                        return Ok(());
+                    }
+                    self.walk.clear();
+                    self.interrupted()?;
+                }
+                update = updates.recv() => match update {
+                    Some(update) => self.take(update)?,
+                    None => return Err(Failure::failed("the engine stopped")),
+                },
+                // A line ends a walk.
+                typed = input.next(), if is_idle || !self.walk.is_empty() && self.is_typed => {
+                    interrupted = false;
+                    if !std::mem::take(&mut self.walk).is_empty() {
+                        say("The walk ends here.\n")?;
+                        self.send(Command::Cancel)?;
+                        continue;
+                    }
+                    if self.typed(typed)? == Flow::Ends {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn interrupted(&mut self) -> Result<(), Failure> {
+        if matches!(self.doing, Doing::Nothing) {
+            say("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
+            self.rest()?;
+        } else if matches!(self.doing, Doing::SummingUp) {
+            self.send(Command::LeaveStatistics)?;
+            say("\nStopped. Ctrl+C again leaves.\n")?;
+            self.rest()?;
+        } else {
+            say("\nStopping. Ctrl+C again leaves.\n")?;
+            self.send(Command::Cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is going on: what is typed next is taken.
+    fn rest(&mut self) -> Result<(), Failure> {
+        self.doing = Doing::Nothing;
+        if self.is_typed && self.walk.is_empty() {
+            say(PROMPT)?;
+        }
+        Ok(())
+    }
+
+    fn typed(&mut self, typed: Typed) -> Result<Flow, Failure> {
+        let text = match typed {
+            Typed::Line(text) => text,
+            Typed::TooLong => {
+                complain("that line is longer than 64 kB and was not sent");
+                self.rest()?;
+                return Ok(Flow::GoesOn);
+            }
+            Typed::End => {
+                if self.is_typed {
+                    say("\n")?;
+                }
+                return Ok(Flow::Ends);
+            }
+        };
+        match Line::parse(&text) {
+            Ok(Line::Quit) => return Ok(Flow::Ends),
+            Ok(line) => self.line(line)?,
+            Err(why) => {
+                complain(&why);
+                self.rest()?;
+            }
+        }
+        Ok(Flow::GoesOn)
+    }
+
+    fn line(&mut self, line: Line) -> Result<(), Failure> {
+        match line {
+            Line::Question(text) => return self.ask(&text, self.route, None),
+            Line::Retry(route) => {
+                let Some(last) = self.runs.last().map(|run| run.summary.clone()) else {
+                    complain("nothing to ask again yet");
+                    return self.rest();
+                };
+                let first = last.retry_of.unwrap_or(last.id);
+                return self.ask(&last.question, route.or(self.route), Some(first));
+            }
+            Line::Sources(Some(number)) => return self.passage(number),
+            Line::Try(number) => return self.try_one(number),
+            Line::Base => return self.describe(),
+            Line::Stats => return self.wait_for(Doing::SummingUp, Command::ReadStatistics),
+            Line::Sessions => {
+                let list = Command::Session(SessionCommand::List);
+                return self.wait_for(Doing::ListingSessions, list);
+            }
+            Line::Export => {
+                let Some(last) = self.runs.last() else {
+                    complain("nothing to export yet");
+                    return self.rest();
+                };
+                let export = SessionCommand::Export(last.summary.session.clone());
+                return self.wait_for(Doing::Exporting, Command::Session(export));
+            }
+            Line::Model => say(self.about.engine(self.route))?,
+            Line::Sources(None) => say(sources(self.runs.last()))?,
+            Line::Runs => say(runs(&self.runs))?,
+            Line::Help => say(help())?,
+            Line::Route(route) => {
+                self.route = route;
+                say(match route {
+                    None => "The agent decides the route again.\n".to_owned(),
+                    Some(route) => format!("Questions go by {} from now on.\n", route.as_str()),
+                })?;
+            }
+            Line::Index(command) => {
+                self.send(Command::Index(command))?;
+                say(match command {
+                    IndexCommand::Stop => "Indexing stops; /index goes on.\n",
+                    IndexCommand::Resume => "The index is kept up to date.\n",
+                })?;
+            }
+            Line::Clear => {
+                self.runs.clear();
+                self.send(Command::Forget)?;
+                say("Another conversation begins.\n")?;
+            }
+            Line::Empty | Line::Quit => {}
+        }
+        self.rest()
+    }
+
+    /// Lists the questions to try, or asks one of them.
+    fn try_one(&mut self, number: Option<usize>) -> Result<(), Failure> {
+        if !self.samples.are_known() {
+            self.doing = Doing::Trying(number);
+            return Ok(());
+        }
+        let Some(number) = number else {
+            say(self.samples.listed())?;
+            return self.rest();
+        };
+        if let Some(question) = self.samples.get(number).map(str::to_owned) {
+            return self.ask(&question, self.route, None);
+        }
+        complain(&format!("there is no question {number} to try"));
+        self.rest()
+    }
+
+    fn ask(
+        &mut self,
+        question: &str,
+        route: Option<Complexity>,
+        retry_of: Option<RunId>,
+    ) -> Result<(), Failure> {
+        self.doing = Doing::Asking;
+        self.send(Command::Ask {
+            query: question.to_owned(),
+            route,
+            retry_of,
+        })
+    }
+
+    /// Sends what is answered by an update.
+    fn wait_for(&mut self, doing: Doing, command: Command) -> Result<(), Failure> {
+        self.doing = doing;
+        self.send(command)
+    }
+
+    /// Says what the knowledge base holds, once that is known.
+    fn describe(&mut self) -> Result<(), Failure> {
+        let Some(base) = self.about.base() else {
+            self.doing = Doing::Describing;
+            return Ok(());
+        };
+        say(base)?;
+        self.rest()
+    }
+
+    fn passage(&mut self, number: usize) -> Result<(), Failure> {
+        let numbered = self.runs.last().map_or_else(Vec::new, numbered);
+        let found = numbered.iter().find(|(n, _)| *n == number);
+        let Some((source, lines)) = found.map(|(_, item)| (item.source.clone(), item.lines)) else {
+            complain(&format!(
+                "there is no evidence {number}; /sources lists what there is"
+            ));
+            return self.rest();
+        };
+        self.doing = Doing::Reading(lines);
+        let line = lines.start;
+        self.send(Command::ReadDocument { source, line })
+    }
+
+    fn take(&mut self, update: Update) -> Result<(), Failure> {
+        match update {
+            Update::Event(event) => self.event(&event)?,
+            Update::Document(text) => {
+                if let Doing::Reading(lines) = self.doing {
+                    say(passage(&text, lines))?;
+                    self.rest()?;
+                }
+            }
+            Update::Notice { level, message } => {
+                let is_answer = matches!(self.doing, Doing::Exporting);
+                match level {
+                    NoticeLevel::Info if is_answer => say(format!("{}.\n", line(&message)))?,
+                    _ => complain(&message),
+                }
+                if is_answer {
+                    self.rest()?;
+                }
+            }
+            Update::NotAsked { reason, .. } => {
+                complain(&reason);
+                self.rest()?;
+            }
+            Update::Session(SessionUpdate::NotResumed(line)) => complain(&line),
+            Update::Contents(contents) => {
+                self.samples.take(contents.samples.clone());
+                self.about.contents = Some(contents);
+                match self.doing {
+                    Doing::Trying(number) => self.try_one(number)?,
+                    Doing::Describing => self.describe()?,
+                    _ => {}
+                }
+            }
+            Update::Knowledge(status) => self.about.knowledge = status,
+            Update::Statistics(read) => {
+                if matches!(self.doing, Doing::SummingUp) {
+                    match read {
+                        Ok(history) if history.total.runs == 0 => complain("no runs yet"),
+                        Ok(history) => say(in_lines(&history.total, None))?,
+                        Err(why) => complain(&why),
+                    }
+                    self.rest()?;
+                }
+            }
+            Update::Session(SessionUpdate::Listed(listed)) => {
+                if matches!(self.doing, Doing::ListingSessions) {
+                    say(sessions(&listed))?;
+                    self.rest()?;
+                }
+            }
+            Update::Session(_) => {}
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        if let Some(narrator) = Narrator::begin(event) {
+            if !self.is_typed || !self.walk.is_empty() {
+                let asked = one_line(&narrator.record().summary.question, 2000);
+                say(format!("Question: {asked}\n"))?;
+            }
+            self.doing = Doing::Answering(Box::new(narrator));
+            return Ok(());
+        }
+        let Doing::Answering(narrator) = &mut self.doing else {
+            return Ok(());
+        };
+        say(narrator.say(event))?;
+        if matches!(event.body, EventBody::RunFinished { .. }) {
+            self.runs.push(narrator.record().clone());
+            say("\n")?;
+            self.rest()?;
+        }
+        Ok(())
+    }
+
+    fn send(&self, command: Command) -> Result<(), Failure> {
+        let sent = self.commands.try_send(command);
+        sent.map_err(|_| Failure::failed("the engine is busy and takes no command"))
+    }
+}
