@@ -141,6 +141,31 @@ fn check(question: &str, expected: &Expected) {
 }
 
 #[test]
+fn the_pages_explain_every_event_and_speak_of_nobody() {
+    let protocol = include_str!("../../src/protocol.rs");
+    let names = protocol
+        .lines()
+        .filter_map(|line| line.split_once(" { .. } => \""));
+    let names: Vec<&str> = names
+        .map(|(_, name)| name.trim_end_matches("\","))
+        .collect();
+    assert!(names.contains(&"run_finished"), "{names:?}");
+    let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo-kb");
+    let events = std::fs::read_to_string(pages.join("events.md")).unwrap();
+    for name in names {
+        assert!(events.contains(&format!("`{name}`")), "{name}");
+    }
+    for folder in ["", "nodes", "tickets"] {
+        for page in std::fs::read_dir(pages.join(folder)).unwrap() {
+            let page = page.unwrap().path();
+            let text = std::fs::read_to_string(&page).unwrap_or_default();
+            let says = text.to_lowercase().contains("nobody");
+            assert!(!says, "{}", page.display());
+        }
+    }
+}
+
+#[test]
 fn r10_each_sample_takes_its_route() {
     assert_eq!(SAMPLES.len(), EXPECTED.len());
     for ((route, question), (expected_route, expected)) in SAMPLES.iter().zip(EXPECTED) {
