@@ -10,6 +10,7 @@
 mod channels;
 mod contents;
 mod document;
+mod end;
 mod figures;
 mod gradings;
 mod history;
@@ -25,6 +26,7 @@ pub use channels::{
 };
 pub use contents::{KnowledgeContents, SampleQuestion};
 pub use document::{DocumentPart, DocumentText};
+pub use end::RunEnd;
 pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
 pub use history::{Day, History};

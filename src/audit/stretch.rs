@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Complexity, Outcome};
-use crate::protocol::{Event, EventBody, Mode, RunFigures, RunId, RunSummary, Timestamp};
+use crate::protocol::{Event, EventBody, Mode, RunEnd, RunFigures, RunId, RunSummary, Timestamp};
 
 /// Where a run stands in one part of the log, what its first and last lines there say, and what is
 /// counted of it there.
@@ -75,24 +75,18 @@ impl Stretch {
                     )
                 });
             }
-            EventBody::RunFinished {
-                outcome,
-                complexity,
-                reasoning_calls,
-                calls_saved,
-                ms,
-                error,
-                ..
-            } => {
-                self.ended = Some(Ended(
-                    to,
-                    *complexity,
-                    Some(*outcome),
-                    Some(*reasoning_calls),
-                    outcome.is_complete().then_some(*calls_saved),
-                    Some(*ms),
-                    error.clone(),
-                ));
+            EventBody::RunFinished { .. } => {
+                self.ended = RunEnd::of(&event.body).map(|end| {
+                    Ended(
+                        to,
+                        end.route,
+                        Some(end.outcome),
+                        Some(end.calls),
+                        end.saved_if_complete(),
+                        Some(end.ms),
+                        end.error.map(str::to_owned),
+                    )
+                });
             }
             _ => {}
         }

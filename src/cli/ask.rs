@@ -7,9 +7,9 @@ use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
 use super::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
-use crate::domain::{Citation, Complexity, Outcome, Wait, WarningKind, Warnings, dollars};
+use crate::domain::{Citation, Complexity, Wait, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, Question};
-use crate::protocol::{EventBody, Mode};
+use crate::protocol::{EventBody, Mode, RunEnd};
 use crate::text::sanitize;
 
 /// A question longer than this is a document.
@@ -166,23 +166,9 @@ fn read_question(words: &[String]) -> Result<String, Failure> {
 
 /// The sources, and one line that says how the answer came about.
 fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation], warnings: usize) -> String {
-    let EventBody::RunFinished {
-        outcome,
-        complexity,
-        reasoning_calls,
-        calls_saved,
-        prompt_tokens,
-        completion_tokens,
-        spent,
-        ms,
-        ..
-    } = end
-    else {
+    let Some(end) = RunEnd::of(end).filter(|end| end.outcome.is_complete()) else {
         return String::new();
     };
-    if !matches!(outcome, Outcome::Answered | Outcome::NotFound) {
-        return String::new();
-    }
     let mut text = String::new();
     if !citations.is_empty() {
         text.push('\n');
@@ -199,9 +185,9 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation], warnings:
         Some(Mode::Offline) => "offline, extractive · ",
         _ => "",
     };
-    let route = complexity.map_or("unknown", Complexity::as_str);
-    let about = if spent.estimated { "~" } else { "" };
-    let tokens = match prompt_tokens.saturating_add(*completion_tokens) {
+    let route = end.route.map_or("unknown", Complexity::as_str);
+    let about = if end.spent.estimated { "~" } else { "" };
+    let tokens = match end.tokens() {
         0 => String::new(),
         tokens => format!(" · {about}{}", counted(tokens as usize, "token")),
     };
@@ -209,15 +195,16 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation], warnings:
         0 => String::new(),
         warnings => format!(" · {}", counted(warnings, "warning")),
     };
-    let cost = match (spent.cost_usd, mode) {
+    let cost = match (end.spent.cost_usd, mode) {
         (Some(cost), _) => format!(" · {about}{}", dollars(cost)),
         (None, Some(Mode::Llm)) => " · cost unknown".to_owned(),
         (None, _) => String::new(),
     };
-    let calls = counted(*reasoning_calls as usize, "call");
+    let calls = counted(end.calls as usize, "call");
     text.push_str(&format!(
-        "\n— {engine}{route} · {calls}, {calls_saved} saved{tokens}{cost}{warnings} · {:.1} s\n",
-        ms / 1000.0
+        "\n— {engine}{route} · {calls}, {} saved{tokens}{cost}{warnings} · {:.1} s\n",
+        end.saved,
+        end.ms / 1000.0
     ));
     text
 }

@@ -4,7 +4,7 @@ use super::output::{Failure, counted, say};
 use crate::audit::events_of_run;
 use crate::config::Settings;
 use crate::domain::{EDGES, ENTRY, Edge, NodeName};
-use crate::protocol::{Event, EventBody};
+use crate::protocol::{Event, EventBody, RunEnd};
 use crate::text::one_line;
 
 /// Cells of a column of nodes.
@@ -149,24 +149,22 @@ fn path(events: &[Event]) -> String {
             EventBody::RouteDecided { to, reason, .. } => {
                 text.push_str(&format!("    {} ─► {to}\n", reason.as_str()));
             }
-            EventBody::RunFinished {
-                outcome,
-                reasoning_calls,
-                calls_saved,
-                ms,
-                error,
-                ..
-            } => {
-                let how = outcome.as_str();
+            EventBody::RunFinished { .. } => {
+                let Some(end) = RunEnd::of(&event.body) else {
+                    continue;
+                };
+                let how = end.outcome.as_str();
                 if let Some(node) = open.take() {
                     text.push_str(&format!("  {node:<NAMES$}  {how:>12}\n"));
                     text.push_str(&std::mem::take(&mut marks));
                 }
                 text.push_str(&format!(
-                    "{how}  {}, {calls_saved} saved, {ms:.0} ms\n",
-                    counted(*reasoning_calls as usize, "call")
+                    "{how}  {}, {} saved, {:.0} ms\n",
+                    counted(end.calls as usize, "call"),
+                    end.saved,
+                    end.ms
                 ));
-                if let Some(error) = error {
+                if let Some(error) = end.error {
                     text.push_str(&format!("  {}\n", one_line(error, 400)));
                 }
             }

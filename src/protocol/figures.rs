@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{EventBody, Spent};
+use super::{EventBody, RunEnd};
 use crate::domain::{Complexity, NodeName, Outcome, PathType};
 
 /// What is counted of one run, or of a part of it: a fold over its events.
@@ -64,33 +64,8 @@ impl RunFigures {
                 self.is_counted |= prompt_tokens.is_some() || completion_tokens.is_some();
                 self.visits.extend(Visit::of(*node, *ms));
             }
-            EventBody::RunFinished {
-                outcome,
-                complexity,
-                reasoning_calls,
-                calls_saved,
-                prompt_tokens,
-                completion_tokens,
-                spent:
-                    Spent {
-                        estimated,
-                        cost_usd,
-                        ..
-                    },
-                ms,
-                ..
-            } if self.ended.is_none() => {
-                self.ended = Some(Ended(
-                    *outcome,
-                    *complexity,
-                    *reasoning_calls,
-                    *calls_saved,
-                    *prompt_tokens,
-                    *completion_tokens,
-                    *estimated,
-                    *cost_usd,
-                    *ms,
-                ));
+            EventBody::RunFinished { .. } => {
+                self.ended = self.ended.or(RunEnd::of(body).map(Ended::of));
             }
             _ => {}
         }
@@ -115,6 +90,22 @@ impl RunFigures {
             Some(hit) => hit.2 += times,
             None => self.hits.push(Hit(path_type, rule.to_owned(), times)),
         }
+    }
+}
+
+impl Ended {
+    fn of(end: RunEnd<'_>) -> Self {
+        Self(
+            end.outcome,
+            end.route,
+            end.calls,
+            end.saved,
+            end.sent,
+            end.received,
+            end.spent.estimated,
+            end.spent.cost_usd,
+            end.ms,
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use super::{Event, EventBody, Mode, RunId, Timestamp};
+use super::{Event, EventBody, Mode, RunEnd, RunId, Timestamp};
 use crate::domain::{Complexity, Outcome};
 
 /// One line about a run: what its first and its last event say.
@@ -77,22 +77,13 @@ impl RunSummary {
 
     /// Takes the next event of this run.
     pub fn apply(&mut self, event: &Event) {
-        if let EventBody::RunFinished {
-            outcome,
-            complexity,
-            reasoning_calls,
-            calls_saved,
-            ms,
-            error,
-            ..
-        } = &event.body
-        {
-            self.route = *complexity;
-            self.outcome = Some(*outcome);
-            self.calls = Some(*reasoning_calls);
-            self.saved = outcome.is_complete().then_some(*calls_saved);
-            self.ms = Some(*ms);
-            self.error.clone_from(error);
+        if let Some(end) = RunEnd::of(&event.body) {
+            self.route = end.route;
+            self.outcome = Some(end.outcome);
+            self.calls = Some(end.calls);
+            self.saved = end.saved_if_complete();
+            self.ms = Some(end.ms);
+            self.error = end.error.map(str::to_owned);
         }
     }
 }

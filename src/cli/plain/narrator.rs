@@ -4,7 +4,7 @@ use crate::domain::{
     AutoApproveRule, Citation, Cue, GradedBy, Outcome, RouteReason, RoutingLimits, SUFFICIENT_FROM,
     Wait, WarningKind, Warnings, dollars,
 };
-use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunRecord, Verdict};
+use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, RunRecord, Verdict};
 use crate::text::{StreamSanitizer, one_line, sanitize};
 
 use super::super::output::counted;
@@ -149,7 +149,7 @@ impl Narrator {
             EventBody::RunFinished { .. } => {
                 let told = self.warnings.at_the_answer().map(WarningKind::line);
                 lines.extend(told.map(|line| format!("Warning: {line}")));
-                lines.push(self.footer(body));
+                lines.extend(RunEnd::of(body).map(|end| self.footer(end)));
             }
             _ => {}
         }
@@ -241,23 +241,8 @@ impl Narrator {
         }
     }
 
-    fn footer(&self, end: &EventBody) -> String {
-        let EventBody::RunFinished {
-            outcome,
-            complexity,
-            reasoning_calls,
-            calls_saved,
-            prompt_tokens,
-            completion_tokens,
-            spent,
-            ms,
-            error,
-            ..
-        } = end
-        else {
-            return String::new();
-        };
-        let outcome = match (outcome, error) {
+    fn footer(&self, end: RunEnd<'_>) -> String {
+        let outcome = match (end.outcome, end.error) {
             (Outcome::Failed, Some(error)) => format!("Failed: {}", line(error)),
             (Outcome::Failed, None) => "Failed".to_owned(),
             (Outcome::Cancelled, _) => "Stopped".to_owned(),
@@ -268,16 +253,16 @@ impl Narrator {
         if self.record.summary.mode == Mode::Offline {
             parts.push("offline, extractive".to_owned());
         }
-        parts.extend(complexity.map(|route| format!("route {}", route.as_str())));
-        parts.push(counted(*reasoning_calls as usize, "call"));
-        parts.push(format!("{calls_saved} saved"));
-        let about = if spent.estimated { "about " } else { "" };
-        match prompt_tokens.saturating_add(*completion_tokens) {
+        parts.extend(end.route.map(|route| format!("route {}", route.as_str())));
+        parts.push(counted(end.calls as usize, "call"));
+        parts.push(format!("{} saved", end.saved));
+        let about = if end.spent.estimated { "about " } else { "" };
+        match end.tokens() {
             0 => {}
             tokens => parts.push(format!("{about}{}", counted(tokens as usize, "token"))),
         }
         parts.extend(
-            spent
+            end.spent
                 .cost_usd
                 .map(|cost| format!("{about}{}", dollars(cost))),
         );
@@ -285,7 +270,7 @@ impl Narrator {
             0 => {}
             count => parts.push(counted(count, "warning")),
         }
-        parts.push(duration(*ms));
+        parts.push(duration(end.ms));
         format!("{}.", parts.join(", "))
     }
 }

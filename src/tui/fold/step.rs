@@ -4,7 +4,7 @@ use crate::domain::{
     AutoApproveRule, GradedBy, GraderAction, KEEP_FROM, NodeName, Outcome, RouteReason,
     RoutingLimits, ToolCall, Wait,
 };
-use crate::protocol::{Event, EventBody, ItemScore, Spent, Timestamp};
+use crate::protocol::{Event, EventBody, ItemScore, RunEnd, Spent, Timestamp};
 use crate::text::one_line;
 use crate::tui::ink::measure;
 
@@ -170,28 +170,15 @@ impl Grading {
 impl Finish {
     /// What a `run_finished` says.
     pub fn of(body: &EventBody) -> Option<Self> {
-        let EventBody::RunFinished {
-            outcome,
-            reasoning_calls,
-            calls_saved,
-            prompt_tokens,
-            completion_tokens,
-            spent,
-            ms,
-            error,
-            ..
-        } = body
-        else {
-            return None;
-        };
+        let end = RunEnd::of(body)?;
         Some(Self {
-            outcome: *outcome,
-            calls: *reasoning_calls,
-            saved: *calls_saved,
-            tokens: prompt_tokens.saturating_add(*completion_tokens),
-            spent: *spent,
-            ms: *ms,
-            error: error.as_deref().map(|error| one_line(error, 400)),
+            outcome: end.outcome,
+            calls: end.calls,
+            saved: end.saved,
+            tokens: end.tokens(),
+            spent: end.spent,
+            ms: end.ms,
+            error: end.error.map(|error| one_line(error, 400)),
         })
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::domain::{EvidenceId, GradedBy, KEEP_FROM, NodeName, Outcome, dollars};
-use crate::protocol::{Event, EventBody, EvidenceItem, Timestamp};
+use crate::protocol::{Event, EventBody, EvidenceItem, RunEnd, Timestamp};
 use crate::text::{one_line, sanitize};
 use crate::tui::ink::{counted, duration, grouped, measure};
 
@@ -281,36 +281,30 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
             counted(citations.len() as u64, "citation", "citations")
         ),
         EventBody::Warning { code, message } => format!("{code}: {message}"),
-        EventBody::RunFinished {
-            outcome,
-            reasoning_calls,
-            calls_saved,
-            ms,
-            error,
-            prompt_tokens,
-            completion_tokens,
-            spent,
-            ..
-        } => {
-            let mut text = format!(
-                "{} · {} · saved {calls_saved} · {}",
-                outcome.as_str(),
-                counted(u64::from(*reasoning_calls), "call", "calls"),
-                duration(*ms)
-            );
-            let tokens = prompt_tokens.saturating_add(*completion_tokens);
-            if tokens > 0 {
-                let tokens = grouped(tokens);
-                let about = if spent.estimated { "~" } else { "" };
-                let _ = write!(text, " · {about}{tokens} tok");
-                if let Some(cost) = spent.cost_usd {
-                    let _ = write!(text, " · {about}{}", dollars(cost));
-                }
-            }
-            if let Some(error) = error {
-                let _ = write!(text, " · {error}");
-            }
-            text
+        EventBody::RunFinished { .. } => RunEnd::of(body).map_or_else(String::new, ended),
+    }
+}
+
+/// Outcome, calls, time and cost.
+fn ended(end: RunEnd<'_>) -> String {
+    let mut text = format!(
+        "{} · {} · saved {} · {}",
+        end.outcome.as_str(),
+        counted(u64::from(end.calls), "call", "calls"),
+        end.saved,
+        duration(end.ms)
+    );
+    let tokens = end.tokens();
+    if tokens > 0 {
+        let tokens = grouped(tokens);
+        let about = if end.spent.estimated { "~" } else { "" };
+        let _ = write!(text, " · {about}{tokens} tok");
+        if let Some(cost) = end.spent.cost_usd {
+            let _ = write!(text, " · {about}{}", dollars(cost));
         }
     }
+    if let Some(error) = end.error {
+        let _ = write!(text, " · {error}");
+    }
+    text
 }
