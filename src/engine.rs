@@ -48,7 +48,7 @@ pub use grading::{FEATURES, Graded, Grader, LookedAt};
 pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };
-pub use opening::Opening;
+pub use opening::{Opening, Profile};
 pub use routing::{Routed, Router};
 pub use sessions::Resume;
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
@@ -60,8 +60,7 @@ const EVENTS_IN_FLIGHT: usize = 256;
 pub struct Engine {
     agent: Agent,
     knowledge: Arc<KnowledgeBase>,
-    is_demo: bool,
-    endpoint: Option<String>,
+    profile: Profile,
     audit_log: Destination,
     mask: Mask,
     notices: Vec<String>,
@@ -223,14 +222,9 @@ impl Engine {
         &self.knowledge
     }
 
-    /// Whether the bundled demo is searched.
-    pub fn is_demo(&self) -> bool {
-        self.is_demo
-    }
-
-    /// Where the thinking engine is asked; `None` where the embedded one thinks.
-    pub fn endpoint(&self) -> Option<&str> {
-        self.endpoint.as_deref()
+    /// What else is known of it.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     /// Which engine thinks, with which model.

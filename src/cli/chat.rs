@@ -1,10 +1,11 @@
-use std::io::{Write, stderr};
-
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::engine::{BehindScreen, Conversation, EngineError, Opening, Resume, SAMPLES, channels};
+use crate::engine::{
+    BehindScreen, Conversation, Engine, EngineError, Opening, Resume, SAMPLES, channels,
+};
+use crate::protocol::RecordedSession;
 use crate::report::markdown;
 use crate::tui::{Sample, Setup, ThemeName, WalkStep, run as run_screen};
 
@@ -14,8 +15,26 @@ use super::own_files::own_files;
 use super::resumable::Start;
 use super::split_file;
 
-/// What a conversation that the demo asks is called in lists.
-pub(super) const DEMO: &str = "demo";
+/// What a conversation that begins with these questions is called in lists, where it is not called
+/// by its first: those are the demo's.
+pub(super) fn name_of(walk: &[WalkStep]) -> Option<&'static str> {
+    (!walk.is_empty()).then_some("demo")
+}
+
+/// Has the engine go on with a recorded conversation, or begin one of that name.
+pub(super) async fn take_up(
+    engine: &mut Engine,
+    resume: Option<Resume>,
+    name: Option<&'static str>,
+) -> Result<Option<RecordedSession>, EngineError> {
+    if let Some(name) = name {
+        engine.name_conversation(name).await;
+    }
+    match resume {
+        Some(which) => engine.resume(which).await.map(Some),
+        None => Ok(None),
+    }
+}
 
 /// Opens the screen, with a recorded conversation or without, and stays until the user leaves it;
 /// `walk` asks itself first. At the end one line says how to go on with it.
@@ -27,9 +46,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     interruptible_screen(async |cancel| {
         let session = converse(settings, resume, walk, cancel).await?;
-        if let Some(line) = start.resuming(&settings.audit_log, &session) {
-            let _ = writeln!(stderr(), "{line}");
-        }
+        start.say_how_to_resume(&settings.audit_log, &session);
         Ok(())
     })
 }
@@ -45,12 +62,12 @@ async fn converse(
         () = cancel.cancelled() => return Err(Failure::interrupted()),
     };
     let identity = opening.identity();
-    let endpoint = opening.endpoint();
-    let samples = if opening.is_demo() { SAMPLES } else { &[] };
+    let profile = opening.profile().clone();
+    let samples = if profile.is_demo { SAMPLES } else { &[] };
     let mut notices = opening.notices().to_vec();
     let ((commands, updates), ends) = channels();
     let leave = cancel.child_token();
-    let name = (!walk.is_empty()).then_some(DEMO);
+    let name = name_of(&walk);
     // A conversation that goes on is shown from its first picture.
     let (resumed, begun) = match resume {
         None => (
@@ -62,10 +79,10 @@ async fn converse(
                 engine = opening.finish() => engine?,
                 () = cancel.cancelled() => return Err(Failure::interrupted()),
             };
-            let resumed = engine.resume(which).await?;
+            let resumed = take_up(&mut engine, Some(which), None).await?;
             engine.notices().clone_into(&mut notices);
             let begun = Conversation::behind(ends, engine);
-            (Some(resumed), tokio::spawn(std::future::ready(begun)))
+            (resumed, tokio::spawn(std::future::ready(begun)))
         }
     };
     let before = split_file::split(settings);
@@ -75,7 +92,7 @@ async fn converse(
         no_color: settings.no_color,
         mode: identity.mode,
         model: identity.model,
-        endpoint,
+        endpoint: profile.endpoint,
         limits: settings.limits,
         samples: samples
             .iter()
@@ -133,10 +150,8 @@ async fn begin(
     leave: CancellationToken,
 ) -> Result<Conversation, EngineError> {
     let starting = async {
-        let engine = opening.finish().await?;
-        if let Some(name) = name {
-            engine.name_conversation(name).await;
-        }
+        let mut engine = opening.finish().await?;
+        take_up(&mut engine, None, name).await?;
         Conversation::behind(ends, engine)
     };
     let begun = starting.await;

@@ -12,7 +12,7 @@ mod listing;
 mod narrator;
 mod samples;
 
-use std::io::{IsTerminal, Write, stderr, stdin, stdout};
+use std::io::{IsTerminal, stdin, stdout};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,7 @@ use crate::engine::{Conversation, Engine, Resume};
 use crate::tui::WalkStep;
 
 use super::catch_up::{Needs, Shows, bring_up_to_date_showing};
-use super::chat::DEMO;
+use super::chat::{name_of, take_up};
 use super::interruption::interruptible_lines;
 use super::output::{Failure, complain, say};
 use super::resumable::Start;
@@ -69,9 +69,10 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     interruptible_lines(async |cancel, interrupts| {
         let session = converse(settings, resume, walk, cancel, interrupts).await?;
-        let line = start.in_lines().resuming(&settings.audit_log, &session);
-        if let Some(line) = line.filter(|_| stdin().is_terminal()) {
-            let _ = writeln!(stderr(), "kb-agent: {line}");
+        if stdin().is_terminal() {
+            start
+                .in_lines()
+                .say_how_to_resume(&settings.audit_log, &session);
         }
         Ok(())
     })
@@ -86,10 +87,7 @@ async fn converse(
 ) -> Result<String, Failure> {
     let opened = async {
         let mut engine = Engine::open(settings).await?;
-        let resumed = match resume {
-            Some(which) => Some(engine.resume(which).await?),
-            None => None,
-        };
+        let resumed = take_up(&mut engine, resume, name_of(&walk)).await?;
         for notice in engine.notices() {
             complain(notice);
         }
@@ -105,11 +103,8 @@ async fn converse(
         () = cancel.cancelled() => return Err(Failure::interrupted()),
         _ = interrupts.recv() => return Err(Failure::interrupted()),
     };
-    if !walk.is_empty() {
-        engine.name_conversation(DEMO).await;
-    }
     let is_typed = stdin().is_terminal();
-    let samples = Samples::of(engine.is_demo());
+    let samples = Samples::of(engine.profile().is_demo);
     let greeting = greeting(&engine);
     let about = About::of(&engine, settings.limits);
     let (conversation, commands, mut updates) = Conversation::begin(engine)?;

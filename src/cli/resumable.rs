@@ -1,4 +1,5 @@
 use std::ffi::OsStr;
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
 use crate::audit::Lookup;
@@ -33,10 +34,17 @@ impl Start {
         }
     }
 
-    /// The line for a shell that goes on with a conversation, where something was asked in it.
-    pub(super) fn resuming(&self, log: &Path, session: &str) -> Option<String> {
-        let name = Lookup::of(log).ok()?.short_name(session)?;
-        Some(format!("resume: {}", self.command(&name)))
+    /// Says on standard error by which command a shell goes on with a conversation, where something
+    /// was asked in it.
+    pub(super) fn say_how_to_resume(&self, log: &Path, session: &str) {
+        let name = Lookup::of(log).ok();
+        let Some(name) = name.and_then(|lookup| lookup.short_name(session)) else {
+            return;
+        };
+        // Among other lines it says whose it is.
+        let before = if self.is_plain { "kb-agent: " } else { "" };
+        let command = self.command(&name);
+        let _ = writeln!(stderr(), "{before}resume: {command}");
     }
 
     fn command(&self, conversation: &str) -> String {

@@ -110,7 +110,7 @@ impl Conversation {
             updates,
             own_files: engine.own_files.clone(),
             contents: Arc::new(Contents::new(
-                (!engine.is_demo).then(|| Samples::new(Handle::current())),
+                (!engine.profile.is_demo).then(|| Samples::new(Handle::current())),
             )),
         };
         let end = CancellationToken::new();

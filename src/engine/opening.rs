@@ -12,10 +12,20 @@ use crate::config::Settings;
 use crate::kb::embed::SentenceEmbedding;
 use crate::tools::KbToolbox;
 
+/// What an engine is, whether its index is open or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// Whether the bundled demo is searched.
+    pub is_demo: bool,
+    /// Where the thinking engine is asked; `None` where the embedded one thinks.
+    pub endpoint: Option<String>,
+}
+
 /// An engine whose index is not open yet. A large one takes longer to open than a person likes to
 /// wait for a first picture.
 pub struct Opening {
     settings: Settings,
+    profile: Profile,
     built_in: Arc<dyn Embedder>,
     reasoner: Arc<dyn Reasoner>,
     audit_log: Destination,
@@ -52,6 +62,7 @@ impl Opening {
         let reasoner = thinking::reasoner(settings, built_in.clone())?;
         Ok(Self {
             settings: settings.clone(),
+            profile: Profile::of(settings),
             built_in,
             reasoner,
             audit_log,
@@ -76,8 +87,7 @@ impl Opening {
                 session: self.session.id().to_owned(),
             },
             knowledge,
-            is_demo: is_demo(&settings),
-            endpoint: endpoint(&settings),
+            profile: self.profile,
             audit_log: self.audit_log,
             mask: self.mask,
             notices: self.notices,
@@ -89,14 +99,9 @@ impl Opening {
         })
     }
 
-    /// Whether the knowledge base is the demo's.
-    pub fn is_demo(&self) -> bool {
-        is_demo(&self.settings)
-    }
-
-    /// Where the thinking engine is asked; `None` where the embedded one thinks.
-    pub fn endpoint(&self) -> Option<String> {
-        endpoint(&self.settings)
+    /// What is known of the engine before its index is open.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     /// Which engine thinks, with which model.
@@ -110,12 +115,13 @@ impl Opening {
     }
 }
 
-fn is_demo(settings: &Settings) -> bool {
-    settings.sources.is_empty()
-}
-
-fn endpoint(settings: &Settings) -> Option<String> {
-    settings.llm.as_ref().map(|llm| address(&llm.base_url))
+impl Profile {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            is_demo: settings.sources.is_empty(),
+            endpoint: settings.llm.as_ref().map(|llm| address(&llm.base_url)),
+        }
+    }
 }
 
 /// The address without its query, which may hold a key.

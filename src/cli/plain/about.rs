@@ -27,7 +27,7 @@ impl About {
         Self {
             mode: identity.mode,
             model: identity.model,
-            endpoint: engine.endpoint().map(str::to_owned),
+            endpoint: engine.profile().endpoint.clone(),
             limits,
             knowledge: KnowledgeStatus {
                 name: status.name,
