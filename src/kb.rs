@@ -61,7 +61,7 @@ pub use lock::Held;
 pub(crate) use names::{spaced, stem};
 pub use roots::Sources;
 pub use search::{Hit, SearchMode};
-pub use status::KbStatus;
+pub use status::{KbStatus, SourceStatus};
 pub use store::Passage;
 pub(crate) use store::Within;
 pub use update::{Changes, Phase, Progress, UpdateReport};

@@ -24,7 +24,7 @@ mod summary;
 pub use channels::{
     Command, IndexCommand, IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Update,
 };
-pub use contents::{KnowledgeContents, SampleQuestion};
+pub use contents::{KnowledgeContents, LeftOut, SampleQuestion, SourceContents};
 pub use document::{DocumentPart, DocumentText};
 pub use end::RunEnd;
 pub use figures::RunFigures;

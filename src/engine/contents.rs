@@ -4,17 +4,21 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::mention_of;
-use crate::kb::{Document, Documents, KbError, KnowledgeBase};
-use crate::protocol::{KnowledgeContents, Timestamp};
+use crate::kb::{Document, Documents, KbError, KnowledgeBase, Skipped, SourceStatus};
+use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Timestamp};
 use crate::text::{one_line, sanitize};
 
 use super::kinds::kind;
 use super::samples::{Basis, Samples};
 
+/// So many files that were left out are named.
+const MOST_LEFT_OUT: usize = 500;
 /// So many documents and folders can be completed; others can be typed.
 const MOST_NAMES: usize = 50_000;
 /// So many of the newest files are named.
 const NEWEST: usize = 3;
+/// A path up to this length, in characters.
+const LONGEST_PATH: usize = 400;
 /// A file's name up to this length, in characters.
 const LONGEST_NAME: usize = 120;
 /// Looks into the base, and not again before something has changed.
@@ -27,6 +31,7 @@ pub(super) struct Contents {
 struct Known {
     revision: Option<u64>,
     made: Option<Basis>,
+    left_out: LeftOut,
 }
 
 impl Contents {
@@ -35,6 +40,24 @@ impl Contents {
         Self {
             samples,
             known: Mutex::default(),
+        }
+    }
+
+    /// Files are not in the index now, which is to be told with what is.
+    pub(super) fn leave_out(&self, skipped: &[Skipped]) {
+        let told = |skipped: &Skipped| {
+            let reason = skipped.reason.to_string();
+            let path = one_line(&skipped.path, LONGEST_PATH);
+            (path, one_line(&reason, LONGEST_PATH))
+        };
+        let left_out = LeftOut {
+            count: skipped.len(),
+            files: skipped.iter().take(MOST_LEFT_OUT).map(told).collect(),
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.left_out != left_out {
+            known.left_out = left_out;
+            known.revision = None;
         }
     }
 
@@ -62,6 +85,8 @@ impl Contents {
             kinds: kinds(&documents),
             newest: newest(&documents),
             names: names(&documents),
+            sources: sources(base)?,
+            left_out: known.left_out.clone(),
             bytes: documents.iter().map(Document::bytes).sum(),
             samples,
         }))
@@ -76,6 +101,15 @@ fn kinds(documents: &Documents) -> Vec<(String, usize)> {
     let mut kinds: Vec<(String, usize)> = counts.into_iter().collect();
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     kinds
+}
+
+fn sources(base: &KnowledgeBase) -> Result<Vec<SourceContents>, KbError> {
+    let told = |source: SourceStatus| SourceContents {
+        path: one_line(&source.path.to_string_lossy(), LONGEST_PATH),
+        documents: source.documents,
+        passages: source.passages,
+    };
+    Ok(base.sources()?.into_iter().map(told).collect())
 }
 
 /// The highest first, folders before documents.

@@ -199,6 +199,7 @@ impl<'a> ToScreen<'a> {
                     self.send(notice);
                 }
                 self.progress();
+                self.contents.leave_out(&report.skipped);
                 self.contents();
             }
             Upkeep::Meaning(_) => {}

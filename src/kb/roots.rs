@@ -155,6 +155,13 @@ impl Roots {
         self.all.iter().map(|root| root.path.as_path())
     }
 
+    /// The canonical paths, and what the names of their files begin with; empty where there is only
+    /// one.
+    pub fn labelled(&self) -> impl Iterator<Item = (&Path, &str)> {
+        let roots = self.all.iter();
+        roots.map(|root| (root.path.as_path(), root.label.as_str()))
+    }
+
     /// Whether the root that this path lies in is gone as a whole, and not merely what it held: a
     /// folder that is not there or that is the empty place where a disk was, a file whose folder
     /// is not there.

@@ -15,11 +15,35 @@ pub struct KnowledgeContents {
     /// Documents, and folders with a `/` at their end, that a question can name after an `@`; those
     /// that lie highest first.
     pub names: Arc<[String]>,
+    /// The folders and files that it is made of.
+    pub sources: Vec<SourceContents>,
+    /// Files that are not in the index.
+    pub left_out: LeftOut,
     /// All files together.
     pub bytes: u64,
     /// Made from the headings, none where no heading is fit for it; `None` of the bundled demo, which
     /// has its own.
     pub samples: Option<Vec<SampleQuestion>>,
+}
+
+/// What a folder or file of the knowledge base holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceContents {
+    /// Where it is.
+    pub path: String,
+    /// Documents indexed.
+    pub documents: usize,
+    /// Passages of them.
+    pub passages: usize,
+}
+
+/// Files that are not in the index.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// How many there are.
+    pub count: usize,
+    /// The first of them, each with the reason.
+    pub files: Vec<(String, String)>,
 }
 
 /// A question to try.

@@ -1,6 +1,7 @@
 //! Windows that only show: what is indexed, which engine answers.
 
 use crate::protocol::Mode;
+use crate::text::one_line;
 
 use super::ink::{Ink, Row, counted, grouped, pad};
 use super::model::Model;
@@ -22,7 +23,8 @@ pub fn title(page: Page) -> &'static str {
 /// All rows.
 pub fn rows(model: &Model, page: Page, width: usize) -> Vec<Row> {
     let rows = match page {
-        Page::Index | Page::Sources => index(model),
+        Page::Index => [index(model), left_out(model)].concat(),
+        Page::Sources => sources(model),
         Page::Model => engine(model),
     };
     let broken = |row: &Row| {
@@ -49,7 +51,7 @@ fn index(model: &Model) -> Vec<Row> {
         (false, pending) => format!("{} not embedded", grouped(pending as u64)),
     };
     vec![
-        line("name", crate::text::one_line(&knowledge.name, 200)),
+        line("name", one_line(&knowledge.name, 200)),
         line("documents", grouped(knowledge.documents as u64)),
         line("chunks", grouped(knowledge.chunks as u64)),
         line("state", state),
@@ -62,6 +64,48 @@ fn index(model: &Model) -> Vec<Row> {
             },
         ),
     ]
+}
+
+/// The files that are not in the index, with their reasons.
+fn left_out(model: &Model) -> Vec<Row> {
+    let left_out = &model.contents.left_out;
+    if left_out.count == 0 {
+        return Vec::new();
+    }
+    let mut rows = heading("Left out").to_vec();
+    rows.push(line("files", grouped(left_out.count as u64)));
+    for (path, reason) in &left_out.files {
+        let row = Row::of(Ink::Text, format!("{}: ", one_line(path, 400)));
+        rows.push(row.with(Ink::Dim, one_line(reason, 400)));
+    }
+    let more = left_out.count.saturating_sub(left_out.files.len());
+    if more > 0 {
+        let words = format!(
+            "and {} more; 'kb-agent index' lists all",
+            grouped(more as u64)
+        );
+        rows.push(Row::of(Ink::Dim, words));
+    }
+    rows
+}
+
+/// The folders and files that the base is made of, with what each holds.
+fn sources(model: &Model) -> Vec<Row> {
+    let contents = &model.contents;
+    let mut rows = index(model);
+    if !contents.sources.is_empty() {
+        rows.extend(heading("Sources"));
+    }
+    for source in &contents.sources {
+        rows.push(Row::of(Ink::Text, one_line(&source.path, 400)));
+        let held = format!(
+            "{} · {}",
+            counted(source.documents as u64, "document", "documents"),
+            counted(source.passages as u64, "chunk", "chunks")
+        );
+        rows.push(line("", held));
+    }
+    rows
 }
 
 fn engine(model: &Model) -> Vec<Row> {

@@ -223,3 +223,31 @@ fn ui_plain_mode_offers_samples_of_ones_own_base_too() {
     let log = place.audit();
     assert_eq!(events(&log, "run_finished")[0]["complexity"], "simple");
 }
+
+#[test]
+fn ui_the_sources_and_what_was_left_out_are_listed() {
+    let place = Workplace::empty();
+    place.file("kb/lease.md", LEASE);
+    place.file("kb/broken.pdf", "%PDF-1.4\nno more of it");
+    place.file("letter.md", "# Letter\n\nDear landlord.\n");
+    let mut terminal = Terminal::start(&place.command(&["kb", "letter.md"]), 120, 45);
+    terminal.wait_for_text("2 Markdown");
+    terminal.keys("/kb\r");
+    let screen = terminal.wait_for("both sources", |screen| {
+        screen.contents().matches("1 document · ").count() == 2
+    });
+    assert!(screen.contains("/letter.md"), "{screen}");
+    terminal.keys("\u{1b}");
+    terminal.wait_for("the window closed", |screen| {
+        !screen.contents().contains("Sources")
+    });
+    terminal.keys("/index\r");
+    terminal.wait_for_text("kb/broken.pdf: ");
+    terminal.keys("\u{1b}");
+    terminal.wait_for("the window closed", |screen| {
+        !screen.contents().contains("Left out")
+    });
+    terminal.keys(CTRL_C);
+    terminal.keys(CTRL_C);
+    assert_eq!(terminal.end(), 0);
+}

@@ -2,7 +2,9 @@
 
 use crossterm::event::KeyCode;
 use kb_agent::domain::Complexity;
-use kb_agent::protocol::{KnowledgeContents, KnowledgeStatus, SampleQuestion, Timestamp, Update};
+use kb_agent::protocol::{
+    KnowledgeContents, KnowledgeStatus, LeftOut, SampleQuestion, SourceContents, Timestamp, Update,
+};
 use kb_agent::tui::{Msg, Screen, Setup};
 
 use super::{ask, pictures, tap, write};
@@ -86,4 +88,49 @@ fn ui_where_no_heading_is_usable_that_is_said_and_a_digit_is_typed() {
     assert!(!text.contains("press its number"), "{text}");
     assert_eq!(tap(&mut screen, KeyCode::Char('1')), []);
     assert!(screen.text(100, 30).contains("> 1"));
+}
+
+#[test]
+fn ui_windows_list_sources_and_what_was_left_out() {
+    let mut screen = over(KnowledgeContents {
+        sources: vec![
+            SourceContents {
+                path: "/srv/house".to_owned(),
+                documents: 30,
+                passages: 300,
+            },
+            SourceContents {
+                path: "/srv/letter\u{1b}[2J.pdf".to_owned(),
+                documents: 1,
+                passages: 12,
+            },
+        ],
+        left_out: LeftOut {
+            count: 501,
+            files: vec![(
+                "house/scan.pdf".to_owned(),
+                "a scan without text".to_owned(),
+            )],
+        },
+        ..contents()
+    });
+    write(&mut screen, "/kb");
+    tap(&mut screen, KeyCode::Enter);
+    pictures("sources", &mut screen);
+    let text = screen.text(100, 30);
+    assert!(text.contains("30 documents · 300 chunks"), "{text}");
+    assert!(text.contains("/srv/letter.pdf"), "{text}");
+    assert!(text.contains("1 document · 12 chunks"), "{text}");
+    tap(&mut screen, KeyCode::Esc);
+    write(&mut screen, "/index");
+    tap(&mut screen, KeyCode::Enter);
+    let text = screen.text(100, 30);
+    assert!(
+        text.contains("house/scan.pdf: a scan without text"),
+        "{text}"
+    );
+    assert!(
+        text.contains("and 500 more; 'kb-agent index' lists all"),
+        "{text}"
+    );
 }
