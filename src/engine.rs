@@ -3,6 +3,7 @@
 //! The only room that knows every part. It hands each part what that part needs and nothing more,
 //! so that the agent can be driven without a disk and the screen without an agent.
 
+mod adding;
 mod contents;
 mod conversation;
 mod data_folder;
@@ -40,6 +41,8 @@ use crate::kb::{KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, RecordedSession, Update};
 use crate::text::Trouble;
 
+use adding::{Adding, CurrentBase};
+
 pub use crate::agent::Question;
 pub use conversation::{BehindScreen, Conversation, channels};
 pub use data_folder::prepare_data_folder;
@@ -59,7 +62,8 @@ const EVENTS_IN_FLIGHT: usize = 256;
 /// Everything that answers questions over one knowledge base.
 pub struct Engine {
     agent: Agent,
-    knowledge: Arc<KnowledgeBase>,
+    knowledge: CurrentBase,
+    adding: Arc<Adding>,
     profile: Profile,
     audit_log: Destination,
     mask: Mask,
@@ -133,7 +137,7 @@ impl Engine {
     pub async fn resume(&mut self, which: Resume) -> Result<RecordedSession, EngineError> {
         let log = self.audit_log.path.clone();
         let file = self.endpoint_file.clone();
-        let knowledge = self.knowledge.clone();
+        let knowledge = self.knowledge.get();
         let resume = move || sessions::resume(&log, &which, file.as_deref(), &knowledge);
         let resumed = tokio::task::spawn_blocking(resume);
         let resumed = resumed
@@ -218,8 +222,8 @@ impl Engine {
     }
 
     /// What is searched.
-    pub fn knowledge(&self) -> &Arc<KnowledgeBase> {
-        &self.knowledge
+    pub fn knowledge(&self) -> Arc<KnowledgeBase> {
+        self.knowledge.get()
     }
 
     /// What else is known of it.

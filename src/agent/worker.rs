@@ -67,7 +67,8 @@ impl Worker {
                 | Command::Session(_)
                 | Command::Index(_)
                 | Command::ReadStatistics
-                | Command::LeaveStatistics => {}
+                | Command::LeaveStatistics
+                | Command::AddSource(_) => {}
             }
         }
     }
@@ -122,7 +123,8 @@ impl Worker {
                         | Command::Session(_)
                         | Command::Index(_)
                         | Command::ReadStatistics
-                        | Command::LeaveStatistics,
+                        | Command::LeaveStatistics
+                        | Command::AddSource(_),
                     ) => {}
                     None => {
                         listening = false;

@@ -71,7 +71,7 @@ async fn answer(
     for notice in engine.notices() {
         complain(notice);
     }
-    let embedding = bring_up_to_date(engine.knowledge(), Needs::Meaning, &cancel).await?;
+    let embedding = bring_up_to_date(&engine.knowledge(), Needs::Meaning, &cancel).await?;
     let mut run = engine.stream(question, cancel.clone())?;
     let mut end = None;
     let mut begun = false;

@@ -93,7 +93,8 @@ async fn converse(
         }
         let shows = Shows::Lines;
         let knowledge = engine.knowledge();
-        let embedding = bring_up_to_date_showing(knowledge, Needs::Meaning, shows, &cancel).await?;
+        let embedding =
+            bring_up_to_date_showing(&knowledge, Needs::Meaning, shows, &cancel).await?;
         // What is left of it goes on behind the conversation.
         embedding.end().await;
         Ok::<_, Failure>((engine, resumed))

@@ -61,6 +61,12 @@ impl Contents {
         }
     }
 
+    /// Another base is looked into from now on.
+    pub(super) fn look_again(&self) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.revision = None;
+    }
+
     /// What the documents are; `None` where they are what they were. Blocks.
     pub(super) fn changed(
         &self,

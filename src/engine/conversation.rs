@@ -77,7 +77,6 @@ impl Conversation {
         let BehindScreen { received, updates } = ends;
         let (events, audit) = engine.audited(updates.clone())?;
         let (questions, asked) = mpsc::channel(COMMANDS_IN_FLIGHT);
-        let knowledge = engine.knowledge.clone();
         let (tasks, to_do) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let (index, asked_of_index) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let to = Receivers {
@@ -87,7 +86,7 @@ impl Conversation {
             statistics: StatisticsReader::new(&engine.audit_log.path, &updates),
             tools: engine.agent.ports.tools.clone(),
         };
-        let reading = reading::dispatch(received, to, updates.clone(), knowledge);
+        let reading = reading::dispatch(received, to, updates.clone(), engine.knowledge.clone());
         let reading = tokio::spawn(reading);
         let worker = Worker::new(engine.agent.clone(), asked, events);
         let dialogue = worker.dialogue();
@@ -106,7 +105,8 @@ impl Conversation {
         };
         let sessions = tokio::task::spawn_blocking(move || sessions.run(to_do));
         let indexing = Indexing {
-            knowledge: engine.knowledge.clone(),
+            base: engine.knowledge.clone(),
+            adding: engine.adding.clone(),
             updates,
             own_files: engine.own_files.clone(),
             contents: Arc::new(Contents::new(

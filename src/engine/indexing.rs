@@ -4,11 +4,12 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use tokio::task::{self, JoinHandle};
+use tokio::task::{self, JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
@@ -16,16 +17,28 @@ use crate::protocol::{
     IndexCommand, IndexProgress, IndexStep, KnowledgeContents, KnowledgeStatus, NoticeLevel,
     Timestamp, Update,
 };
+use crate::text::one_line;
 
+use super::adding::{Adding, CurrentBase};
 use super::contents::Contents;
 use super::upkeep::{Upkeep, keep_up_to_date};
 
 /// How often a long indexing tells how far it is.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
+/// What is to be done about the index.
+#[derive(Debug)]
+pub(super) enum IndexTask {
+    /// Stop or go on.
+    Steer(IndexCommand),
+    /// Take up this folder or file, too.
+    Add(String),
+}
+
 /// What keeps the index up to date.
 pub(super) struct Indexing {
-    pub(super) knowledge: Arc<KnowledgeBase>,
+    pub(super) base: CurrentBase,
+    pub(super) adding: Arc<Adding>,
     pub(super) updates: mpsc::Sender<Update>,
     /// What the program itself writes, which is no change of the files.
     pub(super) own_files: Vec<PathBuf>,
@@ -36,27 +49,35 @@ pub(super) struct Indexing {
 impl Indexing {
     /// Works until `end`, and rests between a [`IndexCommand::Stop`] and the next
     /// [`IndexCommand::Resume`].
-    pub(super) async fn run(
-        self,
-        mut commands: mpsc::Receiver<IndexCommand>,
-        end: CancellationToken,
-    ) {
+    pub(super) async fn run(self, mut tasks: mpsc::Receiver<IndexTask>, end: CancellationToken) {
         let mut work = Some(self.begin());
         loop {
-            let command = tokio::select! {
+            let task = tokio::select! {
                 () = end.cancelled() => break,
-                command = commands.recv() => command,
+                task = tasks.recv() => task,
             };
-            match command {
-                Some(IndexCommand::Stop) => {
+            match task {
+                Some(IndexTask::Add(path)) => {
+                    if let Some(base) = self.added(&path, &end).await {
+                        if let Some(work) = work.take() {
+                            work.end().await;
+                        }
+                        self.base.replace(base);
+                        self.contents.look_again();
+                        work = Some(self.begin());
+                    }
+                }
+                Some(IndexTask::Steer(IndexCommand::Stop)) => {
                     if let Some(work) = work.take() {
                         work.end().await;
-                        let status = status(&self.knowledge, Activity::Stopped, None);
+                        let status = status(&self.base.get(), Activity::Stopped, None);
                         let _ = self.updates.send(Update::Knowledge(status)).await;
                     }
                 }
-                Some(IndexCommand::Resume) if work.is_none() => work = Some(self.begin()),
-                Some(IndexCommand::Resume) => {}
+                Some(IndexTask::Steer(IndexCommand::Resume)) if work.is_none() => {
+                    work = Some(self.begin());
+                }
+                Some(IndexTask::Steer(IndexCommand::Resume)) => {}
                 // Only the screen's end ends the work.
                 None => {
                     end.cancelled().await;
@@ -69,9 +90,36 @@ impl Indexing {
         }
     }
 
+    /// The base with this folder or file; `None` where it is not taken up, which is told.
+    async fn added(&self, path: &str, end: &CancellationToken) -> Option<Arc<KnowledgeBase>> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (adding, before) = (Arc::clone(&self.adding), self.base.get());
+        let (named, stopped) = (path.to_owned(), Arc::clone(&stop));
+        let opening = task::spawn_blocking(move || adding.open(&before, &named, &stopped));
+        let opened = tokio::select! {
+            opened = opening => opened,
+            () = end.cancelled() => {
+                stop.store(true, Ordering::Relaxed);
+                return None;
+            }
+        };
+        let broke_off = |error: JoinError| format!("adding it broke off: {error}");
+        let name = one_line(path, 200);
+        let (level, message, base) = match opened.map_err(broke_off).flatten() {
+            Ok(base) => {
+                let message = format!("Added for this session: {name}. /kb lists the sources.");
+                (NoticeLevel::Info, message, Some(Arc::new(base)))
+            }
+            Err(line) => (NoticeLevel::Warning, one_line(&line, 600), None),
+        };
+        let notice = Update::Notice { level, message };
+        let _ = self.updates.send(notice).await;
+        base
+    }
+
     fn begin(&self) -> Work {
         let watch = Arc::new(Watch::new());
-        let (watched, knowledge) = (Arc::clone(&watch), Arc::clone(&self.knowledge));
+        let (watched, knowledge) = (Arc::clone(&watch), self.base.get());
         let (updates, own_files) = (self.updates.clone(), self.own_files.clone());
         let contents = Arc::clone(&self.contents);
         let task = task::spawn_blocking(move || {

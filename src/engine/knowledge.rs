@@ -79,6 +79,19 @@ fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBas
     Ok(base.reading_by(settings.own_program.as_deref()))
 }
 
+/// The base that the settings name, with more folders and files.
+pub(super) fn open_with(
+    settings: &Settings,
+    built_in: Arc<dyn Embedder>,
+    more: &[PathBuf],
+) -> Result<KnowledgeBase, EngineError> {
+    let embedder = of_passages(settings, embedder(settings, built_in)?);
+    let mut sources = sources(settings)?;
+    sources.paths.extend_from_slice(more);
+    let base = KnowledgeBase::open(sources, &settings.index_dir(), embedder)?;
+    Ok(base.reading_by(settings.own_program.as_deref()))
+}
+
 /// The passages of the demo have their vectors already.
 fn of_passages(settings: &Settings, embedder: Arc<dyn Embedder>) -> Arc<dyn Embedder> {
     if !settings.sources.is_empty() {

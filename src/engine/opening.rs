@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use secrecy::ExposeSecret;
 
+use super::adding::{Adding, CurrentBase, CurrentTools};
 use super::{Engine, EngineError, knowledge, own_files, prepare_data_folder, thinking};
 use crate::agent::Agent;
 use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
 use crate::audit::{AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::kb::embed::SentenceEmbedding;
-use crate::tools::KbToolbox;
 
 /// What an engine is, whether its index is open or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,8 +75,11 @@ impl Opening {
     /// Opens the index.
     pub async fn finish(self) -> Result<Engine, EngineError> {
         let settings = self.settings;
-        let knowledge = Arc::new(knowledge::open_beside(&settings, self.built_in).await?);
-        let tools = Arc::new(KbToolbox::new(knowledge.clone()));
+        let built_in = self.built_in;
+        let knowledge = knowledge::open_beside(&settings, built_in.clone()).await?;
+        let knowledge = CurrentBase::new(Arc::new(knowledge));
+        let tools = Arc::new(CurrentTools(knowledge.clone()));
+        let adding = Arc::new(Adding::new(&settings, built_in));
         Ok(Engine {
             agent: Agent {
                 ports: Ports {
@@ -87,6 +90,7 @@ impl Opening {
                 session: self.session.id().to_owned(),
             },
             knowledge,
+            adding,
             profile: self.profile,
             audit_log: self.audit_log,
             mask: self.mask,

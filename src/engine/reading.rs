@@ -13,11 +13,11 @@ use crate::agent::ports::{ToolError, Toolbox};
 use crate::config::Settings;
 use crate::domain::{LineRange, PlaceUnit};
 use crate::kb::{DocumentReader, Extraction, KnowledgeBase, WholeDocument};
-use crate::protocol::{
-    Command, DocumentPart, DocumentText, IndexCommand, NoticeLevel, Timestamp, Update,
-};
+use crate::protocol::{Command, DocumentPart, DocumentText, NoticeLevel, Timestamp, Update};
 use crate::text::{one_line, sanitize};
 
+use super::adding::CurrentBase;
+use super::indexing::IndexTask;
 use super::knowledge::document_reader;
 use super::sessions::Task;
 use super::statistics::StatisticsReader;
@@ -26,7 +26,7 @@ use super::statistics::StatisticsReader;
 pub(super) struct Receivers {
     pub(super) agent: mpsc::Sender<Command>,
     pub(super) sessions: mpsc::Sender<Task>,
-    pub(super) index: mpsc::Sender<IndexCommand>,
+    pub(super) index: mpsc::Sender<IndexTask>,
     pub(super) statistics: StatisticsReader,
     /// Knows what a question may name.
     pub(super) tools: Arc<dyn Toolbox>,
@@ -38,7 +38,7 @@ pub(super) async fn dispatch(
     mut commands: mpsc::Receiver<Command>,
     mut to: Receivers,
     updates: mpsc::Sender<Update>,
-    knowledge: Arc<KnowledgeBase>,
+    knowledge: CurrentBase,
 ) {
     let mut reading: Option<Reading> = None;
     let mut next: Option<Asked> = None;
@@ -58,7 +58,10 @@ pub(super) async fn dispatch(
                         let _ = updates.send(Update::Notice { level, message }).await;
                     }
                 }
-                Some(Command::Index(asked)) => if to.index.send(asked).await.is_err() {
+                Some(Command::AddSource(path)) => if to.index.send(IndexTask::Add(path)).await.is_err() {
+                    break;
+                },
+                Some(Command::Index(asked)) => if to.index.send(IndexTask::Steer(asked)).await.is_err() {
                     break;
                 },
                 Some(Command::ReadStatistics) => to.statistics.read(),
@@ -84,7 +87,7 @@ pub(super) async fn dispatch(
         }
         if reading.is_none() {
             let asked = next.take();
-            reading = asked.map(|asked| Reading::begin(&knowledge, &updates, asked));
+            reading = asked.map(|asked| Reading::begin(&knowledge.get(), &updates, asked));
         }
     }
     if let Some(last) = &reading {

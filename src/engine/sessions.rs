@@ -22,6 +22,8 @@ use crate::protocol::{
 use crate::report;
 use crate::text::one_line;
 
+use super::adding::CurrentBase;
+
 /// More runs of one conversation are not shown again.
 const MOST_RUNS: usize = 200;
 /// So many conversations are listed, the newest.
@@ -205,7 +207,7 @@ pub(super) struct Sessions {
     pub(super) dialogue: CurrentDialogue,
     /// The `.env` of a folder that names an endpoint.
     pub(super) endpoint_file: Option<PathBuf>,
-    pub(super) knowledge: Arc<KnowledgeBase>,
+    pub(super) knowledge: CurrentBase,
     pub(super) updates: mpsc::Sender<Update>,
 }
 
@@ -254,7 +256,7 @@ impl Sessions {
 
     fn resume(&self, id: String) {
         let file = self.endpoint_file.as_deref();
-        match resume(&self.log, &Resume::Named(id), file, &self.knowledge) {
+        match resume(&self.log, &Resume::Named(id), file, &self.knowledge.get()) {
             Ok(resumed) => {
                 self.dialogue.replace(resumed.dialogue);
                 self.hold(resumed.session);

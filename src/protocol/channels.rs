@@ -38,6 +38,8 @@ pub enum Command {
     Session(SessionCommand),
     /// Something about the index.
     Index(IndexCommand),
+    /// Take up this folder or file, too, as long as the screen is open.
+    AddSource(String),
     /// Sum up all recorded runs.
     ReadStatistics,
     /// Nobody waits for that any more.

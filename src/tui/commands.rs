@@ -64,6 +64,7 @@ fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect>
             let question = Some(argument).filter(|question| !question.is_empty());
             return compare::race(model, question);
         }
+        Does::Add => return indexing::add(model, argument),
     }
     Vec::new()
 }
@@ -115,7 +116,7 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
             Does::Retry => return by_name(model, Action::Retry),
             Does::Replay => return by_name(model, Action::Replay),
             Does::Race => return compare::race(model, None),
-            Does::Route | Does::Theme => None,
+            Does::Route | Does::Theme | Does::Add => None,
         },
         Item::Command(command) => {
             // Its argument is still to be chosen.

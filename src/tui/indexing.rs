@@ -5,6 +5,16 @@ use crate::protocol::{Command, IndexCommand, NoticeLevel};
 use super::model::Model;
 use super::update::Effect;
 
+/// Takes up another folder or file.
+pub fn add(model: &mut Model, path: &str) -> Vec<Effect> {
+    if path.is_empty() {
+        model.say(NoticeLevel::Warning, "/add needs a folder or a file.");
+        return Vec::new();
+    }
+    model.say(NoticeLevel::Info, &format!("Reading {path} …"));
+    vec![Effect::Send(Command::AddSource(path.to_owned()))]
+}
+
 /// Stops indexing, or goes on with it.
 pub fn steer(model: &mut Model, command: IndexCommand) -> Vec<Effect> {
     let is_stopped = model.knowledge.stopped;

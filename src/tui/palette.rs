@@ -93,7 +93,7 @@ fn all(model: &Model) -> Vec<Listed> {
                 Does::Retry => model.keymap.name_of(Action::Retry).unwrap_or_default(),
                 Does::Index => model.keymap.name_of(Action::ShowIndex).unwrap_or_default(),
                 Does::Replay => model.keymap.name_of(Action::Replay).unwrap_or_default(),
-                Does::Route | Does::Theme | Does::Race => String::new(),
+                Does::Route | Does::Theme | Does::Race | Does::Add => String::new(),
             },
         })
         .collect();

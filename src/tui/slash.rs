@@ -38,6 +38,8 @@ pub enum Does {
     Replay,
     /// Asks by two routes at once.
     Race,
+    /// Takes up another folder or file.
+    Add,
 }
 
 /// All of them, in the order of the menu.
@@ -83,6 +85,12 @@ pub const COMMANDS: &[SlashCommand] = &[
         arguments: "[stop|go]",
         help: "how much is indexed; stop, go on",
         does: Does::Index,
+    },
+    SlashCommand {
+        name: "/add",
+        arguments: "PATH",
+        help: "a source more, for this session",
+        does: Does::Add,
     },
     SlashCommand {
         name: "/kb",

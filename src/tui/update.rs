@@ -200,7 +200,7 @@ fn refused(model: &mut Model, command: Command) {
         Command::ReadStatistics => statistics::refused(model),
         // It is read to its end then, and nobody is told.
         Command::LeaveStatistics => {}
-        Command::Cancel | Command::Forget | Command::Index(_) => model.say(
+        Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => model.say(
             NoticeLevel::Warning,
             "The engine is busy and did not hear that; try again.",
         ),

@@ -251,3 +251,46 @@ fn ui_the_sources_and_what_was_left_out_are_listed() {
     terminal.keys(CTRL_C);
     assert_eq!(terminal.end(), 0);
 }
+
+#[test]
+fn ui_a_source_is_added_for_the_session_watched_and_searched() {
+    let place = Workplace::empty();
+    place.file("kb/lease.md", LEASE);
+    place.file("more/garden.md", GARDEN);
+    let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 45);
+    terminal.wait_for_text("1 Markdown");
+    for (path, said) in [
+        ("nowhere", "nowhere cannot be added: "),
+        (
+            "kb/lease.md",
+            "kb/lease.md is part of the knowledge base already",
+        ),
+    ] {
+        terminal.keys(format!("/add {path}\r"));
+        terminal.wait_for_text(said);
+    }
+    terminal.keys("When is the rhubarb watered?\r");
+    terminal.wait_for_text("◌ not found in the knowledge base");
+    terminal.keys("/add more\r");
+    terminal.wait_for_text("Added for this session: more");
+    terminal.wait_for_text("2 docs");
+    terminal.keys("When is the rhubarb watered?\r");
+    terminal.wait_for_text("At dawn");
+    place.file("more/shed.md", "# Shed\n\nThe shed holds the rakes.\n");
+    terminal.wait_for_text("3 docs");
+    terminal.keys(CTRL_C);
+    terminal.keys(CTRL_C);
+    assert_eq!(terminal.end(), 0);
+    let log = place.audit();
+    let added = events(&log, "evidence_added");
+    let items = added
+        .iter()
+        .flat_map(|event| event["items"].as_array().unwrap());
+    let sources: Vec<&str> = items.map(|item| item["source"].as_str().unwrap()).collect();
+    assert!(sources.contains(&"more/garden.md"), "{sources:?}");
+    // The next session knows nothing of it.
+    let next = Terminal::start(&place.command(&["kb"]), 120, 45);
+    next.wait_for_text("1 Markdown");
+    next.signal("TERM");
+    next.end();
+}
