@@ -10,10 +10,12 @@ mod data_folder;
 mod demo;
 pub mod doctor;
 mod grading;
+mod index_status;
 mod indexing;
 mod kinds;
 mod knowledge;
 mod opening;
+mod paths;
 mod reading;
 mod routing;
 mod samples;
@@ -277,6 +279,8 @@ impl Running {
                 | Update::Document(_)
                 | Update::NotAsked { .. }
                 | Update::Session(_)
+                | Update::Paths { .. }
+                | Update::SourceAdded(_)
                 | Update::Statistics(_) => {}
             }
         }

@@ -68,7 +68,8 @@ impl Worker {
                 | Command::Index(_)
                 | Command::ReadStatistics
                 | Command::LeaveStatistics
-                | Command::AddSource(_) => {}
+                | Command::AddSource(_)
+                | Command::ListPaths(_) => {}
             }
         }
     }
@@ -124,7 +125,8 @@ impl Worker {
                         | Command::Index(_)
                         | Command::ReadStatistics
                         | Command::LeaveStatistics
-                        | Command::AddSource(_),
+                        | Command::AddSource(_)
+                        | Command::ListPaths(_),
                     ) => {}
                     None => {
                         listening = false;

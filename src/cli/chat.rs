@@ -12,7 +12,7 @@ use crate::tui::{Sample, Setup, ThemeName, WalkStep, run as run_screen};
 use super::interruption::interruptible_screen;
 use super::output::Failure;
 use super::own_files::own_files;
-use super::resumable::Start;
+use super::resumable::{Left, Start};
 use super::split_file;
 
 /// What a conversation that begins with these questions is called in lists, where it is not called
@@ -45,8 +45,8 @@ pub(super) fn run(
     start: &Start,
 ) -> Result<(), Failure> {
     interruptible_screen(async |cancel| {
-        let session = converse(settings, resume, walk, cancel).await?;
-        start.say_how_to_resume(&settings.audit_log, &session);
+        let left = converse(settings, resume, walk, cancel).await?;
+        start.say_how_to_resume(&settings.audit_log, &left);
         Ok(())
     })
 }
@@ -56,7 +56,7 @@ async fn converse(
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
-) -> Result<String, Failure> {
+) -> Result<Left, Failure> {
     let opening = tokio::select! {
         opening = Opening::begin(settings) => opening?,
         () = cancel.cancelled() => return Err(Failure::interrupted()),
@@ -128,18 +128,18 @@ async fn converse(
     let Some(conversation) = conversation else {
         // The person left before the index was open.
         return match result {
-            Ok(()) if !cancel.is_cancelled() => Ok(String::new()),
+            Ok(()) if !cancel.is_cancelled() => Ok(Left::default()),
             Ok(()) => Err(Failure::interrupted()),
             Err(error) => Err(Failure::failed(error)),
         };
     };
-    let session = conversation?.end().await;
+    let left = Left::of(conversation?).await;
     if cancel.is_cancelled() {
         // A terminal that went has nobody to be told of it.
         return Err(Failure::interrupted());
     }
     result.map_err(Failure::failed)?;
-    Ok(session)
+    Ok(left)
 }
 
 /// Opens the index and starts the conversation behind the screen, which is closed if that fails.

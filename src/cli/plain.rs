@@ -11,8 +11,9 @@ mod input;
 mod listing;
 mod narrator;
 mod samples;
+mod terminal;
 
-use std::io::{IsTerminal, stdin, stdout};
+use std::io::{IsTerminal, stdin};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -25,7 +26,7 @@ use super::catch_up::{Needs, Shows, bring_up_to_date_showing};
 use super::chat::{name_of, take_up};
 use super::interruption::interruptible_lines;
 use super::output::{Failure, complain, say};
-use super::resumable::Start;
+use super::resumable::{Left, Start};
 use about::About;
 use conversation::Plain;
 use doing::Doing;
@@ -33,32 +34,7 @@ use input::Input;
 use listing::{greeting, runs_of};
 use samples::Samples;
 
-/// Whether a terminal is no place for the screen, so that plain mode takes its place.
-pub(super) fn is_needed() -> bool {
-    let has_terminal = stdin().is_terminal() && stdout().is_terminal();
-    !has_terminal || cfg!(unix) && is_dumb()
-}
-
-/// Whether the terminal cannot move its cursor, by what it says.
-fn is_dumb() -> bool {
-    let term = std::env::var("TERM").unwrap_or_default();
-    // The names that terminfo knows without an address for the cursor.
-    let names = [
-        "",
-        "dumb",
-        "unknown",
-        "emacs",
-        "glasstty",
-        "lpr",
-        "printer",
-        "network",
-        "ethernet",
-        "dialup",
-        "plugboard",
-        "switch",
-    ];
-    names.contains(&term.as_str()) || term.starts_with("dumb-")
-}
+pub(super) use terminal::is_needed;
 
 /// Answers what is typed, line by line, until the lines end; `walk` is asked before the first.
 pub(super) fn run(
@@ -68,11 +44,11 @@ pub(super) fn run(
     start: &Start,
 ) -> Result<(), Failure> {
     interruptible_lines(async |cancel, interrupts| {
-        let session = converse(settings, resume, walk, cancel, interrupts).await?;
+        let left = converse(settings, resume, walk, cancel, interrupts).await?;
         if stdin().is_terminal() {
             start
                 .in_lines()
-                .say_how_to_resume(&settings.audit_log, &session);
+                .say_how_to_resume(&settings.audit_log, &left);
         }
         Ok(())
     })
@@ -84,7 +60,7 @@ async fn converse(
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
     mut interrupts: mpsc::Receiver<()>,
-) -> Result<String, Failure> {
+) -> Result<Left, Failure> {
     let opened = async {
         let mut engine = Engine::open(settings).await?;
         let resumed = take_up(&mut engine, resume, name_of(&walk)).await?;
@@ -127,6 +103,6 @@ async fn converse(
         .answer_lines(&mut input, &mut updates, &mut interrupts, &cancel)
         .await;
     drop((plain, updates));
-    let session = conversation.end().await;
-    result.map(|()| session)
+    let left = Left::of(conversation).await;
+    result.map(|()| left)
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::audit::Lookup;
 use crate::config::{Environment, Restated};
+use crate::engine::Conversation;
 use crate::text::sanitize;
 
 /// How the program was started, as far as another start has to repeat it to go on with the same
@@ -15,6 +16,25 @@ pub(super) struct Start {
     pub(super) env_file: Option<PathBuf>,
     /// `--plain`.
     pub(super) is_plain: bool,
+}
+
+/// A conversation as it was left.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    /// Its id; empty where none was begun.
+    pub(super) session: String,
+    /// All folders and files that were searched at its end, where that was not what it began with.
+    pub(super) sources: Vec<PathBuf>,
+}
+
+impl Left {
+    /// The end of what goes on behind a screen.
+    pub(super) async fn of(conversation: Conversation) -> Self {
+        Self {
+            sources: conversation.sources(),
+            session: conversation.end().await,
+        }
+    }
 }
 
 impl Start {
@@ -36,15 +56,24 @@ impl Start {
 
     /// Says on standard error by which command a shell goes on with a conversation, where something
     /// was asked in it.
-    pub(super) fn say_how_to_resume(&self, log: &Path, session: &str) {
+    pub(super) fn say_how_to_resume(&self, log: &Path, left: &Left) {
         let name = Lookup::of(log).ok();
-        let Some(name) = name.and_then(|lookup| lookup.short_name(session)) else {
+        let Some(name) = name.and_then(|lookup| lookup.short_name(&left.session)) else {
             return;
         };
         // Among other lines it says whose it is.
         let before = if self.is_plain { "kb-agent: " } else { "" };
-        let command = self.command(&name);
+        let command = self.over(&left.sources).command(&name);
         let _ = writeln!(stderr(), "{before}resume: {command}");
+    }
+
+    /// The same over other sources, where there are some.
+    fn over(&self, sources: &[PathBuf]) -> Self {
+        let mut start = self.clone();
+        if !sources.is_empty() {
+            start.restated.sources = sources.to_owned();
+        }
+        start
     }
 
     fn command(&self, conversation: &str) -> String {
@@ -130,7 +159,10 @@ mod tests {
             env_file: Some(PathBuf::from("$HOME")),
             is_plain: true,
         };
-        let words = shlex::split(&start.command("0123abcd")).unwrap();
+        let over = start.over(&[PathBuf::from("/a"), PathBuf::from("/b c")]);
+        let command = over.command("0123abcd");
+        assert!(command.ends_with(" --kb /a --kb '/b c'"), "{command}");
+        let words = shlex::split(&start.over(&[]).command("0123abcd")).unwrap();
         let expected = "KB_AGENT_AUDIT_LOG=my log|KB_AGENT_SOURCE=|kb-agent|--plain|-c|0123abcd|\
                         --data-dir|d|--env-file|$HOME|--kb|it's|--kb=-x";
         assert_eq!(words.join("|"), expected);

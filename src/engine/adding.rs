@@ -4,20 +4,22 @@
 //! all; it takes the place of the one before once its words can be searched. What was found in that
 //! one is still found under its name.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 
 use crate::agent::ports::{Caveat, Embedder, Narrowed, ToolError, Toolbox};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
-use crate::kb::{KbError, KnowledgeBase};
-use crate::text::one_line;
+use crate::kb::{KbError, KnowledgeBase, Progress};
+use crate::text::{one_line, sanitize};
 use crate::tools::KbToolbox;
 
 use super::knowledge::{open_with, update_words};
+use super::paths::expanded;
 
 /// A path is shown up to this length.
 const LONGEST_PATH: usize = 200;
@@ -40,8 +42,7 @@ impl CurrentBase {
     }
 }
 
-/// The tools over the base that is searched now; a run that keeps within a part of it goes on with
-/// the one it began with.
+/// The tools over the base that is searched now; a run ends over the one that it began with.
 pub(super) struct CurrentTools(pub(super) CurrentBase);
 
 #[async_trait]
@@ -51,7 +52,13 @@ impl Toolbox for CurrentTools {
     }
 
     fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
-        KbToolbox::new(self.0.get()).narrowed(question)
+        let tools = KbToolbox::new(self.0.get());
+        let narrowed = tools.narrowed(question)?;
+        Ok(Some(narrowed.unwrap_or_else(|| Narrowed {
+            tools: Arc::new(tools),
+            within: Vec::new(),
+            query: question.to_owned(),
+        })))
     }
 
     fn caveats(&self) -> Vec<Caveat> {
@@ -64,6 +71,15 @@ pub(super) struct Adding {
     settings: Settings,
     built_in: Arc<dyn Embedder>,
     added: Mutex<Vec<PathBuf>>,
+}
+
+/// A base with one source more.
+pub(super) struct WithMore {
+    pub(super) base: KnowledgeBase,
+    /// That source.
+    pub(super) path: PathBuf,
+    /// What is to be said of it.
+    pub(super) line: String,
 }
 
 impl Adding {
@@ -81,35 +97,95 @@ impl Adding {
         &self,
         before: &KnowledgeBase,
         path: &str,
+        progress: &(dyn Fn(Progress) + Sync),
         stop: &AtomicBool,
-    ) -> Result<KnowledgeBase, String> {
+    ) -> Result<WithMore, String> {
         let named = one_line(path, LONGEST_PATH);
-        let path = expanded(path);
-        let real = path
-            .canonicalize()
-            .map_err(|error| format!("{named} cannot be added: {error}"))?;
+        let real = found(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no file or folder {named}"),
+            _ => format!("{named} cannot be added: {error}"),
+        })?;
         self.refusal(&real)?;
-        let in_words = |error: KbError| error.to_string();
-        let sources = before.sources().map_err(in_words)?;
-        let lies_within = sources.iter().any(|source| real.starts_with(&source.path));
-        // A file that a folder leaves out may be named all the same.
-        let documents = before.documents().map_err(in_words)?;
-        let name = before.source_of(&real);
-        let is_read = name.is_some_and(|name| documents.get(&name).is_some());
-        if lies_within && (real.is_dir() || is_read) {
+        let in_words = |error: KbError| format!("{named} cannot be added: {error}");
+        if holds(before, &real).map_err(in_words)? {
             return Err(format!("{named} is part of the knowledge base already"));
         }
-        let mut added = self.added.lock().unwrap_or_else(PoisonError::into_inner);
-        let with = [added.as_slice(), &[real.clone()]].concat();
+        let with = [self.added().as_slice(), &[real.clone()]].concat();
         let base = open_with(&self.settings, Arc::clone(&self.built_in), &with)
-            .map_err(|error| error.to_string())?;
-        match update_words(&base, &|_| (), stop) {
+            .map_err(|error| format!("{named} cannot be added: {error}"))?;
+        match update_words(&base, progress, stop) {
+            _ if stop.load(Ordering::Relaxed) => {
+                return Err(format!("{named} is not added: it was stopped"));
+            }
             // Who writes its index makes it whole; what is there can be searched.
             Ok(_) | Err(KbError::Locked) => {}
-            Err(error) => return Err(format!("{named} cannot be added: {error}")),
+            Err(error) => return Err(in_words(error)),
         }
-        added.push(real);
-        Ok(base)
+        let sources = base.sources().map_err(in_words)?;
+        let held = sources.iter().find(|source| source.path == real);
+        let held = held.map_or(1, |source| source.documents);
+        let line = match held {
+            0 => format!(
+                "Added for this session: {named}. Nothing in it can be searched yet; /index says \
+                 what was left out."
+            ),
+            held => format!(
+                "Added for this session: {named}, {held} {}. KB_AGENT_SOURCE keeps it, as /kb says.",
+                if held == 1 { "document" } else { "documents" }
+            ),
+        };
+        Ok(WithMore {
+            base,
+            path: real,
+            line,
+        })
+    }
+
+    /// It is searched now.
+    pub(super) fn keep(&self, path: PathBuf) {
+        self.list().push(path);
+    }
+
+    /// What was added so far.
+    pub(super) fn added(&self) -> Vec<PathBuf> {
+        self.list().clone()
+    }
+
+    /// All that the base is over, where something was added; else nothing.
+    pub(super) fn all_sources(&self, base: &KnowledgeBase) -> Vec<PathBuf> {
+        let added = self.added();
+        if added.is_empty() {
+            return added;
+        }
+        let mut all: Vec<PathBuf> = base.sources().map_or_else(
+            |_| self.settings.sources.clone(),
+            |sources| sources.into_iter().map(|source| source.path).collect(),
+        );
+        // A file that a folder holds and leaves out.
+        let named = added.into_iter().filter(|path| path.is_file());
+        let named: Vec<PathBuf> = named.filter(|path| !all.contains(path)).collect();
+        all.extend(named);
+        all
+    }
+
+    /// The setting that names all that the base is over but the demo, as a shell and a `.env` read it,
+    /// where something was added; `None` too where a terminal cannot show it.
+    pub(super) fn setting(&self, base: &KnowledgeBase) -> Option<String> {
+        let mut sources = self.all_sources(base);
+        if self.settings.sources.is_empty() {
+            sources.retain(|path| self.list().contains(path));
+        }
+        if sources.is_empty() {
+            return None;
+        }
+        let value = std::env::join_paths(sources).ok()?.into_string().ok()?;
+        let quoted = shlex::try_quote(&value).ok()?;
+        (sanitize(&quoted) == quoted && !quoted.contains('\n'))
+            .then(|| format!("KB_AGENT_SOURCE={quoted}"))
+    }
+
+    fn list(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Where the `.env` of a folder names the endpoint, only what lies in that folder goes there.
@@ -130,11 +206,27 @@ impl Adding {
     }
 }
 
-/// The path with the home folder in the place of `~`.
-fn expanded(path: &str) -> PathBuf {
-    let below = path.strip_prefix("~/").or((path == "~").then_some(""));
-    match (below, std::env::home_dir()) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => PathBuf::from(path),
+/// Whether all of this folder, or this file, is read already. A file that a folder leaves out may be
+/// named all the same.
+fn holds(base: &KnowledgeBase, real: &Path) -> Result<bool, KbError> {
+    let sources = base.sources()?;
+    if !sources.iter().any(|source| real.starts_with(&source.path)) {
+        return Ok(false);
+    }
+    let documents = base.documents()?;
+    let name = base.source_of(real);
+    Ok(real.is_dir() || name.is_some_and(|name| documents.get(&name).is_some()))
+}
+
+/// What is meant: the path as it is typed, or as a shell would read it, which is how terminals write
+/// a file that is dropped on them.
+fn found(path: &str) -> io::Result<PathBuf> {
+    let typed = expanded(path).canonicalize();
+    let words = shlex::split(path).unwrap_or_default();
+    match (typed, words.as_slice()) {
+        (Err(error), [word]) if error.kind() == io::ErrorKind::NotFound => {
+            expanded(word).canonicalize()
+        }
+        (typed, _) => typed,
     }
 }

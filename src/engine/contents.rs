@@ -8,6 +8,7 @@ use crate::kb::{Document, Documents, KbError, KnowledgeBase, Skipped, SourceStat
 use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Timestamp};
 use crate::text::{one_line, sanitize};
 
+use super::adding::Adding;
 use super::kinds::kind;
 use super::samples::{Basis, Samples};
 
@@ -23,6 +24,7 @@ const LONGEST_PATH: usize = 400;
 const LONGEST_NAME: usize = 120;
 /// Looks into the base, and not again before something has changed.
 pub(super) struct Contents {
+    adding: Arc<Adding>,
     samples: Option<Samples>,
     known: Mutex<Known>,
 }
@@ -36,8 +38,9 @@ struct Known {
 
 impl Contents {
     /// `samples` makes the questions to try; without it there are none.
-    pub(super) fn new(samples: Option<Samples>) -> Self {
+    pub(super) fn new(adding: Arc<Adding>, samples: Option<Samples>) -> Self {
         Self {
+            adding,
             samples,
             known: Mutex::default(),
         }
@@ -91,11 +94,23 @@ impl Contents {
             kinds: kinds(&documents),
             newest: newest(&documents),
             names: names(&documents),
-            sources: sources(base)?,
+            sources: self.sources(base)?,
+            setting: self.adding.setting(base),
             left_out: known.left_out.clone(),
             bytes: documents.iter().map(Document::bytes).sum(),
             samples,
         }))
+    }
+
+    fn sources(&self, base: &KnowledgeBase) -> Result<Vec<SourceContents>, KbError> {
+        let added = self.adding.added();
+        let told = |source: SourceStatus| SourceContents {
+            path: one_line(&source.path.to_string_lossy(), LONGEST_PATH),
+            documents: source.documents,
+            chunks: source.chunks,
+            is_added: added.contains(&source.path),
+        };
+        Ok(base.sources()?.into_iter().map(told).collect())
     }
 }
 
@@ -107,15 +122,6 @@ fn kinds(documents: &Documents) -> Vec<(String, usize)> {
     let mut kinds: Vec<(String, usize)> = counts.into_iter().collect();
     kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     kinds
-}
-
-fn sources(base: &KnowledgeBase) -> Result<Vec<SourceContents>, KbError> {
-    let told = |source: SourceStatus| SourceContents {
-        path: one_line(&source.path.to_string_lossy(), LONGEST_PATH),
-        documents: source.documents,
-        passages: source.passages,
-    };
-    Ok(base.sources()?.into_iter().map(told).collect())
 }
 
 /// The highest first, folders before documents.

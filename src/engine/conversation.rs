@@ -1,5 +1,6 @@
 //! The tasks behind the screen: a worker that answers, and an index that follows the files.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::protocol::{Command, Update};
 
 use super::contents::Contents;
 use super::indexing::Indexing;
+use super::paths::PathLister;
 use super::reading::{self, Receivers};
 use super::samples::Samples;
 use super::sessions::Sessions;
@@ -60,7 +62,7 @@ pub struct Conversation {
     indexing: tokio::task::JoinHandle<()>,
     end: CancellationToken,
     audit: JoinHandle<()>,
-    _engine: Engine,
+    engine: Engine,
 }
 
 impl Conversation {
@@ -84,6 +86,7 @@ impl Conversation {
             sessions: tasks,
             index,
             statistics: StatisticsReader::new(&engine.audit_log.path, &updates),
+            paths: PathLister::new(updates.clone()),
             tools: engine.agent.ports.tools.clone(),
         };
         let reading = reading::dispatch(received, to, updates.clone(), engine.knowledge.clone());
@@ -110,6 +113,7 @@ impl Conversation {
             updates,
             own_files: engine.own_files.clone(),
             contents: Arc::new(Contents::new(
+                engine.adding.clone(),
                 (!engine.profile.is_demo).then(|| Samples::new(Handle::current())),
             )),
         };
@@ -123,8 +127,15 @@ impl Conversation {
             indexing,
             end,
             audit,
-            _engine: engine,
+            engine,
         })
+    }
+
+    /// All folders and files that are searched, where some were added to those that the settings
+    /// name; else none.
+    pub fn sources(&self) -> Vec<PathBuf> {
+        let engine = &self.engine;
+        engine.adding.all_sources(&engine.knowledge.get())
     }
 
     /// Ends every task; the screen's channels must be gone, which cancels a run. Waits for their

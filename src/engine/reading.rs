@@ -19,6 +19,7 @@ use crate::text::{one_line, sanitize};
 use super::adding::CurrentBase;
 use super::indexing::IndexTask;
 use super::knowledge::document_reader;
+use super::paths::PathLister;
 use super::sessions::Task;
 use super::statistics::StatisticsReader;
 
@@ -28,6 +29,7 @@ pub(super) struct Receivers {
     pub(super) sessions: mpsc::Sender<Task>,
     pub(super) index: mpsc::Sender<IndexTask>,
     pub(super) statistics: StatisticsReader,
+    pub(super) paths: PathLister,
     /// Knows what a question may name.
     pub(super) tools: Arc<dyn Toolbox>,
 }
@@ -64,6 +66,7 @@ pub(super) async fn dispatch(
                 Some(Command::Index(asked)) => if to.index.send(IndexTask::Steer(asked)).await.is_err() {
                     break;
                 },
+                Some(Command::ListPaths(typed)) => to.paths.list(typed),
                 Some(Command::ReadStatistics) => to.statistics.read(),
                 Some(Command::LeaveStatistics) => to.statistics.stop(),
                 Some(Command::Forget) => {
@@ -95,6 +98,7 @@ pub(super) async fn dispatch(
         ended(&mut reading).await;
     }
     to.statistics.end().await;
+    to.paths.end().await;
 }
 
 /// Reads documents for a screen that nothing else goes on behind, until its commands end: those of

@@ -10,8 +10,8 @@ pub struct SourceStatus {
     pub path: PathBuf,
     /// Documents indexed.
     pub documents: usize,
-    /// Passages of them.
-    pub passages: usize,
+    /// Chunks of them.
+    pub chunks: usize,
 }
 
 impl KnowledgeBase {
@@ -27,13 +27,13 @@ impl KnowledgeBase {
             let own = documents
                 .iter()
                 .filter(|document| is_below(&document.source));
-            let (documents, passages) = own.fold((0, 0), |(documents, passages), document| {
-                (documents + 1, passages + document.chunks.len())
+            let (documents, chunks) = own.fold((0, 0), |(documents, chunks), document| {
+                (documents + 1, chunks + document.chunks.len())
             });
             SourceStatus {
                 path: path.to_owned(),
                 documents,
-                passages,
+                chunks,
             }
         };
         Ok(self.roots().labelled().map(of).collect())

@@ -40,6 +40,8 @@ pub enum Command {
     Index(IndexCommand),
     /// Take up this folder or file, too, as long as the screen is open.
     AddSource(String),
+    /// Tell what a path that begins so may be.
+    ListPaths(String),
     /// Sum up all recorded runs.
     ReadStatistics,
     /// Nobody waits for that any more.
@@ -77,6 +79,15 @@ pub enum Update {
     Session(SessionUpdate),
     /// What all recorded runs came to; or why that is not known, in one line.
     Statistics(Result<Box<History>, String>),
+    /// Folders, with a `/` at their end, and files whose paths begin so.
+    Paths {
+        /// As they were asked for.
+        typed: String,
+        /// In the order of their names.
+        paths: Vec<String>,
+    },
+    /// A folder or file is taken up, or it is not; one line says so.
+    SourceAdded(Result<String, String>),
     /// One line for the person in front of the screen.
     Notice {
         /// Whether something is wrong.

@@ -17,6 +17,9 @@ pub struct KnowledgeContents {
     pub names: Arc<[String]>,
     /// The folders and files that it is made of.
     pub sources: Vec<SourceContents>,
+    /// The setting with which the next start has the same sources, where it would not have them
+    /// anyway.
+    pub setting: Option<String>,
     /// Files that are not in the index.
     pub left_out: LeftOut,
     /// All files together.
@@ -33,8 +36,10 @@ pub struct SourceContents {
     pub path: String,
     /// Documents indexed.
     pub documents: usize,
-    /// Passages of them.
-    pub passages: usize,
+    /// Chunks of them.
+    pub chunks: usize,
+    /// Whether it was taken up in this session and is not known to the next.
+    pub is_added: bool,
 }
 
 /// Files that are not in the index.

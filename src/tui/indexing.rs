@@ -15,6 +15,14 @@ pub fn add(model: &mut Model, path: &str) -> Vec<Effect> {
     vec![Effect::Send(Command::AddSource(path.to_owned()))]
 }
 
+/// Another folder or file is taken up, or is not.
+pub fn added(model: &mut Model, told: Result<String, String>) {
+    match told {
+        Ok(line) => model.say(NoticeLevel::Info, &line),
+        Err(line) => model.say(NoticeLevel::Warning, &line),
+    }
+}
+
 /// Stops indexing, or goes on with it.
 pub fn steer(model: &mut Model, command: IndexCommand) -> Vec<Effect> {
     let is_stopped = model.knowledge.stopped;

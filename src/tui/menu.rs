@@ -1,5 +1,5 @@
-//! The list above the prompt: commands while a `/` is typed, and the words that may follow one;
-//! documents and folders while an `@` is.
+//! The list above the prompt: commands while a `/` is typed, and the words or paths that may follow
+//! one; documents and folders while an `@` is.
 
 use std::cmp::Reverse;
 
@@ -10,6 +10,7 @@ use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::mention_of;
+use crate::protocol::Command;
 use crate::text::one_line;
 
 use super::cells::{clear, put};
@@ -20,9 +21,13 @@ use super::list::List;
 use super::model::Model;
 use super::slash::{self, SlashCommand};
 use super::theme::Theme;
+use super::update::Effect;
 
 /// Rows of the list, where the screen has room for them.
 const MOST_ROWS: u16 = 12;
+
+/// What a path follows.
+const ADD: &str = "/add";
 
 /// Names that are offered; more letters find the others.
 const MOST_NAMES: usize = 200;
@@ -38,6 +43,8 @@ pub struct Menu {
     closed: bool,
     /// Names that match what stands after an `@`, the best first.
     names: Vec<String>,
+    /// Paths that begin as what stands after `/add`.
+    paths: Vec<String>,
 }
 
 /// One row of the list.
@@ -47,6 +54,8 @@ pub struct Entry {
     text: String,
     /// Whether that is a name in the question, and not all of the prompt.
     is_name: bool,
+    /// Whether it goes on what is typed, which can be run as it is.
+    is_path: bool,
     /// How the row begins.
     label: String,
     /// What it is.
@@ -65,6 +74,7 @@ pub fn entries(model: &Model) -> Vec<Entry> {
         return model.menu.names.iter().map(|name| of_name(name)).collect();
     };
     match line.split_once(char::is_whitespace) {
+        Some((ADD, _)) => model.menu.paths.iter().map(|path| of_path(path)).collect(),
         None => slash::matching(line)
             .into_iter()
             .map(|command| of_command(command, &model.themes))
@@ -90,6 +100,7 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> Entry {
     Entry {
         text: format!("{}{space}", command.name),
         is_name: false,
+        is_path: false,
         label: command.name.to_owned(),
         note,
         complete,
@@ -101,10 +112,36 @@ fn of_name(name: &str) -> Entry {
     Entry {
         text: mention_of(name).unwrap_or_default(),
         is_name: true,
+        is_path: false,
         label: one_line(name, 200),
         note: note.to_owned(),
         complete: false,
     }
+}
+
+fn of_path(path: &str) -> Entry {
+    let note = if path.ends_with('/') { "folder" } else { "" };
+    Entry {
+        text: format!("{ADD} {path}"),
+        is_name: false,
+        is_path: true,
+        label: one_line(path, 200),
+        note: note.to_owned(),
+        complete: true,
+    }
+}
+
+/// Paths that begin so are known now; a file that is typed already needs no offer.
+pub fn listed(model: &mut Model, typed: &str, paths: Vec<String>) {
+    if path_typed(&model.menu.text) == Some(typed) {
+        model.menu.paths = paths;
+        model.menu.paths.retain(|path| path != typed);
+    }
+}
+
+fn path_typed(line: &str) -> Option<&str> {
+    let path = line.strip_prefix(ADD)?.strip_prefix(char::is_whitespace)?;
+    Some(path.trim_start())
 }
 
 /// The names that match what is typed after an `@`; none where it is one of them already.
@@ -143,6 +180,7 @@ fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<Entry> {
         .map(|choice| Entry {
             text: format!("{} {choice}", command.name),
             is_name: false,
+            is_path: false,
             label: choice.to_owned(),
             note: command.help.to_owned(),
             complete: true,
@@ -151,20 +189,28 @@ fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<Entry> {
 }
 
 /// Begins anew where the text is another; called after each message.
-pub fn follow_text(model: &mut Model) {
+pub fn follow_text(model: &mut Model) -> Option<Effect> {
     let name = match model.prompt.slash() {
         Some(_) => None,
         None => model.prompt.mention(),
     };
     let typed = name.or(model.prompt.slash()).unwrap_or_default();
-    if model.menu.text != typed {
-        let names = name.map(|typed| matching_names(&model.contents.names, typed));
-        model.menu = Menu {
-            text: typed.to_owned(),
-            names: names.unwrap_or_default(),
-            ..Menu::default()
-        };
+    if model.menu.text == typed {
+        return None;
     }
+    let names = name.map(|typed| matching_names(&model.contents.names, typed));
+    let path = path_typed(typed);
+    // They stand until it is known what else begins so.
+    let mut paths = std::mem::take(&mut model.menu.paths);
+    paths.retain(|known| path.is_some_and(|path| known.starts_with(path) && known != path));
+    let asked = path.map(|path| Effect::Send(Command::ListPaths(path.to_owned())));
+    model.menu = Menu {
+        text: typed.to_owned(),
+        names: names.unwrap_or_default(),
+        paths,
+        ..Menu::default()
+    };
+    asked
 }
 
 /// Keeps the selection within the list and in sight.
@@ -215,6 +261,10 @@ pub fn act(model: &mut Model, action: Action) -> Option<Run> {
             let entry = selected(model)?;
             if is_typed(model, &entry) {
                 return Some(Run::Question);
+            }
+            // The first of them is not chosen, only shown.
+            if entry.is_path && model.menu.list.selected == 0 {
+                return Some(Run::Command);
             }
             take(model, true);
             return entry.complete.then_some(Run::Command);

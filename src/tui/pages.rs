@@ -101,9 +101,19 @@ fn sources(model: &Model) -> Vec<Row> {
         let held = format!(
             "{} · {}",
             counted(source.documents as u64, "document", "documents"),
-            counted(source.passages as u64, "chunk", "chunks")
+            counted(source.chunks as u64, "chunk", "chunks")
         );
-        rows.push(line("", held));
+        let mut row = line("", held);
+        if source.is_added {
+            row.push(Ink::Dim, " · added for this session");
+        }
+        rows.push(row);
+    }
+    if let Some(setting) = &contents.setting {
+        rows.extend(heading("The same at the next start"));
+        rows.push(Row::of(Ink::Text, one_line(setting, 4000)));
+        let where_to = "in the environment, or as a line of .env";
+        rows.push(Row::of(Ink::Dim, where_to));
     }
     rows
 }

@@ -22,7 +22,8 @@ use super::panes::chat::Chosen;
 use super::selection::{self, Unit};
 use super::split::Split;
 use super::{
-    act, ask, commands, compare, menu, mouse::mouse, reading, recall, sessions, statistics,
+    act, ask, commands, compare, indexing, menu, mouse::mouse, reading, recall, sessions,
+    statistics,
 };
 
 /// What can reach the screen.
@@ -87,7 +88,7 @@ pub enum Effect {
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let was_awaited = statistics::is_awaited(model);
     let mut effects = take(model, msg);
-    menu::follow_text(model);
+    effects.extend(menu::follow_text(model));
     if was_awaited && !statistics::is_open(model) {
         effects.push(Effect::Send(Command::LeaveStatistics));
     }
@@ -119,6 +120,8 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
+        Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
+        Msg::Update(Update::SourceAdded(told)) => indexing::added(model, told),
         Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
         Msg::Update(Update::Notice { level, message }) => model.hear(level, &message),
         Msg::Edited(result) => return reading::edited(model, result),
@@ -199,7 +202,7 @@ fn refused(model: &mut Model, command: Command) {
         Command::Session(command) => sessions::refused(model, &command),
         Command::ReadStatistics => statistics::refused(model),
         // It is read to its end then, and nobody is told.
-        Command::LeaveStatistics => {}
+        Command::LeaveStatistics | Command::ListPaths(_) => {}
         Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => model.say(
             NoticeLevel::Warning,
             "The engine is busy and did not hear that; try again.",

@@ -260,7 +260,7 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
     let mut terminal = Terminal::start(&place.command(&["kb"]), 120, 45);
     terminal.wait_for_text("1 Markdown");
     for (path, said) in [
-        ("nowhere", "nowhere cannot be added: "),
+        ("nowhere", "there is no file or folder nowhere"),
         (
             "kb/lease.md",
             "kb/lease.md is part of the knowledge base already",
@@ -271,16 +271,40 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
     }
     terminal.keys("When is the rhubarb watered?\r");
     terminal.wait_for_text("◌ not found in the knowledge base");
-    terminal.keys("/add more\r");
-    terminal.wait_for_text("Added for this session: more");
+    terminal.keys("/add mo");
+    terminal.wait_for("the folder is offered", |screen| {
+        let shown = screen.contents();
+        shown
+            .lines()
+            .any(|line| line.contains("more/") && line.contains("folder"))
+    });
+    terminal.keys("\t");
+    terminal.wait_for_text("> /add more/");
+    terminal.wait_for_text("more/garden.md");
+    terminal.keys("\r");
+    terminal.wait_for_text("Added for this session: more/, 1 document");
     terminal.wait_for_text("2 docs");
     terminal.keys("When is the rhubarb watered?\r");
     terminal.wait_for_text("At dawn");
     place.file("more/shed.md", "# Shed\n\nThe shed holds the rakes.\n");
     terminal.wait_for_text("3 docs");
+    terminal.keys("/kb\r");
+    let screen = terminal.wait_for_text("2 documents · 2 chunks · added for this session");
+    assert!(screen.contains("KB_AGENT_SOURCE=/"), "{screen}");
+    terminal.keys("\u{1b}");
+    terminal.wait_for("the window closed", |screen| {
+        !screen.contents().contains("KB_AGENT_SOURCE=/")
+    });
     terminal.keys(CTRL_C);
     terminal.keys(CTRL_C);
-    assert_eq!(terminal.end(), 0);
+    let (code, last) = terminal.end_with_written();
+    assert_eq!(code, 0, "{last}");
+    let (_, line) = last.split_once("resume: ").unwrap();
+    let resumed: Vec<&str> = line.trim().split(" --kb ").skip(1).collect();
+    let [kb, more] = resumed[..] else {
+        panic!("{line}");
+    };
+    assert!(kb.ends_with("/kb") && more.ends_with("/more"), "{line}");
     let log = place.audit();
     let added = events(&log, "evidence_added");
     let items = added
@@ -293,4 +317,31 @@ fn ui_a_source_is_added_for_the_session_watched_and_searched() {
     next.wait_for_text("1 Markdown");
     next.signal("TERM");
     next.end();
+}
+
+#[test]
+fn ui_plain_mode_adds_a_source_and_lists_them_all() {
+    let place = Workplace::empty();
+    place.file("kb/lease.md", LEASE);
+    place.file("my notes/garden.md", GARDEN);
+    place.file("my notes/broken.pdf", "%PDF-1.4\nno more of it");
+    let typed = "/kb\n/add nowhere\n/add 'my notes'\nWhen is the rhubarb watered?\n/kb\n";
+    let typed = place.file("lines", typed);
+    let mut command = place.command(&["--plain", "kb"]);
+    command.stdin(std::fs::File::open(typed).unwrap());
+    let output = command.output().unwrap();
+    let (said, complained) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{complained}");
+    let line = "kb-agent: there is no file or folder nowhere";
+    assert!(complained.contains(line), "{complained}");
+    let added = "Added for this session: 'my notes', 1 document.";
+    let (before, after) = said.split_once(added).unwrap();
+    assert!(before.contains("/kb: 1 document in "), "{before}");
+    assert!(!before.contains("my notes"), "{before}");
+    assert!(after.contains("At dawn"), "{after}");
+    let (_, listed) = after.split_once("/my notes: 1 document in ").unwrap();
+    assert!(listed.contains(", added for this session.\n"), "{listed}");
+    assert!(listed.contains("my notes/broken.pdf: "), "{listed}");
+    let setting = "The same at the next start: KB_AGENT_SOURCE='/";
+    assert!(listed.contains(setting), "{listed}");
 }

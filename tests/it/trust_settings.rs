@@ -642,3 +642,37 @@ fn trust_is_asked_for_on_a_terminal() {
     assert!(!shown.contains(QUESTION));
     terminal.end();
 }
+
+#[test]
+fn trust_no_source_outside_the_folder_is_added_where_its_env_names_the_endpoint() {
+    let (listener, url) = Listener::start();
+    let clone = Clone::with(&format!(
+        "KB_AGENT_LLM_BASE_URL={url}\nKB_AGENT_LLM_MODEL=m\n"
+    ));
+    clone
+        .place
+        .file("mine/letter.md", "# Letter\n\nDear landlord.\n");
+    clone
+        .place
+        .file("clone/more/b.md", "# Beta\n\nThe second letter.\n");
+    let typed = clone.place.file("lines", "/add ../mine\n/add more\n/kb\n");
+    assert!(clone.run(&["trust"]).status.success());
+    let mut command = clone.command(&["--plain", "docs"]);
+    let output = command
+        .stdin(fs::File::open(typed).unwrap())
+        .output()
+        .unwrap();
+    let (said, complained) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{complained}");
+    assert!(complained.contains("/mine is not added: "), "{complained}");
+    assert!(complained.contains("--env-file .env"), "{complained}");
+    assert!(
+        said.contains("Added for this session: more, 1 document."),
+        "{said}"
+    );
+    assert!(
+        said.contains("/clone/more: 1 document") && !said.contains("/mine: "),
+        "{said}"
+    );
+    assert!(!listener.was_reached());
+}

@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
 
 use super::super::output::counted;
+use super::listing::made_of;
 use super::narrator::line;
 
 /// What is asked, and what is searched.
@@ -67,6 +68,7 @@ impl About {
         for (name, time) in &contents.newest {
             said.push_str(&format!("Newest: {}, {}.\n", line(name), time.minute()));
         }
+        said.push_str(&made_of(contents));
         said.push_str(&format!("Index: {state}.\n"));
         Some(said)
     }

@@ -32,12 +32,14 @@ pub(super) enum Line {
     /// Questions to try, or one of them.
     Try(Option<usize>),
     Index(IndexCommand),
+    /// A folder or file more.
+    Add(String),
     Clear,
     Quit,
 }
 
 /// Usage and purpose of each command.
-pub(super) const COMMANDS: [(&str, &str); 14] = [
+pub(super) const COMMANDS: [(&str, &str); 15] = [
     ("/help", "these commands"),
     (
         "/route auto, simple, complex or chitchat",
@@ -58,6 +60,7 @@ pub(super) const COMMANDS: [(&str, &str); 14] = [
         "keep the index up to date, or stop that",
     ),
     ("/kb", "what the knowledge base holds"),
+    ("/add and a path", "a folder or file more, for this session"),
     ("/model", "which engine and model answer"),
     (
         "/stats",
@@ -82,6 +85,9 @@ impl Line {
         if !text.starts_with('/') {
             return Ok(Self::Question(text.to_owned()));
         }
+        if let Some(path) = text.strip_prefix("/add ") {
+            return Ok(Self::Add(path.trim().to_owned()));
+        }
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
         let argument = words.next();
@@ -105,6 +111,7 @@ impl Line {
             ("/index", None) => Ok(Self::Index(IndexCommand::Resume)),
             ("/index", Some("stop")) => Ok(Self::Index(IndexCommand::Stop)),
             ("/index", Some(_)) => Err("/index takes nothing, or stop".to_owned()),
+            ("/add", _) => Err("/add needs a folder or a file".to_owned()),
             ("/clear", None) => Ok(Self::Clear),
             ("/quit", None) => Ok(Self::Quit),
             (known, Some(_)) if names().any(|name| name == known) => {
@@ -166,6 +173,7 @@ mod tests {
         assert_eq!(read("/retry"), Line::Retry(None));
         assert_eq!(read("/sources [2]"), Line::Sources(Some(2)));
         assert_eq!(read("/index stop"), Line::Index(IndexCommand::Stop));
+        assert_eq!(read("/add my notes "), Line::Add("my notes".to_owned()));
         for (usage, _) in COMMANDS {
             let name = usage.split([' ', ',']).next().unwrap();
             let known = [name.to_owned(), format!("{name} auto")];
@@ -177,6 +185,7 @@ mod tests {
             "/sources x",
             "/runs 1",
             "/quit now x",
+            "/add",
         ] {
             assert!(Line::parse(wrong).is_err(), "{wrong}");
         }

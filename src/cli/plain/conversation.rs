@@ -154,6 +154,7 @@ impl Plain {
             Line::Sources(Some(number)) => return self.passage(number),
             Line::Try(number) => return self.try_one(number),
             Line::Base => return self.describe(),
+            Line::Add(path) => return self.wait_for(Doing::Adding, Command::AddSource(path)),
             Line::Stats => return self.wait_for(Doing::SummingUp, Command::ReadStatistics),
             Line::Sessions => {
                 let list = Command::Session(SessionCommand::List);
@@ -275,8 +276,14 @@ impl Plain {
                     self.rest()?;
                 }
             }
-            Update::NotAsked { reason, .. } => {
-                complain(&reason);
+            Update::NotAsked { reason: why, .. } | Update::SourceAdded(Err(why)) => {
+                complain(&why);
+                self.rest()?;
+            }
+            Update::SourceAdded(Ok(line)) => {
+                // What they are now is told anew.
+                self.about.contents = None;
+                say(line + "\n")?;
                 self.rest()?;
             }
             Update::Session(SessionUpdate::NotResumed(line)) => complain(&line),

@@ -20,6 +20,8 @@ pub(super) enum Doing {
     ListingSessions,
     /// This conversation is written to a file.
     Exporting,
+    /// Another folder or file is read.
+    Adding,
 }
 
 /// Whether the conversation goes on.

@@ -2,7 +2,9 @@
 
 use crate::domain::{Complexity, LineRange, Outcome};
 use crate::engine::Engine;
-use crate::protocol::{DocumentText, Event, EvidenceItem, Mode, RunRecord, SessionSummary};
+use crate::protocol::{
+    DocumentText, Event, EvidenceItem, KnowledgeContents, Mode, RunRecord, SessionSummary,
+};
 use crate::text::one_line;
 
 use super::super::output::counted;
@@ -51,6 +53,39 @@ pub(super) fn help() -> String {
     let commands = commands.map(|(usage, purpose)| format!("{usage}: {purpose}.\n"));
     let commands: Vec<String> = commands.collect();
     commands.concat() + "Ctrl+C stops an answer; twice, or Ctrl+D, leaves.\n"
+}
+
+/// What the base is made of, and how many files were left out.
+pub(super) fn made_of(contents: &KnowledgeContents) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for source in &contents.sources {
+        let session = if source.is_added {
+            ", added for this session"
+        } else {
+            ""
+        };
+        lines.push(format!(
+            "{}: {} in {}{session}.\n",
+            one_line(&source.path, 400),
+            counted(source.documents, "document"),
+            counted(source.chunks, "passage"),
+        ));
+    }
+    if let Some((first, reason)) = contents.left_out.files.first() {
+        lines.push(format!(
+            "Left out: {}, the first: {}: {}; 'kb-agent index' lists them.\n",
+            counted(contents.left_out.count, "file"),
+            one_line(first, 400),
+            one_line(reason, 400),
+        ));
+    }
+    if let Some(setting) = &contents.setting {
+        lines.push(format!(
+            "The same at the next start: {}\n",
+            one_line(setting, 4000)
+        ));
+    }
+    lines.concat()
 }
 
 /// The runs of this conversation, with their numbers.

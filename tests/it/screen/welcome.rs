@@ -97,14 +97,17 @@ fn ui_windows_list_sources_and_what_was_left_out() {
             SourceContents {
                 path: "/srv/house".to_owned(),
                 documents: 30,
-                passages: 300,
+                chunks: 300,
+                is_added: false,
             },
             SourceContents {
                 path: "/srv/letter\u{1b}[2J.pdf".to_owned(),
                 documents: 1,
-                passages: 12,
+                chunks: 12,
+                is_added: true,
             },
         ],
+        setting: Some("KB_AGENT_SOURCE=/srv/house:/srv/letter.pdf".to_owned()),
         left_out: LeftOut {
             count: 501,
             files: vec![(
@@ -120,6 +123,7 @@ fn ui_windows_list_sources_and_what_was_left_out() {
     let text = screen.text(100, 30);
     assert!(text.contains("30 documents · 300 chunks"), "{text}");
     assert!(text.contains("/srv/letter.pdf"), "{text}");
+    assert!(text.contains("KB_AGENT_SOURCE=/srv/house"), "{text}");
     assert!(text.contains("1 document · 12 chunks"), "{text}");
     tap(&mut screen, KeyCode::Esc);
     write(&mut screen, "/index");

@@ -1,0 +1,234 @@
+//! What the screen is told of the index: how far it is, what was left out, what went wrong; not more
+//! often than that can be read.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
+use crate::protocol::{
+    IndexProgress, IndexStep, KnowledgeContents, KnowledgeStatus, NoticeLevel, Timestamp, Update,
+};
+
+use super::contents::Contents;
+use super::upkeep::Upkeep;
+
+/// How often a long indexing tells how far it is.
+pub(super) const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// It is not kept up to date any more.
+pub(super) fn broke_off() -> Update {
+    Update::Notice {
+        level: NoticeLevel::Warning,
+        message: "the index is no longer kept up to date: that broke off; the diagnostics say \
+                  why, and a new start takes it up again"
+            .to_owned(),
+    }
+}
+
+fn warning(error: &KbError) -> Update {
+    Update::Notice {
+        level: NoticeLevel::Warning,
+        message: error.meanwhile(),
+    }
+}
+
+fn left_out(report: &UpdateReport) -> Option<Update> {
+    let first = report.skipped.first()?;
+    Some(Update::Notice {
+        level: NoticeLevel::Info,
+        message: format!(
+            "{} left out, the first: {}: {}; 'kb-agent index' lists them",
+            match report.skipped.len() {
+                1 => "1 file was".to_owned(),
+                count => format!("{count} files were"),
+            },
+            first.path,
+            first.reason
+        ),
+    })
+}
+
+/// What is being done about the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    None,
+    Indexing,
+    Stopped,
+}
+
+/// Tells the screen how far the index is.
+pub(super) struct ToScreen<'a> {
+    knowledge: &'a KnowledgeBase,
+    updates: &'a mpsc::Sender<Update>,
+    watch: &'a Watch,
+    contents: &'a Contents,
+    told: Mutex<Told>,
+}
+
+struct Told {
+    at: Instant,
+    step: Option<Progress>,
+    status: Option<KnowledgeStatus>,
+    /// What was left out is told once; 'kb-agent index' lists it any time.
+    gaps: bool,
+}
+
+impl<'a> ToScreen<'a> {
+    pub(super) fn new(
+        knowledge: &'a KnowledgeBase,
+        updates: &'a mpsc::Sender<Update>,
+        watch: &'a Watch,
+        contents: &'a Contents,
+    ) -> Self {
+        Self {
+            knowledge,
+            updates,
+            watch,
+            contents,
+            told: Mutex::new(Told {
+                at: Instant::now(),
+                step: None,
+                status: None,
+                gaps: false,
+            }),
+        }
+    }
+
+    pub(super) fn tell(&self, upkeep: Upkeep) {
+        match upkeep {
+            Upkeep::Step(step) => self.step(step),
+            Upkeep::Words(report) => {
+                let mut told = self.told();
+                told.step = None;
+                let first = !std::mem::replace(&mut told.gaps, true);
+                drop(told);
+                if let Some(notice) = left_out(&report).filter(|_| first) {
+                    self.send(notice);
+                }
+                self.progress();
+                self.contents.leave_out(&report.skipped);
+                self.contents();
+            }
+            Upkeep::Meaning(_) => {}
+            Upkeep::Following => {
+                // Whoever does the work is at it as long as there is some.
+                if self.knowledge.status().pending > 0 {
+                    self.last(Activity::Indexing);
+                } else {
+                    self.idle();
+                }
+                self.contents();
+            }
+            Upkeep::Idle => self.idle(),
+            Upkeep::Trouble(error) => self.send(warning(&error)),
+            Upkeep::Notice(message) => self.send(Update::Notice {
+                level: NoticeLevel::Info,
+                message,
+            }),
+        }
+    }
+
+    fn idle(&self) {
+        self.told().step = None;
+        self.last(Activity::None);
+    }
+
+    /// What the documents are, where they have changed.
+    pub(super) fn contents(&self) {
+        match self.contents.changed(self.knowledge) {
+            Ok(Some(contents)) => self.send(Update::Contents(contents)),
+            Ok(None) => {}
+            Err(error) => {
+                tracing::debug!(%error, "what the base holds is not known");
+                self.send(Update::Contents(KnowledgeContents::default()));
+            }
+        }
+    }
+
+    fn step(&self, step: Progress) {
+        let mut told = self.told();
+        let is_new = told.step.is_none_or(|before| before.phase != step.phase);
+        told.step = Some(step);
+        if is_new || told.at.elapsed() >= PROGRESS_EVERY {
+            told.at = Instant::now();
+            drop(told);
+            self.progress();
+        }
+    }
+
+    /// A screen that is behind misses a step and gets the next.
+    pub(super) fn progress(&self) {
+        let status = self.status(Activity::Indexing);
+        self.told().status = Some(status.clone());
+        let _ = self.updates.try_send(Update::Knowledge(status));
+    }
+
+    /// The last word on the index must arrive, or the screen would say "indexing" for ever. It is
+    /// not repeated, or a screen that nothing happens on would be drawn again and again.
+    pub(super) fn last(&self, activity: Activity) {
+        let status = self.status(activity);
+        let before = self.told().status.replace(status.clone());
+        let is_known = before.is_some_and(|before| {
+            let at = |status: &KnowledgeStatus| status.progress.map(|progress| progress.at);
+            let mut now = status.clone();
+            if let (Some(progress), Some(at)) = (&mut now.progress, at(&before)) {
+                progress.at = at;
+            }
+            now == before
+        });
+        if !is_known {
+            self.send(Update::Knowledge(status));
+        }
+    }
+
+    /// A screen that is gone needs no more, and one that stopped this is told by who stops it.
+    pub(super) fn send(&self, update: Update) {
+        if !self.watch.is_closed() {
+            let _ = self.updates.blocking_send(update);
+        }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn status(&self, activity: Activity) -> KnowledgeStatus {
+        let step = self.told().step;
+        status(self.knowledge, activity, step)
+    }
+}
+
+/// The status to be told, with the step that is going on.
+pub(super) fn status(
+    knowledge: &KnowledgeBase,
+    activity: Activity,
+    step: Option<Progress>,
+) -> KnowledgeStatus {
+    let status = knowledge.status();
+    let indexing = activity == Activity::Indexing;
+    let reading = step.filter(|step| step.phase == Phase::Reading && step.total > 0);
+    // Of the whole base, so that a pause does not begin to count anew.
+    let embedded = status.chunks.saturating_sub(status.pending);
+    let embedding = (IndexStep::Embedding, embedded, status.chunks);
+    let (step, done, total) = reading.map_or(embedding, |files| {
+        (IndexStep::Reading, files.done, files.total)
+    });
+    let is_known = reading.is_some() || status.pending > 0;
+    KnowledgeStatus {
+        name: status.name,
+        documents: status.documents,
+        chunks: status.chunks,
+        pending: status.pending,
+        indexing,
+        progress: (indexing && is_known).then(|| IndexProgress {
+            step,
+            done,
+            total,
+            at: Timestamp::now(),
+        }),
+        stopped: activity == Activity::Stopped,
+        watching: activity != Activity::Stopped,
+    }
+}
