@@ -34,11 +34,11 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::agent::ports::Identity;
+use crate::agent::ports::{Identity, WaitSink};
 use crate::agent::{Agent, Dialogue};
 use crate::audit::{AuditError, AuditLog, Destination, Mask, Session, SessionNotes};
 use crate::config::Settings;
-use crate::domain::{Answer, Outcome};
+use crate::domain::{Answer, Outcome, Wait};
 use crate::kb::{KbError, KnowledgeBase};
 use crate::protocol::{Event, EventBody, RecordedSession, Update};
 use crate::text::Trouble;
@@ -184,18 +184,21 @@ impl Engine {
     )]
     pub fn stream(
         &self,
-        question: Question,
+        mut question: Question,
         cancel: CancellationToken,
     ) -> Result<Running, EngineError> {
         self.check(&question.query)?;
         let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);
         let (events, audit) = self.audited(readers)?;
+        let (sink, waits) = WaitSink::new();
+        question.waits = Some(sink);
         let agent = self.agent.clone();
         let dropped = cancel.child_token();
         let cancel = dropped.clone();
         let task = tokio::spawn(async move { agent.answer(question, events, cancel).await });
         Ok(Running {
             _cancel: dropped.drop_guard(),
+            waits,
             updates,
             task,
             audit,
@@ -261,6 +264,7 @@ impl Engine {
 /// A run that is going on. Dropping it cancels the run, which still ends as every run does.
 pub struct Running {
     _cancel: DropGuard,
+    waits: mpsc::Receiver<Wait>,
     updates: mpsc::Receiver<Update>,
     task: tokio::task::JoinHandle<Option<Answer>>,
     audit: JoinHandle<()>,
@@ -268,13 +272,19 @@ pub struct Running {
 }
 
 impl Running {
+    /// What is waited for before the run begins; `None` once it has begun.
+    pub async fn next_wait(&mut self) -> Option<Wait> {
+        self.waits.recv().await
+    }
+
     /// The next event, already in the audit log; `None` after `run_finished`.
     pub async fn next_event(&mut self) -> Option<Event> {
         loop {
             match self.updates.recv().await? {
                 Update::Event(event) => return Some(event),
                 Update::Notice { message, .. } => self.complaint = Some(message),
-                Update::Knowledge(_)
+                Update::Starting { .. }
+                | Update::Knowledge(_)
                 | Update::Contents(_)
                 | Update::Document(_)
                 | Update::NotAsked { .. }

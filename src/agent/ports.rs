@@ -6,6 +6,7 @@
 mod calls;
 mod stop;
 mod tools;
+mod waiting;
 mod waits;
 
 use std::sync::Arc;
@@ -23,8 +24,9 @@ use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
 
 pub use calls::{CallLog, ModelCall};
-pub use stop::blocking;
+pub use stop::{Caller, blocking};
 pub use tools::{Narrowed, ToolDescriptor, ToolError, Toolbox};
+pub use waiting::Waiting;
 pub use waits::WaitSink;
 
 /// How an answer begins that has no evidence to go by.
@@ -39,8 +41,9 @@ pub trait Reasoner: Send + Sync {
     fn identity(&self) -> Identity;
 
     /// Finds out what it must know before the first question, such as its model's name. Called
-    /// before every run; cheap once it has succeeded.
-    async fn ready(&self) -> Result<(), ReasonerError> {
+    /// before every run; cheap once it has succeeded. What that waits for is told to `waits`.
+    async fn ready(&self, waits: Option<&WaitSink>) -> Result<(), ReasonerError> {
+        let _ = waits;
         Ok(())
     }
 
@@ -298,13 +301,13 @@ pub trait Embedder: Send + Sync {
         16
     }
 
-    /// [`Embedder::embed`], which gives up, with `None`, soon after `stop` is raised.
+    /// [`Embedder::embed`], which gives up, with `None`, soon after the caller wants no more.
     fn embed_stoppable(
         &self,
         texts: &[&str],
-        stop: &AtomicBool,
+        caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        let _ = stop;
+        let _ = caller;
         self.embed(texts).map(Some)
     }
 
@@ -314,7 +317,7 @@ pub trait Embedder: Send + Sync {
         texts: &[&str],
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.embed_stoppable(texts, stop)
+        self.embed_stoppable(texts, stop.into())
     }
 }
 

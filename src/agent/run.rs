@@ -42,6 +42,8 @@ pub struct Question {
     pub retry_of: Option<RunId>,
     /// The conversation before it, oldest first.
     pub history: Vec<Turn>,
+    /// Where it is told what is waited for before the run begins.
+    pub waits: Option<WaitSink>,
 }
 
 impl Agent {
@@ -99,7 +101,9 @@ impl Agent {
             },
         };
         // Whoever thinks may have to ask for its name first; why it could not is told below.
-        let ready = run.guard(self.ports.reasoner.ready()).await;
+        let ready = self.ports.reasoner.ready(question.waits.as_ref());
+        let ready = run.guard(ready).await;
+        drop(question.waits);
         let identity = self.ports.reasoner.identity();
         run.events
             .emit(EventBody::RunStarted {
@@ -257,7 +261,7 @@ impl Run<'_> {
     pub(super) async fn attend<T>(
         &self,
         node: NodeName,
-        mut waits: mpsc::Receiver<Wait>,
+        waits: &mut mpsc::Receiver<Wait>,
         call: impl Future<Output = T>,
     ) -> Result<T, Stop> {
         let tell = |wait| self.events.emit_if_room(EventBody::Waiting { node, wait });

@@ -9,6 +9,7 @@ use crate::domain::{Complexity, without_mentions};
 use crate::protocol::{Command, Event, RunId};
 
 use super::dialogue::{CurrentDialogue, Dialogue};
+use super::ports::WaitSink;
 use super::run::{Agent, Question};
 
 /// Takes commands, one question at a time, until the commands end.
@@ -16,15 +17,18 @@ pub struct Worker {
     agent: Agent,
     commands: mpsc::Receiver<Command>,
     events: mpsc::Sender<Event>,
+    waits: WaitSink,
     dialogue: CurrentDialogue,
 }
 
 impl Worker {
-    /// A worker with an empty conversation.
+    /// A worker with an empty conversation, which tells `waits` what a run waits for that has not
+    /// begun.
     pub fn new(
         agent: Agent,
         commands: mpsc::Receiver<Command>,
         events: mpsc::Sender<Event>,
+        waits: WaitSink,
     ) -> Self {
         let dialogue = CurrentDialogue::default();
         dialogue.replace(Dialogue::of(&agent.session));
@@ -32,6 +36,7 @@ impl Worker {
             agent,
             commands,
             events,
+            waits,
             dialogue,
         }
     }
@@ -88,6 +93,7 @@ impl Worker {
                 route,
                 retry_of,
                 history,
+                waits: Some(self.waits.clone()),
             },
         }
     }

@@ -73,6 +73,13 @@ async fn answer(
     }
     let embedding = bring_up_to_date(&engine.knowledge(), Needs::Meaning, &cancel).await?;
     let mut run = engine.stream(question, cancel.clone())?;
+    // Who looks at the terminal sees no answer come, and wants to know why.
+    let tells_waits = !json && std::io::stderr().is_terminal();
+    while let Some(wait) = run.next_wait().await {
+        if tells_waits && matches!(wait, Wait::Retry { .. }) {
+            complain(&wait.line_of(None, 0.0));
+        }
+    }
     let mut end = None;
     let mut begun = false;
     let mut mode = None;
@@ -98,11 +105,10 @@ async fn answer(
             cancel.cancel();
         }
         match event.body {
-            // Who looks at the terminal sees no answer come, and wants to know why.
             EventBody::Waiting {
+                node,
                 wait: wait @ Wait::Retry { .. },
-                ..
-            } if !json && std::io::stderr().is_terminal() => complain(&wait.line(0.0)),
+            } if tells_waits => complain(&wait.line_of(Some(node), 0.0)),
             EventBody::RunStarted { mode: started, .. } => mode = Some(started),
             EventBody::AnswerFinished { citations: all, .. } => citations = all,
             EventBody::Warning { code, message } if !json => {

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use super::NodeName;
+
 /// What the call of a model waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
@@ -40,6 +42,17 @@ pub enum Wait {
 }
 
 impl Wait {
+    /// The same on one line, so many milliseconds after it was told, with what is called where that
+    /// is not the model that thinks; without a node no run has begun.
+    pub fn line_of(&self, node: Option<NodeName>, passed: f64) -> String {
+        let line = self.line(passed);
+        match node {
+            None => format!("starting · {line}"),
+            Some(NodeName::ToolExec) => format!("embedding · {line}"),
+            Some(_) => line,
+        }
+    }
+
     /// The same on one line, so many milliseconds after it was told.
     pub fn line(&self, passed: f64) -> String {
         match *self {
@@ -109,5 +122,13 @@ mod tests {
             assert_eq!(wait.line(passed), line);
         }
         assert_eq!(Wait::Over.line(0.0), "");
+        let asked = |node| retry(Some(429)).line_of(node, 0.0);
+        assert_eq!(asked(None), "starting · 429: again in 4 s (2 of 3)");
+        assert_eq!(
+            asked(Some(NodeName::ToolExec)),
+            "embedding · 429: again in 4 s (2 of 3)"
+        );
+        let of_model = "429: again in 4 s (2 of 3)";
+        assert_eq!(asked(Some(NodeName::Plan)), of_model);
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 
-use crate::agent::ports::{Caveat, Embedder, Narrowed, ToolError, Toolbox};
+use crate::agent::ports::{Caveat, Embedder, Narrowed, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
 use crate::kb::{KbError, KnowledgeBase, Progress};
@@ -47,8 +47,12 @@ pub(super) struct CurrentTools(pub(super) CurrentBase);
 
 #[async_trait]
 impl Toolbox for CurrentTools {
-    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
-        KbToolbox::new(self.0.get()).run(call).await
+    async fn run(
+        &self,
+        call: &ToolCall,
+        waits: Option<&WaitSink>,
+    ) -> Result<Vec<Evidence>, ToolError> {
+        KbToolbox::new(self.0.get()).run(call, waits).await
     }
 
     fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {

@@ -9,9 +9,11 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent::ports::WaitSink;
 use crate::agent::{CurrentDialogue, Worker};
 use crate::config::Settings;
-use crate::protocol::{Command, Update};
+use crate::domain::Wait;
+use crate::protocol::{Command, Timestamp, Update};
 
 use super::contents::Contents;
 use super::indexing::Indexing;
@@ -57,6 +59,7 @@ impl BehindScreen {
 pub struct Conversation {
     reading: tokio::task::JoinHandle<()>,
     worker: tokio::task::JoinHandle<()>,
+    starting: tokio::task::JoinHandle<()>,
     sessions: tokio::task::JoinHandle<()>,
     dialogue: CurrentDialogue,
     indexing: tokio::task::JoinHandle<()>,
@@ -91,7 +94,9 @@ impl Conversation {
         };
         let reading = reading::dispatch(received, to, updates.clone(), engine.knowledge.clone());
         let reading = tokio::spawn(reading);
-        let worker = Worker::new(engine.agent.clone(), asked, events);
+        let (sink, waits) = WaitSink::new();
+        let starting = tokio::spawn(tell_waits(waits, updates.clone()));
+        let worker = Worker::new(engine.agent.clone(), asked, events, sink);
         let dialogue = worker.dialogue();
         if let Some(said_before) = engine.said_before.take() {
             dialogue.replace(said_before);
@@ -122,6 +127,7 @@ impl Conversation {
         Ok(Self {
             reading,
             worker,
+            starting,
             sessions,
             dialogue,
             indexing,
@@ -147,6 +153,7 @@ impl Conversation {
         let in_order = async {
             let _ = self.reading.await;
             let _ = self.worker.await;
+            let _ = self.starting.await;
             // The run's last event is what this waits for, before anything else.
             let _ = tokio::task::spawn_blocking(move || audit.join()).await;
             let _ = self.sessions.await;
@@ -156,5 +163,13 @@ impl Conversation {
             tracing::warn!("left behind at the end: work that did not stop in time");
         }
         self.dialogue.lock().session().to_owned()
+    }
+}
+
+/// What runs wait for that have not begun.
+async fn tell_waits(mut waits: mpsc::Receiver<Wait>, updates: mpsc::Sender<Update>) {
+    while let Some(wait) = waits.recv().await {
+        let at = Timestamp::now();
+        let _ = updates.send(Update::Starting { wait, at }).await;
     }
 }

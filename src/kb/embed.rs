@@ -25,7 +25,7 @@ use rten_tensor::{NdTensor, Tensor};
 use thread_priority::ThreadPriority;
 
 use super::threads::{self, InBulk};
-use crate::agent::ports::{EmbedError, Embedder};
+use crate::agent::ports::{Caller, EmbedError, Embedder};
 
 pub use endpoint::{EmbeddingEndpoint, EndpointEmbedder};
 pub use noting::Noting;
@@ -68,14 +68,14 @@ impl Embedder for SentenceEmbedding {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let made = self.embed_stoppable(texts, &AtomicBool::new(false))?;
+        let made = self.embed_stoppable(texts, (&AtomicBool::new(false)).into())?;
         made.ok_or_else(|| EmbedError("it was stopped".into()))
     }
 
     fn embed_stoppable(
         &self,
         texts: &[&str],
-        stop: &AtomicBool,
+        caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
             return Ok(Some(Vec::new()));
@@ -83,9 +83,9 @@ impl Embedder for SentenceEmbedding {
         let loaded = self.loaded()?;
         let made = match texts {
             [text] => loaded.at_once(text).map(|made| vec![made]),
-            _ => loaded.embed(texts, &loaded.pools, stop, |_| true),
+            _ => loaded.embed(texts, &loaded.pools, caller.stop, |_| true),
         };
-        if stop.load(Ordering::Relaxed) {
+        if caller.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         made.map(Some)

@@ -360,7 +360,7 @@ fn hits(snapshot: &dyn Snapshot, found: Vec<Found>, k: usize) -> Result<Vec<Hit>
 
 fn embed(embedder: &dyn Embedder, text: &str, within: Within<'_>) -> Result<Vec<f32>, KbError> {
     let missing = || EmbedError("no vector came back for the query".into());
-    let made = embedder.embed_stoppable(&[text], within.stop)?;
+    let made = embedder.embed_stoppable(&[text], within.caller())?;
     let mut made = made.ok_or(KbError::Stopped)?;
     Ok(made.pop().ok_or_else(missing)?)
 }

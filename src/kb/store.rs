@@ -21,6 +21,7 @@ use super::documents::Documents;
 use super::error::KbError;
 use super::typos::Correction;
 use super::walk::Stamp;
+use crate::agent::ports::{Caller, WaitSink};
 use crate::domain::{LineRange, Place};
 
 pub(super) use embedded::EmbeddedStore;
@@ -270,22 +271,33 @@ pub struct Within<'a> {
     pub(super) documents: Option<&'a HashSet<String>>,
     /// It ends as [`KbError::Stopped`] soon after this is raised.
     pub(super) stop: &'a AtomicBool,
+    waits: Option<&'a WaitSink>,
 }
 
 impl<'a> Within<'a> {
     /// All documents.
-    pub fn all(stop: &'a AtomicBool) -> Self {
+    pub fn all(caller: impl Into<Caller<'a>>) -> Self {
+        let Caller { stop, waits } = caller.into();
         Self {
             documents: None,
             stop,
+            waits,
         }
     }
 
     /// Only these documents.
-    pub fn these(documents: &'a HashSet<String>, stop: &'a AtomicBool) -> Self {
+    pub fn these(documents: &'a HashSet<String>, caller: impl Into<Caller<'a>>) -> Self {
         Self {
             documents: Some(documents),
-            stop,
+            ..Self::all(caller)
+        }
+    }
+
+    /// For whom it is.
+    pub(super) fn caller(self) -> Caller<'a> {
+        Caller {
+            stop: self.stop,
+            waits: self.waits,
         }
     }
 

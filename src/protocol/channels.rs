@@ -2,7 +2,7 @@ use super::{
     DocumentText, Event, History, KnowledgeContents, RunId, SessionCommand, SessionUpdate,
     Timestamp,
 };
-use crate::domain::Complexity;
+use crate::domain::{Complexity, Wait};
 
 /// What the screen asks of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,13 @@ pub enum IndexCommand {
 pub enum Update {
     /// The next event of a run.
     Event(Event),
+    /// What is waited for before the run of the last question begins.
+    Starting {
+        /// For what.
+        wait: Wait,
+        /// Since when.
+        at: Timestamp,
+    },
     /// What the knowledge base holds now.
     Knowledge(KnowledgeStatus),
     /// What its documents are, whenever they have changed.

@@ -33,7 +33,6 @@ mod shape;
 mod stream;
 mod think;
 mod tokens;
-mod waiting;
 mod wire;
 
 use std::fmt;
@@ -47,7 +46,7 @@ use tokio::sync::OnceCell;
 
 use crate::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, CallOrigin, GradeJob, Grades, Identity, PlanJob, Planned,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, WaitSink,
 };
 use crate::domain::Outcome;
 use crate::protocol::Mode;
@@ -136,9 +135,9 @@ impl EndpointReasoner {
         })
     }
 
-    async fn main_model(&self) -> Result<&str, ReasonerError> {
+    async fn main_model(&self, waits: Option<&WaitSink>) -> Result<&str, ReasonerError> {
         let found = self.model.get_or_try_init(|| async {
-            let listed = self.exchange.models().await?;
+            let listed = self.exchange.models(waits).await?;
             let first = listed.and_then(|models| models.into_iter().next());
             Ok(first.unwrap_or_else(|| UNNAMED_MODEL.to_owned()))
         });
@@ -159,7 +158,7 @@ impl EndpointReasoner {
         let settings = self.jobs.of(job);
         let model = match &settings.model {
             Some(model) => model,
-            None => self.main_model().await?,
+            None => self.main_model(origin.waits).await?,
         };
         let mut wanted = Wanted {
             job,
@@ -200,8 +199,8 @@ impl Reasoner for EndpointReasoner {
         }
     }
 
-    async fn ready(&self) -> Result<(), ReasonerError> {
-        self.main_model().await.map(|_| ())
+    async fn ready(&self, waits: Option<&WaitSink>) -> Result<(), ReasonerError> {
+        self.main_model(waits).await.map(|_| ())
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {

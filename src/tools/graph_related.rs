@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::scope::Scope;
-use crate::agent::ports::ToolError;
+use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::{
     Document, Documents, Extraction, KbError, KnowledgeBase, Link, LinkKind, LinkTarget,
@@ -28,7 +28,7 @@ const MAX_HEADING_ABOVE: usize = 12;
 pub(super) fn run(
     base: &KnowledgeBase,
     entity: &str,
-    (scope, stop): (&Scope, &AtomicBool),
+    (scope, Caller { stop, .. }): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
     let entity = entity.trim();
     if entity.is_empty() {

@@ -1,10 +1,8 @@
 //! By words or a regular expression. The score is the share of the query's words that a passage
 //! holds, rare words counting more.
 
-use std::sync::atomic::AtomicBool;
-
 use super::scope::Scope;
-use crate::agent::ports::ToolError;
+use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, Measured, ToolName};
 use crate::kb::KnowledgeBase;
 
@@ -13,10 +11,10 @@ const MAX_PASSAGES: usize = 10;
 pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
-    (scope, stop): (&Scope, &AtomicBool),
+    (scope, caller): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
     Ok(base
-        .grep(query, MAX_PASSAGES, scope.within(stop))?
+        .grep(query, MAX_PASSAGES, scope.within(caller))?
         .into_iter()
         .map(|found| Evidence {
             id: EvidenceId(String::new()),

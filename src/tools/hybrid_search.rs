@@ -1,11 +1,9 @@
 //! By words and meaning together. The score is the probability of relevance at that BM25 and
 //! cosine, so that it can be compared between queries.
 
-use std::sync::atomic::AtomicBool;
-
 use super::scope::Scope;
 use super::toolbox::{evidence, is_relevant};
-use crate::agent::ports::ToolError;
+use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
 use crate::kb::KnowledgeBase;
 
@@ -15,10 +13,10 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     keywords: &[String],
-    (scope, stop): (&Scope, &AtomicBool),
+    (scope, caller): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
     Ok(base
-        .hybrid(query, keywords, TOP, scope.within(stop))?
+        .hybrid(query, keywords, TOP, scope.within(caller))?
         .into_iter()
         .filter(is_relevant)
         .map(|hit| evidence(ToolName::HybridSearch, hit))

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::scope::Scope;
 use super::toolbox::{evidence, is_relevant, nearness};
-use crate::agent::ports::ToolError;
+use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, MOST_LISTED, Measured, Score, ToolName};
 use crate::kb::{Hit, KnowledgeBase, Within, stem};
 
@@ -65,13 +65,14 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     path: Option<&str>,
-    (scope, stop): (&Scope, &AtomicBool),
+    (scope, caller): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
     if query.trim().is_empty() {
         return Err(ToolError::BadArguments(
             "query is empty; say what to look for in the files".to_owned(),
         ));
     }
+    let stop = caller.stop;
     let path = path.map(str::trim).filter(|path| !path.is_empty());
     if query.trim() == EVERYTHING {
         let files = path
@@ -85,7 +86,7 @@ pub(super) fn run(
     };
     let (files, by_name) = match named {
         Some(files) => (files, true),
-        None => (files_about(base, query, scope, stop)?, false),
+        None => (files_about(base, query, scope, caller)?, false),
     };
     if files.is_empty() {
         return Ok(Vec::new());
@@ -94,7 +95,7 @@ pub(super) fn run(
         &topic(query),
         &[],
         MAX_PASSAGES,
-        Within::these(&files, stop),
+        Within::these(&files, caller),
     )?;
     let kept = near_the_best(hits, by_name);
     if kept.is_empty() && by_name {
@@ -159,11 +160,11 @@ fn files_about(
     base: &KnowledgeBase,
     query: &str,
     scope: &Scope,
-    stop: &AtomicBool,
+    caller: Caller<'_>,
 ) -> Result<HashSet<String>, ToolError> {
     let mut best: HashMap<String, f64> = HashMap::new();
     let words = words(query);
-    let hits = base.hybrid(&topic(query), &[], POOL, scope.within(stop))?;
+    let hits = base.hybrid(&topic(query), &[], POOL, scope.within(caller))?;
     for document in base.documents()?.iter() {
         if scope.holds(&document.source) && is_named_by(&document.source, &words) {
             best.insert(document.source.clone(), 0.0);

@@ -1,10 +1,8 @@
 //! A named file, or some of its lines. The score is 1.0: it was asked for by name, nothing was
 //! measured.
 
-use std::sync::atomic::AtomicBool;
-
 use super::scope::Scope;
-use crate::agent::ports::ToolError;
+use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::KnowledgeBase;
 
@@ -16,7 +14,7 @@ pub(super) fn run(
     path: &str,
     start: Option<usize>,
     end: Option<usize>,
-    (scope, stop): (&Scope, &AtomicBool),
+    (scope, Caller { stop, .. }): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
     let resolved = base.resolve(path)?;
     if resolved.is_dir() {

@@ -1,9 +1,8 @@
 //! What a question is kept within: the documents that it names after an `@`.
 
 use std::collections::HashSet;
-use std::sync::atomic::AtomicBool;
 
-use crate::agent::ports::ToolError;
+use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{mentions, without_mentions};
 use crate::kb::{KnowledgeBase, Within};
 
@@ -54,10 +53,10 @@ impl Scope {
     }
 
     /// For a search.
-    pub fn within<'a>(&'a self, stop: &'a AtomicBool) -> Within<'a> {
+    pub fn within<'a>(&'a self, caller: Caller<'a>) -> Within<'a> {
         match &self.documents {
-            Some(documents) => Within::these(documents, stop),
-            None => Within::all(stop),
+            Some(documents) => Within::these(documents, caller),
+            None => Within::all(caller),
         }
     }
 

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 
 use super::scope::Scope;
 use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
-use crate::agent::ports::{Caveat, Narrowed, ToolError, Toolbox, blocking};
+use crate::agent::ports::{Caller, Caveat, Narrowed, ToolError, Toolbox, WaitSink, blocking};
 use crate::domain::{Evidence, EvidenceId, ToolCall, ToolName};
 use crate::kb::{Hit, KnowledgeBase};
 
@@ -28,11 +28,19 @@ impl KbToolbox {
 
 #[async_trait]
 impl Toolbox for KbToolbox {
-    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+    async fn run(
+        &self,
+        call: &ToolCall,
+        waits: Option<&WaitSink>,
+    ) -> Result<Vec<Evidence>, ToolError> {
         let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
-        let call = call.clone();
+        let (call, waits) = (call.clone(), waits.cloned());
         let tool = call.tool();
-        blocking(move |stop| dispatch(&base, &call, (&scope, stop)))
+        let run = move |stop: &AtomicBool| {
+            let waits = waits.as_ref();
+            dispatch(&base, &call, (&scope, Caller { stop, waits }))
+        };
+        blocking(run)
             .await
             .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
     }
@@ -69,7 +77,7 @@ impl Toolbox for KbToolbox {
 fn dispatch(
     base: &KnowledgeBase,
     call: &ToolCall,
-    within: (&Scope, &AtomicBool),
+    within: (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
     match call {
         ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k, within),

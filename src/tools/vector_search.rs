@@ -1,10 +1,8 @@
 //! By meaning. The score is the probability of relevance at that cosine.
 
-use std::sync::atomic::AtomicBool;
-
 use super::scope::Scope;
 use super::toolbox::{evidence, is_relevant};
-use crate::agent::ports::ToolError;
+use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
 use crate::kb::KnowledgeBase;
 
@@ -15,7 +13,7 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     k: Option<usize>,
-    (scope, stop): (&Scope, &AtomicBool),
+    (scope, caller): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
     let k = k.unwrap_or(DEFAULT_K);
     if k == 0 {
@@ -24,7 +22,7 @@ pub(super) fn run(
         )));
     }
     Ok(base
-        .vector(query, k.min(MAX_K), scope.within(stop))?
+        .vector(query, k.min(MAX_K), scope.within(caller))?
         .into_iter()
         .filter(is_relevant)
         .map(|hit| evidence(ToolName::VectorSearch, hit))

@@ -1,10 +1,10 @@
 //! From what is typed to a question for the engine. It answers one at a time; the others wait here.
 
-use crate::domain::Complexity;
-use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion};
+use crate::domain::{Complexity, Wait};
+use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion, Timestamp};
 
 use super::Sample;
-use super::fold::Finish;
+use super::fold::{Finish, Waited};
 use super::list::List;
 use super::model::{Model, Overlay, Question};
 use super::panes::chat::{ChatScroll, Chosen};
@@ -113,6 +113,16 @@ pub fn refused(model: &mut Model, query: &str) {
         NoticeLevel::Warning,
         "The engine is busy and did not take the question; it is back in the prompt.",
     );
+}
+
+/// What the question that was sent waits for, before its run begins.
+pub fn starting(model: &mut Model, wait: Wait, at: Timestamp) {
+    let is_awaited = model.pending.is_some() && !wait.is_over();
+    model.starting = is_awaited.then_some(Waited {
+        wait,
+        told: at,
+        node: None,
+    });
 }
 
 /// What a question names is not there: it goes back to where it was typed, and the next one is sent.

@@ -13,6 +13,6 @@ mod trail;
 
 pub use evidence::{EvidenceFold, EvidenceRow, Grade, Standing};
 pub use run::RunView;
-pub use step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, why};
+pub use step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, Waited, why};
 pub use timeline::{AuditLine, audit_lines, group_summary};
 pub use trail::{AuditRow, Level};

@@ -15,7 +15,7 @@ use crate::protocol::{
 use crate::text::one_line;
 
 use super::find::Find;
-use super::fold::{AuditLine, AuditRow, Level, RunView, audit_lines};
+use super::fold::{AuditLine, AuditRow, Level, RunView, Waited, audit_lines};
 use super::ink::Row;
 use super::keymap::Keymap;
 use super::layout::{Arrangement, Pane};
@@ -72,6 +72,8 @@ pub struct Model {
     pub turns: Vec<Turn>,
     /// A question that was sent and whose run has not begun.
     pub pending: Option<Question>,
+    /// What its run waits for to begin.
+    pub starting: Option<Waited>,
     /// Questions that are sent when the run that is going on has ended, the first one first.
     pub queue: VecDeque<Question>,
     /// The run that is going on; of a race, the last that began.
@@ -155,6 +157,7 @@ impl Model {
             pace: Pace::default(),
             turns: Vec::new(),
             pending: None,
+            starting: None,
             queue: VecDeque::new(),
             current: None,
             racing: None,

@@ -110,6 +110,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         }
         Msg::Resize(width, height) => model.size = Size::new(width, height),
         Msg::Update(Update::Event(event)) => return stream(model, &Arc::new(event)),
+        Msg::Update(Update::Starting { wait, at }) => ask::starting(model, wait, at),
         Msg::Update(Update::Knowledge(status)) => {
             model.pace.add(&status);
             model.knowledge = status;
@@ -161,7 +162,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
             // Its name may be known only now.
             model.engine = one_line(asked, 60);
         }
-        model.pending = None;
+        (model.pending, model.starting) = (None, None);
         model.current = Some(turn.run.id.clone());
         model.shown = None;
         model.chat.citation = None;

@@ -85,7 +85,7 @@ async fn ends_an_error_and_a_listing_that_never_come_to_an_end() {
     ] {
         let server = FaultServer::start(&[("", vec![act])]);
         let reasoner = reasoner(&server, None);
-        let ready = tokio::time::timeout(PATIENCE, reasoner.ready()).await;
+        let ready = tokio::time::timeout(PATIENCE, reasoner.ready(None)).await;
         let line = ready.expect("an end").unwrap_err().to_string();
         assert!(line.contains(said), "{line}");
         // Doctor asks the same way.

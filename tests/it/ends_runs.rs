@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
-    Analysis, AnalyzeJob, AnswerSink, CallOrigin, EmbedError, Embedder, GradeJob, Grades, Identity,
-    PlanJob, Planned, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, Toolbox,
+    Analysis, AnalyzeJob, AnswerSink, CallOrigin, Caller, EmbedError, Embedder, GradeJob, Grades,
+    Identity, PlanJob, Planned, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, Toolbox,
 };
 use kb_agent::agent::{Agent, Question};
 use kb_agent::domain::{
@@ -64,9 +64,9 @@ impl Embedder for Endless {
     fn embed_stoppable(
         &self,
         _: &[&str],
-        stop: &AtomicBool,
+        caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        while !stop.load(Ordering::Relaxed) {
+        while !caller.stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(1));
         }
         Ok(None)
@@ -134,7 +134,7 @@ fn ends_every_tool_whose_run_is_cancelled() {
         },
     ] {
         let took = goes_on(async {
-            let found = tools.run(&call).await;
+            let found = tools.run(&call, None).await;
             panic!("{call:?} ended by itself: {found:?}");
         });
         assert!(took < SOON, "{call:?} went on for {took:?}");
@@ -186,7 +186,7 @@ fn ends_a_long_embedding_between_two_texts() {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let made = scope.spawn(|| embedder.embed_stoppable(&texts, &stop));
+        let made = scope.spawn(|| embedder.embed_stoppable(&texts, (&stop).into()));
         std::thread::sleep(Duration::from_millis(100));
         let stopped = Instant::now();
         stop.store(true, Ordering::Relaxed);
@@ -259,7 +259,7 @@ async fn ends_nothing_but_the_tool_or_the_run_that_panics() {
         query: "gate".to_owned(),
         k: None,
     };
-    let error = tools.run(&call).await.unwrap_err().to_string();
+    let error = tools.run(&call, None).await.unwrap_err().to_string();
     assert!(error.contains("vector_search"), "{error}");
     assert_eq!(error.lines().count(), 1, "{error}");
     let agent = Agent {

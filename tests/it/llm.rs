@@ -254,7 +254,7 @@ async fn the_first_model_listed_is_used_when_none_is_named() {
     .unwrap();
     assert_eq!(reasoner.identity().mode, Mode::Llm);
     assert_eq!(reasoner.identity().model, "model not known yet");
-    reasoner.ready().await.unwrap();
+    reasoner.ready(None).await.unwrap();
     assert_eq!(reasoner.identity().model, MODEL);
 }
 

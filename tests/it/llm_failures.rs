@@ -279,7 +279,7 @@ async fn a_listing_without_a_model_is_told_before_the_first_question() {
             ..settings(format!("{}/v1", server.uri()))
         })
         .unwrap();
-        let error = reasoner.ready().await.unwrap_err();
+        let error = reasoner.ready(None).await.unwrap_err();
         assert_eq!(line(&error), expected);
     }
 }
@@ -320,7 +320,7 @@ async fn a_server_without_a_listing_is_asked_for_its_only_model() {
             ..settings(format!("{}/v1", server.uri()))
         })
         .unwrap();
-        reasoner.ready().await.unwrap();
+        reasoner.ready(None).await.unwrap();
         assert_eq!(reasoner.identity().model, "default");
     }
 }

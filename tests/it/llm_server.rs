@@ -61,7 +61,7 @@ const SHORT: [&str; 4] = [
 #[tokio::test]
 async fn the_model_is_found_by_asking() {
     let reasoner = reasoner();
-    reasoner.ready().await.unwrap();
+    reasoner.ready(None).await.unwrap();
     assert_eq!(reasoner.identity().model, "tiny-chat");
 }
 

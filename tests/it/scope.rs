@@ -101,20 +101,20 @@ async fn ui_a_scope_holds_for_every_tool() {
     assert_eq!(house.query, "what is the rent");
     let both = narrowed(&all, "@lease.md and @\"garden/my tools.md\": the rent?").unwrap();
     for call in calls() {
-        let everywhere = all.run(&call).await.unwrap();
+        let everywhere = all.run(&call, None).await.unwrap();
         let everywhere = sources(&everywhere);
         let is_in_house = |source: &&str| source.starts_with("house/");
         assert!(
             !everywhere.iter().all(is_in_house),
             "{call:?}: {everywhere:?}"
         );
-        let found = house.tools.run(&call).await.unwrap();
+        let found = house.tools.run(&call, None).await.unwrap();
         let found = sources(&found);
         assert!(
             !found.is_empty() && found.iter().all(is_in_house),
             "{call:?}: {found:?}"
         );
-        let found = both.tools.run(&call).await.unwrap();
+        let found = both.tools.run(&call, None).await.unwrap();
         let found = sources(&found);
         let named = ["garden/my tools.md", "house/lease.md"];
         assert!(!found.is_empty(), "{call:?}");
@@ -134,8 +134,8 @@ async fn ui_a_scope_holds_for_every_tool() {
             path: Some("garden".to_owned()),
         },
     ] {
-        assert!(all.run(&call).await.is_ok());
-        let error = house.tools.run(&call).await.unwrap_err();
+        assert!(all.run(&call, None).await.is_ok());
+        let error = house.tools.run(&call, None).await.unwrap_err();
         assert!(error.to_string().contains("outside house/"), "{error}");
     }
     let inside = ToolCall::ReadFile {
@@ -143,7 +143,7 @@ async fn ui_a_scope_holds_for_every_tool() {
         start_line: None,
         end_line: None,
     };
-    assert_eq!(house.tools.run(&inside).await.unwrap().len(), 1);
+    assert_eq!(house.tools.run(&inside, None).await.unwrap().len(), 1);
     assert!(
         all.narrowed("mail bob@example.org about @Override")
             .unwrap()

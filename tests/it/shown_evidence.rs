@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use kb_agent::agent::Question;
-use kb_agent::agent::ports::{Reasoner, ToolError, Toolbox};
+use kb_agent::agent::ports::{Reasoner, ToolError, Toolbox, WaitSink};
 use kb_agent::domain::{
     Complexity, Evidence, LineRange, NodeName, Outcome, RoutingLimits, ToolCall, ToolName,
 };
@@ -204,7 +204,7 @@ impl Breaking {
 
 #[async_trait]
 impl Toolbox for Breaking {
-    async fn run(&self, _: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+    async fn run(&self, _: &ToolCall, _: Option<&WaitSink>) -> Result<Vec<Evidence>, ToolError> {
         let before = self
             .called
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);

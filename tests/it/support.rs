@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, Caveat, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, Unreadable,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, Unreadable, WaitSink,
 };
 use kb_agent::agent::{Agent, Question};
 use kb_agent::domain::{
@@ -191,7 +191,7 @@ pub struct ScriptedTools {
 
 #[async_trait]
 impl Toolbox for ScriptedTools {
-    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+    async fn run(&self, call: &ToolCall, _: Option<&WaitSink>) -> Result<Vec<Evidence>, ToolError> {
         self.called.lock().unwrap().push(call.clone());
         if let Some(meet) = &self.meet {
             meet.wait().await;

@@ -15,7 +15,7 @@ fn toolbox(bench: &Bench) -> KbToolbox {
 
 async fn run(tools: &KbToolbox, json: &str) -> Result<Vec<Evidence>, ToolError> {
     let call: ToolCall = serde_json::from_str(json).unwrap();
-    tools.run(&call).await
+    tools.run(&call, None).await
 }
 
 fn places(found: &[Evidence]) -> Vec<String> {
@@ -139,7 +139,7 @@ async fn grepped(tools: &KbToolbox, query: &str) -> Vec<Evidence> {
     let call = ToolCall::GrepSearch {
         query: query.to_owned(),
     };
-    tools.run(&call).await.unwrap()
+    tools.run(&call, None).await.unwrap()
 }
 
 #[tokio::test]
@@ -604,7 +604,7 @@ async fn related(tools: &KbToolbox, entity: &str) -> Vec<Evidence> {
     let call = ToolCall::GraphRelated {
         entity_id: entity.to_owned(),
     };
-    tools.run(&call).await.unwrap()
+    tools.run(&call, None).await.unwrap()
 }
 
 #[tokio::test]
@@ -735,7 +735,7 @@ async fn r12_local_file_qa_takes_a_name_as_people_give_it() {
         ("[draft].md", vec!["[draft].md"]),
     ] {
         let found = tools
-            .run(&ask("what does it say", Some(path)))
+            .run(&ask("what does it say", Some(path)), None)
             .await
             .unwrap();
         assert_eq!(sources(&found), expected, "{path}");
@@ -746,7 +746,7 @@ async fn r12_local_file_qa_takes_a_name_as_people_give_it() {
         ("请看工具.md里有几个", "zh/工具.md"),
         ("看audit-log.md里的内容", "audit-log.md"),
     ] {
-        let found = tools.run(&ask(query, None)).await.unwrap();
+        let found = tools.run(&ask(query, None), None).await.unwrap();
         assert_eq!(sources(&found), [expected], "{query}");
     }
     for (path, said) in [
@@ -761,11 +761,14 @@ async fn r12_local_file_qa_takes_a_name_as_people_give_it() {
         ("image.png", "image.png: binary file"),
         ("*.pdf", "*.pdf is not in the knowledge base"),
     ] {
-        let error = tools.run(&ask("x", Some(path))).await.unwrap_err();
+        let error = tools.run(&ask("x", Some(path)), None).await.unwrap_err();
         assert_eq!(error.to_string(), said);
     }
     bench.write("fresh.md", "new\n");
-    let error = tools.run(&ask("x", Some("fresh.md"))).await.unwrap_err();
+    let error = tools
+        .run(&ask("x", Some("fresh.md")), None)
+        .await
+        .unwrap_err();
     assert!(
         error.to_string().contains("not in the index yet"),
         "{error}"

@@ -87,7 +87,7 @@ async fn trust_files_of_secrets_are_left_out_of_everything_and_said() {
                 path: Some(path.to_owned()),
             },
         ] {
-            let told = tools.run(&call).await;
+            let told = tools.run(&call, None).await;
             let leaks = told
                 .as_ref()
                 .is_ok_and(|found| found.iter().any(|item| item.source == path));

@@ -5,7 +5,9 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::fault_server::{Act, FaultServer, ending, error, piece, says, stream, stream_head};
+use crate::fault_server::{
+    Act, FaultServer, ending, error, piece, reply, says, stream, stream_head,
+};
 use crate::terminal::Terminal;
 use crate::workplace::{Workplace, events, json_lines, text};
 
@@ -188,4 +190,86 @@ fn ui_plain_mode_and_ask_say_a_retry_in_one_line() {
     let (code, shown) = terminal.end_with_text();
     assert_eq!(code, 0, "{shown}");
     assert!(shown.contains(&format!("kb-agent: {line}")), "{shown}");
+}
+
+/// A whole reply in JSON, after which the connection is kept.
+fn data(body: &Value) -> Act {
+    let headers = "Content-Type: application/json\r\n";
+    Act::Keep(reply("200 OK", headers, body.to_string()))
+}
+
+#[test]
+fn ui_what_the_embedding_of_a_question_waits_for_is_told_too() {
+    let place = Workplace::empty();
+    place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
+    let run = |args: &[&str], acts: Vec<Act>| {
+        let server = FaultServer::start(&[("", acts)]);
+        let address = format!("http://{}/v1", server.address());
+        let mut command = place.command(args);
+        command
+            .env("KB_AGENT_EMBEDDING_BASE_URL", address)
+            .env("KB_AGENT_EMBEDDING_MODEL", "m");
+        (command, server)
+    };
+    let one = data(&json!({"data": [{"index": 0, "embedding": [0.6, 0.8]}]}));
+    let (mut index, _server) = run(&["index", "--kb", "kb"], vec![one.clone()]);
+    assert!(index.output().unwrap().status.success());
+    let ask = ["ask", "--json", "--kb", "kb", "When does the gate open?"];
+    let (mut command, _server) = run(&ask, vec![busy(), one.clone()]);
+    let told = json_lines(&command.output().unwrap().stdout);
+    let retry = json!({"node": "tool_exec", "what": "retry", "seconds": 0.04, "attempt": 2,
+        "attempts": 2, "status": 429});
+    assert_eq!(waits(&told), [retry, over("tool_exec")]);
+    assert_eq!(told.last().unwrap()["outcome"], "answered");
+    let ask = ["ask", "--kb", "kb", "When does the gate open?"];
+    let (command, _server) = run(&ask, vec![busy(), one]);
+    let (code, shown) = Terminal::start(&command, 100, 30).end_with_text();
+    assert_eq!(code, 0, "{shown}");
+    let line = "kb-agent: embedding · 429: again in 1 s (2 of 2)";
+    assert!(shown.contains(line), "{shown}");
+}
+
+#[test]
+fn ui_what_the_list_of_models_waits_for_is_told_before_the_run_begins() {
+    let busy = || error("429 Too Many Requests", "Retry-After: 1\r\n", "slow down");
+    let listing = || data(&json!({"data": [{"id": "m"}]}));
+    let place = Place::new(Vec::new(), Vec::new());
+    let start = |args: &[&str]| {
+        let script = [
+            ("", vec![busy(), listing()]),
+            ("analyze_and_route", vec![well()]),
+            ("synthesize", vec![says("Hello!")]),
+        ];
+        let server = FaultServer::start(&script);
+        let mut command = place.command(args);
+        command.env_remove("KB_AGENT_LLM_MODEL").env(
+            "KB_AGENT_LLM_BASE_URL",
+            format!("http://{}/v1", server.address()),
+        );
+        (command, server)
+    };
+    let line = "starting · 429: again in 1 s (2 of 4)";
+    let (command, _server) = start(&["kb"]);
+    let mut terminal = Terminal::start(&command, 120, 40);
+    terminal.wait_for_text("1 doc");
+    terminal.keys("hello\r");
+    terminal.wait_for_text(line);
+    let screen = terminal.wait_for_text("Hello!");
+    assert!(!screen.contains("starting"), "{screen}");
+    terminal.signal("TERM");
+    terminal.end();
+    let (command, _server) = start(&["ask", "--kb", "kb", "hello"]);
+    let (code, shown) = Terminal::start(&command, 100, 30).end_with_text();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains(&format!("kb-agent: {line}")), "{shown}");
+    let typed = place.place.file("lines", "hello\n");
+    let (mut command, _server) = start(&["--plain", "kb"]);
+    command.stdin(std::fs::File::open(typed).unwrap());
+    let said = text(&command.output().unwrap().stdout);
+    assert!(said.contains(&format!("  Waiting: {line}.\n")), "{said}");
+    // What belongs to no run is no event.
+    let (mut command, _server) = start(&["ask", "--json", "--kb", "kb", "hello"]);
+    let told = json_lines(&command.output().unwrap().stdout);
+    assert_eq!(told[0]["event"], "run_started");
+    assert_eq!(waits(&told), [] as [Value; 0]);
 }

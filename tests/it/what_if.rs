@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use kb_agent::agent::Question;
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, Planned, Reasoner,
-    ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox,
+    ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, WaitSink,
 };
 use kb_agent::domain::{
     AutoApproveRule, Change, Complexity, Evidence, EvidenceId, GradeThresholds, GradedBy,
@@ -187,7 +187,7 @@ impl Reasoner for Scripted {
 
 #[async_trait]
 impl Toolbox for Scripted {
-    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+    async fn run(&self, call: &ToolCall, _: Option<&WaitSink>) -> Result<Vec<Evidence>, ToolError> {
         let mut numbers = call.subject().split(' ').map(|n| n.parse().unwrap());
         let (round, at): (usize, usize) = (numbers.next().unwrap(), numbers.next().unwrap());
         let (_, found) = &self.0.rounds[round % self.0.rounds.len()][at];

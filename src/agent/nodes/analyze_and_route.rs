@@ -10,7 +10,7 @@ use crate::protocol::EventBody;
 pub(in crate::agent) async fn analyze_and_route(
     run: &mut Run<'_>,
 ) -> Result<Option<RouteReason>, Stop> {
-    let (sink, waits) = WaitSink::new();
+    let (sink, mut waits) = WaitSink::new();
     let job = AnalyzeJob {
         origin: run.origin(NodeName::AnalyzeAndRoute, &sink),
         query: &run.state.query,
@@ -19,7 +19,9 @@ pub(in crate::agent) async fn analyze_and_route(
         failed: &run.state.tool_history,
     };
     let call = run.ports.reasoner.analyze(job);
-    let called = run.attend(NodeName::AnalyzeAndRoute, waits, call).await;
+    let called = run
+        .attend(NodeName::AnalyzeAndRoute, &mut waits, call)
+        .await;
     let analysis = run.settle(NodeName::AnalyzeAndRoute, called).await?;
     run.state.usage.add(analysis.usage);
     run.events.caveats(analysis.warnings).await;

@@ -58,7 +58,7 @@ async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
 
 /// R17, R18: one batch call; a reply that is not N finite numbers counts as 0.5 each.
 async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
-    let (sink, waits) = WaitSink::new();
+    let (sink, mut waits) = WaitSink::new();
     let job = GradeJob {
         origin: run.origin(NodeName::GradeEvidence, &sink),
         query: &run.state.query,
@@ -67,7 +67,7 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
         context: &run.state.context,
     };
     let call = run.ports.reasoner.grade(job);
-    let called = run.attend(NodeName::GradeEvidence, waits, call).await;
+    let called = run.attend(NodeName::GradeEvidence, &mut waits, call).await;
     let grades = run.settle(NodeName::GradeEvidence, called).await?;
     run.state.usage.add(grades.usage);
     run.events.caveats(grades.warnings).await;

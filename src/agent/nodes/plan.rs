@@ -11,7 +11,7 @@ const CALLS_PER_ROUND: usize = 8;
 pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let unrouted = RoutingPlan::fallback();
     let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
-    let (sink, waits) = WaitSink::new();
+    let (sink, mut waits) = WaitSink::new();
     let job = PlanJob {
         origin: run.origin(NodeName::Plan, &sink),
         query: &run.state.query,
@@ -23,7 +23,7 @@ pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReas
         refine: run.state.grader_action == Some(GraderAction::Refine),
     };
     let call = run.ports.reasoner.plan(job);
-    let called = run.attend(NodeName::Plan, waits, call).await;
+    let called = run.attend(NodeName::Plan, &mut waits, call).await;
     let planned = run.settle(NodeName::Plan, called).await?;
     run.state.usage.add(planned.usage);
     run.events.caveats(planned.warnings).await;

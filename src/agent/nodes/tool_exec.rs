@@ -3,11 +3,12 @@ use std::time::Instant;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use crate::agent::ports::ToolError;
-use crate::agent::run::{Run, Stop, guard, milliseconds};
+use crate::agent::ports::{ToolError, WaitSink};
+use crate::agent::run::{Run, Stop, milliseconds};
 use crate::agent::state::SearchFailure;
 use crate::domain::{
-    Complexity, Evidence, PathType, RouteReason, ToolRecord, add_evidence, route_after_tool_exec,
+    Complexity, Evidence, NodeName, PathType, RouteReason, ToolRecord, add_evidence,
+    route_after_tool_exec,
 };
 use crate::protocol::{EventBody, EvidenceItem};
 
@@ -24,16 +25,21 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
     }
 
     let tools = &run.ports.tools;
+    let (sink, mut waits) = WaitSink::new();
+    let sink = Some(&sink);
     let mut running: FuturesUnordered<_> = calls
         .iter()
         .enumerate()
         .map(|(at, call)| async move {
             let started = Instant::now();
-            (at, tools.run(call).await, milliseconds(started))
+            (at, tools.run(call, sink).await, milliseconds(started))
         })
         .collect();
     let mut results: Vec<Option<Found>> = calls.iter().map(|_| None).collect();
-    while let Some((at, result, ms)) = guard(&run.cancel, running.next()).await? {
+    while let Some((at, result, ms)) = run
+        .attend(NodeName::ToolExec, &mut waits, running.next())
+        .await?
+    {
         let found = match result {
             Ok(items) => Found { items, error: None },
             Err(error) => Found {

@@ -3,6 +3,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::JoinError;
 
+use super::WaitSink;
+
+/// Who waits for work that takes time: until when, and what that work itself waits for.
+#[derive(Debug, Clone, Copy)]
+pub struct Caller<'a> {
+    /// Raised once it is not wanted any more.
+    pub stop: &'a AtomicBool,
+    /// Where it is told what is waited for; `None` where nobody wants to know.
+    pub waits: Option<&'a WaitSink>,
+}
+
+impl<'a> From<&'a AtomicBool> for Caller<'a> {
+    fn from(stop: &'a AtomicBool) -> Self {
+        Self { stop, waits: None }
+    }
+}
+
 /// Runs work that blocks where it may, and raises its flag as soon as nobody waits for it any
 /// more: a future that is dropped cannot end a thread, but the thread can look.
 pub async fn blocking<T: Send + 'static>(

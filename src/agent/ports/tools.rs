@@ -3,14 +3,19 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use thiserror::Error;
 
-use super::Caveat;
+use super::{Caveat, WaitSink};
 use crate::domain::{Evidence, ToolCall, ToolName};
 
 /// The retrieval tools.
 #[async_trait]
 pub trait Toolbox: Send + Sync {
-    /// Runs one call. The ids of the items are set by the agent and may be empty.
-    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError>;
+    /// Runs one call. The ids of the items are set by the agent and may be empty. What the call waits
+    /// for is told to `waits`.
+    async fn run(
+        &self,
+        call: &ToolCall,
+        waits: Option<&WaitSink>,
+    ) -> Result<Vec<Evidence>, ToolError>;
 
     /// The tools for a question that names what to keep within; `None` where it names nothing, and
     /// an error where it names what is not there.

@@ -18,7 +18,7 @@ use super::command::Line;
 use super::doing::{Doing, Flow};
 use super::input::{Input, Typed};
 use super::listing::{help, numbered, passage, runs, sessions, sources};
-use super::narrator::{Narrator, line};
+use super::narrator::{Narrator, before_the_run, line};
 use super::samples::Samples;
 
 /// What stands before a line that is typed.
@@ -266,6 +266,7 @@ impl Plain {
                     self.rest()?;
                 }
             }
+            Update::Starting { wait, .. } => say(before_the_run(&wait))?,
             Update::Notice { level, message } => {
                 let is_answer = matches!(self.doing, Doing::Exporting);
                 match level {
@@ -313,7 +314,7 @@ impl Plain {
                     self.rest()?;
                 }
             }
-            Update::Session(_) => {}
+            Update::Paths { .. } | Update::Session(_) => {}
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! A run in words, a line for each thing that happens: no signs, no colours, nothing redrawn.
 
 use crate::domain::{
-    AutoApproveRule, Citation, Cue, GradedBy, Outcome, RouteReason, RoutingLimits, SUFFICIENT_FROM,
-    Wait, WarningKind, Warnings, dollars,
+    AutoApproveRule, Citation, Cue, GradedBy, NodeName, Outcome, RouteReason, RoutingLimits,
+    SUFFICIENT_FROM, Wait, WarningKind, Warnings, dollars,
 };
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, RunRecord, Verdict};
 use crate::text::{StreamSanitizer, one_line, sanitize};
@@ -142,9 +142,9 @@ impl Narrator {
                 lines.extend(citations.iter().map(source));
             }
             EventBody::Waiting {
+                node,
                 wait: wait @ Wait::Retry { .. },
-                ..
-            } => lines.push(format!("  Waiting: {}.", wait.line(0.0))),
+            } => lines.push(waiting(wait, Some(*node))),
             EventBody::Warning { code, message } => self.warnings.add(code, message),
             EventBody::RunFinished { .. } => {
                 let told = self.warnings.at_the_answer().map(WarningKind::line);
@@ -319,6 +319,18 @@ fn duration(ms: f64) -> String {
 /// Clean, on one line.
 pub(super) fn line(text: &str) -> String {
     one_line(text, LONGEST)
+}
+
+/// What is said of a wait before the run begins.
+pub(super) fn before_the_run(wait: &Wait) -> String {
+    match wait {
+        Wait::Retry { .. } => waiting(wait, None) + "\n",
+        _ => String::new(),
+    }
+}
+
+fn waiting(wait: &Wait, node: Option<NodeName>) -> String {
+    format!("  Waiting: {}.", wait.line_of(node, 0.0))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use secrecy::SecretString;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::agent::ports::{EmbedError, Embedder};
+use crate::agent::ports::{Caller, EmbedError, Embedder, Waiting};
 use crate::text::Trouble;
 use server::{Patience, Server};
 
@@ -107,7 +107,7 @@ impl EndpointEmbedder {
     fn vectors(
         &self,
         texts: &[&str],
-        patience: Patience,
+        (patience, waiting): (Patience, Waiting),
         stop: Option<&AtomicBool>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
@@ -120,7 +120,8 @@ impl EndpointEmbedder {
             let answers: Vec<Vec<Vec<f32>>> = stream::iter(requests)
                 .map(|texts| {
                     let (server, model) = (Arc::clone(&server), Arc::clone(&model));
-                    async move { server.vectors(&model, texts, patience).await }
+                    let waiting = waiting.clone();
+                    async move { server.vectors(&model, texts, (patience, &waiting)).await }
                 })
                 .buffered(IN_FLIGHT)
                 .try_collect()
@@ -212,19 +213,21 @@ impl Embedder for EndpointEmbedder {
         if let Some(why) = self.rest() {
             return Err(why);
         }
-        let vectors = self.vectors(texts, Patience::QUESTION, None)?;
+        let patience = (Patience::QUESTION, Waiting::default());
+        let vectors = self.vectors(texts, patience, None)?;
         vectors.ok_or_else(broken_off)
     }
 
     fn embed_stoppable(
         &self,
         texts: &[&str],
-        stop: &AtomicBool,
+        caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if let Some(why) = self.rest() {
             return Err(why);
         }
-        self.vectors(texts, Patience::QUESTION, Some(stop))
+        let waiting = Waiting::for_bytes(caller.waits);
+        self.vectors(texts, (Patience::QUESTION, waiting), Some(caller.stop))
     }
 
     fn embed_unless(
@@ -232,7 +235,8 @@ impl Embedder for EndpointEmbedder {
         texts: &[&str],
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.vectors(texts, Patience::BULK, Some(stop))
+        let patience = (Patience::BULK, Waiting::default());
+        self.vectors(texts, patience, Some(stop))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agent::ports::{EmbedError, Embedder};
+use crate::agent::ports::{Caller, EmbedError, Embedder};
 
 /// An embedding that remembers how its last call went.
 pub struct Noting {
@@ -60,9 +60,9 @@ impl Embedder for Noting {
     fn embed_stoppable(
         &self,
         texts: &[&str],
-        stop: &AtomicBool,
+        caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.note(self.inner.embed_stoppable(texts, stop))
+        self.note(self.inner.embed_stoppable(texts, caller))
     }
 
     fn embed_unless(

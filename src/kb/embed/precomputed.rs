@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::agent::ports::{EmbedError, Embedder};
+use crate::agent::ports::{Caller, EmbedError, Embedder};
 
 use super::DIMENSIONS;
 
@@ -120,9 +120,9 @@ impl Embedder for Precomputed {
     fn embed_stoppable(
         &self,
         texts: &[&str],
-        stop: &AtomicBool,
+        caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.or_else(texts, |others| self.inner.embed_stoppable(others, stop))
+        self.or_else(texts, |others| self.inner.embed_stoppable(others, caller))
     }
 
     fn embed_unless(

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agent::ports::{EmbedError, Embedder};
+use crate::agent::ports::{Caller, EmbedError, Embedder};
 
 /// How many vectors are remembered: a few runs' worth, about 12 MB at 384 dimensions.
 const CAPACITY: usize = 8192;
@@ -49,14 +49,14 @@ impl Embedder for Remembering {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let made = self.embed_stoppable(texts, &AtomicBool::new(false))?;
+        let made = self.embed_stoppable(texts, (&AtomicBool::new(false)).into())?;
         made.ok_or_else(|| EmbedError("it was stopped".into()))
     }
 
     fn embed_stoppable(
         &self,
         texts: &[&str],
-        stop: &AtomicBool,
+        caller: Caller<'_>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         let mut found = self.recall(texts);
         let mut new: Vec<&str> = texts
@@ -67,7 +67,7 @@ impl Embedder for Remembering {
             .collect();
         new.sort_unstable();
         new.dedup();
-        let Some(made) = self.inner.embed_stoppable(&new, stop)? else {
+        let Some(made) = self.inner.embed_stoppable(&new, caller)? else {
             return Ok(None);
         };
         if made.len() != new.len() {

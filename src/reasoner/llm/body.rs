@@ -13,7 +13,7 @@ use reqwest::Response;
 use tokio::time::timeout;
 
 use super::failure::{Failure, Site};
-use super::waiting::Waiting;
+use crate::agent::ports::Waiting;
 
 /// A token is a word at most; even runs of spaces in a vocabulary are shorter.
 const TEXT_BYTES_PER_TOKEN: usize = 32;

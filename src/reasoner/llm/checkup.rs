@@ -69,14 +69,14 @@ impl EndpointReasoner {
 
     /// The models that the endpoint lists; `None` where it lists none at all.
     pub async fn models(&self) -> Result<Option<Vec<String>>, ReasonerError> {
-        self.exchange.models().await
+        self.exchange.models(None).await
     }
 
     /// The model of a job. Where nobody named one the endpoint is asked.
     pub async fn model_of(&self, job: Job) -> Result<&str, ReasonerError> {
         match &self.jobs.of(job).model {
             Some(model) => Ok(model),
-            None => self.main_model().await,
+            None => self.main_model(None).await,
         }
     }
 

@@ -11,7 +11,7 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::agent::ports::{CallOrigin, ReasonerError};
+use crate::agent::ports::{CallOrigin, ReasonerError, Waiting};
 use crate::http::models;
 
 use super::EndpointSettings;
@@ -22,7 +22,6 @@ use super::overrides::Overrides;
 use super::server::{Server, Structured};
 use super::shape::Shape;
 use super::stream::ChatReply;
-use super::waiting::Waiting;
 use super::wire::{ChatRequest, Message, StreamOptions};
 
 const RUN: &str = "X-KB-Agent-Run";
@@ -148,13 +147,9 @@ impl Endpoint {
 
     /// The names of the models that the endpoint lists, at least one; `None` where there is no
     /// listing, which is what servers of a single model do.
-    pub async fn models(&self) -> Result<Option<Vec<String>>, Failure> {
-        let response = self
-            .reach(
-                self.http.get(self.site.url(&["models"])),
-                &Waiting::default(),
-            )
-            .await?;
+    pub async fn models(&self, waiting: &Waiting) -> Result<Option<Vec<String>>, Failure> {
+        let request = self.http.get(self.site.url(&["models"]));
+        let response = self.reach(request, waiting).await?;
         if let StatusCode::NOT_FOUND
         | StatusCode::METHOD_NOT_ALLOWED
         | StatusCode::NOT_IMPLEMENTED = response.status()
@@ -165,7 +160,7 @@ impl Endpoint {
         let bounds = Bounds {
             silence: self.timeout,
             tokens: LISTING_TOKENS,
-            waiting: Waiting::default(),
+            waiting: waiting.clone(),
         };
         let bytes = collect(response, &self.site, bounds).await?;
         let listing: Value = serde_json::from_slice(&bytes)

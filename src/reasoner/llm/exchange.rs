@@ -7,7 +7,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::agent::ports::{AnswerSink, CallOrigin, Caveat, ModelCall, ReasonerError};
+use crate::agent::ports::{
+    AnswerSink, CallOrigin, Caveat, ModelCall, ReasonerError, WaitSink, Waiting,
+};
 use crate::domain::Usage;
 
 use super::client::{Endpoint, Request};
@@ -22,7 +24,6 @@ use super::shape::Shape;
 use super::stream::{ChatReply, CutShort};
 use super::think::begins_with_thought;
 use super::tokens::estimate;
-use super::waiting::Waiting;
 use super::wire::{Message, TokenCount};
 
 /// More objections than there are things to do without.
@@ -150,7 +151,7 @@ impl Exchange {
 
     async fn ask(&self, wanted: &Wanted<'_>, next: &mut Attempt) -> Result<Reply, ReasonerError> {
         let model = wanted.model;
-        let waiting = Waiting::told_to(wanted.origin.waits);
+        let waiting = Waiting::for_tokens(wanted.origin.waits);
         loop {
             let messages = (wanted.messages)(&next.room);
             next.requests += 1;
@@ -205,7 +206,7 @@ impl Exchange {
         next: &mut Attempt,
     ) -> Result<(), ReasonerError> {
         if let Some(pause) = self.pause(&failure.cure, next.retried) {
-            let (attempt, attempts) = (next.retried + 2, self.retries.saturating_add(1));
+            let (attempt, attempts) = (next.retried + 2, self.attempts());
             tried
                 .waiting
                 .retry(failure.status, pause, attempt, attempts);
@@ -256,19 +257,29 @@ impl Exchange {
     }
 
     /// The models that the endpoint lists, asked for as patiently as for a reply.
-    pub async fn models(&self) -> Result<Option<Vec<String>>, ReasonerError> {
+    pub async fn models(
+        &self,
+        waits: Option<&WaitSink>,
+    ) -> Result<Option<Vec<String>>, ReasonerError> {
+        let waiting = Waiting::for_bytes(waits);
         let mut retried = 0;
         loop {
-            let failure = match self.endpoint.models().await {
+            let failure = match self.endpoint.models(&waiting).await {
                 Ok(listed) => return Ok(listed),
                 Err(failure) => failure,
             };
             let Some(pause) = self.pause(&failure.cure, retried) else {
                 return Err(failure.after(retried + 1));
             };
+            waiting.retry(failure.status, pause, retried + 2, self.attempts());
             tokio::time::sleep(pause).await;
             retried += 1;
         }
+    }
+
+    /// How often the same may be asked, the first time included.
+    fn attempts(&self) -> u32 {
+        self.retries.saturating_add(1)
     }
 
     /// How long to wait before the same is asked again; `None` where it is not.

@@ -6,8 +6,8 @@ use super::body::Bounds;
 use super::failure::Site;
 use super::stream::ChatReply;
 use super::think::{ThinkFilter, without_thoughts};
-use super::waiting::Waiting;
 use super::{EndpointSettings, Jobs, read};
+use crate::agent::ports::Waiting;
 
 /// Reads the input as a reply to each judgement.
 ///

@@ -1,11 +1,10 @@
 //! A reply as it comes: an answer goes on to the reader piece by piece, without its thoughts.
 
-use crate::agent::ports::AnswerSink;
+use crate::agent::ports::{AnswerSink, Waiting};
 use crate::text::StreamSanitizer;
 
 use super::think::ThinkFilter;
 use super::tokens::estimate;
-use super::waiting::Waiting;
 
 /// What came so far.
 pub struct Hearing<'a> {

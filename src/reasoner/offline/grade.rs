@@ -126,7 +126,7 @@ impl Embedder for WhileWanted<'_> {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let made = self.0.embed_stoppable(texts, self.1)?;
+        let made = self.0.embed_stoppable(texts, self.1.into())?;
         made.ok_or_else(|| EmbedError("it was stopped".into()))
     }
 

@@ -94,6 +94,8 @@ pub struct Waited {
     pub wait: Wait,
     /// When that was told.
     pub told: Timestamp,
+    /// Where; `None` before the run begins.
+    pub node: Option<NodeName>,
 }
 
 /// The last verdict on the evidence.
@@ -134,9 +136,10 @@ impl Waited {
     /// What is waited for after this event; nothing, where it tells of something else.
     pub fn after(event: &Event) -> Option<Self> {
         match event.body {
-            EventBody::Waiting { wait, .. } if wait != Wait::Over => Some(Self {
+            EventBody::Waiting { node, wait } if wait != Wait::Over => Some(Self {
                 wait,
                 told: event.ts,
+                node: Some(node),
             }),
             _ => None,
         }
@@ -144,7 +147,8 @@ impl Waited {
 
     /// The same on one line, at this moment.
     pub fn line(&self, now: Timestamp) -> String {
-        self.wait.line(now.0.saturating_sub(self.told.0) as f64)
+        let passed = now.0.saturating_sub(self.told.0) as f64;
+        self.wait.line_of(self.node, passed)
     }
 }
 

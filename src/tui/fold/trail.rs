@@ -273,7 +273,7 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
             let places: Vec<_> = places.collect();
             format!("{} sent · {}", items.len(), places.join(", "))
         }
-        EventBody::Waiting { wait, .. } => wait.line(0.0),
+        EventBody::Waiting { node, wait } => wait.line_of(Some(*node), 0.0),
         EventBody::AnswerDelta { text } => text.clone(),
         EventBody::AnswerFinished { text, citations } => format!(
             "{} · {}",

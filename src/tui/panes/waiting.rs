@@ -25,7 +25,9 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
         let first = retry_of.as_ref();
         let retry = first.map(|first| Retry::after(&model.turns, first));
         rows.extend(asked(&text, &[], (*route, retry), width));
-        rows.push(working(model, "starting", true, width));
+        let waited = model.starting.map(|waited| waited.line(model.now));
+        let doing = waited.as_deref().unwrap_or("starting");
+        rows.push(working(model, doing, true, width));
     } else if let Some((last, others)) = at_work(model).split_last() {
         let is_last_turn = model
             .turns

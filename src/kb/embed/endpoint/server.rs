@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::reply::{self, Unusable};
-use crate::agent::ports::EmbedError;
+use crate::agent::ports::{EmbedError, Waiting};
 use crate::http::{Site, Variables, backoff, error_message, models, retry_after};
 use crate::text::Trouble;
 
@@ -55,11 +55,20 @@ pub struct Server {
 
 /// Why there are no vectors.
 enum Failure {
-    /// It may go better next time, after so long if the server said so.
-    Passing(Trouble, Option<Duration>),
+    /// It may go better next time.
+    Passing(Trouble, Refusal),
     /// Less at a time may be accepted.
     TooLarge(Trouble),
     Final(Trouble),
+}
+
+/// What the server said of a refusal that may pass.
+#[derive(Default)]
+struct Refusal {
+    /// `None` where there was no reply.
+    status: Option<u16>,
+    /// How long to wait.
+    after: Option<Duration>,
 }
 
 #[derive(Serialize)]
@@ -81,7 +90,7 @@ impl Server {
     pub async fn first_model(&self) -> Result<Option<String>, EmbedError> {
         let request = self.http.get(self.site.url(&["models"]));
         let (status, _, body) = self
-            .exchange(request, LISTING)
+            .exchange(request, LISTING, &Waiting::default())
             .await
             .map_err(|failure| EmbedError(failure.trouble()))?;
         if let StatusCode::NOT_FOUND
@@ -111,7 +120,7 @@ impl Server {
         &self,
         model: &str,
         texts: Vec<String>,
-        patience: Patience,
+        patience: (Patience, &Waiting),
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         let mut waiting = vec![texts];
@@ -147,20 +156,22 @@ impl Server {
         &self,
         model: &str,
         texts: &[String],
-        patience: Patience,
+        (patience, waiting): (Patience, &Waiting),
     ) -> Result<Vec<Vec<f32>>, Failure> {
         let begun = Instant::now();
         let mut tried = 0;
         loop {
-            let (line, asked_for) = match self.once(model, texts, patience.request).await {
-                Err(Failure::Passing(line, asked_for)) => (line, asked_for),
+            let once = self.once(model, texts, (patience.request, waiting));
+            let (line, refusal) = match once.await {
+                Err(Failure::Passing(line, refusal)) => (line, refusal),
                 settled => return settled,
             };
             tried += 1;
-            let pause = asked_for.unwrap_or_else(|| backoff(tried));
+            let pause = refusal.after.unwrap_or_else(|| backoff(tried));
             if tried >= patience.tries || begun.elapsed() + pause > patience.total {
                 return Err(Failure::Final(line));
             }
+            waiting.retry(refusal.status, pause, tried + 1, patience.tries);
             tracing::debug!(%line, ?pause, "the embedding is asked for again");
             tokio::time::sleep(pause).await;
         }
@@ -170,7 +181,7 @@ impl Server {
         &self,
         model: &str,
         texts: &[String],
-        timeout: Duration,
+        (timeout, waiting): (Duration, &Waiting),
     ) -> Result<Vec<Vec<f32>>, Failure> {
         let body = Request {
             model,
@@ -178,14 +189,17 @@ impl Server {
             encoding_format: "float",
         };
         let request = self.http.post(self.site.url(&["embeddings"])).json(&body);
-        let (status, after, body) = self.exchange(request, timeout).await?;
+        let (status, after, body) = self.exchange(request, timeout, waiting).await?;
         if !status.is_success() {
             let line = self.site.refusal(status, &body);
             return Err(match status.as_u16() {
                 413 => Failure::TooLarge(line),
                 400 | 422 | 500 if complains_of_size(&body) => Failure::TooLarge(line),
                 501 | 505 => Failure::Final(line),
-                408 | 409 | 425 | 429 | 500..=599 => Failure::Passing(line, after),
+                408 | 409 | 425 | 429 | 500..=599 => {
+                    let status = Some(status.as_u16());
+                    Failure::Passing(line, Refusal { status, after })
+                }
                 _ => Failure::Final(line),
             });
         }
@@ -198,18 +212,26 @@ impl Server {
         &self,
         request: RequestBuilder,
         timeout: Duration,
+        waiting: &Waiting,
     ) -> Result<(StatusCode, Option<Duration>, Vec<u8>), Failure> {
         let failed = |error: &reqwest::Error| {
             let line = self.site.transport(error);
             if error.is_connect() || error.is_builder() {
                 Failure::Final(line)
             } else {
-                Failure::Passing(line, None)
+                Failure::Passing(line, Refusal::default())
             }
         };
+        let late = || {
+            let (host, waited) = (self.site.host(), timeout.as_secs());
+            let what = format!("{host} did not answer within {waited} s");
+            Failure::Passing(Trouble::new(what, "try again"), Refusal::default())
+        };
         let exchange = async {
-            let request = self.site.authorized(request);
-            let mut response = request.send().await.map_err(|error| failed(&error))?;
+            let sent = self.site.authorized(request).send();
+            let sent = waiting.bear(timeout, false, sent).await;
+            let sent = sent.map_err(|_| late())?;
+            let mut response = sent.map_err(|error| failed(&error))?;
             let (status, after) = (response.status(), retry_after(response.headers()));
             let mut body = Vec::new();
             while let Some(bytes) = response.chunk().await.map_err(|error| failed(&error))? {
@@ -222,11 +244,7 @@ impl Server {
             Ok((status, after, body))
         };
         let in_time = tokio::time::timeout(timeout, exchange).await;
-        in_time.unwrap_or_else(|_| {
-            let (host, waited) = (self.site.host(), timeout.as_secs());
-            let what = format!("{host} did not answer within {waited} s");
-            Err(Failure::Passing(Trouble::new(what, "try again"), None))
-        })
+        in_time.unwrap_or_else(|_| Err(late()))
     }
 
     fn unusable(&self, unusable: Unusable, texts: usize) -> Failure {

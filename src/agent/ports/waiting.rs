@@ -1,4 +1,4 @@
-//! What a call waits for, told while it waits.
+//! What the call of an endpoint waits for, told while it waits.
 //!
 //! Only who reads the bytes knows how long none has come, so it is measured there: a timer wakes
 //! once a second, and only after silence that is longer than a model's pace. A call of which
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::agent::ports::WaitSink;
+use super::WaitSink;
 use crate::domain::Wait;
 
 /// Shorter silence is the pace of a slow model, seconds.
@@ -25,6 +25,8 @@ pub struct Waiting(Option<Arc<Told>>);
 #[derive(Debug)]
 struct Told {
     out: WaitSink,
+    /// Whether the reply comes in tokens.
+    in_tokens: bool,
     last: Mutex<Last>,
 }
 
@@ -37,11 +39,21 @@ struct Last {
 }
 
 impl Waiting {
-    /// Told to that sink; `None` where nobody wants to know.
-    pub fn told_to(out: Option<&WaitSink>) -> Self {
+    /// For a model's tokens, told to that sink; `None` where nobody wants to know.
+    pub fn for_tokens(out: Option<&WaitSink>) -> Self {
+        Self::told_to(out, true)
+    }
+
+    /// The same for a reply of another kind.
+    pub fn for_bytes(out: Option<&WaitSink>) -> Self {
+        Self::told_to(out, false)
+    }
+
+    fn told_to(out: Option<&WaitSink>, in_tokens: bool) -> Self {
         Self(out.map(|out| {
             Arc::new(Told {
                 out: out.clone(),
+                in_tokens,
                 last: Mutex::default(),
             })
         }))
@@ -85,7 +97,7 @@ impl Waiting {
                 Err(_) => {}
             }
             let seconds_left = silence.saturating_sub(until).as_secs();
-            told.tell(if begun {
+            told.tell(if begun || !told.in_tokens {
                 Wait::Silence {
                     seconds,
                     seconds_left,
@@ -154,7 +166,7 @@ mod tests {
 
     fn told() -> (Waiting, Receiver<Wait>) {
         let (sink, waits) = WaitSink::new();
-        (Waiting::told_to(Some(&sink)), waits)
+        (Waiting::for_tokens(Some(&sink)), waits)
     }
 
     fn all(waits: &mut Receiver<Wait>) -> Vec<Wait> {
@@ -201,6 +213,18 @@ mod tests {
             seconds_left,
         };
         assert_eq!(all(&mut waits), [first(2, 1), first(3, 0)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn ui_where_no_tokens_come_silence_is_of_bytes() {
+        let (sink, mut waits) = WaitSink::new();
+        let waiting = Waiting::for_bytes(Some(&sink));
+        let reply = sleep(Duration::from_millis(2_500));
+        waiting
+            .bear(Duration::from_secs(9), false, reply)
+            .await
+            .unwrap();
+        assert_eq!(all(&mut waits), [silence(2, 7), Wait::OVER]);
     }
 
     #[tokio::test(start_paused = true)]
