@@ -117,7 +117,7 @@ pub fn refused(model: &mut Model, query: &str) {
 
 /// What the question that was sent waits for, before its run begins.
 pub fn starting(model: &mut Model, wait: Wait, at: Timestamp) {
-    let is_awaited = model.pending.is_some() && !wait.is_over();
+    let is_awaited = model.pending.is_some() && wait != Wait::Over;
     model.starting = is_awaited.then_some(Waited {
         wait,
         told: at,

@@ -224,7 +224,7 @@ mod tests {
             .bear(Duration::from_secs(9), false, reply)
             .await
             .unwrap();
-        assert_eq!(all(&mut waits), [silence(2, 7), Wait::OVER]);
+        assert_eq!(all(&mut waits), [silence(2, 7), Wait::Over]);
     }
 
     #[tokio::test(start_paused = true)]
