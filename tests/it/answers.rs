@@ -5,46 +5,63 @@
 //! of the engine. Those `held_out` were held back and counted before what they showed was
 //! repaired in part; the others were worked with. Right means: a document that answers is cited,
 //! and the answer holds every phrase (one of each group). An unanswerable question is right only
-//! when it ends as not found. Each base is embedded once. `ANSWERS_SHOW=1` prints what was said
+//! when it ends as not found. Each base is embedded once. `ANSWERS_SHOW=wrong` prints what was said
 //! wrong, `ANSWERS_SHOW=all` everything. The floors lie a little below what was measured, because
 //! another processor rounds the embedding in another way.
+
+mod bench;
+mod sealed;
+mod unrelated;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use kb_agent::agent::ports::Toolbox;
-use kb_agent::agent::{Question, without_marks};
-use kb_agent::domain::{Outcome, RoutingLimits, Turn};
-use kb_agent::kb::KnowledgeBase;
-use kb_agent::kb::embed::{Remembering, SentenceEmbedding};
-use kb_agent::reasoner::offline::OfflineReasoner;
-use kb_agent::tools::KbToolbox;
+use kb_agent::agent::without_marks;
+use kb_agent::domain::{Outcome, Turn};
 use serde::Deserialize;
 
-use crate::support::{Finished, run};
+use crate::support::Finished;
+use bench::Bench;
 
-/// Measured: .905 over all, .882 over those worked with, .936 over those held out.
-///
-/// At least this share of the answerable questions is answered with the right source.
-const RIGHT: f64 = 0.88;
-/// Measured: .836 over all, .853 over those worked with, .818 over those held out.
-///
-/// The same of those about a house, a shop and a garden.
-const HOME_RIGHT: f64 = 0.80;
-/// Measured: .902, all held out.
-///
-/// The same of those about a team and a club.
-const OFFICE_RIGHT: f64 = 0.86;
-/// Measured: .011 over the demo base (one of 87), none of 13 and one of 9 over the others.
-///
-/// At most this share of the unanswerable ones is answered at all.
-const INVENTED: f64 = 0.05;
-/// The same of the other bases, of which one question is more than that share.
-const INVENTED_ELSEWHERE: f64 = 0.12;
+/// What shares a set must reach; each a little beyond what was measured.
+struct Bounds {
+    /// At least this share of the answerable questions is answered with the right source.
+    right: f64,
+    /// At most this share of the unanswerable ones is answered at all.
+    invented: f64,
+    /// The same of the questions that stand alone, asked after unrelated ones.
+    right_after: f64,
+    /// The same.
+    invented_after: f64,
+}
+
+/// Measured: .901 over all, .875 over those worked with, .936 over those held out; one of 87 invented.
+/// After unrelated questions .874, and three invented.
+const DEMO: Bounds = Bounds {
+    right: 0.88,
+    invented: 0.05,
+    right_after: 0.85,
+    invented_after: 0.06,
+};
+/// Measured: .836 over all, .853 over those worked with, .818 over those held out; none of 13
+/// invented, of which one is more than the share that the demo base is held to. After unrelated
+/// questions .776 (of the same ones .828 without), and none invented.
+const HOME: Bounds = Bounds {
+    right: 0.80,
+    invented: 0.12,
+    right_after: 0.74,
+    invented_after: 0.12,
+};
+/// Measured: .902, all held out; one of 9 invented. After unrelated questions .917, of fewer, and the
+/// same one invented.
+const OFFICE: Bounds = Bounds {
+    right: 0.86,
+    invented: 0.12,
+    right_after: 0.86,
+    invented_after: 0.12,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,41 +78,6 @@ struct Asked {
     says: Vec<Vec<String>>,
     #[serde(default)]
     held_out: bool,
-}
-
-struct Bench {
-    tools: Arc<dyn Toolbox>,
-    embedder: Arc<Remembering>,
-}
-
-impl Bench {
-    async fn ask(&self, query: &str, history: &[Turn]) -> Finished {
-        let question = Question {
-            query: query.to_owned(),
-            history: history.to_vec(),
-            ..Question::default()
-        };
-        let reasoner = Arc::new(OfflineReasoner::new(self.embedder.clone()));
-        run(
-            reasoner,
-            self.tools.clone(),
-            RoutingLimits::default(),
-            question,
-        )
-        .await
-    }
-
-    async fn converse(&self, asked: &Asked) -> Finished {
-        let mut history = Vec::new();
-        for question in &asked.history {
-            let answer = without_marks(self.ask(question, &history).await.text());
-            history.push(Turn {
-                question: question.clone(),
-                answer,
-            });
-        }
-        self.ask(&asked.question, &history).await
-    }
 }
 
 impl Asked {
@@ -249,65 +231,108 @@ impl Set {
         }
     }
 
-    /// Asks every question; the ones held out are never shown, and left out when others are,
-    /// unless `ANSWERS_HELD` is set.
+    /// Asks every question, and those that stand alone once more after unrelated ones; the ones held
+    /// out are never shown, and left out when others are, unless `ANSWERS_HELD` is set.
     #[expect(clippy::print_stderr, reason = "what was measured, for people")]
-    async fn tally(&self) -> Tally {
-        let home = tempfile::tempdir().unwrap();
-        let embedder = Arc::new(Remembering::new(Arc::new(SentenceEmbedding::new())));
-        let bases = [self.base.clone()];
-        let base = KnowledgeBase::open(&bases, home.path(), embedder.clone()).unwrap();
-        base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
-        let bench = Bench {
-            tools: Arc::new(KbToolbox::new(Arc::new(base))),
-            embedder,
-        };
+    async fn measure(&self) -> Measured {
+        let bench = Bench::over(&self.base);
         let show = shown();
         let held_too = std::env::var("ANSWERS_HELD").is_ok();
-        let mut tally = Tally::default();
-        for asked in questions(&self.questions) {
-            if asked.held_out && !held_too && !show.is_empty() {
-                continue;
-            }
-            let finished = bench.converse(&asked).await;
+        let all = questions(&self.questions);
+        let is_asked = |asked: &Asked| !asked.held_out || held_too || show.is_empty();
+        let mut measured = Measured::default();
+        let mut alone = Vec::new();
+        for asked in &all {
+            let finished = bench.converse(&asked.history, &asked.question).await;
             let right = asked.is_right(&finished);
-            tally.count(&asked, right);
-            if show == "all" || !show.is_empty() && !right {
-                let mark = if right { "+" } else { "-" };
-                eprintln!("{mark} {}", asked.told(&finished));
+            alone.push((finished.text().to_owned(), right));
+            if is_asked(asked) {
+                measured.all.count(asked, right);
+                if show == "all" || show == "wrong" && !right {
+                    let mark = if right { "+" } else { "-" };
+                    eprintln!("{mark} {}", asked.told(&finished));
+                }
             }
         }
-        eprintln!("{}", tally.table());
-        tally
+        for (at, asked) in all.iter().enumerate() {
+            let earlier = unrelated::before(&all, at);
+            if !asked.history.is_empty() || earlier.is_empty() || !is_asked(asked) {
+                continue;
+            }
+            let turn = |&at: &usize| Turn {
+                question: all[at].question.clone(),
+                answer: without_marks(&alone[at].0),
+            };
+            let history: Vec<Turn> = earlier.iter().map(turn).collect();
+            let finished = bench.ask(&asked.question, &history).await;
+            let (text, right) = &alone[at];
+            measured.alone.count(asked, *right);
+            measured.after.count(asked, asked.is_right(&finished));
+            let is_other = finished.text() != text;
+            measured.otherwise += usize::from(is_other);
+            if show == "after" && is_other {
+                eprintln!("~ {}", asked.told(&finished));
+            }
+        }
+        eprintln!("{}", measured.table());
+        measured
     }
 }
 
-/// Which answers to print: `""` none, `"all"`, and by anything else the wrong ones.
+/// The answers to the questions of a set.
+#[derive(Default)]
+struct Measured {
+    all: Tally,
+    /// Of these, the questions that stand alone and have unrelated ones to go before them.
+    alone: Tally,
+    /// The same after one or two unrelated questions.
+    after: Tally,
+    /// How many of these were answered in other words than without them.
+    otherwise: usize,
+}
+
+impl Measured {
+    fn table(&self) -> String {
+        let line = |tally: &Tally| {
+            let (right, invented) = (tally.right(), tally.invented());
+            format!("right {right:.3}  invented {invented:.3}")
+        };
+        format!(
+            "{}stand-alone questions\n  alone                   {}\n  after unrelated turns   {}\n  \
+             answered otherwise      {}\n",
+            self.all.table(),
+            line(&self.alone),
+            line(&self.after),
+            self.otherwise,
+        )
+    }
+
+    /// Fails where a share is beyond its bound, before a question or after unrelated ones.
+    fn check(&self, bounds: &Bounds) {
+        assert!(shown().is_empty(), "shown, not judged");
+        let table = self.table();
+        assert!(self.all.right() >= bounds.right, "{table}");
+        assert!(self.all.invented() <= bounds.invented, "{table}");
+        assert!(self.after.right() >= bounds.right_after, "{table}");
+        assert!(self.after.invented() <= bounds.invented_after, "{table}");
+    }
+}
+
+/// Which answers to print: `""` none, `"all"`, `"wrong"`, or `"after"` for those that are other ones
+/// after unrelated questions.
 fn shown() -> String {
     std::env::var("ANSWERS_SHOW").unwrap_or_default()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_golden_questions_are_answered_with_their_sources() {
-    let tally = Set::demo().tally().await;
-    assert!(shown().is_empty(), "shown, not judged");
-    let table = tally.table();
-    assert!(tally.right() >= RIGHT, "{table}");
-    assert!(tally.invented() <= INVENTED, "{table}");
+    Set::demo().measure().await.check(&DEMO);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn questions_about_other_subjects_are_answered_with_their_sources() {
-    for (set, right, invented) in [
-        (Set::home(), HOME_RIGHT, INVENTED_ELSEWHERE),
-        (Set::office(), OFFICE_RIGHT, INVENTED_ELSEWHERE),
-    ] {
-        let tally = set.tally().await;
-        assert!(shown().is_empty(), "shown, not judged");
-        let table = tally.table();
-        assert!(tally.right() >= right, "{table}");
-        assert!(tally.invented() <= invented, "{table}");
-    }
+    Set::home().measure().await.check(&HOME);
+    Set::office().measure().await.check(&OFFICE);
 }
 
 /// For measuring by hand: any questions over any base, counted and not judged.
@@ -315,9 +340,9 @@ async fn questions_about_other_subjects_are_answered_with_their_sources() {
 #[ignore = "measures what ANSWERS_BASE and ANSWERS_FILE name"]
 async fn any_questions_are_counted_over_any_base() {
     let set = Set::named();
-    let tally = set.tally().await;
+    let measured = set.measure().await;
     assert!(
-        !tally.0.is_empty(),
+        !measured.all.0.is_empty(),
         "no questions in {}",
         set.questions.display()
     );

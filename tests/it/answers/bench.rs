@@ -1,0 +1,67 @@
+//! A knowledge base with the offline engine over it, asked as a conversation asks.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use kb_agent::agent::ports::Toolbox;
+use kb_agent::agent::{Question, without_marks};
+use kb_agent::domain::{RoutingLimits, Turn};
+use kb_agent::kb::KnowledgeBase;
+use kb_agent::kb::embed::{Remembering, SentenceEmbedding};
+use kb_agent::reasoner::offline::OfflineReasoner;
+use kb_agent::tools::KbToolbox;
+use tempfile::TempDir;
+
+use crate::support::{Finished, run};
+
+pub struct Bench {
+    tools: Arc<dyn Toolbox>,
+    embedder: Arc<Remembering>,
+    _home: TempDir,
+}
+
+impl Bench {
+    /// Reads and embeds the documents of `folder`.
+    pub fn over(folder: &Path) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let embedder = Arc::new(Remembering::new(Arc::new(SentenceEmbedding::new())));
+        let bases = [folder.to_owned()];
+        let base = KnowledgeBase::open(&bases, home.path(), embedder.clone()).unwrap();
+        base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
+        Self {
+            tools: Arc::new(KbToolbox::new(Arc::new(base))),
+            embedder,
+            _home: home,
+        }
+    }
+
+    pub async fn ask(&self, query: &str, history: &[Turn]) -> Finished {
+        let question = Question {
+            query: query.to_owned(),
+            history: history.to_vec(),
+            ..Question::default()
+        };
+        let reasoner = Arc::new(OfflineReasoner::new(self.embedder.clone()));
+        run(
+            reasoner,
+            self.tools.clone(),
+            RoutingLimits::default(),
+            question,
+        )
+        .await
+    }
+
+    /// Asks `earlier` one after the other, then the question.
+    pub async fn converse(&self, earlier: &[String], query: &str) -> Finished {
+        let mut history = Vec::new();
+        for question in earlier {
+            let answer = without_marks(self.ask(question, &history).await.text());
+            history.push(Turn {
+                question: question.clone(),
+                answer,
+            });
+        }
+        self.ask(query, &history).await
+    }
+}
