@@ -10,6 +10,9 @@ mod grading;
 mod judged;
 mod lines;
 mod metrics;
+mod overlap;
+mod reading;
+mod reading_set;
 mod routing;
 mod small_talk;
 
@@ -35,6 +38,8 @@ enum What {
     Routing(routing::Routing),
     /// Grading, on questions with passages that do or do not answer them
     Grading(grading::Grading),
+    /// Reading, on questions with the sentences that answer them
+    Reading(reading::Reading),
 }
 
 impl Eval {
@@ -42,7 +47,7 @@ impl Eval {
     pub(super) fn documents(&self) -> Option<&Path> {
         match &self.what {
             What::Beir(beir) => Some(&beir.dir),
-            What::Routing(_) | What::Grading(_) => None,
+            What::Routing(_) | What::Grading(_) | What::Reading(_) => None,
         }
     }
 }
@@ -53,5 +58,6 @@ pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), Failure> {
         What::Beir(beir) => beir::run(beir, settings),
         What::Routing(routing) => routing::run(routing, settings),
         What::Grading(grading) => grading::run(grading, settings),
+        What::Reading(reading) => reading::run(reading, settings),
     }
 }

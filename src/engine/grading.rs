@@ -1,4 +1,5 @@
-//! Passages graded question by question, without a knowledge base: what `eval grading` measures.
+//! Passages graded, and sentences chosen, question by question, without a knowledge base: what
+//! `eval grading` and `eval reading` measure.
 
 use std::sync::Arc;
 
@@ -14,6 +15,10 @@ use crate::reasoner::offline;
 use super::{EngineError, thinking};
 
 pub use crate::reasoner::offline::{FEATURES, LookedAt};
+
+/// Vectors that are remembered where thousands of questions are asked, about 200 MB: every sentence
+/// of such a collection is embedded once.
+const MANY: usize = 100_000;
 
 /// The thinking engine of the settings, asked for grades only.
 pub struct Grader {
@@ -32,8 +37,20 @@ pub struct Graded {
 impl Grader {
     /// Of the endpoint, if one is set, which is first asked when a question comes.
     pub fn open(settings: &Settings) -> Result<Self, EngineError> {
-        let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
-        let embedder: Arc<dyn Embedder> = Arc::new(Remembering::new(built_in));
+        Self::remembering(
+            settings,
+            Remembering::new(Arc::new(SentenceEmbedding::new())),
+        )
+    }
+
+    /// The same for thousands of questions, whose passages come again.
+    pub fn open_for_many(settings: &Settings) -> Result<Self, EngineError> {
+        let built_in = Arc::new(SentenceEmbedding::new());
+        Self::remembering(settings, Remembering::holding(MANY, built_in))
+    }
+
+    fn remembering(settings: &Settings, embedder: Remembering) -> Result<Self, EngineError> {
+        let embedder: Arc<dyn Embedder> = Arc::new(embedder);
         Ok(Self {
             reasoner: thinking::reasoner(settings, Arc::clone(&embedder))?,
             embedder,
@@ -99,6 +116,36 @@ impl Grader {
         offline::look_at(query, &items(passages), self.embedder.as_ref())
             .map(Some)
             .map_err(|error| EngineError::Run(error.to_string()))
+    }
+
+    /// Which of the sentences of one passage the offline engine would quote first, by its place;
+    /// nothing for an endpoint, which does not tell. Blocks while it embeds.
+    pub fn best_sentence(
+        &self,
+        query: &str,
+        heading: &str,
+        sentences: &[&str],
+    ) -> Result<Option<usize>, EngineError> {
+        if self.identity().mode != Mode::Offline {
+            return Ok(None);
+        }
+        offline::best_sentence(query, heading, sentences, self.embedder.as_ref())
+            .map_err(|error| EngineError::Run(error.to_string()))
+    }
+
+    /// How near each text is to the question by the built-in embedding alone. Blocks.
+    pub fn cosines(&self, query: &str, texts: &[&str]) -> Result<Vec<f64>, EngineError> {
+        let all = [&[query], texts].concat();
+        let vectors = self.embedder.embed(&all);
+        let vectors = vectors.map_err(|error| EngineError::Run(error.to_string()))?;
+        let Some((query, vectors)) = vectors.split_first() else {
+            return Ok(Vec::new());
+        };
+        let dot = |vector: &Vec<f32>| query.iter().zip(vector).map(|(x, y)| x * y).sum::<f32>();
+        Ok(vectors
+            .iter()
+            .map(|vector| f64::from(dot(vector)))
+            .collect())
     }
 
     fn origin(&self, node: NodeName) -> CallOrigin<'_> {

@@ -111,6 +111,18 @@ pub fn look_at(
         .collect())
 }
 
+/// Which sentence of a passage is quoted first, by its place; nothing where there is none. Blocks
+/// while it embeds.
+pub fn best_sentence(
+    question: &str,
+    heading: &str,
+    sentences: &[&str],
+    embedder: &dyn Embedder,
+) -> Result<Option<usize>, EmbedError> {
+    let passage = passage::Passage::of_sentences(heading, sentences);
+    choose::best_unit(question, passage, embedder)
+}
+
 /// The embedded thinking engine.
 pub struct OfflineReasoner {
     embedder: Arc<dyn Embedder>,

@@ -22,6 +22,7 @@ mod ends_runs;
 mod engine;
 mod eval;
 mod eval_grading;
+mod eval_reading;
 mod eval_routing;
 mod fault_server;
 mod formats;

@@ -208,9 +208,10 @@ pub(super) fn part(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| share(part, whole))
 }
 
-/// The area under the curve of Mann and Whitney's U: ranks from the lowest grade on, equal grades
+/// How likely a relevant passage has a higher grade than an irrelevant one, a tie counting half: the
+/// area under the curve of Mann and Whitney's U, by ranks from the lowest grade on, equal grades
 /// sharing the mean of theirs.
-fn auc(judged: &[Judged]) -> Option<f64> {
+pub(super) fn auc(judged: &[Judged]) -> Option<f64> {
     let mut order: Vec<&Judged> = judged.iter().collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut before, mut ranks) = (0, 0.0);

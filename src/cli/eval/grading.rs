@@ -91,7 +91,7 @@ struct FarOff {
 
 /// Measures and prints the figures.
 pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure> {
-    let questions = read(&grading.file, question)?;
+    let questions = read(&grading.file, "not found", question)?;
     let drawn = foreign(&questions, grading.far_off);
     if grading.far_off > 0 && drawn.iter().all(Vec::is_empty) {
         let file = grading.file.display();

@@ -9,25 +9,37 @@ use super::collection::bad;
 use super::lines::{bare, each_line};
 use crate::cli::output::Failure;
 
-/// The questions of a file, empty lines left out. `parse` says in a few words what is wrong with a
-/// line; a file without any question is wrong too.
+/// The questions of a file, empty lines left out; `missing` is what to say where there is no such
+/// file. A file without any question is wrong too.
 pub(super) fn read<T>(
     path: &Path,
+    missing: &str,
     parse: impl Fn(&str) -> Result<T, String>,
 ) -> Result<Vec<T>, Failure> {
-    let mut questions = Vec::new();
-    each_line(path, "not found", |number, line| {
-        let line = bare(line);
-        if !line.trim().is_empty() {
-            let question = parse(line);
-            questions.push(question.map_err(|what| bad(path, format!("line {number}: {what}")))?);
-        }
-        Ok(())
-    })?;
+    let questions = read_records(path, missing, parse)?;
     if questions.is_empty() {
         return Err(bad(path, "there is no question in it"));
     }
     Ok(questions)
+}
+
+/// What the lines of a file hold, empty ones left out. `parse` says in a few words what is wrong with
+/// a line.
+pub(super) fn read_records<T>(
+    path: &Path,
+    missing: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, Failure> {
+    let mut records = Vec::new();
+    each_line(path, missing, |number, line| {
+        let line = bare(line);
+        if !line.trim().is_empty() {
+            let record = parse(line);
+            records.push(record.map_err(|what| bad(path, format!("line {number}: {what}")))?);
+        }
+        Ok(())
+    })?;
+    Ok(records)
 }
 
 /// Progress over so many questions, where a person can see it.

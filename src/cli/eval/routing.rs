@@ -59,7 +59,7 @@ struct Report {
 
 /// Measures and prints the figures.
 pub(super) fn run(routing: &Routing, settings: &Settings) -> Result<(), Failure> {
-    let questions = read(&routing.file, labelled)?;
+    let questions = read(&routing.file, "not found", labelled)?;
     let report = interruptible(async |cancel| {
         tokio::select! {
             report = measure(&questions, settings) => report,

@@ -7,21 +7,28 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::agent::ports::{Caller, EmbedError, Embedder};
 
-/// How many vectors are remembered: a few runs' worth, about 12 MB at 384 dimensions.
+/// How many vectors are remembered where nothing else is said: a few runs' worth, about 12 MB at 384 dimensions.
 const CAPACITY: usize = 8192;
 
 /// An embedding that does not compute a vector twice.
 pub struct Remembering {
     inner: Arc<dyn Embedder>,
     known: Mutex<HashMap<String, Vec<f32>>>,
+    capacity: usize,
 }
 
 impl Remembering {
     /// Remembers what `inner` makes.
     pub fn new(inner: Arc<dyn Embedder>) -> Self {
+        Self::holding(CAPACITY, inner)
+    }
+
+    /// The same, up to so many vectors.
+    pub fn holding(capacity: usize, inner: Arc<dyn Embedder>) -> Self {
         Self {
             inner,
             known: Mutex::default(),
+            capacity,
         }
     }
 
@@ -34,10 +41,10 @@ impl Remembering {
     /// for what it still needs, which is cheaper than keeping order on every look-up.
     fn remember(&self, texts: &[&str], vectors: &[Vec<f32>]) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() + texts.len() > CAPACITY {
+        if known.len() + texts.len() > self.capacity {
             known.clear();
         }
-        for (text, vector) in texts.iter().zip(vectors).take(CAPACITY) {
+        for (text, vector) in texts.iter().zip(vectors).take(self.capacity) {
             known.insert((*text).to_owned(), vector.clone());
         }
     }
@@ -126,6 +133,18 @@ mod tests {
         let second = remembering.embed(&["cc", "a", "bbb"]).unwrap();
         assert_eq!(second, [[2.0], [1.0], [3.0]]);
         assert_eq!(inner.asked.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn it_holds_what_it_was_made_for() {
+        for (capacity, asked) in [(2, 2), (1, 4)] {
+            let inner = Arc::new(Lengths::default());
+            let remembering = Remembering::holding(capacity, inner.clone());
+            for text in ["a", "bb", "a", "bb"] {
+                remembering.embed(&[text]).unwrap();
+            }
+            assert_eq!(inner.asked.load(Ordering::Relaxed), asked, "{capacity}");
+        }
     }
 
     #[test]

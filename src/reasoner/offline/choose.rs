@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 
 use crate::agent::ports::{EmbedError, Embedder};
+use crate::text::is_chinese;
 
 use super::fit_to_say::{asks_what_it_is, is_field, points_elsewhere};
 use super::lists::whole_list;
@@ -165,6 +166,25 @@ pub(super) fn choose(
         units,
         is_list: false,
     })
+}
+
+/// The unit of one passage that answers a question best, by its place, however little it answers.
+pub(super) fn best_unit(
+    question: &str,
+    passage: Passage,
+    embedder: &dyn Embedder,
+) -> Result<Option<usize>, EmbedError> {
+    let wish = Wish {
+        question,
+        most: 1,
+        chinese: is_chinese(question),
+        used: &[],
+        sides: &Sides::default(),
+        told: "",
+    };
+    // How relevant the passage is counts alike for all its units.
+    let scored = scored(&wish, &[passage], &[(0, 0.0)], embedder)?;
+    Ok(scored.first().map(|best| best.choice.unit))
 }
 
 /// Whether the best unit holds what is asked and no other comes near.

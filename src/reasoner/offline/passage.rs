@@ -4,9 +4,9 @@
 
 use std::collections::HashSet;
 
-use crate::domain::Evidence;
+use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 
-use super::sentences::{Unit, units};
+use super::sentences::{Kind, Unit, units};
 use super::titles::Title;
 use super::words::{spelt_out, terms};
 
@@ -41,7 +41,36 @@ pub(super) struct Passage {
 impl Passage {
     /// Reads an item.
     pub(super) fn read(item: &Evidence) -> Self {
-        let units = units(&item.source, &item.text);
+        Self::of_units(item, units(&item.source, &item.text))
+    }
+
+    /// Sentences of one paragraph that somebody else has told apart.
+    pub(super) fn of_sentences(heading: &str, sentences: &[&str]) -> Self {
+        let unit = |(at, text): (usize, &&str)| Unit {
+            text: (*text).to_owned(),
+            kind: Kind::Sentence,
+            heading: heading.to_owned(),
+            opens: (at == 0).then(|| heading.to_owned()).into_iter().collect(),
+            points: false,
+            block: 0,
+            row: None,
+            number: None,
+        };
+        let item = Evidence {
+            id: EvidenceId("e1".to_owned()),
+            source: String::new(),
+            lines: LineRange { start: 1, end: 1 },
+            place: None,
+            tool: ToolName::HybridSearch,
+            score: Score::ZERO,
+            measured: Measured::default(),
+            text: format!("{heading}\n\n{}", sentences.join(" ")),
+            low: false,
+        };
+        Self::of_units(&item, sentences.iter().enumerate().map(unit).collect())
+    }
+
+    fn of_units(item: &Evidence, units: Vec<Unit>) -> Self {
         let name = item.source.replace(['/', '.'], " ");
         let mut heading: HashSet<String> = terms(&name).into_iter().collect();
         for unit in &units {
