@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use divan::Bencher;
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, WaitSink,
 };
 use kb_agent::agent::{Agent, Question};
 use kb_agent::domain::{
@@ -158,7 +158,7 @@ struct InMemory;
 
 #[async_trait]
 impl Toolbox for InMemory {
-    async fn run(&self, call: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+    async fn run(&self, call: &ToolCall, _: Option<&WaitSink>) -> Result<Vec<Evidence>, ToolError> {
         Ok((0..3)
             .map(|at| Evidence {
                 id: EvidenceId(String::new()),

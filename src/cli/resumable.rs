@@ -71,7 +71,7 @@ impl Start {
     fn over(&self, sources: &[PathBuf]) -> Self {
         let mut start = self.clone();
         if !sources.is_empty() {
-            start.restated.sources = sources.to_owned();
+            sources.clone_into(&mut start.restated.sources);
         }
         start
     }

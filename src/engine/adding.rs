@@ -114,7 +114,7 @@ impl Adding {
         if holds(before, &real).map_err(in_words)? {
             return Err(format!("{named} is part of the knowledge base already"));
         }
-        let with = [self.added().as_slice(), &[real.clone()]].concat();
+        let with = [self.added().as_slice(), std::slice::from_ref(&real)].concat();
         let base = open_with(&self.settings, Arc::clone(&self.built_in), &with)
             .map_err(|error| format!("{named} cannot be added: {error}"))?;
         match update_words(&base, progress, stop) {

@@ -48,12 +48,14 @@ impl Indexing {
         // What came while a source was read.
         let mut waiting = VecDeque::new();
         loop {
-            let task = match waiting.pop_front() {
-                Some(task) => Some(task),
-                None => tokio::select! {
+            let waiting_task = waiting.pop_front();
+            let task = if waiting_task.is_some() {
+                waiting_task
+            } else {
+                tokio::select! {
                     () = end.cancelled() => break,
                     task = tasks.recv() => task,
-                },
+                }
             };
             match task {
                 Some(IndexTask::Add(path)) => {
