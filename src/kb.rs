@@ -5,7 +5,7 @@
 //! `chunk` cuts it, `tokens` and `lexical` index its words, `vectors` its meaning, `links` its
 //! references (`budget` bounds how much of this is in memory at once), `documents` and `manifest` remember it and `left_out` what could not be read. `update` drives
 //! these steps, under the rights of `lock`, `watch` tells when it is time for another one, and
-//! `inspect` looks at the result without touching it. `store` is the one door through which
+//! `inspect` looks at the result without touching it, and `taken_over` has vectors go from one base to another. `store` is the one door through which
 //! everything that searches gets at the result, so that a remote engine could stand behind it;
 //! `search`, with `typos`, `fusion` and `calibration`, and `grep` are the two ways of asking;
 //! `whole` hands out a document to be read, `headings` says what it is about; `pieces` puts together what `chunk` had to cut within a line.
@@ -37,6 +37,7 @@ mod search;
 mod shelf;
 mod status;
 mod store;
+mod taken_over;
 mod threads;
 mod tokens;
 mod typos;

@@ -125,6 +125,10 @@ impl Adding {
             Ok(_) | Err(KbError::Locked) => {}
             Err(error) => return Err(in_words(error)),
         }
+        if let Err(error) = base.take_vectors_of(before, stop) {
+            // They are made anew, then.
+            tracing::debug!(%error, "no vectors were taken over");
+        }
         let sources = base.sources().map_err(in_words)?;
         let held = sources.iter().find(|source| source.path == real);
         let held = held.map_or(1, |source| source.documents);

@@ -210,6 +210,10 @@ impl KnowledgeBase {
         try_lock(&self.home, Right::Upkeep(self.embedder.model_id()))
     }
 
+    pub(super) fn model_id(&self) -> &str {
+        self.embedder.model_id()
+    }
+
     pub(super) fn roots(&self) -> &Roots {
         &self.roots
     }

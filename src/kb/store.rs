@@ -69,6 +69,9 @@ pub(super) trait Snapshot: Send + Sync {
     fn similarities(&self, vector: &[f32], chunks: &[ChunkId])
     -> Result<Vec<Option<f64>>, KbError>;
 
+    /// The vectors of chunks that say this; `None` where there is none.
+    fn vectors(&self, keys: &[ChunkKey]) -> Result<Vec<Option<Vec<f32>>>, KbError>;
+
     /// What these chunks say, as it was indexed, whatever the files say now; in their order.
     fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<Passage>, KbError>;
 

@@ -240,6 +240,17 @@ impl Vectors {
         Ok(Some(cosines.collect()))
     }
 
+    /// The row of this chunk, as it is kept.
+    pub fn vector(&self, key: &ChunkKey) -> Result<Option<Vec<f32>>, KbError> {
+        let Some(at) = self.row_of(key) else {
+            return Ok(None);
+        };
+        let (table, scale) = (self.table()?, self.scales[at]);
+        let numbers = table.row(at).iter().map(|byte| byte.cast_signed());
+        let vector = numbers.map(|number| f32::from(number) * scale);
+        Ok(Some(vector.collect()))
+    }
+
     fn table(&self) -> Result<nearest::Table<'_>, KbError> {
         Ok(nearest::Table {
             keys: &self.keys,

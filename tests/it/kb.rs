@@ -811,3 +811,44 @@ fn names_that_nothing_could_refer_to_are_listed() {
         assert!(alone.resolve(&source).is_ok(), "{source}");
     }
 }
+
+#[test]
+fn vectors_are_taken_over_from_a_base_that_says_the_same() {
+    let bench = Bench::new(&[
+        ("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n"),
+        ("kb/hinge.md", "# Hinge\n\nThe hinge is rusty.\n"),
+        ("more/rake.md", "# Rake\n\nThe rake hangs in the shed.\n"),
+    ]);
+    let [kb, more] = ["kb", "more"].map(|folder| bench.docs.path().join(folder));
+    let never = AtomicBool::new(false);
+    let before = bench.open_roots(std::slice::from_ref(&kb));
+    update(&before);
+    let embedded = bench.embedder.count.load(Ordering::Relaxed);
+    let both = bench.open_roots(&[kb, more]);
+    both.update_words(&|_| {}, &never).unwrap();
+    assert_eq!(both.take_vectors_of(&before, &never).unwrap(), 2);
+    assert_eq!(both.status().pending, 1);
+    let scores = |base: &KnowledgeBase| -> Vec<f64> {
+        let hits = base.search(SearchMode::Vector, "rusty hinge", 2).unwrap();
+        hits.iter()
+            .map(|hit| hit.measured.cosine.unwrap())
+            .collect()
+    };
+    assert_eq!(scores(&both), scores(&before));
+    let asked = bench.embedder.count.load(Ordering::Relaxed);
+    assert_eq!(update(&both).embedded, 1);
+    assert_eq!(bench.embedder.count.load(Ordering::Relaxed), asked + 1);
+    assert_eq!(embedded, 2);
+    assert_eq!(both.take_vectors_of(&before, &never).unwrap(), 0);
+    let other = KnowledgeBase::open(
+        &[bench.docs.path().join("kb")],
+        &bench.home.path().join("other"),
+        Arc::new(WordEmbedder {
+            model: "other".to_owned(),
+            ..WordEmbedder::default()
+        }),
+    );
+    let other = other.unwrap();
+    other.update_words(&|_| {}, &never).unwrap();
+    assert_eq!(other.take_vectors_of(&before, &never).unwrap(), 0);
+}

@@ -278,6 +278,11 @@ impl Snapshot for View {
         chunks.iter().map(cosine).collect()
     }
 
+    fn vectors(&self, keys: &[ChunkKey]) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        keys.iter().map(|key| vectors.vector(key)).collect()
+    }
+
     fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<Passage>, KbError> {
         let missing = || KbError::Damaged("a passage is missing".to_owned());
         chunks

@@ -1,0 +1,43 @@
+//! Vectors from one base to another: what both say need not be embedded twice.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::base::KnowledgeBase;
+use super::error::KbError;
+use super::store::ChunkKey;
+
+/// Chunks between two looks at whether to go on.
+const AT_ONCE: usize = 1024;
+
+impl KnowledgeBase {
+    /// Takes over the vectors that another base of the same embedding has for what this one says too,
+    /// and tells how many those were. Blocks. While another process embeds, this is
+    /// [`KbError::Locked`].
+    pub fn take_vectors_of(
+        &self,
+        other: &KnowledgeBase,
+        stop: &AtomicBool,
+    ) -> Result<usize, KbError> {
+        if self.model_id() != other.model_id() {
+            return Ok(0);
+        }
+        let mut vectors = self.store().begin_vectors()?;
+        let (missing, known) = (self.store().snapshot().pending()?, other.store().snapshot());
+        let mut taken = 0;
+        for some in missing.chunks(AT_ONCE) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let keys: Vec<ChunkKey> = some.iter().map(|(_, key)| *key).collect();
+            let found = keys.iter().copied().zip(known.vectors(&keys)?);
+            let rows: Vec<(ChunkKey, Vec<f32>)> = found
+                .filter_map(|(key, vector)| Some((key, vector?)))
+                .collect();
+            vectors.put(&rows)?;
+            taken += rows.len();
+        }
+        drop(vectors);
+        self.refresh()?;
+        Ok(taken)
+    }
+}
