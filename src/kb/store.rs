@@ -267,6 +267,9 @@ pub(super) struct LexicalMatches {
     pub corrections: Vec<Correction>,
 }
 
+/// So many rows take no time that anybody would notice.
+const PIECE: usize = 4096;
+
 /// What a search keeps within.
 #[derive(Debug, Clone, Copy)]
 pub struct Within<'a> {
@@ -304,11 +307,58 @@ impl<'a> Within<'a> {
         }
     }
 
+    /// Does something with these a piece at a time, and looks before each whether it is to end.
+    pub(super) fn in_pieces<T>(
+        self,
+        mut all: impl Iterator<Item = T>,
+        mut each: impl FnMut(Vec<T>) -> Result<(), KbError>,
+    ) -> Result<(), KbError> {
+        loop {
+            self.go_on()?;
+            let piece: Vec<T> = all.by_ref().take(PIECE).collect();
+            if piece.is_empty() {
+                return Ok(());
+            }
+            each(piece)?;
+        }
+    }
+
     /// An error once it is to end.
     pub(super) fn go_on(self) -> Result<(), KbError> {
         if self.stop.load(AtomicOrdering::Relaxed) {
             return Err(KbError::Stopped);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_through_many_rows_is_stopped_after_a_piece() {
+        let stop = AtomicBool::new(false);
+        let all = (0..100 * PIECE).inspect(|at| {
+            if *at == PIECE {
+                stop.store(true, AtomicOrdering::Relaxed);
+            }
+        });
+        let mut done = 0;
+        let ended = Within::all(&stop).in_pieces(all, |piece| {
+            done += piece.len();
+            Ok(())
+        });
+        assert!(matches!(ended, Err(KbError::Stopped)));
+        assert_eq!(done, 2 * PIECE);
+        let free = AtomicBool::new(false);
+        let mut seen = Vec::new();
+        let all = 0..PIECE + 1;
+        let ended = Within::all(&free).in_pieces(all.clone(), |piece| {
+            seen.extend(piece);
+            Ok(())
+        });
+        assert!(ended.is_ok());
+        assert!(seen.into_iter().eq(all));
     }
 }

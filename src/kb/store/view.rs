@@ -176,20 +176,25 @@ impl View {
         vector: &[f32],
         k: usize,
         sources: impl Iterator<Item = &'a String>,
-        vectors: &Vectors,
+        (vectors, within): (&Vectors, Within<'_>),
     ) -> Result<Vec<(ChunkId, f64)>, KbError> {
         let documents = sources.filter_map(|source| self.documents.get(source));
-        let (chunks, rows): (Vec<ChunkId>, Vec<usize>) = documents
+        let all = documents
             .flat_map(|document| {
                 let chunks = (0_u32..).zip(&document.chunks);
                 chunks.map(|(at, entry)| (ChunkId::new(document.number, at), entry.key))
             })
-            .filter_map(|(chunk, key)| Some((chunk, vectors.row_of(&key)?)))
-            .unzip();
-        let cosines = vectors.cosines(vector, &rows)?.unwrap_or_default();
-        let mut found: Vec<(ChunkId, f64)> = chunks.into_iter().zip(cosines).collect();
-        found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
-        if let Some((_, last)) = k.checked_sub(1).and_then(|last| found.get(last)).copied() {
+            .filter_map(|(chunk, key)| Some((chunk, vectors.row_of(&key)?)));
+        let mut found: Vec<(ChunkId, f64)> = Vec::new();
+        within.in_pieces(all, |piece| {
+            let (chunks, rows): (Vec<ChunkId>, Vec<usize>) = piece.into_iter().unzip();
+            let cosines = vectors.cosines(vector, &rows)?.unwrap_or_default();
+            found.extend(chunks.into_iter().zip(cosines));
+            Ok(())
+        })?;
+        if let Some(last) = k.checked_sub(1).filter(|last| *last < found.len()) {
+            let (_, last, _) = found.select_nth_unstable_by(last, |a, b| b.1.total_cmp(&a.1));
+            let last = last.1;
             found.retain(|(_, cosine)| *cosine >= last);
         }
         Ok(found)
@@ -248,7 +253,7 @@ impl Snapshot for View {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
         vectors.fits(vector)?;
         let nearest = match within.documents {
-            Some(sources) => self.nearest_within(vector, k, sources.iter(), &vectors)?,
+            Some(sources) => self.nearest_within(vector, k, sources.iter(), (&vectors, within))?,
             None => self.nearest(vector, k, &vectors, within.stop)?,
         };
         drop(vectors);
