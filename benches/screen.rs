@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use kb_agent::domain::{Complexity, Outcome, ToolName};
-use kb_agent::protocol::{Event, EventBody, RunId, Update};
+use kb_agent::protocol::{Event, EventBody, KnowledgeContents, RunId, Update};
 use kb_agent::tui::{Msg, Screen, Setup};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -64,8 +64,33 @@ fn main() {
             ],
         ),
     );
+    names(10_000);
     streaming();
     streaming_code();
+}
+
+/// A name after an `@` that is typed, completed and taken back, over so many.
+fn names(count: usize) {
+    let mut drawn = Drawn::new();
+    let folders = (0..count / 20).map(|at| format!("area-{}/project-{at}/", at % 40));
+    let files = (0..count - count / 20).map(|at| {
+        format!(
+            "area-{}/project-{}/meeting notes {at}.md",
+            at % 40,
+            at % 500
+        )
+    });
+    let contents = KnowledgeContents {
+        names: folders.chain(files).collect(),
+        ..KnowledgeContents::default()
+    };
+    let update = Msg::Update(Update::Contents(contents));
+    drawn.screen.handle(update);
+    let typed = "@meet7".chars().map(KeyCode::Char);
+    let keys = typed.chain([KeyCode::Down, KeyCode::PageDown]);
+    let erased = std::iter::repeat_n(KeyCode::Backspace, 6);
+    let keys: Vec<KeyEvent> = keys.chain(erased).map(key).collect();
+    drawn.keys(&format!("a name among {count}"), &keys);
 }
 
 /// Typing, scrolling and changing panes after so many questions, and what they took to be told.

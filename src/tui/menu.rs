@@ -2,6 +2,8 @@
 //! one; documents and folders while an `@` is.
 
 use std::cmp::Reverse;
+use std::mem;
+use std::sync::Arc;
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -41,18 +43,31 @@ pub struct Menu {
     text: String,
     /// Whether it was closed; typing opens it again.
     closed: bool,
-    /// Names that match what stands after an `@`, the best first.
-    names: Vec<String>,
+    /// Names that match what stands after an `@`.
+    names: Matched,
     /// Paths that begin as what stands after `/add`.
     paths: Vec<String>,
+}
+
+/// Names that match what stands after an `@`.
+#[derive(Debug, Clone, Default)]
+struct Matched {
+    /// The best of them, those first that match best.
+    best: Vec<String>,
+    /// Where all that match stand among the names, in the order of those; longer text can match no
+    /// others.
+    all: Vec<u32>,
+    /// The names that were gone through, and for what.
+    among: Arc<[String]>,
+    typed: String,
 }
 
 /// One row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What is written once this is taken.
+    /// What is written once this is taken, or the name that is.
     text: String,
-    /// Whether that is a name in the question, and not all of the prompt.
+    /// Whether it is a name in the question, and not all of the prompt.
     is_name: bool,
     /// Whether it goes on what is typed, which can be run as it is.
     is_path: bool,
@@ -71,7 +86,13 @@ pub fn entries(model: &Model) -> Vec<Entry> {
         return Vec::new();
     }
     let Some(line) = model.prompt.slash() else {
-        return model.menu.names.iter().map(|name| of_name(name)).collect();
+        return model
+            .menu
+            .names
+            .best
+            .iter()
+            .map(|name| of_name(name))
+            .collect();
     };
     match line.split_once(char::is_whitespace) {
         Some((ADD, _)) => model.menu.paths.iter().map(|path| of_path(path)).collect(),
@@ -110,7 +131,7 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> Entry {
 fn of_name(name: &str) -> Entry {
     let note = if name.ends_with('/') { "folder" } else { "" };
     Entry {
-        text: mention_of(name).unwrap_or_default(),
+        text: name.to_owned(),
         is_name: true,
         is_path: false,
         label: one_line(name, 200),
@@ -144,30 +165,53 @@ fn path_typed(line: &str) -> Option<&str> {
     Some(path.trim_start())
 }
 
-/// The names that match what is typed after an `@`; none where it is one of them already.
-fn matching_names(names: &[String], typed: &str) -> Vec<String> {
+/// The names that match what is typed after an `@`; none where it is one of them already. `before`
+/// is what matched the text before it.
+fn matching_names(names: &Arc<[String]>, typed: &str, before: Matched) -> Matched {
     let typed = typed.trim_start_matches(['@', '"']);
+    // A backslash says something about what follows it.
+    let is_longer = Arc::ptr_eq(names, &before.among)
+        && typed.starts_with(&before.typed)
+        && !before.typed.ends_with('\\');
     let (ignore, smart) = (CaseMatching::Ignore, Normalization::Smart);
     let pattern = Pattern::new(typed, ignore, smart, AtomKind::Fuzzy);
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let mut buffer = Vec::new();
-    let mut scored: Vec<(u32, &String)> = names
-        .iter()
-        .filter_map(|name| {
+    let candidates: Box<dyn Iterator<Item = u32>> = if is_longer {
+        Box::new(before.all.into_iter())
+    } else {
+        Box::new(0..names.len() as u32)
+    };
+    let mut scored: Vec<(bool, Reverse<u32>, u32)> = candidates
+        .filter_map(|at| {
+            let name = names.get(at as usize)?;
             let score = pattern.score(Utf32Str::new(name, &mut buffer), &mut matcher)?;
-            Some((score, name))
+            Some((name != typed, Reverse(score), at))
         })
         .collect();
+    let all = scored.iter().map(|(_, _, at)| *at).collect();
     // Among equals the order of the names stands.
-    scored.sort_by_key(|(score, name)| (*name != typed, Reverse(*score)));
-    if scored
-        .first()
-        .is_some_and(|(_, name)| *name == typed && !name.ends_with('/'))
-    {
-        return Vec::new();
+    if scored.len() > MOST_NAMES {
+        scored.select_nth_unstable(MOST_NAMES);
+        scored.truncate(MOST_NAMES);
     }
-    let best = scored.into_iter().take(MOST_NAMES);
-    best.map(|(_, name)| name.clone()).collect()
+    scored.sort_unstable();
+    let best = scored
+        .iter()
+        .filter_map(|(_, _, at)| names.get(*at as usize));
+    let mut best: Vec<String> = best.cloned().collect();
+    if best
+        .first()
+        .is_some_and(|name| name == typed && !name.ends_with('/'))
+    {
+        best.clear();
+    }
+    Matched {
+        best,
+        all,
+        among: Arc::clone(names),
+        typed: typed.to_owned(),
+    }
 }
 
 fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<Entry> {
@@ -198,10 +242,11 @@ pub fn follow_text(model: &mut Model) -> Option<Effect> {
     if model.menu.text == typed {
         return None;
     }
-    let names = name.map(|typed| matching_names(&model.contents.names, typed));
+    let before = mem::take(&mut model.menu.names);
+    let names = name.map(|typed| matching_names(&model.contents.names, typed, before));
     let path = path_typed(typed);
     // They stand until it is known what else begins so.
-    let mut paths = std::mem::take(&mut model.menu.paths);
+    let mut paths = mem::take(&mut model.menu.paths);
     paths.retain(|known| path.is_some_and(|path| known.starts_with(path) && known != path));
     let asked = path.map(|path| Effect::Send(Command::ListPaths(path.to_owned())));
     model.menu = Menu {
@@ -292,12 +337,15 @@ fn take(model: &mut Model, is_chosen: bool) {
     };
     if !entry.is_name {
         model.prompt.set(&entry.text);
-    } else if is_chosen || !entry.label.ends_with('/') {
-        model.prompt.complete_mention(&format!("{} ", entry.text));
+        return;
+    }
+    let text = mention_of(&entry.text).unwrap_or_default();
+    if is_chosen || !entry.label.ends_with('/') {
+        model.prompt.complete_mention(&format!("{text} "));
     } else {
         // Without its closing quote there is more to type.
-        let text = entry.text.strip_suffix('"').unwrap_or(&entry.text);
-        model.prompt.complete_mention(text);
+        let open = text.strip_suffix('"').unwrap_or(&text);
+        model.prompt.complete_mention(open);
     }
 }
 
@@ -387,5 +435,59 @@ pub fn draw(model: &Model, theme: &Theme, buffer: &mut Buffer) {
         if is_selected {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Arc<[String]> {
+        let folders = (0..30).map(|at| format!("folder {at}/"));
+        let files = (0..600).map(|at| format!("folder {}/note-{at}.md", at % 30));
+        folders.chain(files).collect()
+    }
+
+    #[test]
+    fn what_is_typed_on_matches_what_it_matches_alone() {
+        let names = names();
+        let mut before = Matched::default();
+        for typed in [
+            "@",
+            "@f",
+            "@fo",
+            "@fo 7",
+            "@fo 7/n",
+            "@fo 7/n3",
+            "@n3",
+            "@n3\\",
+            "@n3\\ ",
+            "@\"folder 7/",
+            "@folder 7/note-7.md",
+        ] {
+            let at_once = matching_names(&names, typed, Matched::default());
+            before = matching_names(&names, typed, before);
+            assert_eq!(before.best, at_once.best, "{typed}");
+            assert_eq!(before.all, at_once.all, "{typed}");
+            assert!(before.best.len() <= MOST_NAMES);
+        }
+        assert!(before.best.is_empty());
+    }
+
+    #[test]
+    fn longer_text_is_looked_for_among_what_matched_and_other_names_are_all_gone_through() {
+        let names = names();
+        let matched = matching_names(&names, "@note-1", Matched::default());
+        let is_twelve = |at: &u32| names[*at as usize].ends_with("note-12.md");
+        let fewer = Matched {
+            all: matched.all.iter().copied().filter(is_twelve).collect(),
+            ..matched
+        };
+        assert_eq!(
+            matching_names(&names, "@note-12", fewer.clone()).all.len(),
+            1
+        );
+        let others: Arc<[String]> = names.iter().cloned().collect();
+        assert!(matching_names(&others, "@note-12", fewer).all.len() > 1);
     }
 }
