@@ -1,11 +1,12 @@
 //! Parts of the knowledge base that a question names after an `@`: it is kept within them.
 //!
 //! `@house/`, `@notes/plan.md`, `@*.md`, `@"my notes/plan.md"`. Without quotes it must look like a
-//! path, so that `@Override` and `@alice` stay words.
+//! path, so that `@Override` and `@alice` stay words. Chinese has no spaces: there a name ends where
+//! text follows the ending of a file, or the `/` of a folder.
 
 use std::ops::Range;
 
-use crate::text::is_chinese;
+use crate::text::{is_chinese, is_cjk};
 
 /// More of them in one question are words.
 const MOST: usize = 16;
@@ -22,6 +23,26 @@ const LINKING: &[&str] = &[
 
 /// The same in Chinese.
 const LINKING_ZH: [char; 8] = ['和', '与', '在', '从', '对', '把', '及', '跟'];
+
+/// Words that take up what goes before them.
+const JOINING: &[&str] = &["and", "or", "with", "vs", "versus", "than"];
+
+/// The same in Chinese, and words that say where in it.
+const JOINING_ZH: [char; 17] = [
+    '和', '与', '跟', '及', '或', '同', '对', '比', '以', '里', '中', '内', '的', '说', '讲', '写',
+    '还',
+];
+
+/// How files end that people have. Where text follows without a space, such an ending ends a name;
+/// what else stands after a dot may be a number, or a part of the name.
+const ENDINGS: &[&str] = &[
+    "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "doc", "docm", "docx",
+    "eml", "epub", "go", "h", "hpp", "htm", "html", "ini", "ipynb", "java", "js", "json", "jsonl",
+    "jsx", "kt", "log", "lua", "markdown", "md", "mdx", "odp", "ods", "odt", "org", "pdf", "php",
+    "pl", "ppt", "pptx", "py", "r", "rb", "rs", "rst", "rtf", "scala", "sh", "sql", "swift", "tab",
+    "tex", "text", "toml", "ts", "tsv", "tsx", "txt", "vue", "xhtml", "xls", "xlsm", "xlsx", "xml",
+    "yaml", "yml",
+];
 
 /// A name after an `@`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +79,29 @@ pub fn mentions(question: &str) -> Vec<Mention> {
 /// Whether an `@` after this text begins a name: it does not within a word, as in an address.
 pub fn begins_mention(before: &str) -> bool {
     let last = before.chars().next_back();
-    last.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '（' | ',' | '，'))
+    last.is_none_or(|c| c.is_whitespace() || matches!(c, '(' | ',') || is_of_cjk_text(c))
+}
+
+/// Letters and marks of scripts without spaces.
+fn is_of_cjk_text(c: char) -> bool {
+    is_cjk(c)
+        || matches!(
+            c,
+            '，' | '。'
+                | '？'
+                | '！'
+                | '；'
+                | '：'
+                | '、'
+                | '（'
+                | '）'
+                | '《'
+                | '》'
+                | '「'
+                | '」'
+                | '“'
+                | '”'
+        )
 }
 
 /// The name that follows an `@`, and how long it is as it stands there.
@@ -71,14 +114,42 @@ fn name_of(rest: &str) -> Option<(&str, usize)> {
         return (!name.is_empty() && end <= LONGEST).then_some((name, end + 2));
     }
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-    let name = rest[..end].trim_end_matches(|c| {
-        matches!(
-            c,
-            '.' | ',' | ';' | ':' | '!' | '?' | ')' | '。' | '，' | '？' | '！' | '）' | '；'
-        )
+    let word = &rest[..end];
+    let name = &word[..end_of_name(word)];
+    let name = name.trim_end_matches(|c| {
+        matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | ')') || is_of_cjk_text(c) && !is_cjk(c)
     });
     let is_path = name.contains('/') || name.trim_start_matches('.').contains('.');
     (is_path && name.len() <= LONGEST && name != "/").then_some((name, name.len()))
+}
+
+/// Where the name ends in a word that begins with one.
+fn end_of_name(word: &str) -> usize {
+    // Another name, as in `@a.md,@b.md`.
+    let word = &word[..word.find(",@").unwrap_or(word.len())];
+    for (dot, _) in word.match_indices('.') {
+        let rest = &word[dot + 1..];
+        let length = rest
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        let ending = rest[..length].to_ascii_lowercase();
+        let follows = rest[length..].chars().next();
+        let is_text = follows.is_some_and(|c| is_of_cjk_text(c) || matches!(c, '\'' | '’'));
+        if is_text && ENDINGS.contains(&ending.as_str()) {
+            return dot + 1 + length;
+        }
+    }
+    if let Some(slash) = word.rfind('/') {
+        let (folder, text) = (&word[..slash], &word[slash + 1..]);
+        // What is between two of these letters may be the name of a file.
+        let is_text = text.starts_with(|c: char| is_of_cjk_text(c) && !is_cjk(c))
+            || text.starts_with(JOINING_ZH)
+            || text.starts_with(is_cjk) && !folder.ends_with(is_cjk);
+        if is_text && !text.contains('.') {
+            return slash + 1;
+        }
+    }
+    word.len()
 }
 
 /// How a document or folder is named in a question; `None` where it cannot be.
@@ -99,6 +170,9 @@ pub fn without_mentions(question: &str) -> String {
     if mentions.is_empty() {
         return question.to_owned();
     }
+    if is_blank_between(question, 0, &mentions) {
+        return String::new();
+    }
     let mut bare = String::new();
     let mut from = 0;
     for (at, mention) in mentions.iter().enumerate() {
@@ -106,7 +180,8 @@ pub fn without_mentions(question: &str) -> String {
         let after = &question[mention.range.end..];
         let later = &mentions[at + 1..];
         bare.push_str(before);
-        let is_first = bare.trim().is_empty() && !is_joined(after);
+        let is_only = mentions.len() == 1;
+        let is_first = is_only && bare.trim().is_empty() && !is_joined(after);
         let is_last = is_blank_between(question, mention.range.end, later);
         if !(is_first || is_last && stands_alone(&bare)) {
             bare.push_str(mention.name.trim_end_matches('/'));
@@ -119,8 +194,11 @@ pub fn without_mentions(question: &str) -> String {
 
 /// Whether a word joins what goes before with this.
 fn is_joined(after: &str) -> bool {
-    let next = after.split_whitespace().next().unwrap_or_default();
-    ["and", "or", "with", "vs", "versus", "than"].contains(&next.to_lowercase().as_str())
+    let is_mark = |c: char| c.is_ascii_punctuation() || is_of_cjk_text(c) && !is_cjk(c);
+    let after = after.trim_start_matches(|c: char| c.is_whitespace() || is_mark(c));
+    let next = after.split(char::is_whitespace).next().unwrap_or_default();
+    let next = next.trim_end_matches(is_mark);
+    JOINING.contains(&next.to_lowercase().as_str()) || after.starts_with(JOINING_ZH)
 }
 
 /// Whether nothing but these names comes from there on.
@@ -168,6 +246,19 @@ mod tests {
             ("@", &[]),
             ("@/ @. @.. @... @\"\" @\" \" @\"open", &[]),
             ("`@angular/core` is a package", &[]),
+            ("@租约.md里说了什么？", &["租约.md"]),
+            ("@租约.md，租金是多少", &["租约.md"]),
+            ("@a.md与@b.md", &["a.md", "b.md"]),
+            ("租金在@租约.md", &["租约.md"]),
+            ("看看（@合同/租约.md）里的租金", &["合同/租约.md"]),
+            ("@house/里的租金", &["house/"]),
+            ("@合同/里的租金", &["合同/"]),
+            ("@合同/租约 里的租金", &["合同/租约"]),
+            ("@合同/2024/，租金", &["合同/2024/"]),
+            ("@版本v1.2说明/租约.md里", &["版本v1.2说明/租约.md"]),
+            ("@a.md,@b.md: which?", &["a.md", "b.md"]),
+            ("what is @lease.md's rent", &["lease.md"]),
+            ("@scope/@types/x.md", &["scope/@types/x.md"]),
         ] {
             let read: Vec<String> = mentions(question).into_iter().map(|m| m.name).collect();
             assert_eq!(read, names, "{question}");
@@ -185,6 +276,12 @@ mod tests {
             "odd, name.md",
             "v1./",
             "x?.md",
+            "合同/",
+            "docs/租约",
+            "合同/中国区",
+            "租约.md的备份.md",
+            "a.md,@b.md",
+            "o'clock.md's.md",
         ] {
             let written = mention_of(name).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(mentions(&format!("why {written} now"))[0].name, name);
@@ -214,7 +311,21 @@ mod tests {
             ("compare @a.md @b.md", "compare a.md b.md"),
             ("租金是多少 @租约.md", "租金是多少"),
             ("比较 @a.md 和 @b.md", "比较 a.md 和 b.md"),
+            ("租金是多少@租约.md", "租金是多少"),
+            ("租金在@租约.md", "租金在租约.md"),
+            ("@租约.md 租金是多少", "租金是多少"),
+            ("@租约.md里说了什么？", "租约.md里说了什么？"),
+            ("@a.md与@b.md", "a.md与b.md"),
+            ("@a.md 和 @b.md 有什么区别", "a.md 和 b.md 有什么区别"),
+            ("@a.md, @b.md: compare them", "a.md, b.md: compare them"),
+            ("@a.md vs. @b.md: the rent?", "a.md vs. b.md: the rent?"),
+            ("@a.md vs. the plan", "a.md vs. the plan"),
             ("@house/", ""),
+            ("@house/ @garden/!", ""),
+            (
+                "@a.md, and the plan: compare",
+                "a.md, and the plan: compare",
+            ),
             ("no names here", "no names here"),
         ] {
             assert_eq!(without_mentions(question), bare, "{question}");
