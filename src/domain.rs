@@ -32,7 +32,7 @@ pub use plan::{Complexity, Cue, QueryType, RoutingPlan};
 pub use route::{
     RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,
 };
-pub use rules::{AutoApproveRule, approving_rule};
+pub use rules::{AutoApproveRule, RuleGrounds, approving_rule};
 pub use tool::{MOST_LISTED, ToolCall, ToolName, ToolRecord};
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};

@@ -39,37 +39,70 @@ impl AutoApproveRule {
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rule| rule.as_str() == name)
     }
+}
 
-    fn holds(
-        self,
-        context: &[Evidence],
+/// What the rules ask of the evidence and the calls of a round, whatever the limits are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RuleGrounds {
+    /// How many items there are.
+    pub items: usize,
+    /// Whether the last call answered within the files.
+    is_file_answer: bool,
+    /// Whether every call of the round was to read a file, and one of them did.
+    is_read: bool,
+    /// The lowest score, where everything is from a search by vectors.
+    lowest_vector_score: Option<Score>,
+}
+
+impl RuleGrounds {
+    /// Of these items, each with its tool and how well it matched, and all calls so far; `round`
+    /// tells which of them belong to this round.
+    pub fn of(
+        context: impl IntoIterator<Item = (ToolName, Score)>,
         history: &[ToolRecord],
         round: u32,
-        limits: &RoutingLimits,
-    ) -> bool {
+    ) -> Self {
         let of_this_round = || history.iter().filter(|record| record.round == round);
-        let is_high = |score: &Score| score.value() >= limits.vector_score_threshold;
-        match self {
+        let mut items = 0;
+        let counted = context.into_iter().inspect(|_| items += 1);
+        // A merged item keeps its first tool and its best score, so the calls are asked too.
+        let found = of_this_round().flat_map(|record| {
+            let tool = record.call.tool();
+            record.scores.iter().map(move |score| (tool, *score))
+        });
+        let mut lowest = Some(Score::FULL);
+        for (tool, score) in counted.chain(found) {
+            lowest = lowest
+                .filter(|_| tool == ToolName::VectorSearch)
+                .map(|lowest| if score < lowest { score } else { lowest });
+        }
+        Self {
+            items,
             // A call that failed answered nothing and was read by nobody.
-            Self::LocalFileQa => history.last().is_some_and(|record| {
+            is_file_answer: history.last().is_some_and(|record| {
                 record.call.tool() == ToolName::LocalFileQa && record.error.is_none()
             }),
-            Self::ReadFile => {
-                of_this_round().all(|record| record.call.tool() == ToolName::ReadFile)
-                    && of_this_round().any(|record| record.error.is_none())
-            }
-            Self::FewContext => context.len() <= limits.auto_approve_max_items,
-            // A merged item keeps its first tool and its best score, so the calls are asked too.
-            Self::HighVectorScore => {
-                let is_vector = |record: &&ToolRecord| record.call.tool() == ToolName::VectorSearch;
-                context
-                    .iter()
-                    .all(|item| item.tool == ToolName::VectorSearch && is_high(&item.score))
-                    && of_this_round()
-                        .filter(|record| !record.scores.is_empty())
-                        .all(|record| is_vector(&record) && record.scores.iter().all(is_high))
-            }
+            is_read: of_this_round().all(|record| record.call.tool() == ToolName::ReadFile)
+                && of_this_round().any(|record| record.error.is_none()),
+            lowest_vector_score: lowest,
         }
+    }
+
+    /// The first rule that approves the evidence within these limits, if any. No evidence is
+    /// approved by nothing (R15).
+    pub fn approving_rule(&self, limits: &RoutingLimits) -> Option<AutoApproveRule> {
+        if self.items == 0 {
+            return None;
+        }
+        let holds = |rule: &AutoApproveRule| match rule {
+            AutoApproveRule::LocalFileQa => self.is_file_answer,
+            AutoApproveRule::ReadFile => self.is_read,
+            AutoApproveRule::FewContext => self.items <= limits.auto_approve_max_items,
+            AutoApproveRule::HighVectorScore => self
+                .lowest_vector_score
+                .is_some_and(|lowest| lowest.value() >= limits.vector_score_threshold),
+        };
+        AutoApproveRule::ALL.into_iter().find(holds)
     }
 }
 
@@ -83,10 +116,6 @@ pub fn approving_rule(
     round: u32,
     limits: &RoutingLimits,
 ) -> Option<AutoApproveRule> {
-    if context.is_empty() {
-        return None;
-    }
-    AutoApproveRule::ALL
-        .into_iter()
-        .find(|rule| rule.holds(context, history, round, limits))
+    let items = context.iter().map(|item| (item.tool, item.score));
+    RuleGrounds::of(items, history, round).approving_rule(limits)
 }

@@ -5,8 +5,8 @@
 //! for, asked or graded, so nothing is said of it.
 
 use super::{
-    AutoApproveRule, Evidence, GradedBy, GraderAction, NodeName, RouteReason, RoutingLimits, Score,
-    ToolRecord, approving_rule, edge, route_after_grade,
+    AutoApproveRule, GradedBy, GraderAction, NodeName, RouteReason, RoutingLimits, RuleGrounds,
+    Score, edge, route_after_grade,
 };
 
 /// A grading, with all that was recorded of what it was founded on.
@@ -14,10 +14,8 @@ use super::{
 pub struct GradedRound {
     /// Gradings made before.
     pub round: u32,
-    /// What was graded, in its order.
-    pub context: Vec<Evidence>,
-    /// Every tool call so far.
-    pub history: Vec<ToolRecord>,
+    /// What the rules ask of the evidence that was graded.
+    pub grounds: RuleGrounds,
     /// The grades, in the order of the context.
     pub grades: Vec<Score>,
     /// Where the grades came from.
@@ -170,10 +168,10 @@ fn taken(grading: &GradedRound, limits: &RoutingLimits) -> Decision {
 
 /// The decision as it would be, in the order in which a run decides.
 fn decide(grading: &GradedRound, recorded: &RoutingLimits, wanted: &RoutingLimits) -> Judged {
-    if grading.context.len() != grading.grades.len() {
+    if grading.grounds.items != grading.grades.len() {
         return Judged::Unknown(Unknown::NotRecorded);
     }
-    let rule = approving_rule(&grading.context, &grading.history, grading.round, wanted);
+    let rule = grading.grounds.approving_rule(wanted);
     match rule.map(GradedBy::Rule) {
         Some(by) if grading.lacks_scores && is_guess(by, grading, recorded, wanted) => {
             Judged::Unknown(Unknown::NotRecorded)

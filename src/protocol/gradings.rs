@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{Event, EventBody, EvidenceItem};
+use super::{Event, EventBody};
 use crate::domain::{
-    Complexity, Evidence, EvidenceId, GradedRound, NodeName, RoutingLimits, ToolCall, ToolRecord,
-    WhatIf, what_if,
+    Complexity, EvidenceId, GradedRound, NodeName, RoutingLimits, RuleGrounds, Score, ToolCall,
+    ToolName, ToolRecord, WhatIf, what_if,
 };
 
 /// The gradings of one run, as its events tell them.
@@ -40,7 +40,8 @@ struct Reading {
     gradings: RecordedGradings,
     /// Gradings made before the node at work.
     round: u32,
-    items: HashMap<EvidenceId, EvidenceItem>,
+    /// Which tool found each item, and how well it matched.
+    items: HashMap<EvidenceId, (ToolName, Score)>,
     history: Vec<ToolRecord>,
     lacks_scores: bool,
 }
@@ -73,15 +74,15 @@ impl Reading {
                 }
             }
             EventBody::EvidenceAdded { items } => {
-                let known = items.iter().map(|item| (item.id.clone(), item.clone()));
+                let known = items.iter();
+                let known = known.map(|item| (item.id.clone(), (item.tool, item.score)));
                 self.items.extend(known);
             }
             EventBody::EvidenceGraded { scores, by, .. } => {
                 let known = scores.iter().filter_map(|item| self.items.get(&item.id));
                 self.gradings.rounds.push(GradedRound {
                     round: self.round,
-                    context: known.map(evidence).collect(),
-                    history: self.history.clone(),
+                    grounds: RuleGrounds::of(known.copied(), &self.history, self.round),
                     grades: scores.iter().map(|item| item.score).collect(),
                     by: *by,
                     reason: None,
@@ -100,20 +101,5 @@ impl Reading {
     /// A call is made once in a run.
     fn last_call(&mut self, call: &ToolCall) -> Option<&mut ToolRecord> {
         self.history.iter_mut().rfind(|record| record.call == *call)
-    }
-}
-
-/// As far as the stream shows it: of the text only how it begins, which decides nothing.
-fn evidence(item: &EvidenceItem) -> Evidence {
-    Evidence {
-        id: item.id.clone(),
-        source: item.source.clone(),
-        lines: item.lines,
-        place: item.place.clone(),
-        tool: item.tool,
-        score: item.score,
-        measured: item.measured,
-        text: item.excerpt.clone(),
-        low: item.low,
     }
 }
