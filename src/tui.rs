@@ -78,6 +78,7 @@ mod terminal;
 mod theme;
 mod timeline;
 mod turn;
+mod turns;
 mod update;
 mod view;
 mod walk;

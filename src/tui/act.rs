@@ -294,13 +294,14 @@ fn show_run(model: &mut Model, by: isize) {
 /// The panes show the run of that turn.
 pub(super) fn show_turn(model: &mut Model, at: usize) {
     let last = model.turns.len().saturating_sub(1);
+    model.turns.open(at);
     model.shown = (at != last || model.pending.is_some()).then_some(at);
     model.chat.citation = None;
     model.evidence.list = List::default();
     model.path.list = List::default();
     model.path.selected = None;
     model.audit.left_end = false;
-    let asked = crate::text::one_line(&model.turns[at].run.query, 60);
+    let asked = crate::text::one_line(&model.turns[at].exchange().query, 60);
     model.say(
         NoticeLevel::Info,
         &format!("Panes show run {} of {}: {asked}", at + 1, last + 1),

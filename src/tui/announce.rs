@@ -39,7 +39,7 @@ impl Announced {
     pub fn of(model: &Model) -> Self {
         let asked = model.pending.as_ref().map(|asked| asked.text.as_str());
         let running = model.turns.last().filter(|_| model.current.is_some());
-        let asked = asked.or(running.map(|turn| turn.run.query.as_str()));
+        let asked = asked.or(running.map(|turn| turn.exchange().query.as_str()));
         let title = match asked {
             Some(asked) => format!("◐ {}", one_line(asked, TITLE)),
             None if model.knowledge.name.is_empty() => "kb-agent".to_owned(),
@@ -52,7 +52,8 @@ impl Announced {
             None => Progress::None,
         };
         let took_long = model.turns.iter().filter(|turn| {
-            let finish = turn.run.finish.as_ref().filter(|_| !turn.run.is_recorded);
+            let told = turn.exchange();
+            let finish = told.finish.as_ref().filter(|_| !told.is_recorded);
             finish.is_some_and(|end| end.outcome != Outcome::Cancelled && end.ms >= LONG)
         });
         Self {

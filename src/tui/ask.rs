@@ -237,5 +237,6 @@ pub fn forget(model: &mut Model) -> Vec<Effect> {
     model.turns.clear();
     model.shown = None;
     model.chat = ChatScroll::default();
+    model.begin_find_again();
     vec![Effect::Send(Command::Forget)]
 }

@@ -2,7 +2,7 @@
 
 use crate::protocol::{Command, NoticeLevel, RunId};
 
-use super::fold::RunView;
+use super::fold::Exchange;
 use super::list::List;
 use super::model::{Model, Overlay, Question};
 use super::overlay::Comparison;
@@ -24,7 +24,9 @@ pub fn open(model: &mut Model) {
     };
     // The earlier one stands on the left.
     let (left, right) = (at.min(other), at.max(other));
-    let id = |at: usize| model.turns[at].run.id.clone();
+    model.turns.open(left);
+    model.turns.open(right);
+    let id = |at: usize| model.turns[at].exchange().id.clone();
     model.overlay = Some(Overlay::Compare(Comparison {
         left: id(left),
         right: id(right),
@@ -34,20 +36,22 @@ pub fn open(model: &mut Model) {
 
 /// The last other run of the same question, else the nearest run.
 fn partner(model: &Model, at: usize) -> Option<usize> {
-    let shown = &model.turns[at].run;
+    let shown = model.turns[at].exchange();
     let others = || (0..model.turns.len()).filter(|other| *other != at);
-    let same = others().rfind(|other| is_same_question(shown, &model.turns[*other].run));
+    let same = others().rfind(|other| is_same_question(shown, model.turns[*other].exchange()));
     same.or_else(|| others().min_by_key(|other| (other.abs_diff(at), *other)))
 }
 
-fn is_same_question(a: &RunView, b: &RunView) -> bool {
-    let first = |run: &RunView| run.retry_of.clone().unwrap_or_else(|| run.id.clone());
+fn is_same_question(a: &Exchange, b: &Exchange) -> bool {
+    fn first(told: &Exchange) -> &RunId {
+        told.retry_of.as_ref().unwrap_or(&told.id)
+    }
     first(a) == first(b) || a.query.trim() == b.query.trim()
 }
 
 /// Puts another run on the right.
 pub fn step(model: &mut Model, by: isize) {
-    let at = |id: &RunId| model.turns.iter().position(|turn| turn.run.id == *id);
+    let at = |id: &RunId| model.turns.place_of_open(id);
     let Some(Overlay::Compare(shown)) = &model.overlay else {
         return;
     };
@@ -65,7 +69,8 @@ pub fn step(model: &mut Model, by: isize) {
             break;
         }
     }
-    let id = model.turns[next].run.id.clone();
+    model.turns.open(next);
+    let id = model.turns[next].exchange().id.clone();
     if let Some(Overlay::Compare(shown)) = &mut model.overlay {
         shown.right = id;
         shown.list = List::default();

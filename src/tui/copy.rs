@@ -9,7 +9,7 @@ use crate::protocol::{NoticeLevel, RunRecord};
 use super::fold::EvidenceRow;
 use super::ink::counted;
 use super::layout::Pane;
-use super::model::{Model, Overlay, Turn};
+use super::model::{Model, OpenRun, Overlay};
 use super::panes::detail;
 use super::update::Effect;
 
@@ -73,7 +73,7 @@ fn nothing(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-fn record(turn: &Turn) -> Option<RunRecord> {
+fn record(turn: &OpenRun) -> Option<RunRecord> {
     let mut events = turn.trail.iter().map(super::fold::AuditRow::event);
     let mut record = RunRecord::begin(events.next()?)?;
     events.for_each(|event| record.apply(event));

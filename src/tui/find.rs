@@ -18,6 +18,21 @@ pub struct Find {
     pub at: Option<usize>,
     /// Whether the one that is shown is to be brought in sight.
     pub moved: bool,
+    /// What was searched.
+    pub searched: Searched,
+}
+
+/// The conversation as it was searched: it is laid out once, and not at every letter.
+#[derive(Debug, Clone, Default)]
+pub struct Searched {
+    /// At which width.
+    pub width: usize,
+    /// For what.
+    pub typed: String,
+    /// The rows of the turns that have ended, up to the first that has not; one a line.
+    pub texts: Vec<Box<str>>,
+    /// So many turns were searched and do not change.
+    pub done: usize,
 }
 
 /// A place that matches. It may begin in one row and end in the next.

@@ -4,6 +4,7 @@
 //! live one did, and stepping back is folding fewer events.
 
 mod evidence;
+mod exchange;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod run;
@@ -12,6 +13,7 @@ mod timeline;
 mod trail;
 
 pub use evidence::{EvidenceFold, EvidenceRow, Grade, Standing};
+pub use exchange::Exchange;
 pub use run::RunView;
 pub use step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, Waited, why};
 pub use timeline::{AuditLine, audit_lines, group_summary};

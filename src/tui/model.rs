@@ -14,7 +14,7 @@ use crate::protocol::{
 };
 use crate::text::one_line;
 
-use super::find::Find;
+use super::find::{Find, Searched};
 use super::fold::{AuditLine, AuditRow, Level, RunView, Waited, audit_lines};
 use super::ink::Row;
 use super::keymap::Keymap;
@@ -30,7 +30,8 @@ use super::prompt::Prompt;
 use super::source_view::SourceView;
 use super::split::Split;
 use super::theme::ThemeName;
-pub use super::turn::{Question, Retry, Turn};
+pub use super::turn::{OpenRun, Question, Retry, Turn};
+use super::turns::Turns;
 use super::{Sample, Setup, TuiError};
 
 /// Between two frames of the animation.
@@ -69,7 +70,7 @@ pub struct Model {
     /// How fast that grows.
     pub pace: Pace,
     /// The conversation.
-    pub turns: Vec<Turn>,
+    pub turns: Turns,
     /// A question that was sent and whose run has not begun.
     pub pending: Option<Question>,
     /// What its run waits for to begin.
@@ -155,7 +156,7 @@ impl Model {
             },
             contents: KnowledgeContents::default(),
             pace: Pace::default(),
-            turns: Vec::new(),
+            turns: Turns::default(),
             pending: None,
             starting: None,
             queue: VecDeque::new(),
@@ -192,6 +193,14 @@ impl Model {
         })
     }
 
+    /// The conversation is another one, and was not searched.
+    pub fn begin_find_again(&mut self) {
+        if let Some(find) = &mut self.find {
+            find.searched = Searched::default();
+            find.matches.clear();
+        }
+    }
+
     /// Whether a question is being answered.
     pub fn is_busy(&self) -> bool {
         self.current.is_some() || self.pending.is_some()
@@ -211,9 +220,9 @@ impl Model {
         }
     }
 
-    /// The turn that the panes show.
-    pub fn shown_turn(&self) -> Option<&Turn> {
-        self.turns.get(self.shown_at()?)
+    /// The run that the panes show, with its events.
+    pub fn shown_turn(&self) -> Option<&OpenRun> {
+        self.turns.get(self.shown_at()?)?.opened()
     }
 
     /// Which run of the conversation the panes show, counted from 1, and how many there are; in a
@@ -228,6 +237,20 @@ impl Model {
     /// The run that the panes show.
     pub fn shown_run(&self) -> Option<&RunView> {
         self.shown_turn().map(|turn| &turn.run)
+    }
+
+    /// Opens the runs that panes and windows draw, and packs the others.
+    pub fn keep_open(&mut self) {
+        let mut needed: Vec<usize> = self.turns.len().checked_sub(1).into_iter().collect();
+        needed.extend(self.shown_at());
+        let runs = [&self.overlay, &self.beneath].map(|shown| match shown {
+            Some(Overlay::Compare(shown)) => [Some(&shown.left), Some(&shown.right)],
+            _ => [None, None],
+        });
+        let read = self.reading.as_ref().map(|view| &view.run);
+        let runs = runs.into_iter().flatten().chain([read]).flatten();
+        needed.extend(runs.filter_map(|run| self.turns.place_of_open(run)));
+        self.turns.keep_open(&needed);
     }
 
     /// Audit rows that pass the filter.

@@ -7,7 +7,7 @@ use crate::protocol::NoticeLevel;
 
 use super::keymap::Action;
 use super::layout::Pane;
-use super::model::Model;
+use super::model::{Model, Turn};
 use super::panes::chat::Chosen;
 use super::panes::{citations, evidence, path};
 use super::update::Effect;
@@ -121,8 +121,8 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
         return Vec::new();
     };
     let n = citations::at_column(shown, column);
-    let (turn, run) = (*turn, model.turns.get(*turn).map(|turn| &turn.run));
-    let at = n.and_then(|n| run?.citations.iter().position(|citation| citation.n == n));
+    let (turn, told) = (*turn, model.turns.get(*turn).map(Turn::exchange));
+    let at = n.and_then(|n| told?.citations.iter().position(|citation| citation.n == n));
     if turn >= model.turns.len() {
         return Vec::new();
     }

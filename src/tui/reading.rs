@@ -141,7 +141,7 @@ fn next(model: &mut Model, by: isize) -> Vec<Effect> {
     let Some(view) = &model.reading else {
         return Vec::new();
     };
-    let Some(run) = model.turns.iter().find(|turn| turn.run.id == view.run) else {
+    let Some(run) = model.turns.opened(&view.run) else {
         return Vec::new();
     };
     let run = &run.run;
@@ -167,8 +167,8 @@ fn next(model: &mut Model, by: isize) -> Vec<Effect> {
 /// What the view's passage is called: file and place, clean.
 fn place(model: &Model) -> Option<String> {
     let view = model.reading.as_ref()?;
-    let turn = model.turns.iter().find(|turn| turn.run.id == view.run)?;
-    turn.run.evidence.place(&view.item)
+    let open = model.turns.opened(&view.run)?;
+    open.run.evidence.place(&view.item)
 }
 
 fn copy_passage(model: &mut Model) -> Vec<Effect> {

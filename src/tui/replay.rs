@@ -68,7 +68,7 @@ impl Replay {
     /// none.
     pub fn of_shown(screen: &Model) -> Result<Self, &'static str> {
         let at = screen.shown_at().ok_or("Nothing to replay yet.")?;
-        let turn = screen.turns.get(at).ok_or("Nothing to replay yet.")?;
+        let turn = screen.shown_turn().ok_or("Nothing to replay yet.")?;
         if turn.run.finish.is_none() {
             return Err("This run is still going on; it can be replayed when it has ended.");
         }
@@ -100,7 +100,9 @@ impl Replay {
         is_recorded: bool,
     ) -> Option<Self> {
         let mut first = Turn::begin(events.first()?)?;
-        first.run.is_recorded = is_recorded;
+        if is_recorded {
+            first.record();
+        }
         let mut turns = screen.turns[..turn].to_vec();
         turns.push(first);
         let is_piece = |event: &&Arc<Event>| matches!(event.body, EventBody::AnswerDelta { .. });
@@ -108,7 +110,7 @@ impl Replay {
         let recorded = Timeline::of(&events, false).recorded();
         let is_slow = recorded < TOO_FAST * counted as f64;
         let model = Model {
-            turns,
+            turns: turns.into(),
             pending: None,
             shown: None,
             overlay: None,
@@ -316,7 +318,9 @@ impl Replay {
                 .iter()
                 .for_each(|event| turn.take(event));
         } else if let Some(mut earlier) = Turn::after(&self.events[..at]) {
-            earlier.run.is_recorded = turn.run.is_recorded;
+            if turn.exchange().is_recorded {
+                earlier.record();
+            }
             *turn = earlier;
         }
         self.at = at;
@@ -325,10 +329,10 @@ impl Replay {
     /// What the panes are told besides the events: the time, and whether the run goes on.
     fn follow(&mut self) {
         let now = self.timeline.stamp_at(self.at, self.played);
-        let run = self.model.turns.last().map(|turn| &turn.run);
-        self.model.current = run
-            .filter(|run| run.finish.is_none())
-            .map(|run| run.id.clone());
+        let told = self.model.turns.last().map(Turn::exchange);
+        self.model.current = told
+            .filter(|told| told.finish.is_none())
+            .map(|told| told.id.clone());
         self.model.now = now;
         self.model.replay = Some(Playhead {
             at: self.at,

@@ -6,30 +6,32 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{Event, NoticeLevel, RecordedSession, Timestamp};
+use crate::protocol::{Event, EventPacker, NoticeLevel, RecordedSession, Timestamp};
 
 use super::list::List;
 use super::model::{EvidenceState, Model, Turn};
 use super::panes::chat;
 
 /// Shows this conversation instead of the one that is shown.
-pub fn show(model: &mut Model, recorded: &RecordedSession) {
-    model.turns = turns(&recorded.events);
+pub fn show(model: &mut Model, mut recorded: RecordedSession) {
+    model.turns = turns(std::mem::take(&mut recorded.events)).into();
     let last = model.turns.len().saturating_sub(1);
-    let of_run = |turn: &Turn| Some(&turn.run.id) == recorded.shown.as_ref();
+    let of_run = |turn: &Turn| Some(&turn.exchange().id) == recorded.shown.as_ref();
     model.shown = model.turns.iter().position(of_run).filter(|at| *at != last);
     model.pending = None;
     model.current = None;
     model.chat = chat::ChatScroll::default();
+    model.begin_find_again();
     model.path.list = List::default();
     model.path.selected = None;
     model.evidence = EvidenceState::default();
     model.audit.list = List::default();
     model.audit.left_end = false;
-    for turn in &model.turns {
-        model.prompt.remember(&turn.run.query);
+    for turn in model.turns.iter() {
+        model.prompt.remember(&turn.exchange().query);
     }
-    let words = words(model, recorded);
+    model.keep_open();
+    let words = words(model, &recorded);
     // What was to be said at the start has no empty conversation to stand in.
     match std::mem::take(&mut model.greetings).as_slice() {
         [] => model.say(NoticeLevel::Info, &words),
@@ -44,7 +46,10 @@ pub fn show(model: &mut Model, recorded: &RecordedSession) {
 fn words(model: &Model, recorded: &RecordedSession) -> String {
     let count = model.turns.len();
     let runs = if count == 1 { "run" } else { "runs" };
-    let since = model.turns.first().map(|turn| turn.run.started.minute());
+    let since = model
+        .turns
+        .first()
+        .map(|turn| turn.exchange().started.minute());
     let of = since.map_or_else(String::new, |time| format!(" since {time} UTC"));
     let name = recorded
         .name
@@ -57,24 +62,32 @@ fn words(model: &Model, recorded: &RecordedSession) -> String {
     format!("Resumed{name}: {count} {runs}{of}, as the audit log holds them{left_out}.")
 }
 
-/// The runs of these events, each with its rows for the audit pane.
-pub fn turns(events: &[Event]) -> Vec<Turn> {
+/// The runs of these events. One that has ended is packed before the next begins.
+pub fn turns(events: Vec<Event>) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
+    let mut packer = EventPacker::default();
     let mut now = Timestamp(0);
     for event in events {
         now = now.max(event.ts);
-        let event = Arc::new(event.clone());
+        let event = Arc::new(event);
         if let Some(mut turn) = Turn::begin(&event) {
-            turn.run.is_recorded = true;
+            turn.record();
             turn.place_after(&turns);
+            if let Some(last) = turns.last_mut() {
+                last.close(&mut packer);
+            }
             turns.push(turn);
-        } else if let Some(turn) = turns.iter_mut().rfind(|turn| turn.run.id == event.run) {
+        } else if let Some(turn) = turns
+            .iter_mut()
+            .rfind(|turn| turn.exchange().id == event.run)
+        {
             turn.take(&event);
         }
     }
     for turn in &mut turns {
-        let last = turn.trail.last().map_or(now, |row| row.ts);
-        turn.run.abandon("no end is recorded", last);
+        let trail = turn.opened().and_then(|open| open.trail.last());
+        let last = trail.map_or(now, |row| row.ts);
+        turn.abandon("no end is recorded", last);
     }
     turns
 }

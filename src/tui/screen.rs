@@ -54,7 +54,7 @@ impl Screen {
             model.asked_by = AskedBy::Demo;
         }
         if let Some(recorded) = resumed {
-            resume::show(&mut model, &recorded);
+            resume::show(&mut model, recorded);
         }
         let mistake = match own.keymap.as_deref() {
             Some(keys) => model.keymap.put_own(keys).err(),

@@ -36,7 +36,7 @@ pub fn arrived(model: &mut Model, update: SessionUpdate) {
             if matches!(overlay, Some(Overlay::Sessions(_))) {
                 *overlay = None;
             }
-            resume::show(model, &recorded);
+            resume::show(model, recorded);
         }
         (SessionUpdate::NotResumed(line), overlay) => {
             if let Some(Overlay::Sessions(list)) = overlay {

@@ -1,44 +1,194 @@
 //! Questions: those to send, and those that were sent, with their runs and the events that both are
 //! folded from.
+//!
+//! Of every run the conversation keeps what it shows. The rest is open only for the runs that some
+//! pane draws or that go on; that of the others is packed, and folded anew when it is looked at.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::domain::Complexity;
-use crate::protocol::{Event, EventBody, RunId};
+use crate::protocol::{
+    Event, EventBody, EventPacker, PackedEvents, RecordedGradings, RunId, Timestamp,
+};
 
-use super::fold::{AuditRow, RunView};
+use super::fold::{AuditRow, Exchange, RunView};
 use super::panes::chat::TurnCache;
 
 /// A question and its run.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    /// The run.
-    pub run: RunView,
-    /// Its events for the audit pane.
-    pub trail: Vec<AuditRow>,
-    /// Its events, the pieces of the answer too, to be folded again; what it waited for is over.
-    pub events: Vec<Arc<Event>>,
+    kept: Kept,
     /// Where it stands, if its question was asked before.
     pub retry: Option<Retry>,
     /// Its wrapped rows.
     pub cache: TurnCache,
 }
 
+#[derive(Debug, Clone)]
+enum Kept {
+    Open(Box<OpenRun>),
+    Packed(Arc<PackedRun>),
+}
+
+/// A run with all that the panes draw of it.
+#[derive(Debug, Clone)]
+pub struct OpenRun {
+    /// The run.
+    pub run: RunView,
+    /// Its events for the audit pane.
+    pub trail: Vec<AuditRow>,
+    /// Its events, the pieces of the answer too, to be folded again; what it waited for is over.
+    pub events: Vec<Arc<Event>>,
+    /// As it was packed before it was opened again.
+    packed: Option<Arc<PackedRun>>,
+}
+
+/// A run that no pane draws.
+#[derive(Debug)]
+struct PackedRun {
+    exchange: Exchange,
+    /// What decided its gradings, where it had some: other limits are tried on all runs at once.
+    gradings: Option<Box<RecordedGradings>>,
+    events: PackedEvents,
+}
+
 impl Turn {
     /// The turn that this event begins; `None` when it begins none.
     pub fn begin(event: &Arc<Event>) -> Option<Self> {
+        OpenRun::begin(event).map(Self::of)
+    }
+
+    fn of(open: OpenRun) -> Self {
+        Self {
+            kept: Kept::Open(Box::new(open)),
+            retry: None,
+            cache: TurnCache::default(),
+        }
+    }
+
+    /// What the conversation shows of it.
+    pub fn exchange(&self) -> &Exchange {
+        match &self.kept {
+            Kept::Open(open) => &open.run.exchange,
+            Kept::Packed(packed) => &packed.exchange,
+        }
+    }
+
+    /// The whole run, where it is open.
+    pub fn opened(&self) -> Option<&OpenRun> {
+        match &self.kept {
+            Kept::Open(open) => Some(open),
+            Kept::Packed(_) => None,
+        }
+    }
+
+    /// Opens it; false where it stays packed, because what was packed cannot be read.
+    pub fn open(&mut self, packer: &mut EventPacker) -> bool {
+        if let Kept::Packed(packed) = &self.kept {
+            let Some(open) = OpenRun::of(packed, packer) else {
+                return false;
+            };
+            self.kept = Kept::Open(Box::new(open));
+        }
+        true
+    }
+
+    /// Packs it, if it has ended; false where it stays open.
+    pub fn close(&mut self, packer: &mut EventPacker) -> bool {
+        let Kept::Open(open) = &mut self.kept else {
+            return true;
+        };
+        if open.run.finish.is_none() {
+            return false;
+        }
+        let earlier = open.packed.take();
+        let Some(known) = earlier.or_else(|| PackedRun::of(open, packer)) else {
+            return false;
+        };
+        self.kept = Kept::Packed(known);
+        true
+    }
+
+    /// Takes the next event of its run; one of a packed run comes after its end, and too late.
+    pub fn take(&mut self, event: &Arc<Event>) {
+        if let Kept::Open(open) = &mut self.kept {
+            open.take(event);
+        }
+    }
+
+    /// It is told from the log.
+    pub fn record(&mut self) {
+        if let Kept::Open(open) = &mut self.kept {
+            open.run.exchange.is_recorded = true;
+        }
+    }
+
+    /// Closes a run whose end will never be told.
+    pub fn abandon(&mut self, error: &str, now: Timestamp) {
+        if let Kept::Open(open) = &mut self.kept {
+            open.run.abandon(error, now);
+        }
+    }
+
+    /// Finds out where it stands after these.
+    pub fn place_after(&mut self, earlier: &[Self]) {
+        let first = self.exchange().retry_of.as_ref();
+        self.retry = first.map(|first| Retry::after(earlier, first));
+    }
+
+    /// The turn as it was after these events.
+    pub fn after(events: &[Arc<Event>]) -> Option<Self> {
+        OpenRun::after(events).map(Self::of)
+    }
+
+    /// Tokens both ways so far.
+    pub fn tokens(&self) -> u64 {
+        match &self.kept {
+            Kept::Open(open) => open.run.tokens(),
+            Kept::Packed(packed) => packed.exchange.finish.as_ref().map_or(0, |end| end.tokens),
+        }
+    }
+
+    /// Its gradings; `None` where a packed run had none.
+    pub fn gradings(&self) -> Option<Cow<'_, RecordedGradings>> {
+        match &self.kept {
+            Kept::Open(open) => Some(Cow::Owned(open.gradings())),
+            Kept::Packed(packed) => packed.gradings.as_deref().map(Cow::Borrowed),
+        }
+    }
+}
+
+impl OpenRun {
+    fn begin(event: &Arc<Event>) -> Option<Self> {
         let run = RunView::begin(event)?;
         Some(Self {
             trail: AuditRow::of(event, &run).into_iter().collect(),
             run,
             events: vec![event.clone()],
-            retry: None,
-            cache: TurnCache::default(),
+            packed: None,
         })
     }
 
-    /// Takes the next event of its run.
-    pub fn take(&mut self, event: &Arc<Event>) {
+    fn of(known: &Arc<PackedRun>, packer: &mut EventPacker) -> Option<Self> {
+        let events = packer.unpack(&known.events)?.into_iter().map(Arc::new);
+        let mut open = Self::after(&events.collect::<Vec<_>>())?;
+        open.run.end_as(&known.exchange);
+        open.packed = Some(known.clone());
+        Some(open)
+    }
+
+    fn after(events: &[Arc<Event>]) -> Option<Self> {
+        let (first, rest) = events.split_first()?;
+        let mut open = Self::begin(first)?;
+        for event in rest {
+            open.take(event);
+        }
+        Some(open)
+    }
+
+    fn take(&mut self, event: &Arc<Event>) {
+        self.packed = None;
         self.trail.extend(AuditRow::of(event, &self.run));
         self.run.apply(event);
         if !matches!(event.body, EventBody::Waiting { .. }) {
@@ -46,20 +196,22 @@ impl Turn {
         }
     }
 
-    /// Finds out where it stands after these.
-    pub fn place_after(&mut self, earlier: &[Self]) {
-        let first = self.run.retry_of.as_ref();
-        self.retry = first.map(|first| Retry::after(earlier, first));
+    /// What decided its gradings.
+    pub fn gradings(&self) -> RecordedGradings {
+        RecordedGradings::of(self.events.iter().map(AsRef::as_ref))
     }
+}
 
-    /// The turn as it was after these events.
-    pub fn after(events: &[Arc<Event>]) -> Option<Self> {
-        let (first, rest) = events.split_first()?;
-        let mut turn = Self::begin(first)?;
-        for event in rest {
-            turn.take(event);
-        }
-        Some(turn)
+impl PackedRun {
+    fn of(open: &OpenRun, packer: &mut EventPacker) -> Option<Arc<Self>> {
+        let gradings = Some(open.gradings()).filter(|found| !found.rounds.is_empty());
+        let mut exchange = open.run.exchange.clone();
+        exchange.shrink();
+        Some(Arc::new(Self {
+            events: packer.pack(&open.events)?,
+            gradings: gradings.map(Box::new),
+            exchange,
+        }))
     }
 }
 
@@ -86,11 +238,87 @@ pub enum Retry {
 impl Retry {
     /// Of that run, after these.
     pub fn after(turns: &[Turn], first: &RunId) -> Self {
-        let at = turns.iter().position(|turn| turn.run.id == *first);
-        let is_retry = |turn: &Turn| turn.run.retry_of.as_ref() == Some(first);
+        let at = turns.iter().position(|turn| turn.exchange().id == *first);
+        let is_retry = |turn: &Turn| turn.exchange().retry_of.as_ref() == Some(first);
         match at {
             Some(at) if turns[at + 1..].iter().all(is_retry) => Self::Below,
             _ => Self::Apart,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::size_of;
+
+    use super::*;
+    use crate::domain::{Citation, GradedRound};
+
+    impl Turn {
+        /// What it keeps in memory, rows aside. Fields are named one by one: none is forgotten.
+        pub fn held_bytes(&self) -> usize {
+            let Self {
+                kept,
+                retry: _,
+                cache: _,
+            } = self;
+            let Kept::Packed(packed) = kept else {
+                return usize::MAX;
+            };
+            let PackedRun {
+                exchange,
+                gradings,
+                events,
+            } = &**packed;
+            let gradings = gradings.as_ref().map_or(0, |gradings| {
+                let RecordedGradings {
+                    limits: _,
+                    complexity: _,
+                    rounds,
+                } = &**gradings;
+                let grades = rounds.iter().map(|round| size_of_val(&*round.grades));
+                size_of::<RecordedGradings>()
+                    + rounds.capacity() * size_of::<GradedRound>()
+                    + grades.sum::<usize>()
+            });
+            let of_packed = size_of::<PackedRun>() + exchange_bytes(exchange) + gradings;
+            // The name of the run is told with its events too.
+            size_of::<Self>() + of_packed + events.len() + exchange.id.0.len()
+        }
+    }
+
+    fn exchange_bytes(exchange: &Exchange) -> usize {
+        let Exchange {
+            id,
+            retry_of,
+            query,
+            within,
+            mode: _,
+            forced: _,
+            planned: _,
+            started: _,
+            answer,
+            citations,
+            warnings,
+            was_writing: _,
+            is_recorded: _,
+            finish,
+            revision: _,
+        } = exchange;
+        let retry_of = retry_of.as_ref().map_or(0, |run| run.0.len());
+        let within = within.iter().map(String::capacity).sum::<usize>();
+        let texts = citations
+            .iter()
+            .map(|citation| citation.id.0.len() + citation.source.capacity());
+        let error = finish.as_ref().and_then(|finish| finish.error.as_ref());
+        id.0.len()
+            + retry_of
+            + query.capacity()
+            + within
+            + answer.capacity()
+            + citations.capacity() * size_of::<Citation>()
+            + texts.sum::<usize>()
+            + format!("{warnings:?}").len()
+            + error.map_or(0, String::capacity)
     }
 }

@@ -95,6 +95,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if !model.prompt.is_empty() {
         act::stop_acting(model);
     }
+    model.keep_open();
     effects
 }
 
@@ -143,8 +144,8 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             statistics::abandon(model);
             let now = model.now;
             model.racing = None;
-            for turn in &mut model.turns {
-                turn.run.abandon("the engine stopped", now);
+            for turn in model.turns.iter_mut() {
+                turn.abandon("the engine stopped", now);
             }
             model.say(
                 NoticeLevel::Warning,
@@ -163,7 +164,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
             model.engine = one_line(asked, 60);
         }
         (model.pending, model.starting) = (None, None);
-        model.current = Some(turn.run.id.clone());
+        model.current = Some(event.run.clone());
         model.shown = None;
         model.chat.citation = None;
         model.chat.chosen = Chosen::No;
@@ -171,22 +172,24 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         model.path.list = List::default();
         model.path.selected = None;
         model.audit.left_end = false;
-        let id = turn.run.id.clone();
         turn.place_after(&model.turns);
         model.turns.push(turn);
-        compare::begun(model, &id);
+        compare::begun(model, &event.run);
         return Vec::new();
     }
     // Events of a run that has ended here, or that is not shown any more, come too late.
-    let is_awaited = |turn: &&mut Turn| turn.run.id == event.run && turn.run.finish.is_none();
+    let is_awaited = |turn: &&mut Turn| {
+        let told = turn.exchange();
+        told.id == event.run && told.finish.is_none()
+    };
     let Some(turn) = model.turns.iter_mut().rfind(is_awaited) else {
         return Vec::new();
     };
     turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
-        let is_going_on = |turn: &&Turn| turn.run.finish.is_none() && !turn.run.is_recorded;
-        let going_on = model.turns.iter().rfind(is_going_on);
-        model.current = going_on.map(|turn| turn.run.id.clone());
+        let mut told = model.turns.iter().map(Turn::exchange);
+        let going_on = told.rfind(|told| told.finish.is_none() && !told.is_recorded);
+        model.current = going_on.map(|told| told.id.clone());
         model.hush();
         return ask::next_queued(model);
     }

@@ -14,7 +14,7 @@ use super::ink::{Ink, Row, counted, grouped};
 use super::keymap::{Action, Place};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::menu;
-use super::model::{AskedBy, Model};
+use super::model::{AskedBy, Model, Turn};
 use super::notice::notice;
 use super::pace;
 use super::panes::{audit, evidence, path, source};
@@ -126,7 +126,7 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
 
 fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
     let mut right = Row::default();
-    let each = model.turns.iter().map(|turn| turn.run.tokens());
+    let each = model.turns.iter().map(Turn::tokens);
     let tokens = each.fold(0, u64::saturating_add);
     if tokens > 0 {
         right.push(Ink::Dim, format!(" {} tok ", grouped(tokens)));

@@ -1,36 +1,25 @@
 //! One run: which nodes, which edges and why, what it cost, what it answered.
 
-use crate::domain::{
-    Citation, Complexity, Cue, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan,
-    Warnings, edge,
-};
-use crate::protocol::{Event, EventBody, Mode, RunId, Spent, Timestamp};
-use crate::text::{StreamSanitizer, one_line, sanitize};
+use std::ops::Deref;
 
-use super::EvidenceFold;
+use crate::domain::{
+    Complexity, Cue, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, edge,
+};
+use crate::protocol::{Event, EventBody, Spent, Timestamp};
+use crate::text::{StreamSanitizer, one_line};
+
 use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, Waited, why};
+use super::{EvidenceFold, Exchange};
 
 /// A run, as far as its events have told.
 #[derive(Debug, Clone)]
 pub struct RunView {
-    /// Which run.
-    pub id: RunId,
+    /// What the conversation shows of it; its fields are the run's.
+    pub exchange: Exchange,
     /// The conversation it belongs to.
     pub session: String,
-    /// The run whose question it asks once more.
-    pub retry_of: Option<RunId>,
-    /// The question, clean.
-    pub query: String,
-    /// What it was kept within, clean.
-    pub within: Vec<String>,
-    /// Which engine thought.
-    pub mode: Mode,
-    /// The route the user chose.
-    pub forced: Option<Complexity>,
     /// The settings that routed.
     pub limits: RoutingLimits,
-    /// When it began.
-    pub started: Timestamp,
     /// What the analysis came to.
     pub plan: Option<RoutingPlan>,
     /// What decided it, where the engine could tell.
@@ -49,18 +38,6 @@ pub struct RunView {
     pub grading: Option<Grading>,
     /// Items.
     pub evidence: EvidenceFold,
-    /// The answer as far as it came, clean.
-    pub answer: String,
-    /// What its marks stand for, clean.
-    pub citations: Vec<Citation>,
-    /// Warnings so far.
-    pub warnings: Warnings,
-    /// Whether it is told from the log, which holds no answer that was not finished.
-    pub is_recorded: bool,
-    /// How it ended; `None` while it goes on.
-    pub finish: Option<Finish>,
-    /// Grows when the text of the answer changes: wrapped rows are cached by it.
-    pub revision: u64,
     nodes: [NodeView; NodeName::ALL.len()],
     stream: StreamSanitizer,
 }
@@ -69,28 +46,15 @@ impl RunView {
     /// The run that this event begins; `None` when it begins none.
     pub fn begin(event: &Event) -> Option<Self> {
         let EventBody::RunStarted {
-            session,
-            retry_of,
-            query,
-            within,
-            mode,
-            forced_route,
-            settings,
-            ..
+            session, settings, ..
         } = &event.body
         else {
             return None;
         };
         Some(Self {
-            id: event.run.clone(),
+            exchange: Exchange::begin(event)?,
             session: session.clone(),
-            retry_of: retry_of.clone(),
-            query: sanitize(query).into_owned(),
-            within: within.iter().map(|name| one_line(name, 200)).collect(),
-            mode: *mode,
-            forced: *forced_route,
             limits: *settings,
-            started: event.ts,
             plan: None,
             because: Vec::new(),
             visits: Vec::new(),
@@ -100,12 +64,6 @@ impl RunView {
             waited: None,
             grading: None,
             evidence: EvidenceFold::default(),
-            answer: String::new(),
-            citations: Vec::new(),
-            warnings: Warnings::default(),
-            is_recorded: false,
-            finish: None,
-            revision: 0,
             nodes: [NodeView::UNTOUCHED; NodeName::ALL.len()],
             stream: StreamSanitizer::default(),
         })
@@ -113,6 +71,7 @@ impl RunView {
 
     /// Takes the next event of this run.
     pub fn apply(&mut self, event: &Event) {
+        self.exchange.apply(&event.body, &mut self.stream);
         self.evidence.apply(&event.body);
         self.waited = Waited::after(event);
         match &event.body {
@@ -171,25 +130,6 @@ impl RunView {
                     visit.graded = graded;
                 }
             }
-            EventBody::AnswerDelta { text } => {
-                let clean = self.stream.push(text);
-                self.answer.push_str(&clean);
-                self.revision += 1;
-            }
-            EventBody::AnswerFinished { text, citations } => {
-                self.answer = sanitize(text).into_owned();
-                self.citations = citations
-                    .iter()
-                    .map(|citation| Citation {
-                        source: one_line(&citation.source, 400),
-                        ..citation.clone()
-                    })
-                    .collect();
-                self.revision += 1;
-            }
-            EventBody::Warning { code, message } => {
-                self.warnings.add(code, message);
-            }
             EventBody::RunFinished { .. } => {
                 if let Some(finish) = Finish::of(&event.body) {
                     self.end(event.ts, finish);
@@ -201,6 +141,9 @@ impl RunView {
             | EventBody::EvidenceNumbered { .. }
             | EventBody::FastPathHit { .. }
             | EventBody::ModelCalled { .. }
+            | EventBody::AnswerDelta { .. }
+            | EventBody::AnswerFinished { .. }
+            | EventBody::Warning { .. }
             | EventBody::Waiting { .. } => {}
         }
     }
@@ -223,6 +166,15 @@ impl RunView {
         }
     }
 
+    /// Closes it as `told` was closed, whose events are the same.
+    pub fn end_as(&mut self, told: &Exchange) {
+        self.exchange.is_recorded = told.is_recorded;
+        if let (None, Some(finish)) = (&self.finish, &told.finish) {
+            let now = Timestamp(self.started.0.saturating_add(finish.ms as u64));
+            self.end(now, finish.clone());
+        }
+    }
+
     /// What is known of one node.
     pub fn node(&self, name: NodeName) -> NodeView {
         self.nodes[name as usize]
@@ -230,8 +182,7 @@ impl RunView {
 
     /// The way it goes, once that is known.
     pub fn complexity(&self) -> Option<Complexity> {
-        self.forced
-            .or(self.plan.as_ref().map(|plan| plan.complexity))
+        self.exchange.complexity()
     }
 
     /// Searches begun, graded or not.
@@ -370,9 +321,6 @@ impl RunView {
 
     fn end(&mut self, now: Timestamp, finish: Finish) {
         let tail = self.stream.finish();
-        if self.citations.is_empty() {
-            self.answer.push_str(&tail);
-        }
         if let Some(last) = self.visits.last_mut() {
             last.break_off(self.nodes[last.node as usize].since, now);
         }
@@ -390,7 +338,14 @@ impl RunView {
                 node.ms += now.0.saturating_sub(since.0) as f64;
             }
         }
-        self.finish = Some(finish);
-        self.revision += 1;
+        self.exchange.end(&tail, finish);
+    }
+}
+
+impl Deref for RunView {
+    type Target = Exchange;
+
+    fn deref(&self) -> &Exchange {
+        &self.exchange
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! Each turn caches its wrapped rows by width and revision. The position is kept from the top of
 //! a turn, so only turns that are seen are laid out, and an answer that grows below does not move
-//! what is being read.
+//! what is being read. What was not seen for a while is laid out anew.
 
 use ratatui::layout::Size;
 
-use crate::domain::{NodeName, Outcome};
+use crate::domain::Outcome;
 use crate::tui::code_cache::CodeCache;
-use crate::tui::fold::RunView;
+use crate::tui::fold::Exchange;
 use crate::tui::ink::{Ink, Row};
 use crate::tui::markdown;
 use crate::tui::model::{Model, Retry, Turn};
@@ -18,6 +18,9 @@ use super::asked::{GUTTER, asked};
 use super::welcome::welcome;
 use super::{citations, foot, found, waiting};
 
+/// So many turns keep their rows besides as many as a screen of the shortest holds.
+const SPARE: usize = 32;
+
 /// What the conversation shows at present.
 #[derive(Debug, Clone, Default)]
 pub struct ChatScroll {
@@ -26,6 +29,8 @@ pub struct ChatScroll {
     /// Rows to move before the next drawing.
     moving: isize,
     height: usize,
+    /// The turns that have their rows, the one that was needed last at the end.
+    laid_out: Vec<usize>,
     /// Turn and row of the first of these rows.
     pub from: (usize, usize),
     /// The rows, as settled.
@@ -60,6 +65,14 @@ pub struct TurnCache {
     rows: Vec<Row>,
     /// While the answer grows.
     code: CodeCache,
+}
+
+impl TurnCache {
+    /// The rows, where they are those of this text at this width.
+    fn rows(&self, told: &Exchange, width: usize) -> Option<&[Row]> {
+        let is_it = self.width == width && self.revision == told.revision;
+        (is_it && !self.rows.is_empty()).then_some(&*self.rows)
+    }
 }
 
 impl ChatScroll {
@@ -119,10 +132,11 @@ pub fn settle(model: &mut Model, size: Size) {
     let selected = citations::selected(model);
     let chosen = model.shown_at().filter(|_| model.chat.chosen != Chosen::No);
     if let Some(find) = &mut model.find {
-        find.matches = found::matches(all_rows(&mut model.turns, width), &find.typed);
+        found::search(find, &model.turns, |turn| text_of(turn, width), width);
     }
     let mut view = Window {
         turns: &mut model.turns,
+        laid_out: &mut model.chat.laid_out,
         tail: end,
         width,
     };
@@ -140,10 +154,12 @@ pub fn settle(model: &mut Model, size: Size) {
     {
         at = view.showing(place, at.min(bottom), height);
     }
+    let drawn = view.rows(at.min(bottom), height);
+    view.forget_rows(SPARE + height);
     model.chat.reveal = false;
     model.chat.anchor = (at < bottom).then_some(at);
     model.chat.from = at.min(bottom);
-    (model.chat.visible, model.chat.turns) = view.rows(at.min(bottom), height);
+    (model.chat.visible, model.chat.turns) = drawn;
     if let Some((turn, n)) = selected {
         let turns = model.chat.turns.iter();
         for (row, _) in model
@@ -175,12 +191,28 @@ pub fn rows_of_shown(model: &Model) -> Vec<usize> {
         .collect()
 }
 
-fn all_rows(turns: &mut [Turn], width: usize) -> impl Iterator<Item = &[Row]> {
-    turns.iter_mut().map(move |turn| turn_rows(turn, width))
+/// The rows of a turn as text, one a line.
+fn text_of(turn: &Turn, width: usize) -> String {
+    let lines = |rows: &[Row]| {
+        let lines = rows.iter().map(Row::text);
+        lines
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect()
+    };
+    match turn.cache.rows(turn.exchange(), width) {
+        Some(rows) => lines(rows),
+        None => lines(&rows_of(
+            turn.exchange(),
+            turn.retry,
+            width,
+            &mut CodeCache::default(),
+        )),
+    }
 }
 
 struct Window<'a> {
-    turns: &'a mut Vec<Turn>,
+    turns: &'a mut [Turn],
+    laid_out: &'a mut Vec<usize>,
     /// What comes after the last turn.
     tail: Vec<Row>,
     width: usize,
@@ -189,8 +221,24 @@ struct Window<'a> {
 impl Window<'_> {
     fn block(&mut self, at: usize) -> &[Row] {
         match self.turns.get_mut(at) {
-            Some(turn) => turn_rows(turn, self.width),
+            Some(turn) => {
+                if self.laid_out.last() != Some(&at) {
+                    self.laid_out.retain(|other| *other != at);
+                    self.laid_out.push(at);
+                }
+                turn_rows(turn, self.width)
+            }
             None => &self.tail,
+        }
+    }
+
+    /// Takes the rows from the turns that were not needed for the longest time, all but so many.
+    fn forget_rows(&mut self, most: usize) {
+        let surplus = self.laid_out.len().saturating_sub(most);
+        for at in self.laid_out.drain(..surplus) {
+            if let Some(turn) = self.turns.get_mut(at) {
+                turn.cache = TurnCache::default();
+            }
         }
     }
 
@@ -266,27 +314,28 @@ impl Window<'_> {
 }
 
 fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
-    let cache = &mut turn.cache;
-    if cache.width != width || cache.revision != turn.run.revision || cache.rows.is_empty() {
-        cache.rows = rows_of(&turn.run, turn.retry, width, &mut cache.code);
-        if turn.run.finish.is_some() {
+    if turn.cache.rows(turn.exchange(), width).is_none() {
+        let mut cache = std::mem::take(&mut turn.cache);
+        let told = turn.exchange();
+        cache.rows = rows_of(told, turn.retry, width, &mut cache.code);
+        if told.finish.is_some() {
             cache.code = CodeCache::default();
         }
         cache.width = width;
-        cache.revision = turn.run.revision;
+        cache.revision = told.revision;
+        turn.cache = cache;
     }
-    &cache.rows
+    &turn.cache.rows
 }
 
-fn rows_of(run: &RunView, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
+fn rows_of(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
     let mut rows = asked(&run.query, &run.within, (run.forced, retry), width);
     let body = width.saturating_sub(GUTTER + 1).max(1);
     let mut answer = markdown::render(&run.answer, body, code);
     if let Some(finish) = &run.finish {
         if answer.is_empty() {
-            let was_writing = run.visits.iter().any(|v| v.node == NodeName::Synthesize);
             let words = match finish.outcome {
-                Outcome::Cancelled | Outcome::Failed if run.is_recorded && was_writing => {
+                Outcome::Cancelled | Outcome::Failed if run.is_recorded && run.was_writing => {
                     "what came of the answer is not in the log"
                 }
                 Outcome::Cancelled => "stopped before an answer came",

@@ -8,7 +8,7 @@ use crate::tui::model::Model;
 /// The turn that the panes show and the number of its citation that is selected.
 pub fn selected(model: &Model) -> Option<(usize, usize)> {
     let turn = model.shown_at()?;
-    let citations = &model.turns.get(turn)?.run.citations;
+    let citations = &model.turns.get(turn)?.exchange().citations;
     let citation = citations.get(model.chat.citation?)?;
     Some((turn, citation.n))
 }

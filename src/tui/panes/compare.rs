@@ -25,13 +25,7 @@ const LABEL: usize = 10;
 
 /// All rows of the window.
 pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
-    let run = |id: &RunId| {
-        model
-            .turns
-            .iter()
-            .map(|turn| &turn.run)
-            .find(|run| run.id == *id)
-    };
+    let run = |id: &RunId| model.turns.opened(id).map(|open| &open.run);
     let (Some(left), Some(right)) = (run(&shown.left), run(&shown.right)) else {
         return vec![Row::of(Ink::Dim, "One of the two runs is gone.")];
     };

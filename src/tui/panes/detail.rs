@@ -5,7 +5,7 @@ use crate::protocol::{EventBody, ItemScore, NumberedItem};
 use crate::text::{one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
 use crate::tui::ink::{Ink, Row, counted, duration, grouped, measure};
-use crate::tui::model::{Detail, Model, Turn};
+use crate::tui::model::{Detail, Model, OpenRun};
 
 use super::evidence::short_tool;
 use super::graph::PathItem;
@@ -62,7 +62,7 @@ fn purpose(node: NodeName) -> &'static str {
 }
 
 impl Page<'_> {
-    fn node(&mut self, turn: &Turn, node: NodeName, model: &Model) {
+    fn node(&mut self, turn: &OpenRun, node: NodeName, model: &Model) {
         let run = &turn.run;
         self.head(run, node, model);
         let visits: Vec<&Visit> = run.visits.iter().filter(|v| v.node == node).collect();
@@ -133,7 +133,7 @@ impl Page<'_> {
     }
 
     /// The calls that a plan led to: those of the next visit of `tool_exec`.
-    fn planned(&mut self, turn: &Turn, round: usize) {
+    fn planned(&mut self, turn: &OpenRun, round: usize) {
         let rounds = rounds(&turn.trail, NodeName::ToolExec);
         for row in rounds.get(round).into_iter().flatten() {
             if let EventBody::ToolCalled { call } = row.body() {
@@ -180,7 +180,7 @@ impl Page<'_> {
         }
     }
 
-    fn event(&mut self, turn: &Turn, body: &EventBody, after: &[&AuditRow]) {
+    fn event(&mut self, turn: &OpenRun, body: &EventBody, after: &[&AuditRow]) {
         let evidence = &turn.run.evidence;
         match body {
             EventBody::RoutingPlan { plan, because } => {
@@ -272,7 +272,7 @@ impl Page<'_> {
         }
     }
 
-    fn scores(&mut self, scores: &[ItemScore], turn: &Turn) {
+    fn scores(&mut self, scores: &[ItemScore], turn: &OpenRun) {
         for graded in scores {
             let value = graded.score.value();
             let place = turn.run.evidence.place(&graded.id).unwrap_or_default();

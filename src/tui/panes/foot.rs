@@ -2,14 +2,14 @@
 
 use crate::domain::dollars;
 use crate::protocol::Mode;
-use crate::tui::fold::RunView;
+use crate::tui::fold::Exchange;
 use crate::tui::ink::{Ink, Row, counted, cut_path, duration, grouped};
 use crate::tui::wrap::wrap;
 
 use super::path::route_ink;
 
 /// `[1] routing.md:10-42  [2] …`, as many on a line as fit.
-pub fn citations(run: &RunView, width: usize) -> Vec<Row> {
+pub fn citations(run: &Exchange, width: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for citation in &run.citations {
         let mark = format!("[{}]", citation.n);
@@ -30,7 +30,7 @@ pub fn citations(run: &RunView, width: usize) -> Vec<Row> {
 const TOLD: usize = 4;
 
 /// What went wrong with this answer, each kind in a line of its own; what did not touch it by name.
-pub fn warnings(run: &RunView, width: usize) -> Vec<Row> {
+pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut tell = |ink, line: String| {
         let row = Row::of(ink, format!("⚠ {line}"));
@@ -59,7 +59,7 @@ pub fn warnings(run: &RunView, width: usize) -> Vec<Row> {
 }
 
 /// Route, calls, saved, time, warnings, and that an offline engine thought.
-pub fn footer(run: &RunView) -> Row {
+pub fn footer(run: &Exchange) -> Row {
     let mut row = Row::default();
     let Some(finish) = &run.finish else {
         return row;

@@ -4,40 +4,67 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::tui::find::Match;
+use crate::tui::find::{Find, Match};
 use crate::tui::ink::{Ink, Piece, Row};
-use crate::tui::model::Model;
+use crate::tui::model::{Model, Turn};
 
 use super::asked::GUTTER;
 
 /// A conversation that holds more of them is searched for something longer.
 const MOST_MATCHES: usize = 10_000;
 
-/// Where these rows, one list for each turn, hold the text: letters of either case are the same, and
-/// the end of a row is a space.
-pub fn matches<'a>(turns: impl Iterator<Item = &'a [Row]>, typed: &str) -> Vec<Match> {
-    let wanted = folded(typed);
-    let mut found = Vec::new();
-    if wanted.is_empty() {
-        return found;
+/// Finds what is looked for, of what was searched before only what may have changed. `text_of` gives
+/// the rows of a turn as they are laid out at this width, one a line.
+pub fn search(find: &mut Find, turns: &[Turn], text_of: impl Fn(&Turn) -> String, width: usize) {
+    let searched = &mut find.searched;
+    if searched.width != width || turns.len() < searched.texts.len() {
+        (searched.width, searched.done) = (width, 0);
+        searched.texts.clear();
     }
-    for (turn, rows) in turns.enumerate() {
-        let text = text_of(rows);
-        let mut from = 0;
-        while found.len() < MOST_MATCHES && from + wanted.len() <= text.len() {
-            let here = &text[from..from + wanted.len()];
-            if here.iter().zip(&wanted).all(|(at, c)| at.letter == *c) {
-                found.push(Match {
-                    turn,
-                    parts: parts(here),
-                });
-                from += wanted.len();
-            } else {
-                from += 1;
-            }
+    if searched.typed != find.typed {
+        searched.typed.clone_from(&find.typed);
+        searched.done = 0;
+    }
+    let has_ended = |turn: &&Turn| turn.exchange().finish.is_some();
+    let more = turns[searched.texts.len()..].iter().take_while(has_ended);
+    let more = more.map(|turn| text_of(turn).into_boxed_str());
+    searched.texts.extend(more);
+    let first = searched.done;
+    let known = find.matches.partition_point(|found| found.turn < first);
+    find.matches.truncate(known);
+    let wanted = folded(&find.typed);
+    if wanted.is_empty() {
+        return;
+    }
+    for (at, turn) in turns.iter().enumerate().skip(first) {
+        match searched.texts.get(at) {
+            Some(text) => matches(at, text, &wanted, &mut find.matches),
+            None => matches(at, &text_of(turn), &wanted, &mut find.matches),
         }
     }
-    found
+    searched.done = searched.texts.len();
+}
+
+/// Where these rows hold the text: letters of either case are the same, and the end of a row is a
+/// space.
+fn matches(turn: usize, rows: &str, wanted: &[char], found: &mut Vec<Match>) {
+    if found.len() >= MOST_MATCHES {
+        return;
+    }
+    let text = letters(rows);
+    let mut from = 0;
+    while found.len() < MOST_MATCHES && from + wanted.len() <= text.len() {
+        let here = &text[from..from + wanted.len()];
+        if here.iter().zip(wanted).all(|(at, c)| at.letter == *c) {
+            found.push(Match {
+                turn,
+                parts: parts(here),
+            });
+            from += wanted.len();
+        } else {
+            from += 1;
+        }
+    }
 }
 
 /// A letter and where it stands; a space between two rows stands nowhere.
@@ -55,11 +82,10 @@ fn folded(typed: &str) -> Vec<char> {
     words.join(" ").chars().map(lower).collect()
 }
 
-fn text_of(rows: &[Row]) -> Vec<Letter> {
+fn letters(rows: &str) -> Vec<Letter> {
     let mut text: Vec<Letter> = Vec::new();
     let is_wide = |c: char| c.width() == Some(2);
-    for (at, row) in rows.iter().enumerate() {
-        let line = row.text();
+    for (at, line) in rows.lines().enumerate() {
         let line = line.trim_end();
         let mut begun = false;
         for (column, c) in line.chars().enumerate().skip(GUTTER) {
@@ -110,11 +136,11 @@ pub fn mark(model: &mut Model) {
         if *turn != place.0 {
             place = (*turn, 0);
         }
-        for (at, found) in find.matches.iter().enumerate() {
-            if found.turn != place.0 {
-                continue;
-            }
-            let ink = if find.at == Some(at) {
+        let before = find.matches.partition_point(|found| found.turn < place.0);
+        let of_turn = find.matches[before..].iter();
+        let of_turn = of_turn.take_while(|found| found.turn == place.0);
+        for (at, found) in of_turn.enumerate() {
+            let ink = if find.at == Some(before + at) {
                 Ink::Chosen
             } else {
                 Ink::Match
@@ -156,9 +182,11 @@ fn inked(row: Row, range: &Range<usize>, ink: Ink) -> Row {
 mod tests {
     use super::*;
 
-    fn rows(lines: &[&str]) -> Vec<Row> {
-        let row = |line: &&str| Row::of(Ink::Text, format!("       {line}"));
-        lines.iter().map(row).collect()
+    fn rows(lines: &[&str]) -> String {
+        lines
+            .iter()
+            .map(|line| format!("       {line}\n"))
+            .collect()
     }
 
     #[test]
@@ -167,7 +195,13 @@ mod tests {
             rows(&["The Query", "  engine reads"]),
             rows(&["比较两个查", "询引擎 query engine"]),
         ];
-        let find = |typed| matches(turns.iter().map(Vec::as_slice), typed);
+        let find = |typed| {
+            let mut found = Vec::new();
+            for (turn, rows) in turns.iter().enumerate() {
+                matches(turn, rows, &folded(typed), &mut found);
+            }
+            found
+        };
         let found = find("query  ENGINE");
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].parts, [(0, 11..16), (1, 9..15)]);
@@ -176,7 +210,7 @@ mod tests {
             (1, &[(1, 11..23)][..])
         );
         assert_eq!(find("查询")[0].parts, [(0, 11..12), (1, 7..8)]);
-        assert!(find(" ").is_empty() && find("enginereads").is_empty());
+        assert!(find("enginereads").is_empty() && folded(" ").is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::domain::{GradedBy, NodeName, PathType};
 use crate::protocol::EventBody;
 use crate::tui::ink::{Ink, Row, counted, pad};
-use crate::tui::model::{Model, Turn};
+use crate::tui::model::{Model, OpenRun};
 
 /// The calls that one event saved: where, how many, and why.
 struct Saved {
@@ -13,7 +13,7 @@ struct Saved {
 }
 
 /// Made and saved, node by node, and what the whole is.
-pub fn savings(turn: Option<&Turn>, model: &Model) -> Vec<Row> {
+pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
     let most = model.limits.max_iterations;
     let mut rows = vec![
         Row::of(
@@ -57,7 +57,7 @@ pub fn savings(turn: Option<&Turn>, model: &Model) -> Vec<Row> {
 }
 
 /// What the run is called at the command line.
-fn named(turn: &Turn) -> [Row; 2] {
+fn named(turn: &OpenRun) -> [Row; 2] {
     let id = crate::text::one_line(&turn.run.id.0, 64);
     let words = "kb-agent replay, graph and export take it, or its end";
     [
@@ -66,7 +66,7 @@ fn named(turn: &Turn) -> [Row; 2] {
     ]
 }
 
-fn sum(turn: &Turn) -> Row {
+fn sum(turn: &OpenRun) -> Row {
     let made = turn.run.calls();
     let Some(finish) = &turn.run.finish else {
         let made = counted(u64::from(made), "call", "calls");
@@ -95,7 +95,7 @@ fn sum(turn: &Turn) -> Row {
 }
 
 /// What each short cut spared, as the run counts it.
-fn saved_by_events(turn: &Turn) -> Vec<Saved> {
+fn saved_by_events(turn: &OpenRun) -> Vec<Saved> {
     let mut saved = Vec::new();
     let mut save = |node, why: &str| {
         saved.push(Saved {

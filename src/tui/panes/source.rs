@@ -18,7 +18,7 @@ pub fn head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {
 }
 
 fn title(model: &Model, view: &SourceView, width: usize) -> Row {
-    let turn = model.turns.iter().find(|turn| turn.run.id == view.run);
+    let turn = model.turns.opened(&view.run);
     let Some((run, item)) =
         turn.and_then(|turn| Some((&turn.run, turn.run.evidence.get(&view.item)?)))
     else {

@@ -4,7 +4,7 @@ use crate::domain::{NodeName, Outcome, ToolName};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted, cut};
-use crate::tui::model::{AskedBy, Model, Question, Retry};
+use crate::tui::model::{AskedBy, Model, Question, Retry, Turn};
 
 use super::asked::{GUTTER, asked};
 use super::path::{route_ink, spinner};
@@ -32,7 +32,7 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
         let is_last_turn = model
             .turns
             .last()
-            .is_some_and(|turn| turn.run.id == last.id);
+            .is_some_and(|turn| turn.exchange().id == last.id);
         let is_race = !others.is_empty() || !is_last_turn;
         for run in others.iter().chain([last]) {
             let doing = match run.complexity().filter(|_| is_race) {
@@ -43,7 +43,7 @@ pub fn tail(model: &Model, width: usize) -> Vec<Row> {
         }
     } else if ended_with(model, Outcome::Failed) {
         let mut row = Row::of(Ink::Dim, "       /retry asks again");
-        if model.turns.last().map(|turn| turn.run.mode) == Some(Mode::Llm) {
+        if model.turns.last().map(|turn| turn.exchange().mode) == Some(Mode::Llm) {
             row.push(Ink::Dim, " · kb-agent doctor says why");
         }
         rows.push(row.fit(width));
@@ -73,7 +73,8 @@ fn queued(model: &Model, width: usize) -> Vec<Row> {
 }
 
 fn ended_with(model: &Model, outcome: Outcome) -> bool {
-    let last = model.turns.last().and_then(|turn| turn.run.finish.as_ref());
+    let last = model.turns.last().map(Turn::exchange);
+    let last = last.and_then(|told| told.finish.as_ref());
     last.is_some_and(|finish| finish.outcome == outcome)
 }
 
@@ -84,8 +85,9 @@ fn at_work(model: &Model) -> Vec<&RunView> {
         let is_beside = model.replay.is_none() && !run.is_recorded;
         run.finish.is_none() && (*at == last || is_beside)
     };
-    let runs = model.turns.iter().map(|turn| &turn.run).enumerate();
-    runs.filter(goes_on).map(|(_, run)| run).collect()
+    let turns = model.turns.iter().enumerate();
+    let open = turns.filter_map(|(at, turn)| Some((at, &turn.opened()?.run)));
+    open.filter(goes_on).map(|(_, run)| run).collect()
 }
 
 /// What is being done, or waited for.

@@ -29,7 +29,7 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     let Some(turn) = model.shown_turn() else {
         return vec![Row::of(Ink::Dim, "Nothing was asked yet.")];
     };
-    let recorded = gradings(turn);
+    let recorded = turn.gradings();
     let wanted = sliders.limits(&recorded.limits);
     let told = recorded.what_if(&wanted);
     let mut rows: Vec<Row> = Slider::ALL
@@ -42,10 +42,6 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     rows.push(Row::default());
     rows.extend(paragraph(&sweep(model, sliders), width));
     rows
-}
-
-fn gradings(turn: &Turn) -> RecordedGradings {
-    RecordedGradings::of(turn.events.iter().map(AsRef::as_ref))
 }
 
 fn paragraph(row: &Row, width: usize) -> Vec<Row> {
@@ -279,8 +275,7 @@ fn consequence(told: &WhatIf, recorded: &RecordedGradings) -> Row {
 /// How many of all runs of the conversation would change.
 fn sweep(model: &Model, sliders: &Sliders) -> Row {
     let (mut routes, mut evidence, mut unknown) = (0, 0, 0);
-    for turn in &model.turns {
-        let recorded = gradings(turn);
+    for recorded in model.turns.iter().filter_map(Turn::gradings) {
         match recorded.what_if(&sliders.limits(&recorded.limits)).change {
             Change::Route => routes += 1,
             Change::Evidence => evidence += 1,

@@ -326,6 +326,42 @@ proptest! {
     }
 }
 
+/// What each pane shows where it has the screen for itself; notice and frame are no part of it.
+fn each_pane(screen: &mut Screen) -> Vec<String> {
+    let mut shown = Vec::new();
+    for pane in ['2', '3', '4'] {
+        press(screen, KeyCode::Char(pane), KeyModifiers::ALT);
+        tap(screen, KeyCode::Char('z'));
+        let text = screen.text(120, 45);
+        let lines: Vec<&str> = text.lines().skip(1).take(41).collect();
+        shown.push(lines.join("\n"));
+        tap(screen, KeyCode::Char('z'));
+    }
+    shown
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 60, failure_persistence: None, ..Config::default() })]
+
+    /// Of a run that is not looked at only what the conversation shows is kept as it is.
+    #[test]
+    fn ui_a_run_is_drawn_as_it_was_when_others_were_asked_since(run in generated()) {
+        let events = run.events("0199a1b2-0000-7000-8000-0000000000a1");
+        let mut screen = played(events);
+        let live = each_pane(&mut screen);
+        for event in runs::chitchat().iter().chain(&runs::not_found()) {
+            feed(&mut screen, event);
+        }
+        for _ in 0..2 {
+            press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+            press(&mut screen, KeyCode::Up, KeyModifiers::ALT);
+            proptest::prop_assert_eq!(&each_pane(&mut screen), &live);
+            press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
+            press(&mut screen, KeyCode::Down, KeyModifiers::ALT);
+        }
+    }
+}
+
 #[test]
 fn replay_pictures() {
     let mut screen = replaying(runs::complex());
