@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench screen`. Conversations of 10, 1 000 and 10 000 questions, a run of 10 000
 //! audit rows and one of 1 000 passages, all at 200×60, into a buffer: what the terminal itself
-//! takes to draw is not in it. The answer that streams comes with 2 000 tokens a second, gathered
+//! takes to draw is not in it. Memory is that of a process of its own for each conversation, and of
+//! one that asks a recorded run again and again. The answer that streams comes with 2 000 tokens a second, gathered
 //! for one frame of a sixtieth of a second. Code is measured line by line as it streams, and beside
 //! that with all of it read anew, as for another width once the answer is whole.
 
@@ -26,15 +27,27 @@ use runs::{Tape, item};
 
 const SIZE: (u16, u16) = (200, 60);
 const FRAMES: usize = 600;
+/// Before a number: only the memory of so many questions is measured.
+const MEMORY: &str = "memory=";
+const RECORDED: &str = include_str!("../tests/it/fixtures/picture.jsonl");
 const TOKENS_A_FRAME: usize = 2_000 / 60;
 
 fn main() {
+    let asked = std::env::args().find_map(|arg| arg.strip_prefix(MEMORY)?.parse().ok());
+    if let Some(count) = asked {
+        return memory(count);
+    }
     println!(
         "a key and its frame at {}×{}, ms: median, 99th percentile, slowest",
         SIZE.0, SIZE.1
     );
     for count in [10, 1_000, 10_000] {
         conversation(count);
+    }
+    for count in [5_000, 10_000] {
+        let program = std::env::current_exe().unwrap();
+        let mut process = std::process::Command::new(program);
+        process.arg(format!("{MEMORY}{count}")).status().unwrap();
     }
     let mut drawn = Drawn::new();
     drawn.tell(long_trail(10_000));
@@ -95,24 +108,11 @@ fn names(count: usize) {
 
 /// Typing, scrolling and changing panes after so many questions, and what they took to be told.
 fn conversation(count: usize) {
-    let before = resident();
     let mut drawn = Drawn::new();
     let mut events = 0;
     let begun = Instant::now();
     for at in 0..count {
-        let run = if at % 2 == 0 {
-            runs::simple()
-        } else {
-            runs::complex()
-        };
-        let id = RunId(format!("0199a1b2-0000-7000-8000-{at:012}"));
-        let run: Vec<Event> = run
-            .into_iter()
-            .map(|event| Event {
-                run: id.clone(),
-                ..event
-            })
-            .collect();
+        let run = named(at, made(at));
         events += run.len();
         drawn.tell(run);
     }
@@ -132,8 +132,51 @@ fn conversation(count: usize) {
     ];
     drawn.keys(&format!("{count} questions"), &keys);
     let each = took.as_secs_f64() * 1e6 / events as f64;
-    let memory = resident().saturating_sub(before) / 1024;
-    println!("  {events} events, {each:.1} µs each; {memory} kB more memory");
+    println!("  {events} events, {each:.1} µs each");
+}
+
+/// What a conversation of so many questions takes: of made runs, then of a recorded one.
+fn memory(count: usize) {
+    let recorded: Vec<Event> = RECORDED
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let kinds: [(&str, &dyn Fn(usize) -> Vec<Event>); 2] =
+        [("made", &made), ("recorded", &|_| recorded.clone())];
+    let mut drawn = Drawn::new();
+    drawn.tell(named(0, made(1)));
+    drawn.press(alt('1'));
+    for (kind, run) in kinds {
+        let before = resident();
+        for at in 0..count {
+            drawn.tell(named(at, run(at)));
+        }
+        drawn.press(alt('1'));
+        let kept = resident().saturating_sub(before);
+        let (mb, each) = (kept as f64 / 1e6, kept as f64 / 1e3 / count as f64);
+        println!(
+            "{count} {kind} questions, {} events each: {mb:.0} MB, {each:.1} kB each",
+            run(1).len()
+        );
+    }
+}
+
+/// A short or a long run, by turns.
+fn made(at: usize) -> Vec<Event> {
+    if at.is_multiple_of(2) {
+        runs::simple()
+    } else {
+        runs::complex()
+    }
+}
+
+fn named(at: usize, run: Vec<Event>) -> Vec<Event> {
+    let id = RunId(format!("0199a1b2-0000-7000-8000-{at:012}"));
+    let named = |event| Event {
+        run: id.clone(),
+        ..event
+    };
+    run.into_iter().map(named).collect()
 }
 
 /// An answer that grows while keys come.
