@@ -141,8 +141,8 @@ fn memory(count: usize) {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let kinds: [(&str, &dyn Fn(usize) -> Vec<Event>); 2] =
-        [("made", &made), ("recorded", &|_| recorded.clone())];
+    type RunOf<'a> = &'a dyn Fn(usize) -> Vec<Event>;
+    let kinds: [(&str, RunOf<'_>); 2] = [("made", &made), ("recorded", &|_| recorded.clone())];
     let mut drawn = Drawn::new();
     drawn.tell(named(0, made(1)));
     drawn.press(alt('1'));

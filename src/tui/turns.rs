@@ -9,7 +9,7 @@ use super::turn::{OpenRun, Turn};
 /// All turns, in the order in which they were asked.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
-    turns: Vec<Turn>,
+    all: Vec<Turn>,
     /// Those that are open.
     open: Vec<usize>,
     packer: EventPacker,
@@ -19,20 +19,20 @@ impl Turns {
     /// One more.
     pub fn push(&mut self, turn: Turn) {
         if turn.opened().is_some() {
-            self.open.push(self.turns.len());
+            self.open.push(self.all.len());
         }
-        self.turns.push(turn);
+        self.all.push(turn);
     }
 
     /// None any more.
     pub fn clear(&mut self) {
-        self.turns.clear();
+        self.all.clear();
         self.open.clear();
     }
 
     /// Opens that one.
     pub fn open(&mut self, at: usize) {
-        if let Some(turn) = self.turns.get_mut(at)
+        if let Some(turn) = self.all.get_mut(at)
             && turn.opened().is_none()
             && turn.open(&mut self.packer)
         {
@@ -45,7 +45,7 @@ impl Turns {
         for at in needed {
             self.open(*at);
         }
-        let (turns, packer) = (&mut self.turns, &mut self.packer);
+        let (turns, packer) = (&mut self.all, &mut self.packer);
         self.open.retain(|at| {
             needed.contains(at) || turns.get_mut(*at).is_some_and(|turn| !turn.close(packer))
         });
@@ -53,13 +53,13 @@ impl Turns {
 
     /// Where that run stands among those that are open.
     pub fn place_of_open(&self, run: &RunId) -> Option<usize> {
-        let is_it = |at: &usize| self.turns.get(*at).is_some_and(|t| t.exchange().id == *run);
+        let is_it = |at: &usize| self.all.get(*at).is_some_and(|t| t.exchange().id == *run);
         self.open.iter().copied().find(is_it)
     }
 
     /// That run, if it is open.
     pub fn opened(&self, run: &RunId) -> Option<&OpenRun> {
-        self.turns.get(self.place_of_open(run)?)?.opened()
+        self.all.get(self.place_of_open(run)?)?.opened()
     }
 }
 
@@ -68,7 +68,7 @@ impl From<Vec<Turn>> for Turns {
         let is_open = |at: &usize| turns[*at].opened().is_some();
         Self {
             open: (0..turns.len()).filter(is_open).collect(),
-            turns,
+            all: turns,
             packer: EventPacker::default(),
         }
     }
@@ -78,13 +78,13 @@ impl Deref for Turns {
     type Target = [Turn];
 
     fn deref(&self) -> &[Turn] {
-        &self.turns
+        &self.all
     }
 }
 
 impl DerefMut for Turns {
     fn deref_mut(&mut self) -> &mut [Turn] {
-        &mut self.turns
+        &mut self.all
     }
 }
 

@@ -183,10 +183,8 @@ mod tests {
     use super::*;
 
     fn rows(lines: &[&str]) -> String {
-        lines
-            .iter()
-            .map(|line| format!("       {line}\n"))
-            .collect()
+        let rows = lines.iter().map(|line| format!("       {line}\n"));
+        rows.collect::<Vec<_>>().concat()
     }
 
     #[test]
