@@ -1,48 +1,78 @@
 //! What the documents of the base are: kinds, newest, size, and questions to try.
 
 use std::collections::{BTreeSet, HashMap};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::ports::blocking;
 use crate::domain::mention_of;
 use crate::kb::{Document, Documents, KbError, KnowledgeBase, Skipped, SourceStatus};
-use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Timestamp};
+use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Timestamp, Update};
 use crate::text::{one_line, sanitize};
 
-use super::adding::Adding;
+use super::adding::{Adding, CurrentBase};
 use super::kinds::kind;
-use super::samples::{Basis, Samples};
+use super::samples::Basis;
 
 /// So many files that were left out are named.
 const MOST_LEFT_OUT: usize = 500;
 /// So many documents and folders can be completed; others can be typed.
-const MOST_NAMES: usize = 50_000;
+const MOST_NAMES: usize = 5_000;
 /// So many of the newest files are named.
 const NEWEST: usize = 3;
 /// A path up to this length, in characters.
 const LONGEST_PATH: usize = 400;
 /// A file's name up to this length, in characters.
 const LONGEST_NAME: usize = 120;
-/// Looks into the base, and not again before something has changed.
+/// A look goes through all documents, so where they keep changing there are not more of them.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+
+/// Makes the questions to try.
+pub(super) type MakeSamples =
+    dyn Fn(&KnowledgeBase, &Documents, &AtomicBool) -> Result<Basis, KbError> + Send + Sync;
+
+/// Looks into the base and tells the screen, beside whoever keeps the index up to date: also where
+/// that is stopped, or broke off.
 pub(super) struct Contents {
+    base: CurrentBase,
     adding: Arc<Adding>,
-    samples: Option<Samples>,
-    known: Mutex<Known>,
+    updates: mpsc::Sender<Update>,
+    samples: Option<Arc<MakeSamples>>,
+    left_out: Mutex<LeftOut>,
+    /// How often something else was changed than documents of the base.
+    changes: AtomicU64,
+    changed: Notify,
 }
 
-#[derive(Default)]
-struct Known {
-    revision: Option<u64>,
-    made: Option<Basis>,
-    left_out: LeftOut,
+/// What one look comes to.
+struct Looked {
+    contents: KnowledgeContents,
+    samples: Option<Basis>,
+    is_empty: bool,
 }
 
 impl Contents {
     /// `samples` makes the questions to try; without it there are none.
-    pub(super) fn new(adding: Arc<Adding>, samples: Option<Samples>) -> Self {
+    pub(super) fn new(
+        base: CurrentBase,
+        adding: Arc<Adding>,
+        updates: mpsc::Sender<Update>,
+        samples: Option<Arc<MakeSamples>>,
+    ) -> Self {
         Self {
+            base,
             adding,
+            updates,
             samples,
-            known: Mutex::default(),
+            left_out: Mutex::default(),
+            changes: AtomicU64::new(0),
+            changed: Notify::new(),
         }
     }
 
@@ -57,61 +87,148 @@ impl Contents {
             count: skipped.len(),
             files: skipped.iter().take(MOST_LEFT_OUT).map(told).collect(),
         };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.left_out != left_out {
-            known.left_out = left_out;
-            known.revision = None;
+        let mut known = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        if *known != left_out {
+            *known = left_out;
+            self.changes.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     /// Another base is looked into from now on.
     pub(super) fn look_again(&self) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.revision = None;
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        self.changed.notify_one();
     }
 
-    /// What the documents are; `None` where they are what they were. Blocks.
-    pub(super) fn changed(
-        &self,
-        base: &KnowledgeBase,
-    ) -> Result<Option<KnowledgeContents>, KbError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let revision = base.revision();
-        if known.revision == Some(revision) {
-            return Ok(None);
-        }
-        let documents = base.documents()?;
-        // What is shown stays as long as it is true, so that no digit means another question.
-        let stands = |made: &Basis| made.stands(&documents);
-        if let Some(samples) = &self.samples
-            && !known.made.as_ref().is_some_and(stands)
-        {
-            known.made = Some(samples.make(base, &documents)?);
-        }
-        known.revision = Some(revision);
-        let samples = known.made.as_ref().map(|made| made.questions.clone());
-        Ok(Some(KnowledgeContents {
-            kinds: kinds(&documents),
-            newest: newest(&documents),
-            names: names(&documents),
-            sources: self.sources(base)?,
-            setting: self.adding.setting(base),
-            left_out: known.left_out.clone(),
-            bytes: documents.iter().map(Document::bytes).sum(),
-            samples,
-        }))
+    /// The documents may have changed.
+    pub(super) fn may_have_changed(&self) {
+        self.changed.notify_one();
     }
 
-    fn sources(&self, base: &KnowledgeBase) -> Result<Vec<SourceContents>, KbError> {
-        let added = self.adding.added();
-        let told = |source: SourceStatus| SourceContents {
-            path: one_line(&source.path.to_string_lossy(), LONGEST_PATH),
-            documents: source.documents,
-            chunks: source.chunks,
-            is_added: added.contains(&source.path),
+    /// Looks at once, and again after each change, until `end`.
+    pub(super) async fn follow(&self, end: &CancellationToken) {
+        tokio::select! {
+            () = end.cancelled() => {}
+            () = self.tell_each() => {}
+        }
+    }
+
+    async fn tell_each(&self) {
+        let (mut told, mut known, mut samples) = (false, None, None);
+        loop {
+            let changes = self.changes.load(Ordering::SeqCst);
+            let base = self.base.get();
+            let revision = (changes, base.revision());
+            if known != Some(revision) {
+                let begun = Instant::now();
+                let mut next = begun;
+                if let Some(looked) = self.look(base, &mut samples).await {
+                    next = begun
+                        + if looked.is_empty {
+                            Duration::ZERO
+                        } else {
+                            LOOK_EVERY
+                        };
+                    samples = looked.samples;
+                    if !self.tell(looked.contents).await {
+                        return;
+                    }
+                    (told, known) = (true, Some(revision));
+                } else if !told {
+                    // Who waits for it waits no longer.
+                    told = self.tell(KnowledgeContents::default()).await;
+                }
+                sleep_until(next).await;
+            }
+            self.changed.notified().await;
+        }
+    }
+
+    /// `false` where the screen is gone.
+    async fn tell(&self, contents: KnowledgeContents) -> bool {
+        self.updates.send(Update::Contents(contents)).await.is_ok()
+    }
+
+    /// `None` where it failed, which is in the diagnostics.
+    async fn look(&self, base: Arc<KnowledgeBase>, samples: &mut Option<Basis>) -> Option<Looked> {
+        let (adding, make) = (Arc::clone(&self.adding), self.samples.clone());
+        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let left_out = left_out.clone();
+        let basis = samples.take();
+        let look = move |stop: &AtomicBool| {
+            let mut looked = look(&base, make.as_deref(), basis, stop)?;
+            looked.contents.sources = sources(&base, &adding)?;
+            looked.contents.setting = adding.setting(&base);
+            looked.contents.left_out = left_out;
+            Ok::<_, KbError>(looked)
         };
-        Ok(base.sources()?.into_iter().map(told).collect())
+        match blocking(look).await {
+            Ok(Ok(looked)) => return Some(looked),
+            Ok(Err(error)) => tracing::debug!(%error, "what the base holds is not known"),
+            Err(error) => tracing::debug!(%error, "looking what the base holds broke off"),
+        }
+        None
     }
+}
+
+fn look(
+    base: &KnowledgeBase,
+    make: Option<&MakeSamples>,
+    basis: Option<Basis>,
+    stop: &AtomicBool,
+) -> Result<Looked, KbError> {
+    let documents = base.documents()?;
+    // What is shown stays as long as it is true, so that no digit means another question.
+    let basis = basis.filter(|basis| basis.stands(&documents));
+    let samples = match (make, basis) {
+        (None, _) => None,
+        (Some(_), Some(basis)) => Some(basis),
+        (Some(make), None) => sampled(base, &documents, make, stop),
+    };
+    let questions = samples.as_ref().map(|basis| basis.questions.clone());
+    let contents = KnowledgeContents {
+        kinds: kinds(&documents),
+        newest: newest(&documents),
+        names: names(&documents),
+        bytes: documents.iter().map(Document::bytes).sum(),
+        samples: make.map(|_| questions.unwrap_or_default()),
+        ..KnowledgeContents::default()
+    };
+    Ok(Looked {
+        contents,
+        samples,
+        is_empty: documents.is_empty(),
+    })
+}
+
+/// `None` where they are tried anew at the next look.
+fn sampled(
+    base: &KnowledgeBase,
+    documents: &Documents,
+    make: &MakeSamples,
+    stop: &AtomicBool,
+) -> Option<Basis> {
+    let basis = panic::catch_unwind(AssertUnwindSafe(|| make(base, documents, stop)));
+    match basis {
+        Ok(Ok(basis)) => Some(basis),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "there are no questions to try");
+            None
+        }
+        // The hook has told of it; the document that it came from stays odd until it changes.
+        Err(_) => Some(Basis::none_of(documents)),
+    }
+}
+
+fn sources(base: &KnowledgeBase, adding: &Adding) -> Result<Vec<SourceContents>, KbError> {
+    let added = adding.added();
+    let told = |source: SourceStatus| SourceContents {
+        path: one_line(&source.path.to_string_lossy(), LONGEST_PATH),
+        documents: source.documents,
+        chunks: source.chunks,
+        is_added: added.contains(&source.path),
+    };
+    Ok(base.sources()?.into_iter().map(told).collect())
 }
 
 fn kinds(documents: &Documents) -> Vec<(String, usize)> {
@@ -153,4 +270,167 @@ fn newest(documents: &Documents) -> Vec<(String, Timestamp)> {
         (name, Timestamp::at(document.modified()))
     };
     newest.into_iter().map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::agent::ports::{EmbedError, Embedder};
+    use crate::config::{Environment, Overrides, Settings};
+    use crate::engine::indexing::{IndexTask, Indexing};
+    use crate::engine::update_words;
+    use crate::protocol::IndexCommand;
+
+    const PATIENCE: Duration = Duration::from_mins(1);
+
+    /// Words only.
+    struct NoMeaning;
+
+    impl Embedder for NoMeaning {
+        fn model_id(&self) -> &'static str {
+            "none"
+        }
+
+        fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            Err(EmbedError("none".into()))
+        }
+    }
+
+    fn base(docs: &Path, home: &Path) -> Arc<KnowledgeBase> {
+        let roots = [docs.to_owned()];
+        Arc::new(KnowledgeBase::open(&roots, home, Arc::new(NoMeaning)).unwrap())
+    }
+
+    fn contents(
+        base: &Arc<KnowledgeBase>,
+        updates: mpsc::Sender<Update>,
+        samples: Option<Arc<MakeSamples>>,
+    ) -> Contents {
+        let nothing: [(&str, &str); 0] = [];
+        let environment = Environment::from_pairs(nothing);
+        let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
+        let adding = Adding::new(&settings, Arc::new(NoMeaning));
+        let base = CurrentBase::new(Arc::clone(base));
+        Contents::new(base, Arc::new(adding), updates, samples)
+    }
+
+    fn write(base: &KnowledgeBase, docs: &Path, name: &str, text: &str) {
+        fs::write(docs.join(name), text).unwrap();
+        update_words(base, &|_| (), &AtomicBool::new(false)).unwrap();
+    }
+
+    async fn next(updates: &mut mpsc::Receiver<Update>) -> KnowledgeContents {
+        loop {
+            let update = tokio::time::timeout(PATIENCE, updates.recv()).await;
+            if let Update::Contents(contents) = update.unwrap().unwrap() {
+                return contents;
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_that_follow_each_other_cost_one_look() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let base = base(docs.path(), home.path());
+        write(&base, docs.path(), "a.md", "# A\n");
+        let (updates, mut told) = mpsc::channel(8);
+        let contents = contents(&base, updates, None);
+        let end = CancellationToken::new();
+        let test = async {
+            let first = next(&mut told).await;
+            assert_eq!(
+                (&*first.names, first.samples),
+                (&["a.md".to_owned()][..], None)
+            );
+            let begun = Instant::now();
+            for name in ["b.md", "c.md"] {
+                write(&base, docs.path(), name, "# More\n");
+                contents.may_have_changed();
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            assert_eq!(next(&mut told).await.names.len(), 3);
+            assert!(begun.elapsed() >= LOOK_EVERY.saturating_sub(Duration::from_millis(1)));
+            // Nothing has changed.
+            contents.may_have_changed();
+            tokio::time::sleep(2 * LOOK_EVERY).await;
+            assert!(told.try_recv().is_err());
+            end.cancel();
+        };
+        tokio::join!(contents.follow(&end), test);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_odd_document_costs_the_samples_alone_and_is_not_tried_again() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let base = base(docs.path(), home.path());
+        write(&base, docs.path(), "odd.md", "# Odd\n");
+        let (updates, mut told) = mpsc::channel(8);
+        let tried = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&tried);
+        let make: Arc<MakeSamples> = Arc::new(move |_, _, _| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            panic!("an odd document");
+        });
+        let contents = contents(&base, updates, Some(make));
+        let end = CancellationToken::new();
+        let test = async {
+            for (name, text, names, tries) in [
+                ("odd.md", "# Odd\n", 1, 1),
+                ("list.csv", "a,b\n1,2\n", 2, 1),
+                ("odd.md", "# Even\n", 2, 2),
+            ] {
+                write(&base, docs.path(), name, text);
+                contents.may_have_changed();
+                let held = next(&mut told).await;
+                assert_eq!(held.names.len(), names, "{name}");
+                assert_eq!(held.samples, Some(Vec::new()));
+                assert_eq!(tried.load(Ordering::SeqCst), tries, "{name}");
+            }
+            end.cancel();
+        };
+        tokio::join!(contents.follow(&end), test);
+    }
+
+    #[tokio::test]
+    async fn what_the_base_holds_is_told_though_the_index_is_stopped_meanwhile() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let base = base(docs.path(), home.path());
+        write(&base, docs.path(), "a.md", "# A\n");
+        let (updates, mut told) = mpsc::channel(64);
+        let (go_on, stopped) = channel();
+        let stopped = std::sync::Mutex::new(stopped);
+        let make: Arc<MakeSamples> = Arc::new(move |_, documents, _| {
+            // Until the index is stopped.
+            let _ = stopped.lock().unwrap().recv_timeout(PATIENCE);
+            Ok(Basis::none_of(documents))
+        });
+        let contents = contents(&base, updates.clone(), Some(make));
+        let indexing = Indexing {
+            base: contents.base.clone(),
+            adding: Arc::clone(&contents.adding),
+            updates,
+            own_files: Vec::new(),
+            contents: Arc::new(contents),
+        };
+        let (commands, asked) = mpsc::channel(1);
+        let end = CancellationToken::new();
+        let working = tokio::spawn(indexing.run(asked, end.clone()));
+        commands.send(IndexTask::Steer(IndexCommand::Stop)).await.unwrap();
+        loop {
+            match told.recv().await.unwrap() {
+                Update::Knowledge(status) if status.stopped => break,
+                Update::Contents(_) => panic!("before it was stopped"),
+                _ => {}
+            }
+        }
+        go_on.send(()).unwrap();
+        assert_eq!(next(&mut told).await.names.len(), 1);
+        end.cancel();
+        working.await.unwrap();
+    }
 }

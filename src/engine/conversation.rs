@@ -112,15 +112,19 @@ impl Conversation {
             updates: updates.clone(),
         };
         let sessions = tokio::task::spawn_blocking(move || sessions.run(to_do));
+        let samples = (!engine.profile.is_demo).then(|| Samples::new(Handle::current()).maker());
+        let contents = Contents::new(
+            engine.knowledge.clone(),
+            engine.adding.clone(),
+            updates.clone(),
+            samples,
+        );
         let indexing = Indexing {
             base: engine.knowledge.clone(),
             adding: engine.adding.clone(),
             updates,
             own_files: engine.own_files.clone(),
-            contents: Arc::new(Contents::new(
-                engine.adding.clone(),
-                (!engine.profile.is_demo).then(|| Samples::new(Handle::current())),
-            )),
+            contents: Arc::new(contents),
         };
         let end = CancellationToken::new();
         let indexing = tokio::spawn(indexing.run(asked_of_index, end.clone()));

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
 use crate::protocol::{
-    IndexProgress, IndexStep, KnowledgeContents, KnowledgeStatus, NoticeLevel, Timestamp, Update,
+    IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Timestamp, Update,
 };
 
 use super::contents::Contents;
@@ -109,7 +109,7 @@ impl<'a> ToScreen<'a> {
                 }
                 self.progress();
                 self.contents.leave_out(&report.skipped);
-                self.contents();
+                self.contents.may_have_changed();
             }
             Upkeep::Meaning(_) => {}
             Upkeep::Following => {
@@ -119,7 +119,7 @@ impl<'a> ToScreen<'a> {
                 } else {
                     self.idle();
                 }
-                self.contents();
+                self.contents.may_have_changed();
             }
             Upkeep::Idle => self.idle(),
             Upkeep::Trouble(error) => self.send(warning(&error)),
@@ -133,18 +133,6 @@ impl<'a> ToScreen<'a> {
     fn idle(&self) {
         self.told().step = None;
         self.last(Activity::None);
-    }
-
-    /// What the documents are, where they have changed.
-    pub(super) fn contents(&self) {
-        match self.contents.changed(self.knowledge) {
-            Ok(Some(contents)) => self.send(Update::Contents(contents)),
-            Ok(None) => {}
-            Err(error) => {
-                tracing::debug!(%error, "what the base holds is not known");
-                self.send(Update::Contents(KnowledgeContents::default()));
-            }
-        }
     }
 
     fn step(&self, step: Progress) {

@@ -43,7 +43,11 @@ pub(super) struct Indexing {
 impl Indexing {
     /// Works until `end`, and rests between a [`IndexCommand::Stop`] and the next
     /// [`IndexCommand::Resume`] or source.
-    pub(super) async fn run(self, mut tasks: mpsc::Receiver<IndexTask>, end: CancellationToken) {
+    pub(super) async fn run(self, tasks: mpsc::Receiver<IndexTask>, end: CancellationToken) {
+        tokio::join!(self.contents.follow(&end), self.obey(tasks, &end));
+    }
+
+    async fn obey(&self, mut tasks: mpsc::Receiver<IndexTask>, end: &CancellationToken) {
         let mut work = Some(self.begin());
         // What came while a source was read.
         let mut waiting = VecDeque::new();
@@ -156,9 +160,8 @@ impl Indexing {
         let contents = Arc::clone(&self.contents);
         let task = task::spawn_blocking(move || {
             let told = ToScreen::new(&knowledge, &updates, &watched, &contents);
-            told.progress();
-            told.contents();
             let keep = || {
+                told.progress();
                 keep_up_to_date(&knowledge, &watched, &own_files, &|upkeep| {
                     told.tell(upkeep);
                 });

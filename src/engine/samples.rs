@@ -3,16 +3,22 @@
 //! The router decides which question is of which route: of several ways to ask, the first is taken
 //! that it sends there. Headings are other people's text: only plain, short ones are used.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::runtime::Handle;
 
 use crate::domain::Complexity;
-use crate::kb::{Documents, KbError, KnowledgeBase};
+use crate::kb::{Document, Documents, KbError, KnowledgeBase};
 use crate::protocol::SampleQuestion;
 use crate::text::{is_chinese, one_line};
 
+use super::contents::MakeSamples;
 use super::kinds::kind;
 use super::routing::Router;
 
+/// How many there are to try: one of each.
+const ROUTES: usize = 3;
 /// So many documents are looked into, spread over the base.
 const DOCUMENTS: usize = 40;
 /// So many passages of each.
@@ -78,22 +84,43 @@ pub(super) struct Samples {
 }
 
 /// Questions, and what they were made from.
-#[derive(Default)]
 pub(super) struct Basis {
     pub(super) questions: Vec<SampleQuestion>,
-    /// Documents and the hashes of what they said.
+    /// Documents and the hashes of what they said: those that the questions are about, and where a
+    /// question is lacking all that were looked into.
     documents: Vec<(String, [u8; 32])>,
 }
 
 impl Basis {
-    /// Whether there is one for each route and the documents say what they said.
+    /// No question, which is all that these documents come to.
+    pub(super) fn none_of(documents: &Documents) -> Self {
+        Self {
+            questions: Vec::new(),
+            documents: chosen(documents).into_iter().map(as_it_is).collect(),
+        }
+    }
+
+    /// Whether making them again would come to no more: the documents say what they said, and
+    /// where a question is lacking there is no other to look into.
     pub(super) fn stands(&self, documents: &Documents) -> bool {
-        let is_as_before = |(source, hash): &(String, [u8; 32])| {
+        if self.questions.len() < ROUTES {
+            let chosen = chosen(documents);
+            let known = self.documents.iter();
+            return chosen.len() == known.len()
+                && chosen
+                    .into_iter()
+                    .zip(known)
+                    .all(|(now, (source, hash))| now.source == *source && now.hash == *hash);
+        }
+        self.documents.iter().all(|(source, hash)| {
             let now = documents.get(source);
             now.is_some_and(|document| document.hash == *hash)
-        };
-        self.questions.len() == 3 && self.documents.iter().all(is_as_before)
+        })
     }
+}
+
+fn as_it_is(document: &Document) -> (String, [u8; 32]) {
+    (document.source.clone(), document.hash)
 }
 
 /// A heading fit for a question.
@@ -129,17 +156,26 @@ impl Samples {
         }
     }
 
+    /// What makes them.
+    pub(super) fn maker(self) -> Arc<MakeSamples> {
+        Arc::new(move |base, documents, stop| self.make(base, documents, stop))
+    }
+
     /// Looks for headings and makes what can be made of them. Blocks.
-    pub(super) fn make(
+    fn make(
         &self,
         base: &KnowledgeBase,
         documents: &Documents,
+        stop: &AtomicBool,
     ) -> Result<Basis, KbError> {
-        let headings = headings(base, documents)?;
-        let Some((about, simple)) = self.simple(&headings) else {
-            return Ok(Basis::default());
+        let headings = headings(base, documents, stop)?;
+        let Some((about, simple)) = self.simple(&headings, stop)? else {
+            return Ok(Basis::none_of(documents));
         };
-        let mut basis = Basis::default();
+        let mut basis = Basis {
+            questions: Vec::new(),
+            documents: Vec::new(),
+        };
         let greetings = if headings.are_chinese {
             [GREETINGS[1], GREETINGS[0]]
         } else {
@@ -148,7 +184,7 @@ impl Samples {
         let greeting = greetings
             .into_iter()
             .find(|text| self.goes(text, Complexity::Chitchat));
-        let both = self.complex(&headings);
+        let both = self.complex(&headings, stop)?;
         let mut take = |route, text: &str, from: &[&Heading]| {
             let text = text.to_owned();
             basis.questions.push(SampleQuestion { route, text });
@@ -165,10 +201,17 @@ impl Samples {
         if let Some((from, text)) = &both {
             take(Complexity::Complex, text, from);
         }
+        if basis.questions.len() < ROUTES {
+            basis.documents = Basis::none_of(documents).documents;
+        }
         Ok(basis)
     }
 
-    fn simple<'a>(&self, headings: &'a Headings) -> Option<(&'a Heading, String)> {
+    fn simple<'a>(
+        &self,
+        headings: &'a Headings,
+        stop: &AtomicBool,
+    ) -> Result<Option<(&'a Heading, String)>, KbError> {
         let all = &headings.all;
         let asks = |heading: &&Heading| heading.text.ends_with(['?', '？']);
         // A heading that is a question says best what its section answers, a section more than a
@@ -178,26 +221,24 @@ impl Samples {
         let titles = all.iter().filter(|h| !asks(h) && h.is_title);
         let mut in_order: Vec<&Heading> = questions.chain(sections).chain(titles).collect();
         in_order.sort_by_key(|heading| headings.is_foreign(heading));
-        in_order
-            .into_iter()
-            .take(TRIES)
-            .flat_map(|heading| {
-                let ways: &[&str] = if asks(&heading) {
-                    &["{}"]
-                } else {
-                    ABOUT[usize::from(is_chinese(&heading.text))]
-                };
-                let ask = |way: &&str| (heading, filled(way, &[heading.text.as_str()]));
-                ways.iter().map(ask).collect::<Vec<_>>()
-            })
-            .find(|(_, text)| self.goes(text, Complexity::Simple))
+        let asked = in_order.into_iter().take(TRIES).flat_map(|heading| {
+            let ways: &[&str] = if asks(&heading) {
+                &["{}"]
+            } else {
+                ABOUT[usize::from(is_chinese(&heading.text))]
+            };
+            let ask = |way: &&str| (heading, filled(way, &[heading.text.as_str()]));
+            ways.iter().map(ask).collect::<Vec<_>>()
+        });
+        self.first_that_goes(asked, Complexity::Simple, stop)
     }
 
-    fn complex<'a>(&self, headings: &'a Headings) -> Option<([&'a Heading; 2], String)> {
-        let names = headings
-            .all
-            .iter()
-            .filter(|h| !h.text.ends_with(['?', '？']));
+    fn complex<'a>(
+        &self,
+        headings: &'a Headings,
+        stop: &AtomicBool,
+    ) -> Result<Option<([&'a Heading; 2], String)>, KbError> {
+        let names = headings.all.iter().filter(|h| !h.text.ends_with(['?', '？']));
         let (titles, sections): (Vec<&Heading>, Vec<&Heading>) =
             names.partition(|heading| heading.is_title);
         // Two documents are compared, else two sections of one.
@@ -208,14 +249,26 @@ impl Samples {
         });
         let mut in_order: Vec<[&Heading; 2]> = pairs.collect();
         in_order.sort_by_key(|[heading, _]| headings.is_foreign(heading));
-        in_order
-            .into_iter()
-            .take(TRIES)
-            .flat_map(|[a, b]| {
-                let ways = BOTH[usize::from(is_chinese(&a.text))].iter();
-                ways.map(move |way| ([a, b], filled(way, &[a.text.as_str(), b.text.as_str()])))
-            })
-            .find(|(_, text)| self.goes(text, Complexity::Complex))
+        let asked = in_order.into_iter().take(TRIES).flat_map(|[a, b]| {
+            let ways = BOTH[usize::from(is_chinese(&a.text))].iter();
+            ways.map(move |way| ([a, b], filled(way, &[a.text.as_str(), b.text.as_str()])))
+        });
+        self.first_that_goes(asked, Complexity::Complex, stop)
+    }
+
+    fn first_that_goes<T>(
+        &self,
+        asked: impl Iterator<Item = (T, String)>,
+        route: Complexity,
+        stop: &AtomicBool,
+    ) -> Result<Option<(T, String)>, KbError> {
+        for (about, text) in asked {
+            go_on(stop)?;
+            if self.goes(&text, route) {
+                return Ok(Some((about, text)));
+            }
+        }
+        Ok(None)
     }
 
     fn goes(&self, question: &str, route: Complexity) -> bool {
@@ -229,8 +282,15 @@ fn filled(way: &str, with: &[&str]) -> String {
     with.iter().fold(way.to_owned(), fill)
 }
 
-/// Headings that a question can be made of.
-fn headings(base: &KnowledgeBase, documents: &Documents) -> Result<Headings, KbError> {
+fn go_on(stop: &AtomicBool) -> Result<(), KbError> {
+    if stop.load(Ordering::Relaxed) {
+        return Err(KbError::Stopped);
+    }
+    Ok(())
+}
+
+/// The documents that are looked into.
+fn chosen(documents: &Documents) -> Vec<&Document> {
     // Rows and code have names of sheets and files in their place.
     let has_headings = |source: &str| {
         matches!(
@@ -238,12 +298,22 @@ fn headings(base: &KnowledgeBase, documents: &Documents) -> Result<Headings, KbE
             "Markdown" | "Word" | "slides" | "web page" | "book" | "reStructuredText" | "Org"
         )
     };
-    let sources = documents.iter().map(|document| document.source.as_str());
-    let sources: Vec<&str> = sources.filter(|source| has_headings(source)).collect();
-    let step = sources.len().div_ceil(DOCUMENTS).max(1);
+    let fit = documents.iter().filter(|one| has_headings(&one.source));
+    let fit: Vec<&Document> = fit.collect();
+    let step = fit.len().div_ceil(DOCUMENTS).max(1);
+    fit.into_iter().step_by(step).collect()
+}
+
+/// Headings that a question can be made of.
+fn headings(
+    base: &KnowledgeBase,
+    documents: &Documents,
+    stop: &AtomicBool,
+) -> Result<Headings, KbError> {
     let mut found: Vec<Heading> = Vec::new();
     let (mut chinese, mut others) = (0, 0);
-    for source in sources.into_iter().step_by(step) {
+    for Document { source, .. } in chosen(documents) {
+        go_on(stop)?;
         let headings = base.headings(source, PASSAGES)?;
         let in_chinese = headings.iter().filter(|text| is_chinese(text)).count();
         match headings.len() {
@@ -262,7 +332,7 @@ fn headings(base: &KnowledgeBase, documents: &Documents) -> Result<Headings, KbE
             {
                 found.push(Heading {
                     text,
-                    source: source.to_owned(),
+                    source: source.clone(),
                     is_title: at == 0,
                 });
             }

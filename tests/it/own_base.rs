@@ -9,7 +9,7 @@ use kb_agent::protocol::{KnowledgeContents, Update};
 
 use crate::engine::engine;
 use crate::terminal::Terminal;
-use crate::workplace::{Workplace, events, text};
+use crate::workplace::{Workplace, ended, events, text};
 
 const CTRL_C: &str = "\u{3}";
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -344,4 +344,18 @@ fn ui_plain_mode_adds_a_source_and_lists_them_all() {
     assert!(listed.contains("my notes/broken.pdf: "), "{listed}");
     let setting = "The same at the next start: KB_AGENT_SOURCE='/";
     assert!(listed.contains(setting), "{listed}");
+}
+
+#[test]
+fn ui_samples_come_though_the_index_is_stopped_before_they_are_made() {
+    let place = Workplace::empty();
+    place.file("kb/lease.md", LEASE);
+    place.file("kb/garden.md", GARDEN);
+    let asked = place.file("lines", "/index stop\n/try\n");
+    let mut command = place.command(&["--plain", "kb"]);
+    command.stdin(std::fs::File::open(asked).unwrap());
+    let output = ended(command);
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(said.contains("(simple)\n3: "), "{said}");
 }

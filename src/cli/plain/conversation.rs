@@ -50,7 +50,7 @@ impl Plain {
         let mut interrupted = false;
         self.rest()?;
         loop {
-            let is_idle = matches!(self.doing, Doing::Nothing);
+            let is_idle = self.takes_a_line();
             if is_idle && let Some(step) = self.walk.pop_front() {
                 say(format!("\n{}\n", step.about))?;
                 self.ask(&step.question, self.route, None)?;
@@ -90,8 +90,17 @@ impl Plain {
         }
     }
 
+    /// A person waits for nothing that was not begun for them.
+    fn takes_a_line(&self) -> bool {
+        match self.doing {
+            Doing::Nothing => true,
+            Doing::Trying(_) | Doing::Describing => self.is_typed,
+            _ => false,
+        }
+    }
+
     fn interrupted(&mut self) -> Result<(), Failure> {
-        if matches!(self.doing, Doing::Nothing) {
+        if self.takes_a_line() {
             say("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
             self.rest()?;
         } else if matches!(self.doing, Doing::SummingUp) {
@@ -343,5 +352,70 @@ impl Plain {
     fn send(&self, command: Command) -> Result<(), Failure> {
         let sent = self.commands.try_send(command);
         sent.map_err(|_| Failure::failed("the engine is busy and takes no command"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// What is typed where the questions to try never become known.
+    async fn typed(lines: &[&str]) -> (Result<(), Failure>, Vec<Command>) {
+        let (type_in, typed) = mpsc::channel(8);
+        for line in lines {
+            let line = Typed::Line((*line).to_owned());
+            type_in.send(line).await.unwrap();
+        }
+        drop(type_in);
+        let (commands, mut sent) = mpsc::channel(8);
+        let (_updating, mut updates) = mpsc::channel(8);
+        let (_interrupting, mut interrupts) = mpsc::channel(8);
+        let mut plain = Plain {
+            commands,
+            is_typed: true,
+            samples: Samples::of(false),
+            about: About::default(),
+            walk: VecDeque::new(),
+            route: None,
+            runs: Vec::new(),
+            doing: Doing::Nothing,
+        };
+        let cancel = CancellationToken::new();
+        let mut input = Input::of(typed);
+        let answered = plain.answer_lines(&mut input, &mut updates, &mut interrupts, &cancel);
+        let answered = tokio::time::timeout(Duration::from_mins(1), answered).await;
+        let mut all = Vec::new();
+        while let Ok(command) = sent.try_recv() {
+            all.push(command);
+        }
+        (answered.expect("it ends"), all)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn samples_that_do_not_come_hold_up_neither_a_line_nor_the_end() {
+        assert!(typed(&["/try"]).await.0.is_ok());
+        let (answered, sent) = typed(&["/try 2", "/index stop"]).await;
+        assert!(answered.is_ok());
+        assert_eq!(sent, [Command::Index(IndexCommand::Stop)]);
+    }
+
+    #[test]
+    fn ctrl_c_ends_the_waiting_for_samples() {
+        let (commands, mut sent) = mpsc::channel(1);
+        let mut plain = Plain {
+            commands,
+            is_typed: true,
+            samples: Samples::of(false),
+            about: About::default(),
+            walk: VecDeque::new(),
+            route: None,
+            runs: Vec::new(),
+            doing: Doing::Trying(None),
+        };
+        plain.interrupted().unwrap_or_else(|_| panic!("it fails"));
+        assert!(matches!(plain.doing, Doing::Nothing));
+        assert!(sent.try_recv().is_err());
     }
 }

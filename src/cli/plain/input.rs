@@ -37,6 +37,11 @@ impl Input {
         Ok(Self { lines })
     }
 
+    #[cfg(test)]
+    pub(super) fn of(lines: mpsc::Receiver<Typed>) -> Self {
+        Self { lines }
+    }
+
     /// The next line; after the last always [`Typed::End`].
     pub(super) async fn next(&mut self) -> Typed {
         self.lines.recv().await.unwrap_or(Typed::End)
