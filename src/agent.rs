@@ -18,4 +18,4 @@ pub use citations::without_marks;
 pub use dialogue::{CurrentDialogue, Dialogue};
 pub use run::{Agent, Question};
 pub use state::AgentState;
-pub use worker::Worker;
+pub use worker::{Asked, Worker};

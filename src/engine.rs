@@ -14,6 +14,7 @@ mod index_status;
 mod indexing;
 mod kinds;
 mod knowledge;
+mod naming;
 mod opening;
 mod paths;
 mod reading;
@@ -169,7 +170,7 @@ impl Engine {
             query: query.to_owned(),
             ..Question::default()
         };
-        let mut run = self.stream(question, CancellationToken::new())?;
+        let mut run = self.stream(question, CancellationToken::new()).await?;
         let mut end = None;
         while let Some(event) = run.next_event().await {
             end = Some(event.body);
@@ -178,16 +179,17 @@ impl Engine {
     }
 
     /// The same, event by event: what the panes draw.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a token is a handle, made to be given"
-    )]
-    pub fn stream(
+    pub async fn stream(
         &self,
         mut question: Question,
         cancel: CancellationToken,
     ) -> Result<Running, EngineError> {
-        self.check(&question.query)?;
+        // What it names to be kept within must be there.
+        let narrowed = tokio::select! {
+            () = cancel.cancelled() => return Err(EngineError::Cancelled),
+            narrowed = self.agent.ports.tools.narrowed(&question.query) => narrowed,
+        };
+        question.narrowed = narrowed.map_err(|error| EngineError::Run(error.to_string()))?;
         let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);
         let (events, audit) = self.audited(readers)?;
         let (sink, waits) = WaitSink::new();
@@ -204,13 +206,6 @@ impl Engine {
             audit,
             complaint: None,
         })
-    }
-
-    /// Whether what the question names to be kept within is there.
-    fn check(&self, question: &str) -> Result<(), EngineError> {
-        let narrowed = self.agent.ports.tools.narrowed(question);
-        narrowed.map_err(|error| EngineError::Run(error.to_string()))?;
-        Ok(())
     }
 
     /// The event as it may leave the program: prompts and replies only where the settings want them,

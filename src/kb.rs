@@ -29,6 +29,7 @@ mod lexical;
 mod links;
 mod lock;
 mod manifest;
+mod named;
 mod names;
 mod opened;
 mod pieces;

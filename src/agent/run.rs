@@ -17,7 +17,7 @@ use crate::protocol::{Event, EventBody, RunId};
 
 use super::events::EventWriter;
 use super::nodes;
-use super::ports::{CallLog, CallOrigin, ModelCall, Ports, ReasonerError, WaitSink};
+use super::ports::{CallLog, CallOrigin, ModelCall, Narrowed, Ports, ReasonerError, WaitSink};
 use super::state::AgentState;
 
 /// The five nodes over a reasoner and a toolbox.
@@ -44,6 +44,8 @@ pub struct Question {
     pub history: Vec<Turn>,
     /// Where it is told what is waited for before the run begins.
     pub waits: Option<WaitSink>,
+    /// What it names to be kept within, where that was found out before.
+    pub narrowed: Option<Narrowed>,
 }
 
 impl Agent {
@@ -70,10 +72,13 @@ impl Agent {
     ) -> Option<Answer> {
         let started = Instant::now();
         let retry_of = question.retry_of;
-        let narrowed = self.ports.tools.narrowed(&question.query);
+        let narrowed = match question.narrowed {
+            Some(narrowed) => Ok(Some(narrowed)),
+            None => self.narrowed(&question.query, &cancel).await,
+        };
         let (narrowed, misnamed) = match narrowed {
             Ok(narrowed) => (narrowed, None),
-            Err(error) => (None, Some(Stop::Failed(error.to_string()))),
+            Err(stop) => (None, Some(stop)),
         };
         let (ports, within, query) = match narrowed {
             Some(narrowed) => (
@@ -125,6 +130,17 @@ impl Agent {
         };
         run.finish(stopped, started).await
     }
+
+    async fn narrowed(
+        &self,
+        question: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Narrowed>, Stop> {
+        let found = AssertUnwindSafe(self.ports.tools.narrowed(question)).catch_unwind();
+        let found = guard(cancel, found).await?;
+        let found = found.map_err(|_| Stop::broken())?;
+        found.map_err(|error| Stop::Failed(error.to_string()))
+    }
 }
 
 /// Why a run ends before its answer.
@@ -134,6 +150,14 @@ pub(super) enum Stop {
     Cancelled,
     /// Something broke; one line.
     Failed(String),
+}
+
+impl Stop {
+    /// By a panic.
+    fn broken() -> Self {
+        let line = "the run broke off, which is a fault of kb-agent; the diagnostics say where";
+        Self::Failed(line.to_owned())
+    }
 }
 
 /// A run that is going on: what the nodes work with.
@@ -150,10 +174,7 @@ impl Run<'_> {
     /// A panic on the way ends the run as failed, and nothing else.
     async fn walk_apart(&mut self) -> Result<(), Stop> {
         let walked = AssertUnwindSafe(self.walk()).catch_unwind().await;
-        walked.unwrap_or_else(|_| {
-            let line = "the run broke off, which is a fault of kb-agent; the diagnostics say where";
-            Err(Stop::Failed(line.to_owned()))
-        })
+        walked.unwrap_or_else(|_| Err(Stop::broken()))
     }
 
     async fn walk(&mut self) -> Result<(), Stop> {

@@ -9,13 +9,31 @@ use crate::domain::{Complexity, without_mentions};
 use crate::protocol::{Command, Event, RunId};
 
 use super::dialogue::{CurrentDialogue, Dialogue};
-use super::ports::WaitSink;
+use super::ports::{Narrowed, WaitSink};
 use super::run::{Agent, Question};
+
+/// A command, and what was found out for it before.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The command.
+    pub command: Command,
+    /// What its question names to be kept within; without it the runs find that out.
+    pub narrowed: Option<Narrowed>,
+}
+
+impl From<Command> for Asked {
+    fn from(command: Command) -> Self {
+        Self {
+            command,
+            narrowed: None,
+        }
+    }
+}
 
 /// Takes commands, one question at a time, until the commands end.
 pub struct Worker {
     agent: Agent,
-    commands: mpsc::Receiver<Command>,
+    commands: mpsc::Receiver<Asked>,
     events: mpsc::Sender<Event>,
     waits: WaitSink,
     dialogue: CurrentDialogue,
@@ -26,7 +44,7 @@ impl Worker {
     /// begun.
     pub fn new(
         agent: Agent,
-        commands: mpsc::Receiver<Command>,
+        commands: mpsc::Receiver<Asked>,
         events: mpsc::Sender<Event>,
         waits: WaitSink,
     ) -> Self {
@@ -49,20 +67,21 @@ impl Worker {
     /// Works until the sender of the commands is gone; a run that is still going on is cancelled
     /// then, and its last event is sent before this returns.
     pub async fn run(mut self) {
-        while let Some(command) = self.commands.recv().await {
+        while let Some(Asked { command, narrowed }) = self.commands.recv().await {
             match command {
                 Command::Ask {
                     query,
                     route,
                     retry_of,
                 } => {
-                    let run = self.prepare(query, route, retry_of);
+                    let run = self.prepare((query, narrowed), route, retry_of);
                     self.answer(vec![run]).await;
                 }
                 Command::Race { query } => {
-                    let short = self.prepare(query.clone(), Some(Complexity::Simple), None);
+                    let asked = (query, narrowed);
+                    let short = self.prepare(asked.clone(), Some(Complexity::Simple), None);
                     let first = Some(short.id.clone());
-                    let whole = self.prepare(query, Some(Complexity::Complex), first);
+                    let whole = self.prepare(asked, Some(Complexity::Complex), first);
                     self.answer(vec![short, whole]).await;
                 }
                 Command::Forget => self.dialogue.lock().clear(),
@@ -81,7 +100,7 @@ impl Worker {
 
     fn prepare(
         &self,
-        query: String,
+        (query, narrowed): (String, Option<Narrowed>),
         route: Option<Complexity>,
         retry_of: Option<RunId>,
     ) -> Prepared {
@@ -94,6 +113,7 @@ impl Worker {
                 retry_of,
                 history,
                 waits: Some(self.waits.clone()),
+                narrowed,
             },
         }
     }
@@ -120,7 +140,7 @@ impl Worker {
         let answers = loop {
             tokio::select! {
                 answers = &mut runs => break answers,
-                command = self.commands.recv(), if listening => match command {
+                asked = self.commands.recv(), if listening => match asked.map(|asked| asked.command) {
                     Some(Command::Cancel) => cancel.cancel(),
                     Some(Command::Forget) => forget = true,
                     Some(

@@ -72,7 +72,7 @@ async fn answer(
         complain(notice);
     }
     let embedding = bring_up_to_date(&engine.knowledge(), Needs::Meaning, &cancel).await?;
-    let mut run = engine.stream(question, cancel.clone())?;
+    let mut run = engine.stream(question, cancel.clone()).await?;
     // Who looks at the terminal sees no answer come, and wants to know why.
     let tells_waits = !json && std::io::stderr().is_terminal();
     while let Some(wait) = run.next_wait().await {

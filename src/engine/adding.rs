@@ -55,9 +55,9 @@ impl Toolbox for CurrentTools {
         KbToolbox::new(self.0.get()).run(call, waits).await
     }
 
-    fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+    async fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
         let tools = KbToolbox::new(self.0.get());
-        let narrowed = tools.narrowed(question)?;
+        let narrowed = tools.narrowed(question).await?;
         Ok(Some(narrowed.unwrap_or_else(|| Narrowed {
             tools: Arc::new(tools),
             within: Vec::new(),

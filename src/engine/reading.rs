@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::SendError;
 use tokio::task::{self, JoinHandle};
 
+use crate::agent::Asked;
 use crate::agent::ports::{ToolError, Toolbox};
 use crate::config::Settings;
 use crate::domain::{LineRange, PlaceUnit};
@@ -19,13 +21,14 @@ use crate::text::{one_line, sanitize};
 use super::adding::CurrentBase;
 use super::indexing::IndexTask;
 use super::knowledge::document_reader;
+use super::naming::{Naming, named};
 use super::paths::PathLister;
 use super::sessions::Task;
 use super::statistics::StatisticsReader;
 
 /// Who does what the screen wants.
 pub(super) struct Receivers {
-    pub(super) agent: mpsc::Sender<Command>,
+    pub(super) agent: mpsc::Sender<Asked>,
     pub(super) sessions: mpsc::Sender<Task>,
     pub(super) index: mpsc::Sender<IndexTask>,
     pub(super) statistics: StatisticsReader,
@@ -35,7 +38,7 @@ pub(super) struct Receivers {
 }
 
 /// Passes commands on and reads documents itself, until the commands end. Only the document that
-/// was asked for last is read.
+/// was asked for last is read. The agent gets its commands in their order.
 pub(super) async fn dispatch(
     mut commands: mpsc::Receiver<Command>,
     mut to: Receivers,
@@ -43,7 +46,8 @@ pub(super) async fn dispatch(
     knowledge: CurrentBase,
 ) {
     let mut reading: Option<Reading> = None;
-    let mut next: Option<Asked> = None;
+    let mut next: Option<Wanted> = None;
+    let mut naming: Option<Naming> = None;
     loop {
         tokio::select! {
             command = commands.recv() => match command {
@@ -51,7 +55,7 @@ pub(super) async fn dispatch(
                     if let Some(reading) = &reading {
                         reading.stop();
                     }
-                    next = Some(Asked { source, line });
+                    next = Some(Wanted { source, line });
                 }
                 Some(Command::Session(asked)) => {
                     if to.sessions.try_send(Task::Asked(asked)).is_err() {
@@ -69,28 +73,36 @@ pub(super) async fn dispatch(
                 Some(Command::ListPaths(typed)) => to.paths.list(typed),
                 Some(Command::ReadStatistics) => to.statistics.read(),
                 Some(Command::LeaveStatistics) => to.statistics.stop(),
-                Some(Command::Forget) => {
-                    let _ = to.sessions.try_send(Task::Begin);
-                    if to.agent.send(Command::Forget).await.is_err() {
+                // Without an agent the screen is to know that nothing is taken any more.
+                Some(other) => {
+                    if other == Command::Forget {
+                        let _ = to.sessions.try_send(Task::Begin);
+                    }
+                    let before = naming.take().map(Naming::unfinished);
+                    let now = match Naming::begin(other, &to.tools) {
+                        Ok(begun) => {
+                            naming = Some(begun);
+                            None
+                        }
+                        Err(other) => Some(other.into()),
+                    };
+                    if send(&to.agent, before.into_iter().chain(now)).await.is_err() {
                         break;
                     }
                 }
-                // Without an agent the screen is to know that nothing is taken any more.
-                Some(other) => match misnamed(&other, to.tools.as_ref()) {
-                    Some(update) => {
-                        let _ = updates.send(update).await;
-                    }
-                    None => if to.agent.send(other).await.is_err() {
-                        break;
-                    },
-                },
                 None => break,
+            },
+            named = named(&mut naming) => match named {
+                Ok(asked) => if to.agent.send(asked).await.is_err() {
+                    break;
+                },
+                Err(not_asked) => drop(updates.send(not_asked).await),
             },
             () = ended(&mut reading) => reading = None,
         }
         if reading.is_none() {
-            let asked = next.take();
-            reading = asked.map(|asked| Reading::begin(&knowledge.get(), &updates, asked));
+            let wanted = next.take();
+            reading = wanted.map(|wanted| Reading::begin(&knowledge.get(), &updates, wanted));
         }
     }
     if let Some(last) = &reading {
@@ -119,10 +131,10 @@ pub(super) async fn read_documents(
             continue;
         };
         let (settings, known) = (Arc::clone(&settings), opened.take());
-        let asked = Asked { source, line };
+        let wanted = Wanted { source, line };
         let read = task::spawn_blocking(move || {
             let reader = known.map_or_else(|| document_reader(&settings).map(Arc::new), Ok);
-            let read = document(asked, |source| match &reader {
+            let read = document(wanted, |source| match &reader {
                 Ok(reader) => reader.whole_document(source, &AtomicBool::new(false)),
                 Err(error) => Err(ToolError::Failed(error.to_string())),
             });
@@ -139,20 +151,18 @@ pub(super) async fn read_documents(
     }
 }
 
-/// Why a question is not asked: nothing is there of what it is to be kept within.
-fn misnamed(command: &Command, tools: &dyn Toolbox) -> Option<Update> {
-    let (Command::Ask { query, .. } | Command::Race { query }) = command else {
-        return None;
-    };
-    let error = tools.narrowed(query).err()?;
-    Some(Update::NotAsked {
-        query: query.clone(),
-        reason: one_line(&error.to_string(), 400),
-    })
+async fn send(
+    agent: &mpsc::Sender<Asked>,
+    all: impl Iterator<Item = Asked>,
+) -> Result<(), SendError<Asked>> {
+    for asked in all {
+        agent.send(asked).await?;
+    }
+    Ok(())
 }
 
 /// The document that is asked for.
-struct Asked {
+struct Wanted {
     source: String,
     line: usize,
 }
@@ -164,13 +174,17 @@ struct Reading {
 }
 
 impl Reading {
-    fn begin(knowledge: &Arc<KnowledgeBase>, updates: &mpsc::Sender<Update>, asked: Asked) -> Self {
+    fn begin(
+        knowledge: &Arc<KnowledgeBase>,
+        updates: &mpsc::Sender<Update>,
+        wanted: Wanted,
+    ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (knowledge, updates) = (Arc::clone(knowledge), updates.clone());
         let stopped = Arc::clone(&stop);
         let task = task::spawn_blocking(move || {
             let read = |source: &str| knowledge.whole_document(source, &stopped);
-            let read = document(asked, read);
+            let read = document(wanted, read);
             if !stopped.load(Ordering::SeqCst) {
                 // A screen that is gone reads no more.
                 let _ = updates.blocking_send(Update::Document(read));
@@ -195,10 +209,10 @@ async fn ended(reading: &mut Option<Reading>) {
 }
 
 fn document(
-    asked: Asked,
+    wanted: Wanted,
     read: impl FnOnce(&str) -> Result<WholeDocument, ToolError>,
 ) -> DocumentText {
-    let Asked { source, line } = asked;
+    let Wanted { source, line } = wanted;
     let part = match read(&source) {
         Ok(whole) => Ok(around(&whole, line)),
         Err(ToolError::NotFound { .. } | ToolError::OutsideRoots { .. }) => {

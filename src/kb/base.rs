@@ -11,7 +11,6 @@ use super::error::KbError;
 use super::extract::{Extraction, SkipReason};
 use super::grep::{self, GrepPassage, ReadAs};
 use super::lock::{Held, Right, try_lock};
-use super::names;
 use super::roots::{Roots, Sources};
 use super::search::{self, Hit, SearchMode};
 use super::shelf::Shelf;
@@ -230,6 +229,11 @@ impl KnowledgeBase {
         &self.shelf
     }
 
+    /// Whether the last update of this process ended well and none is going on.
+    pub(super) fn is_up_to_date(&self) -> bool {
+        self.passed_over.is_known()
+    }
+
     /// Takes over what another process has indexed since.
     pub fn refresh(&self) -> Result<(), KbError> {
         self.store.refresh(self.embedder.model_id())
@@ -290,22 +294,6 @@ impl KnowledgeBase {
     /// The indexed documents, ordered by name.
     pub fn documents(&self) -> Result<Documents, KbError> {
         Ok(self.store.snapshot().documents())
-    }
-
-    /// The documents that a name, title, path or glob may mean; exact ones alone, if there are any.
-    pub(crate) fn find_documents(&self, asked: &str) -> Result<Vec<String>, KbError> {
-        names::find(&self.documents()?, asked)
-    }
-
-    /// The documents that a name given on purpose means: those of a folder of that name, else what
-    /// [`KnowledgeBase::find_documents`] finds, without names that are merely near.
-    pub(crate) fn documents_named(&self, name: &str) -> Result<Vec<String>, KbError> {
-        names::named(&self.documents()?, name)
-    }
-
-    /// The documents that a question mentions by the name of their file.
-    pub(crate) fn mentioned_documents(&self, question: &str) -> Result<Vec<String>, KbError> {
-        Ok(names::mentioned(&self.documents()?, question))
     }
 
     /// Passages for a query, best first. Blocks.

@@ -27,14 +27,28 @@ pub(super) fn find(documents: &Documents, asked: &str) -> Result<Vec<String>, Kb
     Ok(nearest(&names, &asked.to_lowercase().replace('\\', "/")))
 }
 
-/// The documents of the folder of that name, else what it means without a letter wrong.
+/// The documents of the folder of that name, else what it means without a letter wrong; with a `/`
+/// at its end it means a folder and nothing else.
 pub(super) fn named(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
-    let folder = format!("{}/", plain(asked));
-    let below = pick(documents, |d| d.source.starts_with(&folder));
+    let (name, is_folder) = (plain(asked), asked.trim_end().ends_with('/'));
+    if name.is_empty() {
+        return Ok(Vec::new());
+    }
+    let beginning = format!("{name}/");
+    let below = pick(documents, |d| d.source.starts_with(&beginning));
     if !below.is_empty() {
         return Ok(below);
     }
-    without_slips(documents, plain(asked))
+    if !is_folder {
+        return without_slips(documents, name);
+    }
+    let folded = name.to_lowercase().replace('\\', "/");
+    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let below = pick_by(&names, &|n| n.is_below(&folded));
+    if below.is_empty() && is_glob(name) {
+        return glob(documents, &format!("{name}/**"));
+    }
+    Ok(below)
 }
 
 fn plain(asked: &str) -> &str {
@@ -50,9 +64,8 @@ fn without_slips(documents: &Documents, asked: &str) -> Result<Vec<String>, KbEr
     if asked.is_empty() {
         return Ok(Vec::new());
     }
-    let exact = pick(documents, |d| d.source == asked);
-    if !exact.is_empty() {
-        return Ok(exact);
+    if let Some(exact) = documents.get(asked) {
+        return Ok(vec![exact.source.clone()]);
     }
     let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
     let folded = asked.to_lowercase().replace('\\', "/");
@@ -331,18 +344,41 @@ mod tests {
     use super::*;
     use crate::kb::walk::Stamp;
 
-    #[test]
-    fn ends_a_pattern_that_asks_for_too_much_with_an_error() {
-        let document = Document {
-            source: "notes/a.md".to_owned(),
-            title: "A".to_owned(),
+    fn document(source: &str, title: &str) -> Document {
+        Document {
+            source: source.to_owned(),
+            title: title.to_owned(),
             hash: [0; 32],
             stamp: Stamp::default(),
             settled: true,
             number: 0,
             chunks: Vec::new(),
             links: Box::default(),
-        };
+        }
+    }
+
+    #[test]
+    fn with_a_slash_at_its_end_a_name_means_a_folder_only() {
+        let documents = Documents::from_iter([
+            document("house.md", "House"),
+            document("notes/a.md", "House"),
+            document("work/house/lease.md", "Lease"),
+            document("work/housing/plan.md", "Plan"),
+        ]);
+        let named = |asked: &str| named(&documents, asked).unwrap();
+        assert_eq!(named("house/"), ["work/house/lease.md"]);
+        assert_eq!(named("House/"), ["work/house/lease.md"]);
+        assert_eq!(named("work/house/"), ["work/house/lease.md"]);
+        assert_eq!(named("work/hous*/").len(), 2);
+        assert!(named("lease/").is_empty());
+        assert!(named("house.md/").is_empty());
+        assert_eq!(named("house"), ["house.md", "notes/a.md"]);
+        assert!(named("/").is_empty());
+    }
+
+    #[test]
+    fn ends_a_pattern_that_asks_for_too_much_with_an_error() {
+        let document = document("notes/a.md", "A");
         let documents = Documents::from_iter([document]);
         let find = |asked: &str| find(&documents, asked);
         let nested = |depth: usize| "{a,".repeat(depth) + "b" + &"}".repeat(depth);

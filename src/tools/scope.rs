@@ -16,16 +16,21 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Of a question, and what is left of it to be looked for; `None` where it names nothing.
-    pub fn of(base: &KnowledgeBase, question: &str) -> Result<Option<(Self, String)>, ToolError> {
+    /// Of a question, and what is left of it to be looked for; `None` where it names nothing. Blocks.
+    pub fn of(
+        base: &KnowledgeBase,
+        question: &str,
+        stop: &AtomicBool,
+    ) -> Result<Option<(Self, String)>, ToolError> {
         let mentions = mentions(question);
         if mentions.is_empty() {
             return Ok(None);
         }
         let mut documents = HashSet::new();
         let mut names: Vec<String> = Vec::new();
-        for mention in mentions {
-            let found = base.documents_named(&mention.name)?;
+        let asked = mentions.iter().map(|mention| mention.name.as_str());
+        let found = base.documents_named(asked, stop)?;
+        for (mention, found) in mentions.into_iter().zip(found) {
             if found.is_empty() {
                 return Err(ToolError::BadArguments(format!(
                     "@{} names nothing in the knowledge base; Tab completes names after an @, and \

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use super::scope::Scope;
 use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
 use crate::agent::ports::{Caller, Caveat, Narrowed, ToolError, Toolbox, WaitSink, blocking};
-use crate::domain::{Evidence, EvidenceId, ToolCall, ToolName};
+use crate::domain::{Evidence, EvidenceId, ToolCall, ToolName, mentions};
 use crate::kb::{Hit, KnowledgeBase};
 
 /// The six tools over one knowledge base, or over a part of it.
@@ -45,8 +45,17 @@ impl Toolbox for KbToolbox {
             .unwrap_or_else(|error| Err(ToolError::Failed(format!("{tool} broke off: {error}"))))
     }
 
-    fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
-        let Some((scope, query)) = Scope::of(&self.base, question)? else {
+    async fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+        if mentions(question).is_empty() {
+            return Ok(None);
+        }
+        let (base, question) = (Arc::clone(&self.base), question.to_owned());
+        let found = blocking(move |stop| Scope::of(&base, &question, stop)).await;
+        let found = found.unwrap_or_else(|error| {
+            let line = format!("looking for what the question names broke off: {error}");
+            Err(ToolError::Failed(line))
+        });
+        let Some((scope, query)) = found? else {
             return Ok(None);
         };
         let within = scope.names.clone();

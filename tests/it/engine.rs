@@ -86,7 +86,10 @@ async fn r27_answer_query_is_the_whole_interface_and_the_stream_says_the_same() 
         query: query.to_owned(),
         ..Question::default()
     };
-    let mut run = engine.stream(question, CancellationToken::new()).unwrap();
+    let mut run = engine
+        .stream(question, CancellationToken::new())
+        .await
+        .unwrap();
     let mut events = Vec::new();
     while let Some(event) = run.next_event().await {
         events.push(event);

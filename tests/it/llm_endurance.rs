@@ -163,7 +163,7 @@ async fn a_cancel_is_through_at_once_wherever_it_waits() {
                 query: "hello".to_owned(),
                 ..Question::default()
             };
-            let mut run = engine.stream(question, cancel.clone()).unwrap();
+            let mut run = engine.stream(question, cancel.clone()).await.unwrap();
             let mut events = Vec::new();
             let (mut cancelled, mut ended) = (None, None);
             loop {
@@ -232,7 +232,10 @@ async fn the_first_token_is_shown_when_it_arrives() {
             query: "hello".to_owned(),
             ..Question::default()
         };
-        let mut run = engine.stream(question, CancellationToken::new()).unwrap();
+        let mut run = engine
+            .stream(question, CancellationToken::new())
+            .await
+            .unwrap();
         let mut first = None;
         while let Some(event) = run.next_event().await {
             if matches!(event.body, EventBody::AnswerDelta { .. }) {

@@ -199,7 +199,7 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
                 route,
                 ..Question::default()
             };
-            let mut run = engine.stream(question, cancel.clone()).unwrap();
+            let mut run = engine.stream(question, cancel.clone()).await.unwrap();
             let mut events = Vec::new();
             let mut entered = false;
             while let Some(event) = run.next_event().await {

@@ -4,13 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use kb_agent::agent::ports::{Narrowed, ToolError, Toolbox};
-use kb_agent::domain::{Evidence, ToolCall};
+use async_trait::async_trait;
+use kb_agent::agent::ports::{Narrowed, Ports, ToolError, Toolbox};
+use kb_agent::agent::{Agent, Question};
+use kb_agent::domain::{Evidence, Outcome, RoutingLimits, ToolCall};
 use kb_agent::engine::Conversation;
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::kb::embed::SentenceEmbedding;
 use kb_agent::protocol::{Command, EventBody, Update};
+use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::engine::engine;
 use crate::terminal::Terminal;
@@ -53,8 +58,8 @@ fn toolbox(place: &Workplace) -> KbToolbox {
     KbToolbox::new(Arc::new(base))
 }
 
-fn narrowed(tools: &KbToolbox, question: &str) -> Result<Narrowed, ToolError> {
-    tools.narrowed(question).map(Option::unwrap)
+async fn narrowed(tools: &KbToolbox, question: &str) -> Result<Narrowed, ToolError> {
+    tools.narrowed(question).await.map(Option::unwrap)
 }
 
 fn sources(found: &[Evidence]) -> Vec<&str> {
@@ -96,10 +101,12 @@ fn calls() -> Vec<ToolCall> {
 async fn ui_a_scope_holds_for_every_tool() {
     let place = place();
     let all = toolbox(&place);
-    let house = narrowed(&all, "what is the rent @house/").unwrap();
+    let house = narrowed(&all, "what is the rent @house/").await.unwrap();
     assert_eq!(house.within, ["house/"]);
     assert_eq!(house.query, "what is the rent");
-    let both = narrowed(&all, "@lease.md and @\"garden/my tools.md\": the rent?").unwrap();
+    let both = narrowed(&all, "@lease.md and @\"garden/my tools.md\": the rent?")
+        .await
+        .unwrap();
     for call in calls() {
         let everywhere = all.run(&call, None).await.unwrap();
         let everywhere = sources(&everywhere);
@@ -146,6 +153,7 @@ async fn ui_a_scope_holds_for_every_tool() {
     assert_eq!(house.tools.run(&inside, None).await.unwrap().len(), 1);
     assert!(
         all.narrowed("mail bob@example.org about @Override")
+            .await
             .unwrap()
             .is_none()
     );
@@ -304,4 +312,100 @@ fn ui_a_name_after_an_at_is_completed_and_kept_within() {
     let begun = events(&log, "run_started");
     assert_eq!(begun.len(), 1);
     assert_eq!(begun[0]["within"][0], "garden/plot.md");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ui_a_scope_is_known_before_its_files_are_read() {
+    let place = place();
+    let roots = [place.path().join("kb")];
+    let embedding = Arc::new(SentenceEmbedding::new());
+    let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
+    let tools = KbToolbox::new(Arc::new(base));
+    let grep = ToolCall::GrepSearch {
+        query: "rent".to_owned(),
+    };
+    for (name, within) in [
+        ("house/", &["house/keys.md", "house/lease.md"][..]),
+        ("lease.md", &["house/lease.md"]),
+        ("plot", &["garden/plot.md"]),
+        ("garden/*", &["garden/my tools.md", "garden/plot.md"]),
+    ] {
+        let question = format!("what is the rent @\"{name}\"");
+        let house = narrowed(&tools, &question).await.unwrap();
+        let found = house.tools.run(&grep).await.unwrap();
+        assert_eq!(sources(&found), within, "{name}");
+    }
+    // The index knows some of them, as it does when a long reading was stopped.
+    drop(tools);
+    drop(toolbox(&place));
+    place.file("kb/house/attic.md", "# Attic\n\nThe rent is 100 a month.\n");
+    let embedding = Arc::new(SentenceEmbedding::new());
+    let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
+    let tools = KbToolbox::new(Arc::new(base));
+    let house = narrowed(&tools, "what is the rent @house/").await.unwrap();
+    let found = house.tools.run(&grep).await.unwrap();
+    let all = ["house/attic.md", "house/keys.md", "house/lease.md"];
+    assert_eq!(sources(&found), all);
+    let lost = narrowed(&tools, "what is the rent @hose/").await;
+    let error = lost.map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("@hose/ names nothing"), "{error}");
+}
+
+/// What it does when it is asked what a question names.
+enum Names {
+    Hang,
+    Panic,
+}
+
+#[async_trait]
+impl Toolbox for Names {
+    async fn run(&self, _: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+        Ok(Vec::new())
+    }
+
+    async fn narrowed(&self, _: &str) -> Result<Option<Narrowed>, ToolError> {
+        match self {
+            Self::Hang => std::future::pending().await,
+            Self::Panic => panic!("an odd name"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn ui_a_run_ends_though_nobody_finds_what_it_names() {
+    for (names, outcome) in [
+        (Names::Hang, Outcome::Cancelled),
+        (Names::Panic, Outcome::Failed),
+    ] {
+        let agent = Agent {
+            ports: Ports {
+                reasoner: Arc::new(OfflineReasoner::new(Arc::new(SentenceEmbedding::new()))),
+                tools: Arc::new(names),
+            },
+            limits: RoutingLimits::default(),
+            session: "s".to_owned(),
+        };
+        let question = Question {
+            query: "What is the rent? @house/".to_owned(),
+            ..Question::default()
+        };
+        let (events, mut told) = mpsc::channel(64);
+        let cancel = CancellationToken::new();
+        let stop = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            cancel.cancel();
+        };
+        let answered = agent.answer(question, events, cancel.clone());
+        let answered = tokio::time::timeout(PATIENCE, answered);
+        let (answer, ()) = tokio::join!(answered, stop);
+        assert!(answer.unwrap().is_none());
+        let mut last = None;
+        while let Some(event) = told.recv().await {
+            last = Some(event.body);
+        }
+        let Some(EventBody::RunFinished { outcome: ended, .. }) = last else {
+            panic!("{last:?}");
+        };
+        assert_eq!(ended, outcome);
+    }
 }

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -18,8 +19,8 @@ pub trait Toolbox: Send + Sync {
     ) -> Result<Vec<Evidence>, ToolError>;
 
     /// The tools for a question that names what to keep within; `None` where it names nothing, and
-    /// an error where it names what is not there.
-    fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
+    /// an error where it names what is not there. It may take a while.
+    async fn narrowed(&self, question: &str) -> Result<Option<Narrowed>, ToolError> {
         let _ = question;
         Ok(None)
     }
@@ -39,6 +40,14 @@ pub struct Narrowed {
     pub within: Vec<String>,
     /// The question without what only says where to look.
     pub query: String,
+}
+
+impl fmt::Debug for Narrowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Narrowed");
+        shown.field("within", &self.within);
+        shown.field("query", &self.query).finish_non_exhaustive()
+    }
 }
 
 /// What a tool is for and what it takes.

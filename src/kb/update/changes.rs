@@ -34,6 +34,11 @@ impl PassedOver {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    pub fn is_known(&self) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.is_some()
+    }
+
     pub fn keep(&self, skipped: &[Skipped]) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(skipped.to_vec());
     }
