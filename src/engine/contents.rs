@@ -420,7 +420,10 @@ mod tests {
         let (commands, asked) = mpsc::channel(1);
         let end = CancellationToken::new();
         let working = tokio::spawn(indexing.run(asked, end.clone()));
-        commands.send(IndexTask::Steer(IndexCommand::Stop)).await.unwrap();
+        commands
+            .send(IndexTask::Steer(IndexCommand::Stop))
+            .await
+            .unwrap();
         loop {
             match told.recv().await.unwrap() {
                 Update::Knowledge(status) if status.stopped => break,

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, UpdateReport, Watch};
-use crate::protocol::{
-    IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Timestamp, Update,
-};
+use crate::protocol::{IndexProgress, IndexStep, KnowledgeStatus, NoticeLevel, Timestamp, Update};
 
 use super::contents::Contents;
 use super::upkeep::Upkeep;

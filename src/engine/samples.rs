@@ -238,7 +238,10 @@ impl Samples {
         headings: &'a Headings,
         stop: &AtomicBool,
     ) -> Result<Option<([&'a Heading; 2], String)>, KbError> {
-        let names = headings.all.iter().filter(|h| !h.text.ends_with(['?', '？']));
+        let names = headings
+            .all
+            .iter()
+            .filter(|h| !h.text.ends_with(['?', '？']));
         let (titles, sections): (Vec<&Heading>, Vec<&Heading>) =
             names.partition(|heading| heading.is_title);
         // Two documents are compared, else two sections of one.

@@ -41,6 +41,18 @@ impl About {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn of_nothing() -> Self {
+        Self {
+            mode: Mode::Offline,
+            model: String::new(),
+            endpoint: None,
+            limits: RoutingLimits::default(),
+            knowledge: KnowledgeStatus::default(),
+            contents: None,
+        }
+    }
+
     /// What the knowledge base holds; `None` where it is not known yet.
     pub(super) fn base(&self) -> Option<String> {
         let contents = self.contents.as_ref()?;
