@@ -94,6 +94,11 @@ impl Contents {
         }
     }
 
+    fn left_out(&self) -> LeftOut {
+        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        left_out.clone()
+    }
+
     /// Another base is looked into from now on.
     pub(super) fn look_again(&self) {
         self.changes.fetch_add(1, Ordering::SeqCst);
@@ -152,8 +157,7 @@ impl Contents {
     /// `None` where it failed, which is in the diagnostics.
     async fn look(&self, base: Arc<KnowledgeBase>, samples: &mut Option<Basis>) -> Option<Looked> {
         let (adding, make) = (Arc::clone(&self.adding), self.samples.clone());
-        let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
-        let left_out = left_out.clone();
+        let left_out = self.left_out();
         let basis = samples.take();
         let look = move |stop: &AtomicBool| {
             let mut looked = look(&base, make.as_deref(), basis, stop)?;
@@ -403,7 +407,7 @@ mod tests {
         write(&base, docs.path(), "a.md", "# A\n");
         let (updates, mut told) = mpsc::channel(64);
         let (go_on, stopped) = channel();
-        let stopped = std::sync::Mutex::new(stopped);
+        let stopped = Mutex::new(stopped);
         let make: Arc<MakeSamples> = Arc::new(move |_, documents, _| {
             // Until the index is stopped.
             let _ = stopped.lock().unwrap().recv_timeout(PATIENCE);

@@ -65,9 +65,11 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::agent::ports::Ports;
+    use crate::agent::ports::{Ports, WaitSink};
     use crate::agent::{Agent, Worker};
     use crate::domain::{Evidence, RoutingLimits, ToolCall};
+    use crate::engine::adding::CurrentBase;
+    use crate::engine::paths::PathLister;
     use crate::engine::reading::{Receivers, dispatch};
     use crate::engine::statistics::StatisticsReader;
     use crate::kb::KnowledgeBase;
@@ -85,7 +87,11 @@ mod tests {
 
     #[async_trait]
     impl Toolbox for Counting {
-        async fn run(&self, _: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+        async fn run(
+            &self,
+            _: &ToolCall,
+            _: Option<&WaitSink>,
+        ) -> Result<Vec<Evidence>, ToolError> {
             Ok(Vec::new())
         }
 
@@ -130,9 +136,11 @@ mod tests {
             sessions: mpsc::channel(1).0,
             index: mpsc::channel(1).0,
             statistics: StatisticsReader::new(home.path(), &updates),
+            paths: PathLister::new(updates.clone()),
             tools: tools.clone(),
         };
-        tokio::spawn(dispatch(received, to, updates, Arc::new(base)));
+        let base = CurrentBase::new(Arc::new(base));
+        tokio::spawn(dispatch(received, to, updates, base));
         Between {
             tools,
             commands,
@@ -158,7 +166,7 @@ mod tests {
             session: "s".to_owned(),
         };
         let (events, mut told) = mpsc::channel(64);
-        tokio::spawn(Worker::new(agent, between.agent, events).run());
+        tokio::spawn(Worker::new(agent, between.agent, events, WaitSink::new().0).run());
         let race = Command::Race { query: query() };
         between.commands.send(race).await.unwrap();
         let (mut begun, mut ended) = (0, 0);

@@ -1,6 +1,7 @@
 //! What a question is kept within: the documents that it names after an `@`.
 
 use std::collections::HashSet;
+use std::sync::atomic::AtomicBool;
 
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{mentions, without_mentions};

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use kb_agent::agent::ports::{Narrowed, Ports, ToolError, Toolbox};
+use kb_agent::agent::ports::{Narrowed, Ports, ToolError, Toolbox, WaitSink};
 use kb_agent::agent::{Agent, Question};
 use kb_agent::domain::{Evidence, Outcome, RoutingLimits, ToolCall};
 use kb_agent::engine::Conversation;
@@ -332,7 +332,7 @@ async fn ui_a_scope_is_known_before_its_files_are_read() {
     ] {
         let question = format!("what is the rent @\"{name}\"");
         let house = narrowed(&tools, &question).await.unwrap();
-        let found = house.tools.run(&grep).await.unwrap();
+        let found = house.tools.run(&grep, None).await.unwrap();
         assert_eq!(sources(&found), within, "{name}");
     }
     // The index knows some of them, as it does when a long reading was stopped.
@@ -343,7 +343,7 @@ async fn ui_a_scope_is_known_before_its_files_are_read() {
     let base = KnowledgeBase::open(&roots, &place.path().join("index"), embedding).unwrap();
     let tools = KbToolbox::new(Arc::new(base));
     let house = narrowed(&tools, "what is the rent @house/").await.unwrap();
-    let found = house.tools.run(&grep).await.unwrap();
+    let found = house.tools.run(&grep, None).await.unwrap();
     let all = ["house/attic.md", "house/keys.md", "house/lease.md"];
     assert_eq!(sources(&found), all);
     let lost = narrowed(&tools, "what is the rent @hose/").await;
@@ -359,7 +359,7 @@ enum Names {
 
 #[async_trait]
 impl Toolbox for Names {
-    async fn run(&self, _: &ToolCall) -> Result<Vec<Evidence>, ToolError> {
+    async fn run(&self, _: &ToolCall, _: Option<&WaitSink>) -> Result<Vec<Evidence>, ToolError> {
         Ok(Vec::new())
     }
 
