@@ -135,13 +135,15 @@ fn conversation(count: usize) {
     println!("  {events} events, {each:.1} µs each");
 }
 
+/// Makes the events of a run.
+type RunOf<'a> = &'a dyn Fn(usize) -> Vec<Event>;
+
 /// What a conversation of so many questions takes: of made runs, then of a recorded one.
 fn memory(count: usize) {
     let recorded: Vec<Event> = RECORDED
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    type RunOf<'a> = &'a dyn Fn(usize) -> Vec<Event>;
     let kinds: [(&str, RunOf<'_>); 2] = [("made", &made), ("recorded", &|_| recorded.clone())];
     let mut drawn = Drawn::new();
     drawn.tell(named(0, made(1)));
