@@ -40,6 +40,7 @@ mod layout;
 mod list;
 mod looks;
 mod markdown;
+mod matching;
 mod menu;
 mod mistake;
 mod model;

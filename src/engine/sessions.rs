@@ -124,14 +124,19 @@ fn other_documents(events: &[Event], knowledge: &KnowledgeBase) -> Option<String
     let found: BTreeSet<&str> = found.flatten().map(|item| item.source.as_str()).collect();
     let is_missing = |source: &&&str| knowledge.resolve(source).is_err();
     let missing: Vec<&str> = found.iter().filter(is_missing).copied().collect();
+    // One document has several names where folders came to the base meanwhile.
+    let there = found
+        .iter()
+        .filter_map(|source| knowledge.resolve(source).ok());
+    let all = missing.len() + there.collect::<BTreeSet<_>>().len();
     let first = one_line(missing.first()?, LONGEST_PATH);
     let base = one_line(&knowledge.status().name, LONGEST_PATH);
-    Some(match (missing.len(), found.len()) {
-        (missing, all) if missing == all => format!(
+    Some(match missing.len() {
+        missing if missing == all => format!(
             "{base} holds none of the {all} documents that it found, such as {first}: was it asked \
              over another knowledge base?"
         ),
-        (missing, all) => format!(
+        missing => format!(
             "Not in {base} now: {missing} of the {all} documents that it found, such as {first}."
         ),
     })

@@ -259,6 +259,12 @@ impl Roots {
                 found.push(folder.join(asked));
             }
         }
+        // What was found while other folders were part of the base, too, has the name of its own.
+        if let ([root], Some((first, rest))) = (&*self.all, asked.split_once('/'))
+            && base_name(&root.path) == first
+        {
+            found.push(root.path.join(rest));
+        }
         found
     }
 
@@ -352,6 +358,27 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_name_from_among_several_folders_is_found_in_the_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let (one, other) = (dir.join("one"), dir.join("other"));
+        for folder in [&one, &other] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("a.md"), "a").unwrap();
+        }
+        let both = Roots::open(&[one.clone(), other.clone()]).unwrap();
+        let alone = Roots::open(std::slice::from_ref(&one)).unwrap();
+        for roots in [&both, &alone] {
+            assert_eq!(roots.resolve("one/a.md").unwrap(), one.join("a.md"));
+        }
+        assert!(alone.resolve("other/a.md").is_err());
+        // What the folder itself holds by that name comes first.
+        fs::create_dir(one.join("one")).unwrap();
+        fs::write(one.join("one/a.md"), "b").unwrap();
+        assert_eq!(alone.resolve("one/a.md").unwrap(), one.join("one/a.md"));
+    }
 
     #[test]
     fn a_root_is_away_when_it_is_gone_as_a_whole() {

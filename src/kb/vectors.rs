@@ -182,7 +182,7 @@ impl Vectors {
         for (key, vector) in found {
             let is_new = self.row_of(key).is_none() && seen.insert(*key);
             if vector.len() == self.dims && is_new {
-                keys.push((*key, quantise(vector, &mut rows)));
+                keys.push((*key, nearest::quantise(vector, &mut rows)));
             }
         }
         (!keys.is_empty()).then(|| Addition {
@@ -396,14 +396,6 @@ impl Addition {
         self.files
             .append(self.at, self.dims, &self.rows, &self.keys)
     }
-}
-
-/// Appends the row and returns its scale.
-fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
-    let scale = nearest::largest(vector) / f32::from(i8::MAX);
-    let row = vector.iter().map(|value| (value / scale).round() as i8);
-    rows.extend(row.map(i8::cast_unsigned));
-    scale
 }
 
 #[cfg(test)]

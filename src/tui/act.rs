@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::{Command, NoticeLevel};
 
@@ -12,7 +12,7 @@ use super::compare;
 use super::copy;
 use super::find::Find;
 use super::follow;
-use super::keymap::Action;
+use super::keymap::{Action, Place};
 use super::layout::Pane;
 use super::list::List;
 use super::model::{Detail, Model, Overlay};
@@ -251,6 +251,25 @@ fn open(model: &mut Model) {
 }
 
 /// Goes round: after the last citation comes the first.
+/// A key that means something as long as nothing is typed, although it is a letter.
+pub fn on_empty_prompt(
+    model: &mut Model,
+    event: KeyEvent,
+    action: Option<Action>,
+) -> Option<Vec<Effect>> {
+    if event.code == KeyCode::Char('?') {
+        return Some(on_panes(model, Action::Help, event));
+    }
+    let citation = [Action::NextCitation, Action::PreviousCitation];
+    let meant = model.keymap.action(event, &[Place::Answer]);
+    let is_answered = model.shown_run().is_some_and(|run| run.finish.is_some());
+    if action.is_some() || !is_answered || !meant.is_some_and(|meant| citation.contains(&meant)) {
+        return None;
+    }
+    model.say(NoticeLevel::Info, "This answer cites nothing.");
+    Some(Vec::new())
+}
+
 fn select_citation(model: &mut Model, by: isize) {
     let count = model.shown_run().map_or(0, |run| run.citations.len());
     if count == 0 {

@@ -333,14 +333,16 @@ pub fn duration(ms: f64) -> String {
 /// A score or an average with two decimals, or with as many as it takes not to look like a mark
 /// that it did not reach: 0.695 is no 0.70.
 pub fn measure(value: f64) -> String {
+    measure_beside(value, &[KEEP_FROM, SUFFICIENT_FROM])
+}
+
+/// The same for other marks.
+pub fn measure_beside(value: f64, marks: &[f64]) -> String {
     (2..6)
         .map(|decimals| format!("{value:.decimals$}"))
         .find(|text| {
-            text.parse().is_ok_and(|shown: f64| {
-                [KEEP_FROM, SUFFICIENT_FROM]
-                    .iter()
-                    .all(|mark| (shown < *mark) == (value < *mark))
-            })
+            text.parse()
+                .is_ok_and(|shown: f64| marks.iter().all(|mark| (shown < *mark) == (value < *mark)))
         })
         .unwrap_or_else(|| value.to_string())
 }
@@ -419,6 +421,7 @@ mod tests {
 
     #[test]
     fn a_measure_never_looks_like_a_mark_that_it_missed() {
+        assert_eq!(measure_beside(0.687, &[0.69]), "0.687");
         assert_eq!(measure(0.64), "0.64");
         assert_eq!(measure(0.7), "0.70");
         assert_eq!(measure(0.696), "0.696");

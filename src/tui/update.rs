@@ -324,8 +324,8 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
             {
                 return ask::sample(model, at);
             }
-            if event.code == KeyCode::Char('?') {
-                return act::on_panes(model, Action::Help, event);
+            if let Some(effects) = act::on_empty_prompt(model, event, action) {
+                return effects;
             }
         }
         if let Some(action) = model.keymap.action(event, &[Place::Menu])

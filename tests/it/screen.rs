@@ -373,8 +373,9 @@ fn retry_by_another_route() {
             retry_of: Some(first.clone()),
         })]
     );
-    write(&mut screen, "/retry simple");
-    let by_name = tap(&mut screen, KeyCode::Enter);
+    let mut other = played(runs::simple());
+    write(&mut other, "/retry simple");
+    let by_name = tap(&mut other, KeyCode::Enter);
     let [Effect::Send(Command::Ask { route, .. })] = &by_name[..] else {
         panic!("no question");
     };

@@ -242,6 +242,14 @@ fn shrink(best: &mut Vec<(usize, f32)>, k: usize, keys: &[ChunkKey]) -> f32 {
     best.last().map_or(f32::INFINITY, |(_, cosine)| *cosine)
 }
 
+/// Appends the row and returns its scale.
+pub(super) fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
+    let scale = largest(vector) / f32::from(i8::MAX);
+    let row = vector.iter().map(|value| (value / scale).round() as i8);
+    rows.extend(row.map(i8::cast_unsigned));
+    scale
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
@@ -272,7 +280,7 @@ mod tests {
         };
         let (mut rows, mut scales, mut keys) = (Vec::new(), Vec::new(), Vec::new());
         for n in 0..count {
-            scales.push(super::super::quantise(&vector(n), &mut rows));
+            scales.push(quantise(&vector(n), &mut rows));
             keys.push(ChunkKey((n as u128).to_be_bytes()));
         }
         let table = Table {
@@ -354,7 +362,7 @@ mod tests {
             let vector: Vec<f32> = centre.iter().map(|value| value + 1.5 * next()).collect();
             let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
             let vector: Vec<f32> = vector.iter().map(|v| v / norm).collect();
-            scales.push(super::super::quantise(&vector, &mut rows));
+            scales.push(quantise(&vector, &mut rows));
             keys.push(ChunkKey((n as u128).to_be_bytes()));
         }
         let table = Table {

@@ -6,7 +6,7 @@ use crate::domain::{
 };
 use crate::protocol::{Event, EventBody, ItemScore, RunEnd, Spent, Timestamp};
 use crate::text::one_line;
-use crate::tui::ink::measure;
+use crate::tui::ink::{measure, measure_beside};
 
 /// How far a node has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,7 +254,7 @@ fn grounds(grading: &Grading, limits: &RoutingLimits) -> String {
             };
             let sufficient = limits.thresholds.sufficient_from;
             let sign = if average < sufficient { "<" } else { "≥" };
-            let average = measure(average);
+            let average = measure_beside(average, &[sufficient]);
             format!("{name} {average} {sign} {sufficient:.2}")
         }
     }

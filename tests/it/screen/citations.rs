@@ -28,6 +28,20 @@ fn chosen(screen: &mut Screen, width: u16, height: u16) -> String {
     reversed.collect()
 }
 
+#[test]
+fn ui_a_key_to_citations_types_nothing_where_there_are_none() {
+    let mut screen = played(runs::chitchat());
+    for key in [']', '['] {
+        tap(&mut screen, KeyCode::Char(key));
+        assert!(screen.text(100, 30).contains("This answer cites nothing."));
+        assert!(screen.text(100, 30).contains("> ask, / for commands"));
+    }
+    // Before anything is asked, and within a question, they are letters.
+    let mut screen = super::screen();
+    tap(&mut screen, KeyCode::Char('['));
+    assert!(screen.text(100, 30).contains("> ["));
+}
+
 fn click(screen: &mut Screen, column: u16, row: u16) -> Vec<Effect> {
     screen.handle(Msg::Mouse(MouseEvent {
         kind: MouseEventKind::Down(MouseButton::Left),
@@ -100,10 +114,6 @@ fn brackets_are_text_where_text_is_typed() {
         tap(&mut screen, KeyCode::Enter),
         ask("what [1] says]", None)
     );
-    // An answer without citations leaves them alone too.
-    let mut screen = played(runs::chitchat());
-    write(&mut screen, "[x]");
-    assert!(screen.text(100, 30).contains("> [x]"));
 }
 
 #[test]
