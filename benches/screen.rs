@@ -17,7 +17,7 @@ mod runs;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use kb_agent::domain::{Complexity, Outcome, ToolName};
+use kb_agent::domain::{Complexity, NodeName, Outcome, ToolName};
 use kb_agent::protocol::{Event, EventBody, KnowledgeContents, RunId, Update};
 use kb_agent::tui::{Msg, Screen, Setup};
 use ratatui::Terminal;
@@ -29,6 +29,8 @@ const SIZE: (u16, u16) = (200, 60);
 const FRAMES: usize = 600;
 /// Before a number: only the memory of so many questions is measured.
 const MEMORY: &str = "memory=";
+/// Before a number: only a conversation of so many questions is measured, as for a profiler.
+const CONVERSATION: &str = "conversation=";
 const RECORDED: &str = include_str!("../tests/it/fixtures/picture.jsonl");
 const TOKENS_A_FRAME: usize = 2_000 / 60;
 
@@ -38,9 +40,13 @@ fn main() {
         return memory(count);
     }
     println!(
-        "a key and its frame at {}×{}, ms: median, 99th percentile, slowest",
+        "a key and its frame at {}×{}, ms: median, 99th percentile, slowest; the key that takes longest",
         SIZE.0, SIZE.1
     );
+    let only = std::env::args().find_map(|arg| arg.strip_prefix(CONVERSATION)?.parse().ok());
+    if let Some(count) = only {
+        return conversation(count);
+    }
     for count in [10, 1_000, 10_000] {
         conversation(count);
     }
@@ -138,13 +144,44 @@ fn conversation(count: usize) {
 /// Makes the events of a run.
 type RunOf<'a> = &'a dyn Fn(usize) -> Vec<Event>;
 
-/// What a conversation of so many questions takes: of made runs, then of a recorded one.
+/// The run with what an endpoint is sent for it: eight prompts of 6 000 characters and their replies.
+fn with_prompts(at: usize, run: &[Event]) -> Vec<Event> {
+    let text: Vec<char> = RECORDED.chars().collect();
+    let last = run.last().unwrap();
+    let called = (0..8_usize).map(|call| {
+        let from = (at * 977 + call * 3_001) % (text.len() - 6_000);
+        let body = EventBody::ModelCalled {
+            node: NodeName::Synthesize,
+            call: call as u32,
+            model: "model".to_owned(),
+            ms: 1_000.0,
+            prompt_tokens: Some(1_500),
+            completion_tokens: Some(100),
+            retries: 0,
+            prompt: Some(text[from..from + 6_000].iter().collect()),
+            reply: Some(format!("reply {at} {call}")),
+        };
+        Event {
+            body,
+            ..last.clone()
+        }
+    });
+    let before = run[..run.len() - 1].iter().cloned();
+    before.chain(called).chain([last.clone()]).collect()
+}
+
+/// What a conversation of so many questions takes: of made runs, then of a recorded one, then of
+/// that with prompts.
 fn memory(count: usize) {
     let recorded: Vec<Event> = RECORDED
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let kinds: [(&str, RunOf<'_>); 2] = [("made", &made), ("recorded", &|_| recorded.clone())];
+    let kinds: [(&str, RunOf<'_>); 3] = [
+        ("made", &made),
+        ("recorded", &|_| recorded.clone()),
+        ("endpoint", &|at| with_prompts(at, &recorded)),
+    ];
     let mut drawn = Drawn::new();
     drawn.tell(named(0, made(1)));
     drawn.press(alt('1'));
@@ -330,7 +367,19 @@ impl Drawn {
                 begun.elapsed()
             })
             .collect();
+        let of_key = |at: usize| {
+            let mut samples: Vec<_> = samples.iter().skip(at).step_by(keys.len()).collect();
+            samples.sort();
+            (*samples[samples.len() / 2], at)
+        };
+        let (median, dearest) = (0..keys.len()).map(of_key).max().unwrap();
         report(what, &mut samples);
+        println!(
+            "  {:?}, the {}th, {:.3}",
+            keys[dearest].code,
+            dearest + 1,
+            median.as_secs_f64() * 1e3
+        );
     }
 }
 

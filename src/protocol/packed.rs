@@ -1,8 +1,10 @@
 //! The events of a run, made small to be kept for as long as the program runs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{Event, EventBody, RunId, Timestamp};
@@ -13,6 +15,14 @@ pub struct PackedEvents {
     run: RunId,
     bytes: Box<[u8]>,
     /// How long the JSON is.
+    length: usize,
+    /// What was sent to models and came back, left out of the events above.
+    dialogue: Option<PackedDialogue>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PackedDialogue {
+    bytes: Box<[u8]>,
     length: usize,
 }
 
@@ -25,6 +35,16 @@ impl PackedEvents {
     /// Whether they take none.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
+    }
+
+    /// How many bytes prompts and replies take besides.
+    pub fn prompts_len(&self) -> usize {
+        self.dialogue.as_ref().map_or(0, |said| said.bytes.len())
+    }
+
+    /// Leaves out prompts and replies for good, see [`Event::drop_prompts`].
+    pub fn drop_prompts(&mut self) {
+        self.dialogue = None;
     }
 }
 
@@ -54,13 +74,23 @@ struct Line<'e>(u32, i64, u64, &'e EventBody);
 #[derive(Deserialize)]
 struct ReadLine(u32, i64, u64, EventBody);
 
+/// Prompt and reply of the event at this place.
+#[derive(Serialize, Deserialize)]
+struct Said(usize, Option<String>, Option<String>);
+
 impl EventPacker {
     /// Packs these; `None` where they are not of one run or cannot be written.
     pub fn pack(&mut self, events: &[Arc<Event>]) -> Option<PackedEvents> {
         let run = events.first()?.run.clone();
         let mut before = 0_u64;
+        let mut dialogue = Vec::new();
         let mut lines = Vec::with_capacity(events.len());
-        for event in events {
+        let without_prompts: Vec<Cow<'_, Event>> = events
+            .iter()
+            .enumerate()
+            .map(|(at, event)| without_prompts(at, event, &mut dialogue))
+            .collect();
+        for event in &without_prompts {
             if event.run != run {
                 return None;
             }
@@ -68,38 +98,25 @@ impl EventPacker {
             before = event.ts.0;
             lines.push(Line(event.schema, since, event.seq, &event.body));
         }
-        self.json.clear();
-        serde_json::to_writer(&mut self.json, &lines).ok()?;
-        let compress = self
-            .compress
-            .get_or_insert_with(|| Compress::new(Compression::fast(), false));
-        compress.reset();
-        self.packed.clear();
-        // More than what cannot be made smaller takes.
-        self.packed
-            .reserve(self.json.len() + self.json.len() / 8 + 1024);
-        let status = compress.compress_vec(&self.json, &mut self.packed, FlushCompress::Finish);
-        let bytes = Box::from(&*self.packed);
-        let length = self.json.len();
+        let (bytes, length) = self.deflate(&lines)?;
+        let dialogue = if dialogue.is_empty() {
+            None
+        } else {
+            let (bytes, length) = self.deflate(&dialogue)?;
+            Some(PackedDialogue { bytes, length })
+        };
         self.bound();
-        (status.ok()? == Status::StreamEnd).then_some(PackedEvents { run, bytes, length })
+        Some(PackedEvents {
+            run,
+            bytes,
+            length,
+            dialogue,
+        })
     }
 
     /// The events; `None` where they cannot be read, which does not happen to what was packed.
     pub fn unpack(&mut self, packed: &PackedEvents) -> Option<Vec<Event>> {
-        let decompress = self
-            .decompress
-            .get_or_insert_with(|| Decompress::new(false));
-        decompress.reset(false);
-        self.json.clear();
-        self.json.reserve(packed.length + 1);
-        let finish = FlushDecompress::Finish;
-        let status = decompress.decompress_vec(&packed.bytes, &mut self.json, finish);
-        if status.ok()? != Status::StreamEnd {
-            return None;
-        }
-        let lines: Vec<ReadLine> = serde_json::from_slice(&self.json).ok()?;
-        self.bound();
+        let lines: Vec<ReadLine> = self.inflate(&packed.bytes, packed.length)?;
         let mut before = 0_u64;
         let events = lines.into_iter().map(|ReadLine(schema, since, seq, body)| {
             before = before.wrapping_add(since.cast_unsigned());
@@ -111,7 +128,49 @@ impl EventPacker {
                 body,
             }
         });
-        Some(events.collect())
+        let mut events: Vec<Event> = events.collect();
+        if let Some(dialogue) = &packed.dialogue {
+            let said: Vec<Said> = self.inflate(&dialogue.bytes, dialogue.length)?;
+            for Said(at, sent, received) in said {
+                if let EventBody::ModelCalled { prompt, reply, .. } = &mut events.get_mut(at)?.body
+                {
+                    (*prompt, *reply) = (sent, received);
+                }
+            }
+        }
+        self.bound();
+        Some(events)
+    }
+
+    fn deflate(&mut self, value: &impl Serialize) -> Option<(Box<[u8]>, usize)> {
+        self.json.clear();
+        serde_json::to_writer(&mut self.json, value).ok()?;
+        let compress = self
+            .compress
+            .get_or_insert_with(|| Compress::new(Compression::fast(), false));
+        compress.reset();
+        self.packed.clear();
+        // More than what cannot be made smaller takes.
+        self.packed
+            .reserve(self.json.len() + self.json.len() / 8 + 1024);
+        let status = compress.compress_vec(&self.json, &mut self.packed, FlushCompress::Finish);
+        let is_whole = status.ok()? == Status::StreamEnd;
+        is_whole.then(|| (Box::from(&*self.packed), self.json.len()))
+    }
+
+    fn inflate<T: DeserializeOwned>(&mut self, bytes: &[u8], length: usize) -> Option<T> {
+        let decompress = self
+            .decompress
+            .get_or_insert_with(|| Decompress::new(false));
+        decompress.reset(false);
+        self.json.clear();
+        self.json.reserve(length + 1);
+        let finish = FlushDecompress::Finish;
+        let status = decompress.decompress_vec(bytes, &mut self.json, finish);
+        if status.ok()? != Status::StreamEnd {
+            return None;
+        }
+        serde_json::from_slice(&self.json).ok()
     }
 
     /// Gives back what an unusually long run took.
@@ -122,4 +181,20 @@ impl EventPacker {
             room.shrink_to(MOST);
         }
     }
+}
+
+/// The event, its prompt and reply moved into `dialogue`.
+fn without_prompts<'e>(
+    at: usize,
+    event: &'e Arc<Event>,
+    dialogue: &mut Vec<Said>,
+) -> Cow<'e, Event> {
+    if !event.holds_prompts() {
+        return Cow::Borrowed(event);
+    }
+    let mut event = Event::clone(event);
+    if let EventBody::ModelCalled { prompt, reply, .. } = &mut event.body {
+        dialogue.push(Said(at, prompt.take(), reply.take()));
+    }
+    Cow::Owned(event)
 }

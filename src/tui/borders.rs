@@ -45,10 +45,9 @@ pub fn borders(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut 
         }
         around.outer(Margin::new(1, 1))
     });
-    for y in 0..height {
-        for x in 0..width {
-            let sign = match arms[at(x, y)] {
-                0 => continue,
+    for (y, line) in (0..height).zip(arms.chunks(width.into())) {
+        for (x, arms) in (0..width).zip(line).filter(|(_, arms)| **arms != 0) {
+            let sign = match *arms {
                 arms if arms == LEFT | RIGHT => "─",
                 arms if arms == UP | DOWN => "│",
                 arms if arms == RIGHT | DOWN => "┌",

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{Event as Input, EventStream};
-use crossterm::execute;
+use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use crossterm::{execute, queue};
 use futures_util::{StreamExt, poll};
 use ratatui::Terminal;
 use ratatui::backend::{Backend, ClearType, CrosstermBackend};
@@ -153,7 +154,7 @@ async fn until_the_end(
             frames.reset();
         }
         if terminal::is_ours() {
-            screen.draw(&mut drawn)?;
+            draw(&mut screen, &mut drawn)?;
             announce(&mut typed.announcer, &screen, &mut drawn)?;
         }
     }
@@ -172,7 +173,7 @@ fn has_begun(
             return Ok(false);
         }
     }
-    screen.draw(drawn)?;
+    draw(screen, drawn)?;
     // The first picture before what may take long to be answered.
     terminal::enhance()?;
     announce(&mut typed.announcer, screen, drawn)?;
@@ -180,6 +181,13 @@ fn has_begun(
 }
 
 type Drawn = Terminal<CrosstermBackend<Output>>;
+
+/// Draws a frame that the terminal shows as a whole, or not yet.
+fn draw(screen: &mut Screen, drawn: &mut Drawn) -> io::Result<()> {
+    queue!(drawn.backend_mut(), BeginSynchronizedUpdate)?;
+    screen.draw(drawn)?;
+    execute!(drawn.backend_mut(), EndSynchronizedUpdate)
+}
 
 fn drawn_on(guard: &TerminalGuard) -> io::Result<Drawn> {
     Terminal::new(CrosstermBackend::new(guard.output()))

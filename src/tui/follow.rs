@@ -91,38 +91,53 @@ pub fn touched(model: &Model) -> HashSet<EvidenceId> {
     rows.flat_map(|row| row.evidence()).cloned().collect()
 }
 
-/// Which of a pane's drawn rows belong to the selected node; in the chat, to the run that is shown.
-pub fn marked_rows(model: &Model, pane: Pane, size: Size) -> Vec<usize> {
-    if pane == Pane::Chat {
-        return chat::rows_of_shown(model);
+/// What is selected, that the drawn rows of the panes may belong to.
+#[derive(Debug)]
+pub struct Followed<'m> {
+    model: &'m Model,
+    /// The selected line of the audit pane.
+    line: Option<AuditLine<'m>>,
+}
+
+impl<'m> Followed<'m> {
+    /// What is selected now.
+    pub fn of(model: &'m Model) -> Self {
+        let line = selected_events(model);
+        Self { model, line }
     }
-    let height = usize::from(size.height);
-    if let Some(line) = selected_events(model) {
-        return match pane {
-            Pane::Evidence => rows_of_items(model, size, &touched(model).iter().collect()),
-            Pane::Path => {
+
+    /// Which of a pane's drawn rows belong to it; in the chat, to the run that is shown.
+    pub fn marked_rows(&self, pane: Pane, size: Size) -> Vec<usize> {
+        let Self { model, line } = self;
+        match (pane, line, model.path.selected) {
+            (Pane::Chat, ..) => chat::rows_of_shown(model),
+            (Pane::Path, Some(line), _) => {
                 let node = line.first().and_then(|row| row.node).map(PathItem::Node);
-                let is_of =
-                    |row: &usize| node.is_some() && path::item_at(model, size, *row) == node;
-                (0..height).filter(is_of).collect()
+                let drawn = path::drawn_items(model, size).into_iter().enumerate();
+                drawn
+                    .take(size.height.into())
+                    .filter(|(_, item)| Some(*item) == node)
+                    .map(|(row, _)| row)
+                    .collect()
             }
-            Pane::Chat | Pane::Audit => Vec::new(),
-        };
-    }
-    let Some(PathItem::Node(node)) = model.path.selected else {
-        return Vec::new();
-    };
-    match pane {
-        Pane::Audit => {
-            let reserved = audit::reserved(model);
-            let lines = model.audit_lines().into_iter().skip(model.audit.list.top);
-            let seen = lines.take(height.saturating_sub(reserved)).enumerate();
-            seen.filter(|(_, line)| line.rows().iter().any(|row| row.node == Some(node)))
-                .map(|(at, _)| at + reserved)
-                .collect()
+            (Pane::Evidence, Some(line), _) => {
+                let touched = line.rows().iter().flat_map(|row| row.evidence());
+                rows_of_items(model, size, &touched.collect())
+            }
+            (Pane::Evidence, None, Some(PathItem::Node(node))) => {
+                rows_of_items(model, size, &touched_by(model, node))
+            }
+            (Pane::Audit, None, Some(PathItem::Node(node))) => {
+                let reserved = audit::reserved(model);
+                let lines = model.audit_lines().into_iter().skip(model.audit.list.top);
+                let seen = lines.take(usize::from(size.height).saturating_sub(reserved));
+                seen.enumerate()
+                    .filter(|(_, line)| line.rows().iter().any(|row| row.node == Some(node)))
+                    .map(|(at, _)| at + reserved)
+                    .collect()
+            }
+            _ => Vec::new(),
         }
-        Pane::Evidence => rows_of_items(model, size, &touched_by(model, node)),
-        Pane::Chat | Pane::Path => Vec::new(),
     }
 }
 
@@ -132,10 +147,10 @@ fn rows_of_items(model: &Model, size: Size, wanted: &HashSet<&EvidenceId>) -> Ve
         return Vec::new();
     };
     let items: Vec<&EvidenceId> = run.evidence.rows().map(|row| &row.id).collect();
-    let is_wanted = |row: &usize| {
-        let item = evidence::item_at(model, size, *row);
-        item.and_then(|at| items.get(at))
-            .is_some_and(|id| wanted.contains(id))
-    };
-    (0..usize::from(size.height)).filter(is_wanted).collect()
+    let is_wanted = |at: usize| items.get(at).is_some_and(|id| wanted.contains(id));
+    let drawn = evidence::drawn_items(model, size).into_iter().enumerate();
+    drawn
+        .filter(|(_, item)| is_wanted(*item))
+        .map(|(row, _)| row)
+        .collect()
 }

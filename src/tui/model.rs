@@ -255,17 +255,22 @@ impl Model {
 
     /// Audit rows that pass the filter.
     pub fn audit_rows(&self) -> Vec<&AuditRow> {
+        self.narrowed_trail().collect()
+    }
+
+    /// Whether there is any of them.
+    pub fn has_audit_rows(&self) -> bool {
+        self.narrowed_trail().next().is_some()
+    }
+
+    fn narrowed_trail(&self) -> impl Iterator<Item = &AuditRow> {
         let wanted = self.audit.filter.to_lowercase();
-        self.shown_turn()
-            .map(|turn| turn.trail.iter())
-            .into_iter()
-            .flatten()
-            .filter(|row| {
-                wanted.is_empty()
-                    || row.name.contains(&wanted)
-                    || row.summary.to_lowercase().contains(&wanted)
-            })
-            .collect()
+        let turn = self.shown_turn().map(|turn| turn.trail.iter());
+        turn.into_iter().flatten().filter(move |row| {
+            wanted.is_empty()
+                || row.name.contains(&wanted)
+                || row.summary.to_lowercase().contains(&wanted)
+        })
     }
 
     /// The same as the audit pane lists them. Where they are narrowed, each one stands by itself.

@@ -69,7 +69,8 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         let row = usize::from(position.y - area.y);
         match pane {
             Pane::Evidence => {
-                if let Some(clicked) = evidence::item_at(model, area.as_size(), row) {
+                let drawn = evidence::drawn_items(model, area.as_size());
+                if let Some(clicked) = drawn.get(row).copied() {
                     model.evidence.list.selected = clicked;
                 }
             }
@@ -84,7 +85,8 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
                 return answer(model, row, column);
             }
             Pane::Path => {
-                if let Some(item) = path::item_at(model, area.as_size(), row) {
+                let drawn = path::drawn_items(model, area.as_size());
+                if let Some(item) = drawn.get(row).copied() {
                     follow::select(model, item);
                 }
             }

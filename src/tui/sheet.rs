@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Rect};
+use ratatui::text::Span;
 use ratatui::widgets::{Block, Widget};
 
 use crate::protocol::{NoticeLevel, SessionSummary};
@@ -60,7 +61,7 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
     beside(around, places.screen, buffer);
     let frame = Block::bordered()
         .border_style(theme.style(Ink::Focus))
-        .title(theme.line(&Row::of(Ink::Focus, title)));
+        .title(Span::styled(title, theme.style(Ink::Focus)));
     frame.render(around, buffer);
     let line = |at: u16| Rect {
         y: room.y + at,

@@ -19,8 +19,8 @@ use crossterm::event::{
 use crossterm::execute;
 use crossterm::style::Print;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-    supports_keyboard_enhancement,
+    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode, supports_keyboard_enhancement,
 };
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -172,6 +172,8 @@ pub fn give_back_terminal() {
         return;
     }
     let mut sequences = String::new();
+    // It may end in the middle of a frame.
+    add(&mut sequences, EndSynchronizedUpdate);
     if ENHANCED.load(Ordering::SeqCst) {
         add(&mut sequences, PopKeyboardEnhancementFlags);
     }

@@ -13,13 +13,12 @@ use std::fmt;
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
 
 pub use colours::ColorDepth;
 pub use contrast::is_light;
 
 use super::TuiError;
-use super::ink::{Ink, Piece, Row};
+use super::ink::{Ink, Piece};
 
 /// The themes that come with the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -136,9 +135,19 @@ impl Theme {
         self.styles[ink as usize]
     }
 
-    /// A row with its looks.
-    pub fn line(&self, row: &Row) -> Line<'static> {
-        row.pieces.iter().map(|piece| self.span(piece)).collect()
+    /// How this piece looks.
+    pub fn style_of(&self, piece: &Piece) -> Style {
+        let mut style = self.style(piece.ink);
+        for (wanted, modifier) in [
+            (piece.emphasis.bold, Modifier::BOLD),
+            (piece.emphasis.italic, Modifier::ITALIC),
+            (piece.emphasis.struck, Modifier::CROSSED_OUT),
+        ] {
+            if wanted {
+                style = style.add_modifier(modifier);
+            }
+        }
+        style
     }
 
     /// The one of ours that it is, or stands on.
@@ -172,20 +181,6 @@ impl Theme {
                 cell.fg = text;
             }
         }
-    }
-
-    fn span(&self, piece: &Piece) -> Span<'static> {
-        let mut style = self.style(piece.ink);
-        for (wanted, modifier) in [
-            (piece.emphasis.bold, Modifier::BOLD),
-            (piece.emphasis.italic, Modifier::ITALIC),
-            (piece.emphasis.struck, Modifier::CROSSED_OUT),
-        ] {
-            if wanted {
-                style = style.add_modifier(modifier);
-            }
-        }
-        Span::styled(piece.text.clone(), style)
     }
 }
 

@@ -45,7 +45,7 @@ pub struct OpenRun {
 }
 
 /// A run that no pane draws.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct PackedRun {
     exchange: Exchange,
     /// What decided its gradings, where it had some: other limits are tried on all runs at once.
@@ -94,20 +94,38 @@ impl Turn {
         true
     }
 
-    /// Packs it, if it has ended; false where it stays open.
-    pub fn close(&mut self, packer: &mut EventPacker) -> bool {
+    /// Packs it, if it has ended: the bytes of prompts and replies that are kept of it from now on,
+    /// none where they were kept before; `None` where it stays open.
+    pub fn close(&mut self, packer: &mut EventPacker) -> Option<usize> {
         let Kept::Open(open) = &mut self.kept else {
-            return true;
+            return Some(0);
         };
-        if open.run.finish.is_none() {
-            return false;
-        }
-        let earlier = open.packed.take();
-        let Some(known) = earlier.or_else(|| PackedRun::of(open, packer)) else {
-            return false;
+        open.run.finish.as_ref()?;
+        let (known, added) = match open.packed.take() {
+            Some(earlier) => (earlier, 0),
+            None => {
+                let known = PackedRun::of(open, packer)?;
+                let added = known.events.prompts_len();
+                (known, added)
+            }
         };
         self.kept = Kept::Packed(known);
-        true
+        Some(added)
+    }
+
+    /// Keeps prompts and replies no longer than it is open: the bytes that are free then.
+    pub fn drop_prompts(&mut self) -> usize {
+        match &mut self.kept {
+            Kept::Open(open) => {
+                let packed = open.packed.take();
+                packed.map_or(0, |packed| packed.events.prompts_len())
+            }
+            Kept::Packed(packed) => {
+                let freed = packed.events.prompts_len();
+                Arc::make_mut(packed).events.drop_prompts();
+                freed
+            }
+        }
     }
 
     /// Takes the next event of its run; one of a packed run comes after its end, and too late.
@@ -283,7 +301,11 @@ mod tests {
             });
             let of_packed = size_of::<PackedRun>() + exchange_bytes(exchange) + gradings;
             // The name of the run is told with its events too.
-            size_of::<Self>() + of_packed + events.len() + exchange.id.0.len()
+            size_of::<Self>()
+                + of_packed
+                + events.len()
+                + events.prompts_len()
+                + exchange.id.0.len()
         }
     }
 

@@ -1,10 +1,15 @@
 //! The turns of a conversation, of which few are open at a time.
 
+use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
 use crate::protocol::{EventPacker, RunId};
 
 use super::turn::{OpenRun, Turn};
+
+/// So much is kept of what was sent to models and came back, packed, in bytes: a few hundred runs.
+/// It is longer than all else that is known of a run.
+const MOST_PROMPTS: usize = 4 << 20;
 
 /// All turns, in the order in which they were asked.
 #[derive(Debug, Clone, Default)]
@@ -12,6 +17,12 @@ pub struct Turns {
     all: Vec<Turn>,
     /// Those that are open.
     open: Vec<usize>,
+    /// Tokens both ways of those that are packed.
+    tokens: u64,
+    /// Those whose prompts are kept packed, from the one that was looked at the longest time ago.
+    with_prompts: VecDeque<usize>,
+    /// What these take, bytes.
+    prompts: usize,
     packer: EventPacker,
 }
 
@@ -20,14 +31,22 @@ impl Turns {
     pub fn push(&mut self, turn: Turn) {
         if turn.opened().is_some() {
             self.open.push(self.all.len());
+        } else {
+            self.tokens = self.tokens.saturating_add(turn.tokens());
         }
         self.all.push(turn);
     }
 
+    /// Tokens both ways so far.
+    pub fn tokens(&self) -> u64 {
+        let open = self.open.iter().filter_map(|at| self.all.get(*at));
+        open.map(Turn::tokens)
+            .fold(self.tokens, u64::saturating_add)
+    }
+
     /// None any more.
     pub fn clear(&mut self) {
-        self.all.clear();
-        self.open.clear();
+        *self = Self::default();
     }
 
     /// Opens that one.
@@ -37,6 +56,11 @@ impl Turns {
             && turn.open(&mut self.packer)
         {
             self.open.push(at);
+            self.tokens = self.tokens.saturating_sub(turn.tokens());
+            if let Some(place) = self.with_prompts.iter().position(|other| *other == at) {
+                self.with_prompts.remove(place);
+                self.with_prompts.push_back(at);
+            }
         }
     }
 
@@ -45,10 +69,29 @@ impl Turns {
         for at in needed {
             self.open(*at);
         }
-        let (turns, packer) = (&mut self.all, &mut self.packer);
-        self.open.retain(|at| {
-            needed.contains(at) || turns.get_mut(*at).is_some_and(|turn| !turn.close(packer))
-        });
+        for at in std::mem::take(&mut self.open) {
+            let turn = self.all.get_mut(at).filter(|_| !needed.contains(&at));
+            let closed = turn.and_then(|turn| Some((turn.close(&mut self.packer)?, turn.tokens())));
+            let Some((prompts, tokens)) = closed else {
+                self.open.push(at);
+                continue;
+            };
+            self.tokens = self.tokens.saturating_add(tokens);
+            if prompts > 0 {
+                self.with_prompts.push_back(at);
+                self.prompts += prompts;
+            }
+        }
+        self.bound_prompts();
+    }
+
+    fn bound_prompts(&mut self) {
+        while self.prompts > MOST_PROMPTS
+            && let Some(at) = self.with_prompts.pop_front()
+        {
+            let freed = self.all.get_mut(at).map_or(0, Turn::drop_prompts);
+            self.prompts = self.prompts.saturating_sub(freed);
+        }
     }
 
     /// Where that run stands among those that are open.
@@ -65,12 +108,9 @@ impl Turns {
 
 impl From<Vec<Turn>> for Turns {
     fn from(turns: Vec<Turn>) -> Self {
-        let is_open = |at: &usize| turns[*at].opened().is_some();
-        Self {
-            open: (0..turns.len()).filter(is_open).collect(),
-            all: turns,
-            packer: EventPacker::default(),
-        }
+        let mut all = Self::default();
+        turns.into_iter().for_each(|turn| all.push(turn));
+        all
     }
 }
 
@@ -93,7 +133,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::protocol::Event;
+    use crate::domain::NodeName;
+    use crate::protocol::{Event, EventBody};
 
     /// A run as it was recorded, under another name.
     fn recorded(at: usize) -> Vec<Arc<Event>> {
@@ -143,11 +184,68 @@ mod tests {
             let open = turns.opened(&whole.run.id).unwrap();
             assert_eq!(open.events, whole.events);
             assert_eq!(open.trail, whole.trail);
+            assert_eq!(turns.tokens(), 3 * whole.run.tokens());
             assert_eq!(open.run.exchange, whole.run.exchange);
             let rows = |open: &OpenRun| open.run.evidence.rows().cloned().collect::<Vec<_>>();
             assert_eq!(rows(open), rows(whole));
             turns.keep_open(&[2]);
         }
+    }
+
+    /// A run of an endpoint, with prompts that hold other documents in every run.
+    fn endpoint(at: usize, length: usize) -> Vec<Arc<Event>> {
+        let mut events = recorded(at);
+        let mut number = at as u64 + 1;
+        let documents = std::iter::repeat_with(|| {
+            number ^= number << 13;
+            number ^= number >> 7;
+            number ^= number << 17;
+            format!("{number:x} ")
+        });
+        let last = events.last().unwrap().clone();
+        let body = EventBody::ModelCalled {
+            node: NodeName::Synthesize,
+            call: 0,
+            model: "m".to_owned(),
+            ms: 1.0,
+            prompt_tokens: None,
+            completion_tokens: None,
+            retries: 0,
+            prompt: Some(documents.take(length / 17).collect()),
+            reply: Some(format!("reply {at}")),
+        };
+        let called = Event {
+            body,
+            ..Event::clone(&last)
+        };
+        events.insert(events.len() - 1, Arc::new(called));
+        events
+    }
+
+    #[test]
+    fn ui_prompts_are_kept_of_the_runs_that_were_looked_at_last() {
+        let mut turns = Turns::default();
+        let count = 80;
+        for at in 0..count {
+            turns.push(Turn::after(&endpoint(at, 200_000)).unwrap());
+            // The first is looked at now and then.
+            turns.keep_open(&[at, if at % 8 == 0 { 0 } else { at }]);
+        }
+        turns.keep_open(&[]);
+        let kept = |turn: &Turn| turn.held_bytes() > 50_000;
+        assert!(!kept(&turns[1]) && !kept(&turns[8]) && kept(&turns[count - 1]));
+        assert!(kept(&turns[0]));
+        let prompts: usize = turns.iter().map(Turn::held_bytes).sum();
+        assert!(prompts < MOST_PROMPTS + count * 12_000, "{prompts} bytes");
+
+        turns.open(count - 1);
+        let whole = endpoint(count - 1, 200_000);
+        assert_eq!(turns[count - 1].opened().unwrap().events, whole);
+        turns.open(1);
+        let mut without: Vec<Event> = endpoint(1, 200_000).iter().map(|e| (**e).clone()).collect();
+        without.iter_mut().for_each(Event::drop_prompts);
+        let events = &turns[1].opened().unwrap().events;
+        assert!(events.iter().map(|event| &**event).eq(&without));
     }
 
     /// The log does not hold an end; the screen said so once, and says so again.

@@ -9,12 +9,12 @@ use crate::protocol::Mode;
 
 use super::borders::borders;
 use super::cells::put;
-use super::follow;
+use super::follow::Followed;
 use super::ink::{Ink, Row, counted, grouped};
 use super::keymap::{Action, Place};
 use super::layout::{Arrangement, Breadth, LEAST, Pane};
 use super::menu;
-use super::model::{AskedBy, Model, Turn};
+use super::model::{AskedBy, Model};
 use super::notice::notice;
 use super::pace;
 use super::panes::{audit, evidence, path, source};
@@ -40,6 +40,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     header(model, &places, theme, buffer);
     footer(model, &places, theme, buffer);
     titles(model, &places, theme, buffer);
+    let followed = Followed::of(model);
     for &(pane, area) in &places.panes {
         for (line, row) in area.rows().zip(model.rows(pane, area.as_size())) {
             put(buffer, theme, line, &row);
@@ -53,7 +54,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         if let Some(line) = selected.and_then(|at| area.rows().nth(at)) {
             buffer.set_style(line, theme.style(Ink::Selected));
         }
-        for at in follow::marked_rows(model, pane, area.as_size()) {
+        for at in followed.marked_rows(pane, area.as_size()) {
             if let Some(line) = area.rows().nth(at) {
                 put(buffer, theme, line, &Row::of(Ink::Focus, "▌"));
             }
@@ -126,8 +127,7 @@ fn header(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
 
 fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffer) {
     let mut right = Row::default();
-    let each = model.turns.iter().map(Turn::tokens);
-    let tokens = each.fold(0, u64::saturating_add);
+    let tokens = model.turns.tokens();
     if tokens > 0 {
         right.push(Ink::Dim, format!(" {} tok ", grouped(tokens)));
     }

@@ -12,6 +12,10 @@ use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 /// How long anything may take on a busy machine before the test gives up.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// What begins a frame, and what ends it.
+const FRAME: &[u8] = b"\x1b[?2026h";
+const FRAME_END: &[u8] = b"\x1b[?2026l";
+
 /// A terminal with a program in it.
 pub struct Terminal {
     master: Box<dyn MasterPty + Send>,
@@ -33,7 +37,33 @@ struct Reading {
 struct Shown {
     parser: vt100::Parser,
     written: Vec<u8>,
+    /// How much of what was written the parser has.
+    parsed: usize,
     ended: bool,
+}
+
+impl Shown {
+    /// As a terminal does: what belongs to a frame is shown once the frame has ended.
+    fn take(&mut self, bytes: &[u8]) {
+        self.written.extend(bytes);
+        self.ended = bytes.is_empty();
+        // Its mark may have come in two reads.
+        let from = self.parsed.saturating_sub(FRAME.len());
+        let recent = &self.written[from..];
+        let begun = last_of(recent, FRAME);
+        let is_whole = begun <= last_of(recent, FRAME_END);
+        let ready = match begun {
+            Some(begun) if !is_whole && !self.ended => (from + begun).max(self.parsed),
+            _ => self.written.len(),
+        };
+        self.parser.process(&self.written[self.parsed..ready]);
+        self.parsed = ready;
+    }
+}
+
+/// Where the last of these begins.
+fn last_of(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).rposition(|at| at == wanted)
 }
 
 impl Terminal {
@@ -60,6 +90,7 @@ impl Terminal {
             Mutex::new(Shown {
                 parser: vt100::Parser::new(cells(rows), cells(columns), 0),
                 written: Vec::new(),
+                parsed: 0,
                 ended: false,
             }),
             Condvar::new(),
@@ -75,9 +106,7 @@ impl Terminal {
                 }
                 let read = reader.read(&mut bytes).unwrap_or(0);
                 let mut shown = seen.0.lock().unwrap();
-                shown.parser.process(&bytes[..read]);
-                shown.written.extend(&bytes[..read]);
-                shown.ended = read == 0;
+                shown.take(&bytes[..read]);
                 seen.1.notify_all();
                 if read == 0 {
                     return;

@@ -168,6 +168,7 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
             prompt_tokens,
             completion_tokens,
             retries,
+            prompt,
             reply,
             ..
         } => {
@@ -179,7 +180,8 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
                 let retries = counted(u64::from(*retries), "retry", "retries");
                 let _ = write!(text, " · {retries}");
             }
-            if reply.is_none() {
+            // Where neither is kept, that is not known.
+            if prompt.is_some() && reply.is_none() {
                 text.push_str(" · no reply");
             }
             text

@@ -87,7 +87,7 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
 /// Which of the drawn rows is selected.
 pub fn selected_row(model: &Model) -> Option<usize> {
     let list = &model.audit.list;
-    (model.focus == Pane::Audit && !model.audit_rows().is_empty())
+    (model.focus == Pane::Audit && model.has_audit_rows())
         .then(|| list.selected.saturating_sub(list.top) + reserved(model))
 }
 

@@ -175,18 +175,18 @@ pub fn selected_row(model: &Model, size: Size) -> Option<usize> {
     })
 }
 
-/// Which item is drawn in that row of the pane.
-pub fn item_at(model: &Model, size: Size, row: usize) -> Option<usize> {
-    let run = model.shown_run()?;
-    if row >= list_height(model, size) {
-        return None;
-    }
+/// Which item is drawn in each row of the pane, as far as there are items.
+pub fn drawn_items(model: &Model, size: Size) -> Vec<usize> {
+    let Some(run) = model.shown_run() else {
+        return Vec::new();
+    };
     let heights = heights(model, run, size.width.into());
-    let mut end = 0;
-    (model.evidence.list.top..heights.len()).find(|at| {
-        end += heights[*at];
-        row < end
-    })
+    let items = heights
+        .into_iter()
+        .enumerate()
+        .skip(model.evidence.list.top);
+    let rows = items.flat_map(|(at, height)| std::iter::repeat_n(at, height));
+    rows.take(list_height(model, size)).collect()
 }
 
 /// Keeps the selection within the list, and all of the selected item in sight.

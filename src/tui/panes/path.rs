@@ -112,13 +112,13 @@ pub fn selected_row(model: &Model) -> Option<usize> {
         .then(|| list.selected.saturating_sub(list.top))
 }
 
-/// What stands in a drawn row.
-pub fn item_at(model: &Model, size: Size, row: usize) -> Option<PathItem> {
+/// What stands in each of the drawn rows; nothing where it is told visit by visit.
+pub fn drawn_items(model: &Model, size: Size) -> Vec<PathItem> {
     if model.path.unrolled && model.shown_run().is_some() {
-        return None;
+        return Vec::new();
     }
-    let lines = drawn(model, size);
-    lines.get(model.path.list.top + row).map(|line| line.item)
+    let lines = drawn(model, size).into_iter().skip(model.path.list.top);
+    lines.map(|line| line.item).collect()
 }
 
 /// How a visit ended that did not come to its end.
