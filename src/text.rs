@@ -26,6 +26,10 @@ use invisible::{Fate, fate, stays_behind};
 /// Newlines and tabs stay; `\r\n` and a lone `\r` become `\n`, an invisible blank becomes a space.
 /// Joiners stay where they write something together. Borrowed when nothing had to go.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    if text.bytes().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
     let mut before = '\0';
     let stays = |c: char| {
         let before = std::mem::replace(&mut before, c);

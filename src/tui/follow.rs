@@ -113,7 +113,7 @@ impl<'m> Followed<'m> {
             (Pane::Chat, ..) => chat::rows_of_shown(model),
             (Pane::Path, Some(line), _) => {
                 let node = line.first().and_then(|row| row.node).map(PathItem::Node);
-                let drawn = path::drawn_items(model, size).into_iter().enumerate();
+                let drawn = path::drawn_items(model).enumerate();
                 drawn
                     .take(size.height.into())
                     .filter(|(_, item)| Some(*item) == node)

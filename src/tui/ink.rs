@@ -170,7 +170,7 @@ impl Row {
 
     /// In cells.
     pub fn width(&self) -> usize {
-        self.pieces.iter().map(|piece| piece.text.width()).sum()
+        self.pieces.iter().map(|piece| cells(&piece.text)).sum()
     }
 
     /// Fills up with blanks to a column.
@@ -192,7 +192,7 @@ impl Row {
         let mut row = Self::default();
         let mut left = width;
         for piece in self.pieces {
-            let taken = piece.text.width();
+            let taken = cells(&piece.text);
             if taken < left {
                 left -= taken;
                 row.pieces.push(piece);
@@ -209,8 +209,8 @@ impl Row {
     pub fn fit_parts(self, width: usize) -> Self {
         let text = self.text();
         let ends = text.match_indices(" · ").map(|(at, _)| at);
-        let fitting = ends.filter(|at| text[..*at].width() <= width).last();
-        let Some(mut left) = fitting.filter(|_| text.width() > width) else {
+        let fitting = ends.filter(|at| cells(&text[..*at]) <= width).last();
+        let Some(mut left) = fitting.filter(|_| cells(&text) > width) else {
             return self.fit(width);
         };
         let mut row = Self::default();
@@ -258,18 +258,27 @@ impl Row {
     }
 }
 
+/// How many cells a text without control characters takes.
+pub fn cells(text: &str) -> usize {
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.width()
+    }
+}
+
 /// `text` in at most `width` cells, its end replaced by `…` when it is longer.
 pub fn cut(text: &str, width: usize) -> String {
-    if text.width() < width || (text.width() == width && width > 0) {
+    if cells(text) < width || (cells(text) == width && width > 0) {
         return text.to_owned();
     }
     let mut kept = String::new();
     let mut used = 0;
     for grapheme in text.graphemes(true) {
-        if used + grapheme.width() >= width {
+        if used + cells(grapheme) >= width {
             break;
         }
-        used += grapheme.width();
+        used += cells(grapheme);
         kept.push_str(grapheme);
     }
     if width > 0 {
@@ -280,16 +289,16 @@ pub fn cut(text: &str, width: usize) -> String {
 
 /// `text` in at most `width` cells, its beginning replaced by `…`: the end of a path says more.
 pub fn cut_left(text: &str, width: usize) -> String {
-    if text.width() <= width {
+    if cells(text) <= width {
         return text.to_owned();
     }
     let mut kept: Vec<&str> = Vec::new();
     let mut used = 0;
     for grapheme in text.graphemes(true).rev() {
-        if used + grapheme.width() >= width {
+        if used + cells(grapheme) >= width {
             break;
         }
-        used += grapheme.width();
+        used += cells(grapheme);
         kept.push(grapheme);
     }
     let mut shown = String::from(if width > 0 { "…" } else { "" });
@@ -308,13 +317,13 @@ pub fn cut_path(path: &str, width: usize) -> String {
     whole
         .chain((2..parts.len()).map(without))
         .chain((parts.len() > 1).then(|| format!("…/{file}")))
-        .find(|short| short.width() <= width)
+        .find(|short| cells(short) <= width)
         .unwrap_or_else(|| cut_left(file, width))
 }
 
 /// `text` filled up with blanks to `width` cells.
 pub fn pad(text: &str, width: usize) -> String {
-    let used = text.width();
+    let used = cells(text);
     format!("{text}{}", " ".repeat(width.saturating_sub(used)))
 }
 

@@ -376,10 +376,7 @@ impl Model {
     pub fn rows(&self, pane: Pane, size: Size) -> Vec<Row> {
         match pane {
             Pane::Chat => self.chat.visible.clone(),
-            Pane::Path => path::rows(self, size)
-                .into_iter()
-                .skip(self.path.list.top)
-                .collect(),
+            Pane::Path => path::rows(self, size),
             Pane::Evidence => evidence::rows(self, size),
             Pane::Audit => audit::rows(self, size),
         }

@@ -85,8 +85,8 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
                 return answer(model, row, column);
             }
             Pane::Path => {
-                let drawn = path::drawn_items(model, area.as_size());
-                if let Some(item) = drawn.get(row).copied() {
+                let clicked = path::drawn_items(model).nth(row);
+                if let Some(item) = clicked {
                     follow::select(model, item);
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::protocol::{NoticeLevel, Timestamp};
 
 use super::list::List;
-use super::panes::graph::PathItem;
+use super::panes::graph::{Line, PathItem};
 
 /// One line for the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct PathState {
     pub selected: Option<PathItem>,
     /// How far it is scrolled.
     pub list: List,
+    /// The lines of the graph, as settled; none where it is told visit by visit.
+    pub lines: Vec<Line>,
 }
 
 /// The evidence pane.

@@ -4,9 +4,8 @@
 //! may break after a space and beside a wide character, but not before closing punctuation.
 
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
-use super::ink::{Emphasis, Ink, Row};
+use super::ink::{Emphasis, Ink, Row, cells};
 
 /// `row` in lines of at most `width` cells: the first begins with `first`, the others with `rest`.
 pub fn wrap(row: &Row, first: &Row, rest: &Row, width: usize) -> Vec<Row> {
@@ -16,7 +15,7 @@ pub fn wrap(row: &Row, first: &Row, rest: &Row, width: usize) -> Vec<Row> {
         for grapheme in piece.text.graphemes(true) {
             let cell = Cell {
                 text: grapheme,
-                width: grapheme.width(),
+                width: cells(grapheme),
                 ink: piece.ink,
                 emphasis: piece.emphasis,
             };

@@ -8,7 +8,7 @@ use crate::tui::ink::{Ink, Row, duration};
 use crate::tui::layout::Pane;
 use crate::tui::model::Model;
 
-use super::graph::{Line, PathItem, lines};
+use super::graph::{PathItem, lines};
 use super::trace::unrolled;
 
 /// One frame of the sign of something at work.
@@ -65,37 +65,37 @@ pub fn status(model: &Model) -> Row {
     row
 }
 
-/// The pane: all rows, also those that are scrolled away.
+/// The pane, as settled.
 pub fn rows(model: &Model, size: Size) -> Vec<Row> {
-    match model.shown_run() {
+    let rows = match model.shown_run() {
         Some(run) if model.path.unrolled => unrolled(run, model, usize::from(size.width)),
-        _ => drawn(model, size)
-            .into_iter()
-            .map(|line| line.row)
+        _ => model
+            .path
+            .lines
+            .iter()
+            .map(|line| line.row.clone())
             .collect(),
-    }
+    };
+    rows.into_iter().skip(model.path.list.top).collect()
 }
 
-/// The lines of the graph.
-fn drawn(model: &Model, size: Size) -> Vec<Line> {
-    let (width, height) = (usize::from(size.width), usize::from(size.height));
-    lines(model.shown_run(), model, width, height)
-}
-
-/// Keeps what is selected in sight, or else the node at work.
+/// Lays out what is seen, and keeps what is selected in sight, or else the node at work.
 pub fn settle(model: &mut Model, size: Size) {
-    let height = usize::from(size.height);
-    if model.path.unrolled && model.shown_run().is_some() {
-        let count = rows(model, size).len();
+    let (width, height) = (usize::from(size.width), usize::from(size.height));
+    if let Some(run) = model.shown_run().filter(|_| model.path.unrolled) {
+        let count = unrolled(run, model, width).len();
+        model.path.lines.clear();
         model.path.list.settle_view(count, height);
         return;
     }
-    let lines = drawn(model, size);
+    let lines = lines(model.shown_run(), model, width, height);
+    let current = current(model);
     let at = lines
         .iter()
-        .position(|line| line.is_head && line.item == current(model));
+        .position(|line| line.is_head && line.item == current);
     model.path.list.selected = at.unwrap_or(0);
     model.path.list.settle(lines.len(), height);
+    model.path.lines = lines;
 }
 
 /// What the keys are on: what was selected, else the node at work, else the first.
@@ -113,12 +113,9 @@ pub fn selected_row(model: &Model) -> Option<usize> {
 }
 
 /// What stands in each of the drawn rows; nothing where it is told visit by visit.
-pub fn drawn_items(model: &Model, size: Size) -> Vec<PathItem> {
-    if model.path.unrolled && model.shown_run().is_some() {
-        return Vec::new();
-    }
-    let lines = drawn(model, size).into_iter().skip(model.path.list.top);
-    lines.map(|line| line.item).collect()
+pub fn drawn_items(model: &Model) -> impl Iterator<Item = PathItem> {
+    let lines = model.path.lines.iter().skip(model.path.list.top);
+    lines.map(|line| line.item)
 }
 
 /// How a visit ended that did not come to its end.
