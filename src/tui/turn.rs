@@ -101,13 +101,12 @@ impl Turn {
             return Some(0);
         };
         open.run.finish.as_ref()?;
-        let (known, added) = match open.packed.take() {
-            Some(earlier) => (earlier, 0),
-            None => {
-                let known = PackedRun::of(open, packer)?;
-                let added = known.events.prompts_len();
-                (known, added)
-            }
+        let (known, added) = if let Some(earlier) = open.packed.take() {
+            (earlier, 0)
+        } else {
+            let known = PackedRun::of(open, packer)?;
+            let added = known.events.prompts_len();
+            (known, added)
         };
         self.kept = Kept::Packed(known);
         Some(added)

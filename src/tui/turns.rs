@@ -109,7 +109,9 @@ impl Turns {
 impl From<Vec<Turn>> for Turns {
     fn from(turns: Vec<Turn>) -> Self {
         let mut all = Self::default();
-        turns.into_iter().for_each(|turn| all.push(turn));
+        for turn in turns {
+            all.push(turn);
+        }
         all
     }
 }
