@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench screen`. Conversations of 10, 1 000 and 10 000 questions, a run of 10 000
 //! audit rows and one of 1 000 passages, all at 200×60, into a buffer: what the terminal itself
-//! takes to draw is not in it. Memory is that of a process of its own for each conversation, and of
+//! takes to draw is not in it. What the screen lays out ahead once a frame is out, the pages above and
+//! below, is measured by itself. Memory is that of a process of its own for each conversation, and of
 //! one that asks a recorded run again and again. The answer that streams comes with 2 000 tokens a second, gathered
 //! for one frame of a sixtieth of a second. Code is measured line by line as it streams, and beside
 //! that with all of it read anew, as for another width once the answer is whole.
@@ -360,13 +361,15 @@ impl Drawn {
     fn keys(&mut self, what: &str, keys: &[KeyEvent]) {
         // The first frame lays out what is seen.
         self.press(keys[0]);
-        let mut samples: Vec<Duration> = (0..FRAMES)
-            .map(|at| {
-                let begun = Instant::now();
-                self.press(keys[at % keys.len()]);
-                begun.elapsed()
-            })
-            .collect();
+        let (mut samples, mut ahead) = (Vec::new(), Vec::new());
+        for at in 0..FRAMES {
+            let begun = Instant::now();
+            self.press(keys[at % keys.len()]);
+            samples.push(begun.elapsed());
+            let drawn = Instant::now();
+            self.screen.lay_out_ahead();
+            ahead.push(drawn.elapsed());
+        }
         let of_key = |at: usize| {
             let mut samples: Vec<_> = samples.iter().skip(at).step_by(keys.len()).collect();
             samples.sort();
@@ -380,6 +383,7 @@ impl Drawn {
             dearest + 1,
             median.as_secs_f64() * 1e3
         );
+        report("  laid out ahead, after it", &mut ahead);
     }
 }
 

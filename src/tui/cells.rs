@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::widgets::{Clear, Widget};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::ink::Row;
 use super::theme::Theme;
@@ -22,8 +22,8 @@ pub fn put(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
         }
         let style = theme.style_of(piece);
         let room = usize::from(end - x);
-        x = if piece.text.is_ascii() {
-            put_ascii(buffer, (x, area.y), &piece.text, room, style)
+        x = if piece.text.chars().all(is_a_cell) {
+            put_chars(buffer, (x, area.y), &piece.text, room, style)
         } else {
             let end = buffer.set_stringn(x, area.y, &piece.text, room, style);
             end.0
@@ -31,15 +31,20 @@ pub fn put(buffer: &mut Buffer, theme: &Theme, area: Rect, row: &Row) {
     }
 }
 
-/// One character a cell, which is most of what is drawn: nothing has to be looked up for it. Returns
-/// the column behind it.
-fn put_ascii(buffer: &mut Buffer, at: (u16, u16), text: &str, room: usize, style: Style) -> u16 {
-    let shown = text.bytes().filter(|byte| !byte.is_ascii_control());
+/// Whether the character stands by itself and takes one cell: ASCII, and the signs that lines and
+/// bars are drawn with.
+fn is_a_cell(c: char) -> bool {
+    matches!(c, ' '..='~' | '·' | '…') || matches!(c, '←'..='↓' | '─'..='◌') && c.width() == Some(1)
+}
+
+/// Writes characters that take a cell each, which most do: no cluster has to be looked for. Returns
+/// the column behind them.
+fn put_chars(buffer: &mut Buffer, at: (u16, u16), text: &str, room: usize, style: Style) -> u16 {
     let start = buffer.index_of(at.0, at.1);
     let cells = buffer.content.iter_mut().skip(start).take(room);
     let mut x = at.0;
-    for (cell, byte) in cells.zip(shown) {
-        cell.set_char(byte.into()).set_style(style);
+    for (cell, c) in cells.zip(text.chars()) {
+        cell.set_char(c).set_style(style);
         x += 1;
     }
     x

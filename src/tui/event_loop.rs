@@ -156,6 +156,7 @@ async fn until_the_end(
         if terminal::is_ours() {
             draw(&mut screen, &mut drawn)?;
             announce(&mut typed.announcer, &screen, &mut drawn)?;
+            screen.lay_out_ahead();
         }
     }
     Ok(())

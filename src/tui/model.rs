@@ -323,6 +323,13 @@ impl Model {
         }
     }
 
+    /// Lays out what may be seen next, once a frame is out.
+    pub fn lay_out_ahead(&mut self) {
+        if let Some(area) = self.arrangement().pane(Pane::Chat) {
+            chat::lay_out_neighbours(self, area.as_size());
+        }
+    }
+
     /// Settles what depends on the size of the screen, so that drawing only reads.
     pub fn settle(&mut self) {
         let places = self.arrangement();

@@ -20,6 +20,7 @@ pub mod score;
 pub mod source;
 pub mod statistics;
 pub mod trace;
+pub mod turn_rows;
 pub mod waiting;
 pub mod waterfall;
 pub mod welcome;

@@ -230,6 +230,13 @@ impl Screen {
         Ok(())
     }
 
+    /// Lays out what may be seen next. To be done between a frame and the next key.
+    pub fn lay_out_ahead(&mut self) {
+        if self.replay.is_none() {
+            self.model.lay_out_ahead();
+        }
+    }
+
     /// Draws on a buffer of this size.
     pub fn render(&mut self, width: u16, height: u16) -> Buffer {
         let backend = TestBackend::new(width, height);

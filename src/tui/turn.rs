@@ -13,7 +13,7 @@ use crate::protocol::{
 };
 
 use super::fold::{AuditRow, Exchange, RunView};
-use super::panes::chat::TurnCache;
+use super::panes::turn_rows::TurnCache;
 
 /// A question and its run.
 #[derive(Debug, Clone)]

@@ -7,16 +7,12 @@
 use ratatui::layout::Size;
 
 use crate::domain::Outcome;
-use crate::tui::code_cache::CodeCache;
-use crate::tui::fold::Exchange;
-use crate::tui::ink::{Ink, Row};
-use crate::tui::markdown;
-use crate::tui::model::{Model, Retry, Turn};
-use crate::tui::wrap::wrap;
+use crate::tui::ink::Row;
+use crate::tui::model::{Model, Turn};
 
-use super::asked::{GUTTER, asked};
+use super::turn_rows::{TurnCache, text_of, turn_rows};
 use super::welcome::welcome;
-use super::{citations, foot, found, waiting};
+use super::{citations, found, waiting};
 
 /// So many turns keep their rows besides as many as a screen of the shortest holds.
 const SPARE: usize = 32;
@@ -55,24 +51,6 @@ pub enum Chosen {
     Yes,
     /// Letters act on it, until something is typed.
     ActedOn,
-}
-
-/// Wrapped rows of a turn.
-#[derive(Debug, Clone, Default)]
-pub struct TurnCache {
-    width: usize,
-    revision: u64,
-    rows: Vec<Row>,
-    /// While the answer grows.
-    code: CodeCache,
-}
-
-impl TurnCache {
-    /// The rows, where they are those of this text at this width.
-    fn rows(&self, told: &Exchange, width: usize) -> Option<&[Row]> {
-        let is_it = self.width == width && self.revision == told.revision;
-        (is_it && !self.rows.is_empty()).then_some(&*self.rows)
-    }
 }
 
 impl ChatScroll {
@@ -175,6 +153,34 @@ pub fn settle(model: &mut Model, size: Size) {
     found::mark(model);
 }
 
+/// Lays out the page above what is seen and the one below, so that it is drawn at once when it is
+/// scrolled to. To be done when a frame is out.
+pub fn lay_out_neighbours(model: &mut Model, size: Size) {
+    let height = usize::from(size.height);
+    let Some(last) = model.chat.turns.last().copied() else {
+        return;
+    };
+    let (first, _) = model.chat.from;
+    let count = model.turns.len();
+    let mut view = Window {
+        turns: &mut model.turns,
+        laid_out: &mut model.chat.laid_out,
+        tail: Vec::new(),
+        width: size.width.into(),
+    };
+    let mut page = |turns: &mut dyn Iterator<Item = usize>| {
+        let mut rows = 0;
+        while rows < height
+            && let Some(at) = turns.next()
+        {
+            rows += view.block(at).len();
+        }
+    };
+    page(&mut (0..first).rev());
+    page(&mut (last + 1..count));
+    view.forget_rows(SPARE + height);
+}
+
 /// The rows that are seen of the run that the panes show, where there are several.
 pub fn rows_of_shown(model: &Model) -> Vec<usize> {
     let Some(shown) = model.shown_at().filter(|_| model.turns.len() > 1) else {
@@ -189,25 +195,6 @@ pub fn rows_of_shown(model: &Model) -> Vec<usize> {
     rows.filter(|(at, turn)| **turn == shown && !is_gap(*at))
         .map(|(at, _)| at)
         .collect()
-}
-
-/// The rows of a turn as text, one a line.
-fn text_of(turn: &Turn, width: usize) -> String {
-    let lines = |rows: &[Row]| {
-        let lines = rows.iter().map(Row::text);
-        lines
-            .map(|line| line.trim_end().to_owned() + "\n")
-            .collect()
-    };
-    match turn.cache.rows(turn.exchange(), width) {
-        Some(rows) => lines(rows),
-        None => lines(&rows_of(
-            turn.exchange(),
-            turn.retry,
-            width,
-            &mut CodeCache::default(),
-        )),
-    }
 }
 
 struct Window<'a> {
@@ -313,75 +300,32 @@ impl Window<'_> {
     }
 }
 
-fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
-    if turn.cache.rows(turn.exchange(), width).is_none() {
-        let mut cache = std::mem::take(&mut turn.cache);
-        let told = turn.exchange();
-        cache.rows = rows_of(told, turn.retry, width, &mut cache.code);
-        if told.finish.is_some() {
-            cache.code = CodeCache::default();
-        }
-        cache.width = width;
-        cache.revision = told.revision;
-        turn.cache = cache;
-    }
-    &turn.cache.rows
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::Setup;
 
-fn rows_of(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
-    let mut rows = asked(&run.query, &run.within, (run.forced, retry), width);
-    let body = width.saturating_sub(GUTTER + 1).max(1);
-    let mut answer = markdown::render(&run.answer, body, code);
-    if let Some(finish) = &run.finish {
-        if answer.is_empty() {
-            let words = match finish.outcome {
-                Outcome::Cancelled | Outcome::Failed if run.is_recorded && run.was_writing => {
-                    "what came of the answer is not in the log"
-                }
-                Outcome::Cancelled => "stopped before an answer came",
-                Outcome::Failed => "no answer",
-                _ => "an empty answer",
-            };
-            answer.push(Row::of(Ink::Dim, words));
+    #[test]
+    fn ui_the_pages_above_and_below_are_laid_out_before_they_are_scrolled_to() {
+        let events: Vec<_> = include_str!("../../../tests/it/fixtures/picture.jsonl")
+            .lines()
+            .map(|line| std::sync::Arc::new(serde_json::from_str(line).unwrap()))
+            .collect();
+        let mut model = Model::new(Setup::default()).unwrap();
+        for _ in 0..20 {
+            model.turns.push(Turn::after(&events).unwrap());
         }
-        if !run.citations.is_empty() {
-            answer.push(Row::default());
-            answer.extend(foot::citations(run, body));
+        let size = Size::new(80, 30);
+        settle(&mut model, size);
+        model.chat.page(-4);
+        settle(&mut model, size);
+        lay_out_neighbours(&mut model, size);
+        for pages in [-1, 1, 1] {
+            let known = model.chat.laid_out.clone();
+            model.chat.page(pages);
+            settle(&mut model, size);
+            let seen = &model.chat.turns;
+            assert!(seen.iter().all(|at| known.contains(at)), "{seen:?}");
         }
-        answer.push(Row::default());
-        match finish.outcome {
-            Outcome::Answered => {}
-            Outcome::NotFound => {
-                answer.push(Row::of(Ink::Warning, "◌ not found in the knowledge base"));
-            }
-            Outcome::Cancelled => answer.push(Row::of(Ink::Warning, "◼ cancelled")),
-            Outcome::Failed => answer.extend(wrap(
-                &Row::of(
-                    Ink::Failed,
-                    format!(
-                        "× failed: {}",
-                        finish.error.as_deref().unwrap_or("no reason given")
-                    ),
-                ),
-                &Row::default(),
-                &Row::of(Ink::Text, "  "),
-                body,
-            )),
-        }
-        answer.extend(wrap(
-            &foot::footer(run),
-            &Row::default(),
-            &Row::default(),
-            body,
-        ));
-        answer.extend(foot::warnings(run, body));
     }
-    for (at, line) in answer.into_iter().enumerate() {
-        let label = if at == 0 { " kb    " } else { "       " };
-        rows.push(Row::of(Ink::Kb, label).join(line));
-    }
-    if run.finish.is_some() {
-        rows.push(Row::default());
-    }
-    rows
 }

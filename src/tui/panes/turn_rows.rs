@@ -1,0 +1,123 @@
+//! A question and its answer as rows, kept for as long as their turn is seen.
+
+use crate::domain::Outcome;
+use crate::tui::code_cache::CodeCache;
+use crate::tui::fold::Exchange;
+use crate::tui::ink::{Ink, Row};
+use crate::tui::markdown;
+use crate::tui::model::{Retry, Turn};
+use crate::tui::wrap::wrap;
+
+use super::asked::{GUTTER, asked};
+use super::foot;
+
+/// Wrapped rows of a turn.
+#[derive(Debug, Clone, Default)]
+pub struct TurnCache {
+    width: usize,
+    revision: u64,
+    rows: Vec<Row>,
+    /// While the answer grows.
+    code: CodeCache,
+}
+
+impl TurnCache {
+    /// The rows, where they are those of this text at this width.
+    fn rows(&self, told: &Exchange, width: usize) -> Option<&[Row]> {
+        let is_it = self.width == width && self.revision == told.revision;
+        (is_it && !self.rows.is_empty()).then_some(&*self.rows)
+    }
+}
+
+/// The rows of a turn as text, one a line.
+pub fn text_of(turn: &Turn, width: usize) -> String {
+    let lines = |rows: &[Row]| {
+        let lines = rows.iter().map(Row::text);
+        lines
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect()
+    };
+    match turn.cache.rows(turn.exchange(), width) {
+        Some(rows) => lines(rows),
+        None => lines(&rows_of(
+            turn.exchange(),
+            turn.retry,
+            width,
+            &mut CodeCache::default(),
+        )),
+    }
+}
+
+/// The rows of a turn, laid out anew where they are not those of this text at this width.
+pub fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
+    if turn.cache.rows(turn.exchange(), width).is_none() {
+        let mut cache = std::mem::take(&mut turn.cache);
+        let told = turn.exchange();
+        cache.rows = rows_of(told, turn.retry, width, &mut cache.code);
+        if told.finish.is_some() {
+            cache.code = CodeCache::default();
+        }
+        cache.width = width;
+        cache.revision = told.revision;
+        turn.cache = cache;
+    }
+    &turn.cache.rows
+}
+
+fn rows_of(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
+    let mut rows = asked(&run.query, &run.within, (run.forced, retry), width);
+    let body = width.saturating_sub(GUTTER + 1).max(1);
+    let mut answer = markdown::render(&run.answer, body, code);
+    if let Some(finish) = &run.finish {
+        if answer.is_empty() {
+            let words = match finish.outcome {
+                Outcome::Cancelled | Outcome::Failed if run.is_recorded && run.was_writing => {
+                    "what came of the answer is not in the log"
+                }
+                Outcome::Cancelled => "stopped before an answer came",
+                Outcome::Failed => "no answer",
+                _ => "an empty answer",
+            };
+            answer.push(Row::of(Ink::Dim, words));
+        }
+        if !run.citations.is_empty() {
+            answer.push(Row::default());
+            answer.extend(foot::citations(run, body));
+        }
+        answer.push(Row::default());
+        match finish.outcome {
+            Outcome::Answered => {}
+            Outcome::NotFound => {
+                answer.push(Row::of(Ink::Warning, "◌ not found in the knowledge base"));
+            }
+            Outcome::Cancelled => answer.push(Row::of(Ink::Warning, "◼ cancelled")),
+            Outcome::Failed => answer.extend(wrap(
+                &Row::of(
+                    Ink::Failed,
+                    format!(
+                        "× failed: {}",
+                        finish.error.as_deref().unwrap_or("no reason given")
+                    ),
+                ),
+                &Row::default(),
+                &Row::of(Ink::Text, "  "),
+                body,
+            )),
+        }
+        answer.extend(wrap(
+            &foot::footer(run),
+            &Row::default(),
+            &Row::default(),
+            body,
+        ));
+        answer.extend(foot::warnings(run, body));
+    }
+    for (at, line) in answer.into_iter().enumerate() {
+        let label = if at == 0 { " kb    " } else { "       " };
+        rows.push(Row::of(Ink::Kb, label).join(line));
+    }
+    if run.finish.is_some() {
+        rows.push(Row::default());
+    }
+    rows
+}
