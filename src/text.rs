@@ -220,9 +220,24 @@ pub fn is_cjk(c: char) -> bool {
         | '\u{20000}'..='\u{323af}')
 }
 
-/// Whether an answer to this text should be in Chinese: it holds Han characters and no kana.
+/// Whether an answer to this text should be in Chinese: most of it is in Han characters, each of which
+/// counts as a word does. Names in other letters and a foreign character change nothing.
 pub fn is_chinese(text: &str) -> bool {
-    text.chars().any(|c| is_cjk(c) && !is_kana_or_hangul(c)) && !text.chars().any(is_kana_or_hangul)
+    let (mut han, mut kana, mut words) = (0_usize, 0_usize, 0_usize);
+    let mut in_word = false;
+    for c in text.chars() {
+        let is_wide = is_cjk(c);
+        match (is_wide, is_wide && is_kana_or_hangul(c)) {
+            (_, true) => kana += 1,
+            (true, _) => han += 1,
+            _ => {}
+        }
+        let is_letter = !is_wide && c.is_alphabetic();
+        words += usize::from(is_letter && !in_word);
+        in_word =
+            is_letter || in_word && !is_wide && (c.is_alphanumeric() || "_-./'`:".contains(c));
+    }
+    han > 0 && han > 2 * kana && han >= words
 }
 
 fn is_kana_or_hangul(c: char) -> bool {
@@ -353,5 +368,9 @@ mod tests {
         assert!(is_chinese("什么是 fast path"));
         assert!(!is_chinese("ルーティングとは何ですか"));
         assert!(!is_chinese("routing"));
+        assert!(!is_chinese("What does 快 mean in the log?"));
+        assert!(!is_chinese("How do I write 你好 in a note?"));
+        assert!(is_chinese("快速路径会跳过の哪些节点"));
+        assert!(is_chinese("vector_search 和 grep_search 各有什么弱点？"));
     }
 }

@@ -4,6 +4,8 @@
 //! are a table again and code stays in its fence. A row alone tells its cells by their columns,
 //! because a table of one row says less and a narrow screen cuts it.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::choose::Choice;
 use super::passage::Passage;
 use super::sentences::{Kind, Row, Unit};
@@ -119,7 +121,7 @@ fn table(rows: &[(&Row, usize)]) -> String {
         rows.iter()
             .map(|(row, n)| line(&row.cells, format!("[{n}]"))),
     );
-    let wide = |line: &[String], at: usize| line[at].chars().count();
+    let wide = |line: &[String], at: usize| line[at].width();
     let mut widths: Vec<usize> = (0..=columns)
         .map(|at| {
             lines
@@ -135,7 +137,11 @@ fn table(rows: &[(&Row, usize)]) -> String {
     }
     let padded = |line: &Vec<String>| {
         let cells = line.iter().zip(&widths);
-        let cells = cells.map(|(cell, width)| format!("{cell:width$}"));
+        let filled = |(cell, width): (&String, &usize)| {
+            let blanks = width.saturating_sub(cell.width());
+            format!("{cell}{}", " ".repeat(blanks))
+        };
+        let cells = cells.map(filled);
         format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
     };
     let rule = widths.iter().map(|width| "-".repeat(*width)).collect();
@@ -227,6 +233,18 @@ mod tests {
             .map(|unit| Choice { item: 0, unit })
             .collect();
         written(&units, &[passage], is_list)
+    }
+
+    #[test]
+    fn r23_columns_of_a_table_stand_below_each_other_in_any_script() {
+        let row = |cells: [&str; 2]| Row {
+            columns: vec!["名称".to_owned(), "what".to_owned()],
+            cells: cells.map(str::to_owned).to_vec(),
+        };
+        let rows = [row(["检索工具", "a"]), row(["x", "说明"])];
+        let table = table(&[(&rows[0], 1), (&rows[1], 2)]);
+        let widths: Vec<usize> = table.lines().map(UnicodeWidthStr::width).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{table}");
     }
 
     #[test]

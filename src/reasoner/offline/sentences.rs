@@ -257,6 +257,7 @@ impl Reader {
     }
 
     fn row(&mut self, line: &str) {
+        let is_drawn = line.contains("--") || !line.contains(' ');
         // An escaped bar is no border.
         let line = line.replace("\\|", "\u{1}");
         let line = line.strip_prefix('|').unwrap_or(&line);
@@ -265,12 +266,15 @@ impl Reader {
             .split('|')
             .map(|cell| without_links(cell.trim()).replace('\u{1}', "|"))
             .collect();
-        let rule = cells
-            .iter()
-            .all(|cell| cell.chars().all(|c| matches!(c, '-' | ':' | ' ' | '+')));
-        if rule {
+        let is_dashes =
+            |cell: &String| cell.contains('-') && cell.trim_matches(['-', ':', '+']).is_empty();
+        let may_rule = self.columns.is_empty() || self.outline;
+        // Below the head, dashes are what a cell says.
+        if may_rule && is_drawn && cells.iter().all(is_dashes) {
             // What came before the rule was the head, not a row.
-            if self.units.last().is_some_and(|unit| unit.kind == Kind::Row) {
+            if self.columns.is_empty()
+                && self.units.last().is_some_and(|unit| unit.kind == Kind::Row)
+            {
                 let head = self.units.pop();
                 self.opening = head.as_ref().map_or(Vec::new(), |head| head.opens.clone());
                 let cells = head.and_then(|head| head.row).map(|row| row.cells);
@@ -285,8 +289,10 @@ impl Reader {
     }
 
     fn told_row(&mut self, row: Row) {
+        let before = self.units.len();
         self.push(row.briefly(), Kind::Row);
-        if let Some(unit) = self.units.last_mut().filter(|unit| unit.kind == Kind::Row) {
+        // A row of signs says nothing and is left out.
+        if let Some(unit) = self.units.get_mut(before) {
             unit.row = Some(row);
         }
     }
@@ -476,6 +482,23 @@ mod tests {
         let found = units("a.md", "| A | 1 |\n| B | |");
         assert_eq!(found[0].text, "A: 1");
         assert_eq!(found[1].text, "B");
+    }
+
+    #[test]
+    fn r23_a_row_of_dashes_in_a_table_takes_nothing_away() {
+        let text =
+            "| key | does |\n|---|---|\n| a | opens |\n| - | - |\n| --- | --- |\n| b | shuts |";
+        let found: Vec<Vec<String>> = units("a.md", text)
+            .into_iter()
+            .filter_map(|unit| Some(unit.row?.cells))
+            .collect();
+        assert_eq!(found, [["a", "opens"], ["b", "shuts"]]);
+        for rule in ["|-|-|", "| :-- | --: |", "| --- | --- |"] {
+            let text = format!("| key | does |\n{rule}\n| a | opens |");
+            assert_eq!(texts(&text), ["a: opens"], "{rule}");
+        }
+        // What is cut off its head has no rule to look for.
+        assert_eq!(texts("| a | opens |\n| - | - |"), ["a: opens"]);
     }
 
     #[test]

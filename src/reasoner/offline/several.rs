@@ -110,24 +110,56 @@ pub(super) fn number_in(text: &str) -> Option<usize> {
     let english = [
         "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
     ];
-    english
-        .iter()
-        .position(|number| words.iter().any(|word| word == number))
-        .map(|at| at + 2)
+    // "Merge two files" does not ask for two things.
+    let asks = [
+        "the", "which", "what", "these", "those", "all", "name", "list", "are",
+    ];
+    words.iter().enumerate().find_map(|(at, word)| {
+        let count = english.iter().position(|number| word == number)? + 2;
+        let before = at.checked_sub(1).map(|before| words[before].as_str());
+        before
+            .is_none_or(|before| asks.contains(&before))
+            .then_some(count)
+    })
 }
 
 /// Chinese numbers with their measure words, and what they count to.
 fn counts_zh(text: &str) -> Vec<(String, usize)> {
     let chars: Vec<char> = text.chars().collect();
-    let numbers: Vec<char> = "两三四五六七八九十".chars().collect();
-    chars
-        .windows(2)
-        .filter(|pair| "条个种类步项".contains(pair[1]))
-        .filter_map(|pair| {
-            let at = numbers.iter().position(|number| *number == pair[0])?;
-            Some((pair.iter().collect(), at + 2))
-        })
-        .collect()
+    let is_digit = |c: char| "一二两三四五六七八九十".contains(c);
+    let mut counts = Vec::new();
+    for (end, _) in chars
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| "条个种类步项".contains(**c))
+    {
+        let before = &chars[..end];
+        let length = before.iter().rev().take_while(|c| is_digit(**c)).count();
+        let number = number_zh(&before[end - length..]);
+        if let Some(count) = number.filter(|count| *count > 1) {
+            counts.push((chars[end - length..=end].iter().collect(), count));
+        }
+    }
+    counts
+}
+
+/// What 两, 十三 or 二十 counts; nothing for what is no number below a hundred.
+fn number_zh(digits: &[char]) -> Option<usize> {
+    let one = |c: char| match c {
+        '两' => Some(2),
+        c => "一二三四五六七八九"
+            .chars()
+            .position(|digit| digit == c)
+            .map(|at| at + 1),
+    };
+    match digits {
+        ['十'] => Some(10),
+        ['十', last] => Some(10 + one(*last)?),
+        [first, '十'] => Some(10 * one(*first)?),
+        [first, '十', last] => Some(10 * one(*first)? + one(*last)?),
+        [digit] => one(*digit),
+        _ => None,
+    }
 }
 
 pub(super) fn without_counts(question: &str) -> String {
@@ -136,4 +168,28 @@ pub(super) fn without_counts(question: &str) -> String {
         rest = rest.replace(&words, " ");
     }
     rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r23_a_number_counts_what_is_asked_for() {
+        for (text, count) in [
+            ("Which two settings are there?", Some(2)),
+            ("List the four rules", Some(4)),
+            ("three tools", Some(3)),
+            ("How do I merge two files?", None),
+            ("十三条规则是什么？", Some(13)),
+            ("二十个文件", Some(20)),
+            ("二十五项设置", Some(25)),
+            ("两种引擎有什么区别", Some(2)),
+            ("一个文件", None),
+            ("这个文件", None),
+        ] {
+            assert_eq!(number_in(text), count, "{text}");
+        }
+        assert_eq!(without_counts("十三条规则"), " 规则");
+    }
 }
