@@ -375,12 +375,13 @@ impl Drawn {
             samples.sort();
             (*samples[samples.len() / 2], at)
         };
-        let (median, dearest) = (0..keys.len()).map(of_key).max().unwrap();
+        let (median, slowest) = (0..keys.len()).map(of_key).max().unwrap();
         report(what, &mut samples);
         println!(
-            "  {:?}, the {}th, {:.3}",
-            keys[dearest].code,
-            dearest + 1,
+            "  {:?}, key {} of {}, {:.3}",
+            keys[slowest].code,
+            slowest + 1,
+            keys.len(),
             median.as_secs_f64() * 1e3
         );
         report("  laid out ahead, after it", &mut ahead);

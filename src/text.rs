@@ -220,16 +220,19 @@ pub fn is_cjk(c: char) -> bool {
         | '\u{20000}'..='\u{323af}')
 }
 
-/// Whether an answer to this text should be in Chinese: most of it is in Han characters, each of which
-/// counts as a word does. Names in other letters and a foreign character change nothing.
+/// Whether an answer to this text should be in Chinese: at least a third of it is in Han characters, each
+/// of which counts as a word does, and it is not Japanese, whose sentences hold hiragana throughout.
 pub fn is_chinese(text: &str) -> bool {
-    let (mut han, mut kana, mut words) = (0_usize, 0_usize, 0_usize);
+    let (mut han, mut hiragana, mut katakana, mut words) = (0_usize, 0_usize, 0_usize, 0_usize);
     let mut in_word = false;
     for c in text.chars() {
         let is_wide = is_cjk(c);
-        match (is_wide, is_wide && is_kana_or_hangul(c)) {
-            (_, true) => kana += 1,
-            (true, _) => han += 1,
+        match c {
+            // Chinese texts write it for 的.
+            'の' => {}
+            '\u{3040}'..='\u{309f}' => hiragana += 1,
+            c if is_kana_or_hangul(c) => katakana += 1,
+            _ if is_wide => han += 1,
             _ => {}
         }
         let is_letter = !is_wide && c.is_alphabetic();
@@ -237,7 +240,7 @@ pub fn is_chinese(text: &str) -> bool {
         in_word =
             is_letter || in_word && !is_wide && (c.is_alphanumeric() || "_-./'`:".contains(c));
     }
-    han > 0 && han > 2 * kana && han >= words
+    han > 2 * katakana && han >= 10 * hiragana && 2 * han >= words
 }
 
 fn is_kana_or_hangul(c: char) -> bool {
@@ -371,6 +374,13 @@ mod tests {
         assert!(!is_chinese("What does 快 mean in the log?"));
         assert!(!is_chinese("How do I write 你好 in a note?"));
         assert!(is_chinese("快速路径会跳过の哪些节点"));
+        assert!(is_chinese("对比 Qdrant Milvus Weaviate"));
+        assert!(is_chinese("怎么 deploy nginx with helm"));
+        assert!(!is_chinese(""));
+        for japanese in ["設定方法は？", "再試行の上限は？", "検索速度の改善方法は？"]
+        {
+            assert!(!is_chinese(japanese), "{japanese}");
+        }
         assert!(is_chinese("vector_search 和 grep_search 各有什么弱点？"));
     }
 }

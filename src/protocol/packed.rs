@@ -17,11 +17,12 @@ pub struct PackedEvents {
     /// How long the JSON is.
     length: usize,
     /// What was sent to models and came back, left out of the events above.
-    dialogue: Option<PackedDialogue>,
+    prompts: Option<PackedPrompts>,
 }
 
+/// [`PromptAndReply`] of all calls of a run, as compressed JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct PackedDialogue {
+struct PackedPrompts {
     bytes: Box<[u8]>,
     length: usize,
 }
@@ -39,12 +40,14 @@ impl PackedEvents {
 
     /// How many bytes prompts and replies take besides.
     pub fn prompts_len(&self) -> usize {
-        self.dialogue.as_ref().map_or(0, |said| said.bytes.len())
+        self.prompts
+            .as_ref()
+            .map_or(0, |prompts| prompts.bytes.len())
     }
 
     /// Leaves out prompts and replies for good, see [`Event::drop_prompts`].
     pub fn drop_prompts(&mut self) {
-        self.dialogue = None;
+        self.prompts = None;
     }
 }
 
@@ -76,19 +79,19 @@ struct ReadLine(u32, i64, u64, EventBody);
 
 /// Prompt and reply of the event at this place.
 #[derive(Serialize, Deserialize)]
-struct Said(usize, Option<String>, Option<String>);
+struct PromptAndReply(usize, Option<String>, Option<String>);
 
 impl EventPacker {
     /// Packs these; `None` where they are not of one run or cannot be written.
     pub fn pack(&mut self, events: &[Arc<Event>]) -> Option<PackedEvents> {
         let run = events.first()?.run.clone();
         let mut before = 0_u64;
-        let mut dialogue = Vec::new();
+        let mut prompts = Vec::new();
         let mut lines = Vec::with_capacity(events.len());
         let without_prompts: Vec<Cow<'_, Event>> = events
             .iter()
             .enumerate()
-            .map(|(at, event)| without_prompts(at, event, &mut dialogue))
+            .map(|(at, event)| without_prompts(at, event, &mut prompts))
             .collect();
         for event in &without_prompts {
             if event.run != run {
@@ -99,18 +102,18 @@ impl EventPacker {
             lines.push(Line(event.schema, since, event.seq, &event.body));
         }
         let (bytes, length) = self.deflate(&lines)?;
-        let dialogue = if dialogue.is_empty() {
+        let prompts = if prompts.is_empty() {
             None
         } else {
-            let (bytes, length) = self.deflate(&dialogue)?;
-            Some(PackedDialogue { bytes, length })
+            let (bytes, length) = self.deflate(&prompts)?;
+            Some(PackedPrompts { bytes, length })
         };
         self.bound();
         Some(PackedEvents {
             run,
             bytes,
             length,
-            dialogue,
+            prompts,
         })
     }
 
@@ -129,9 +132,9 @@ impl EventPacker {
             }
         });
         let mut events: Vec<Event> = events.collect();
-        if let Some(dialogue) = &packed.dialogue {
-            let said: Vec<Said> = self.inflate(&dialogue.bytes, dialogue.length)?;
-            for Said(at, sent, received) in said {
+        if let Some(prompts) = &packed.prompts {
+            let calls: Vec<PromptAndReply> = self.inflate(&prompts.bytes, prompts.length)?;
+            for PromptAndReply(at, sent, received) in calls {
                 if let EventBody::ModelCalled { prompt, reply, .. } = &mut events.get_mut(at)?.body
                 {
                     (*prompt, *reply) = (sent, received);
@@ -183,18 +186,18 @@ impl EventPacker {
     }
 }
 
-/// The event, its prompt and reply moved into `dialogue`.
+/// The event, its prompt and reply moved into `prompts`.
 fn without_prompts<'e>(
     at: usize,
     event: &'e Arc<Event>,
-    dialogue: &mut Vec<Said>,
+    prompts: &mut Vec<PromptAndReply>,
 ) -> Cow<'e, Event> {
     if !event.holds_prompts() {
         return Cow::Borrowed(event);
     }
     let mut event = Event::clone(event);
     if let EventBody::ModelCalled { prompt, reply, .. } = &mut event.body {
-        dialogue.push(Said(at, prompt.take(), reply.take()));
+        prompts.push(PromptAndReply(at, prompt.take(), reply.take()));
     }
     Cow::Owned(event)
 }

@@ -61,6 +61,7 @@ mod source_code;
 mod states;
 mod supported;
 mod synthesize;
+mod table_lines;
 mod titles;
 mod topic_zh;
 mod words;

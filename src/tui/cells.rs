@@ -63,3 +63,40 @@ pub fn clear(area: Rect, buffer: &mut Buffer) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ratatui::text::{Line, Span};
+
+    use super::*;
+    use crate::tui::ink::Ink;
+    use crate::tui::theme::{ColorDepth, ThemeName};
+
+    #[test]
+    fn ui_a_row_is_written_as_ratatui_writes_it() {
+        let theme = Theme::load(ThemeName::Dark, ColorDepth::True).unwrap();
+        let rows = [
+            vec!["plain text"],
+            vec!["│▌ · …", "文字", "x"],
+            vec!["e", "\u{301}x"],
+            vec!["▶\u{fe0f} play", "◼ stop ◌"],
+            vec!["1234567", "文", "after"],
+            vec!["12345678", "…·─"],
+        ];
+        for texts in rows {
+            let inks = [Ink::Text, Ink::Citation, Ink::Dim];
+            let row = texts
+                .iter()
+                .zip(inks)
+                .fold(Row::default(), |row, (text, ink)| row.with(ink, *text));
+            let area = Rect::new(1, 0, 8, 1);
+            let mut ours = Buffer::filled(Rect::new(0, 0, 12, 2), ratatui::buffer::Cell::new("~"));
+            let mut theirs = ours.clone();
+            put(&mut ours, &theme, area, &row);
+            let spans = row.pieces.iter();
+            let spans = spans.map(|piece| Span::styled(piece.text.as_str(), theme.style_of(piece)));
+            theirs.set_line(area.x, area.y, &spans.collect::<Line<'_>>(), area.width);
+            assert_eq!(ours, theirs, "{texts:?}");
+        }
+    }
+}

@@ -178,6 +178,7 @@ fn has_begun(
     // The first picture before what may take long to be answered.
     terminal::enhance()?;
     announce(&mut typed.announcer, screen, drawn)?;
+    screen.lay_out_ahead();
     Ok(true)
 }
 

@@ -91,7 +91,7 @@ pub fn touched(model: &Model) -> HashSet<EvidenceId> {
     rows.flat_map(|row| row.evidence()).cloned().collect()
 }
 
-/// What is selected, that the drawn rows of the panes may belong to.
+/// The selection whose rows the other panes mark.
 #[derive(Debug)]
 pub struct Followed<'m> {
     model: &'m Model,

@@ -25,7 +25,7 @@ pub struct PathState {
     pub selected: Option<PathItem>,
     /// How far it is scrolled.
     pub list: List,
-    /// The lines of the graph, as settled; none where it is told visit by visit.
+    /// The lines of the graph, as settled; none where it is drawn visit by visit.
     pub lines: Vec<Line>,
 }
 

@@ -112,19 +112,26 @@ impl Turn {
         Some(added)
     }
 
-    /// Keeps prompts and replies no longer than it is open: the bytes that are free then.
-    pub fn drop_prompts(&mut self) -> usize {
-        match &mut self.kept {
-            Kept::Open(open) => {
-                let packed = open.packed.take();
-                packed.map_or(0, |packed| packed.events.prompts_len())
-            }
-            Kept::Packed(packed) => {
-                let freed = packed.events.prompts_len();
-                Arc::make_mut(packed).events.drop_prompts();
-                freed
-            }
+    /// Packed prompts and replies of it, bytes.
+    pub fn prompts_len(&self) -> usize {
+        match &self.kept {
+            Kept::Open(open) => open
+                .packed
+                .as_ref()
+                .map_or(0, |packed| packed.events.prompts_len()),
+            Kept::Packed(packed) => packed.events.prompts_len(),
         }
+    }
+
+    /// Forgets packed prompts and replies; those of an open run are packed again when it is closed.
+    /// Returns the bytes that are free then.
+    pub fn drop_prompts(&mut self) -> usize {
+        let freed = self.prompts_len();
+        match &mut self.kept {
+            Kept::Open(open) => open.packed = None,
+            Kept::Packed(packed) => Arc::make_mut(packed).events.drop_prompts(),
+        }
+        freed
     }
 
     /// Takes the next event of its run; one of a packed run comes after its end, and too late.

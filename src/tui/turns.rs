@@ -33,8 +33,17 @@ impl Turns {
             self.open.push(self.all.len());
         } else {
             self.tokens = self.tokens.saturating_add(turn.tokens());
+            self.keep_prompts(self.all.len(), turn.prompts_len());
         }
         self.all.push(turn);
+        self.bound_prompts();
+    }
+
+    fn keep_prompts(&mut self, at: usize, bytes: usize) {
+        if bytes > 0 {
+            self.with_prompts.push_back(at);
+            self.prompts += bytes;
+        }
     }
 
     /// Tokens both ways so far.
@@ -77,10 +86,7 @@ impl Turns {
                 continue;
             };
             self.tokens = self.tokens.saturating_add(tokens);
-            if prompts > 0 {
-                self.with_prompts.push_back(at);
-                self.prompts += prompts;
-            }
+            self.keep_prompts(at, prompts);
         }
         self.bound_prompts();
     }
@@ -248,6 +254,20 @@ mod tests {
         without.iter_mut().for_each(Event::drop_prompts);
         let events = &turns[1].opened().unwrap().events;
         assert!(events.iter().map(|event| &**event).eq(&without));
+    }
+
+    #[test]
+    fn ui_prompts_of_a_resumed_conversation_are_bounded_too() {
+        let mut packer = EventPacker::default();
+        let closed = (0..80).map(|at| {
+            let mut turn = Turn::after(&endpoint(at, 200_000)).unwrap();
+            assert!(turn.close(&mut packer).unwrap() > 50_000);
+            turn
+        });
+        let turns = Turns::from(closed.collect::<Vec<_>>());
+        let held: usize = turns.iter().map(Turn::held_bytes).sum();
+        assert!(held < MOST_PROMPTS + 80 * 12_000, "{held} bytes");
+        assert!(turns[0].held_bytes() < 12_000 && turns[79].held_bytes() > 50_000);
     }
 
     /// The log does not hold an end; the screen said so once, and says so again.

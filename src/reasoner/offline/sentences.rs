@@ -12,6 +12,7 @@ use super::pointers::{points, unmarked};
 use super::records::{Record, records};
 use super::sheet;
 use super::source_code::{language_of, looks_like_code, without_margin};
+use super::table_lines::{cells_of, is_rule};
 
 /// What a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,24 +258,12 @@ impl Reader {
     }
 
     fn row(&mut self, line: &str) {
-        let is_drawn = line.contains("--") || !line.contains(' ');
-        // An escaped bar is no border.
-        let line = line.replace("\\|", "\u{1}");
-        let line = line.strip_prefix('|').unwrap_or(&line);
-        let line = line.strip_suffix('|').unwrap_or(line);
-        let cells: Vec<String> = line
-            .split('|')
-            .map(|cell| without_links(cell.trim()).replace('\u{1}', "|"))
-            .collect();
-        let is_dashes =
-            |cell: &String| cell.contains('-') && cell.trim_matches(['-', ':', '+']).is_empty();
-        let may_rule = self.columns.is_empty() || self.outline;
-        // Below the head, dashes are what a cell says.
-        if may_rule && is_drawn && cells.iter().all(is_dashes) {
+        let cells = cells_of(line);
+        // Below the head, dashes are a cell's text.
+        if (self.columns.is_empty() || self.outline) && is_rule(line, &cells) {
+            let is_head = |unit: &&Unit| unit.kind == Kind::Row && unit.block == self.block;
             // What came before the rule was the head, not a row.
-            if self.columns.is_empty()
-                && self.units.last().is_some_and(|unit| unit.kind == Kind::Row)
-            {
+            if self.columns.is_empty() && self.units.last().as_ref().is_some_and(is_head) {
                 let head = self.units.pop();
                 self.opening = head.as_ref().map_or(Vec::new(), |head| head.opens.clone());
                 let cells = head.and_then(|head| head.row).map(|row| row.cells);
@@ -291,7 +280,7 @@ impl Reader {
     fn told_row(&mut self, row: Row) {
         let before = self.units.len();
         self.push(row.briefly(), Kind::Row);
-        // A row of signs says nothing and is left out.
+        // A row of signs has no text and is left out.
         if let Some(unit) = self.units.get_mut(before) {
             unit.row = Some(row);
         }
@@ -493,11 +482,14 @@ mod tests {
             .filter_map(|unit| Some(unit.row?.cells))
             .collect();
         assert_eq!(found, [["a", "opens"], ["b", "shuts"]]);
-        for rule in ["|-|-|", "| :-- | --: |", "| --- | --- |"] {
+        for rule in ["|-|-|", "| :-: | -: |", "| :-- | --: |", "| --- | --- |"] {
             let text = format!("| key | does |\n{rule}\n| a | opens |");
             assert_eq!(texts(&text), ["a: opens"], "{rule}");
         }
-        // What is cut off its head has no rule to look for.
+        // A head of signs leaves the table above it as it is.
+        let two = "| a | b |\n|---|---|\n| c | d |\n\n| # | % |\n|---|---|\n| e | f |";
+        assert_eq!(texts(two), ["c: d", "e: f"]);
+        // Single dashes with blanks are a row of a table that is cut off its head.
         assert_eq!(texts("| a | opens |\n| - | - |"), ["a: opens"]);
     }
 

@@ -112,7 +112,28 @@ pub(super) fn number_in(text: &str) -> Option<usize> {
     ];
     // "Merge two files" does not ask for two things.
     let asks = [
-        "the", "which", "what", "these", "those", "all", "name", "list", "are",
+        "the",
+        "which",
+        "what",
+        "these",
+        "those",
+        "all",
+        "name",
+        "list",
+        "are",
+        "its",
+        "your",
+        "our",
+        "their",
+        "my",
+        "me",
+        "first",
+        "last",
+        "top",
+        "main",
+        "following",
+        "least",
+        "only",
     ];
     words.iter().enumerate().find_map(|(at, word)| {
         let count = english.iter().position(|number| word == number)? + 2;
@@ -135,7 +156,10 @@ fn counts_zh(text: &str) -> Vec<(String, usize)> {
     {
         let before = &chars[..end];
         let length = before.iter().rev().take_while(|c| is_digit(**c)).count();
-        let number = number_zh(&before[end - length..]);
+        let (rest, digits) = before.split_at(end - length);
+        // Of hundreds the last digits alone would count something else.
+        let is_whole = rest.last().is_none_or(|c| !"百千万零".contains(*c));
+        let number = number_zh(digits).filter(|_| is_whole);
         if let Some(count) = number.filter(|count| *count > 1) {
             counts.push((chars[end - length..=end].iter().collect(), count));
         }
@@ -186,6 +210,9 @@ mod tests {
             ("二十五项设置", Some(25)),
             ("两种引擎有什么区别", Some(2)),
             ("一个文件", None),
+            ("一百二十条规则", None),
+            ("三四个文件", None),
+            ("What are its three states?", Some(3)),
             ("这个文件", None),
         ] {
             assert_eq!(number_in(text), count, "{text}");

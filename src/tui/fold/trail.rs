@@ -180,7 +180,7 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
                 let retries = counted(u64::from(*retries), "retry", "retries");
                 let _ = write!(text, " · {retries}");
             }
-            // Where neither is kept, that is not known.
+            // Where neither is kept (any more), that is not known.
             if prompt.is_some() && reply.is_none() {
                 text.push_str(" · no reply");
             }

@@ -316,11 +316,16 @@ mod tests {
             model.turns.push(Turn::after(&events).unwrap());
         }
         let size = Size::new(80, 30);
-        settle(&mut model, size);
-        model.chat.page(-4);
-        settle(&mut model, size);
-        lay_out_neighbours(&mut model, size);
-        for pages in [-1, 1, 1] {
+        // From the first page nothing below has been seen, from the last nothing above.
+        for (is_first, pages) in [(true, 1), (false, -1)] {
+            model.chat.laid_out.clear();
+            if is_first {
+                model.chat.first();
+            } else {
+                model.chat.last();
+            }
+            settle(&mut model, size);
+            lay_out_neighbours(&mut model, size);
             let known = model.chat.laid_out.clone();
             model.chat.page(pages);
             settle(&mut model, size);

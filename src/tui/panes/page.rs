@@ -95,7 +95,7 @@ impl<'a> Page<'a> {
         self.row(row);
         match prompt {
             Some(prompt) => self.said("prompt", &sanitize(prompt)),
-            None => self.row(Row::of(Ink::Dim, "    what was said is not kept")),
+            None => self.row(Row::of(Ink::Dim, "    prompt and reply are not kept")),
         }
         match (reply, prompt) {
             (Some(reply), _) => self.said("reply", &sanitize(reply)),

@@ -112,7 +112,7 @@ pub fn selected_row(model: &Model) -> Option<usize> {
         .then(|| list.selected.saturating_sub(list.top))
 }
 
-/// What stands in each of the drawn rows; nothing where it is told visit by visit.
+/// What stands in each of the drawn rows; nothing where it is drawn visit by visit.
 pub fn drawn_items(model: &Model) -> impl Iterator<Item = PathItem> {
     let lines = model.path.lines.iter().skip(model.path.list.top);
     lines.map(|line| line.item)

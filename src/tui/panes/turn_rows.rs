@@ -23,8 +23,8 @@ pub struct TurnCache {
 
 impl TurnCache {
     /// The rows, where they are those of this text at this width.
-    fn rows(&self, told: &Exchange, width: usize) -> Option<&[Row]> {
-        let is_it = self.width == width && self.revision == told.revision;
+    fn rows(&self, exchange: &Exchange, width: usize) -> Option<&[Row]> {
+        let is_it = self.width == width && self.revision == exchange.revision;
         (is_it && !self.rows.is_empty()).then_some(&*self.rows)
     }
 }
@@ -52,13 +52,13 @@ pub fn text_of(turn: &Turn, width: usize) -> String {
 pub fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
     if turn.cache.rows(turn.exchange(), width).is_none() {
         let mut cache = std::mem::take(&mut turn.cache);
-        let told = turn.exchange();
-        cache.rows = rows_of(told, turn.retry, width, &mut cache.code);
-        if told.finish.is_some() {
+        let exchange = turn.exchange();
+        cache.rows = rows_of(exchange, turn.retry, width, &mut cache.code);
+        if exchange.finish.is_some() {
             cache.code = CodeCache::default();
         }
         cache.width = width;
-        cache.revision = told.revision;
+        cache.revision = exchange.revision;
         turn.cache = cache;
     }
     &turn.cache.rows
