@@ -127,7 +127,12 @@ impl Contents {
             if known != Some(revision) {
                 let begun = Instant::now();
                 let mut next = begun;
-                if let Some(looked) = self.look(base, &mut samples).await {
+                if let Some(looked) = self.look(Arc::clone(&base), &mut samples).await {
+                    if !Arc::ptr_eq(&base, &self.base.get()) {
+                        // Another base has taken its place meanwhile, and has been told of.
+                        samples = looked.samples;
+                        continue;
+                    }
                     next = begun
                         + if looked.is_empty {
                             Duration::ZERO
@@ -395,6 +400,37 @@ mod tests {
                 assert_eq!(held.samples, Some(Vec::new()));
                 assert_eq!(tried.load(Ordering::SeqCst), tries, "{name}");
             }
+            end.cancel();
+        };
+        tokio::join!(contents.follow(&end), test);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_earlier_base_held_is_not_told_once_another_took_its_place() {
+        let (docs, more, home) = (
+            tempfile::tempdir().unwrap(),
+            tempfile::tempdir().unwrap(),
+            tempfile::tempdir().unwrap(),
+        );
+        let before = base(docs.path(), &home.path().join("a"));
+        write(&before, docs.path(), "a.md", "# A\n");
+        let after = base(more.path(), &home.path().join("b"));
+        write(&after, more.path(), "b.md", "# B\n");
+        let (updates, mut told) = mpsc::channel(8);
+        let current: Arc<Mutex<Option<CurrentBase>>> = Arc::default();
+        let replaced = Arc::clone(&current);
+        // The base is another one while it is looked into.
+        let make: Arc<MakeSamples> = Arc::new(move |_, documents, _| {
+            if let Some(current) = replaced.lock().unwrap().take() {
+                current.replace(Arc::clone(&after));
+            }
+            Ok(Basis::none_of(documents))
+        });
+        let contents = contents(&before, updates, Some(make));
+        *current.lock().unwrap() = Some(contents.base.clone());
+        let end = CancellationToken::new();
+        let test = async {
+            assert_eq!(&*next(&mut told).await.names, &["b.md".to_owned()][..]);
             end.cancel();
         };
         tokio::join!(contents.follow(&end), test);

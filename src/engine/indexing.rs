@@ -71,11 +71,12 @@ impl Indexing {
                         Ok(WithMore { base, path, line }) => {
                             self.base.replace(Arc::new(base));
                             self.adding.keep(path);
+                            // What it holds is told behind this line.
+                            let _ = self.updates.send(Update::SourceAdded(Ok(line))).await;
+                            self.contents.look_again();
                             if let Some(work) = work.take() {
                                 work.end().await;
                             }
-                            self.contents.look_again();
-                            let _ = self.updates.send(Update::SourceAdded(Ok(line))).await;
                             work = Some(self.begin());
                         }
                         Err(line) => {
