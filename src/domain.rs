@@ -10,6 +10,7 @@ mod grade;
 mod mention;
 mod place;
 mod plan;
+mod question;
 mod route;
 mod rules;
 mod tool;
@@ -29,6 +30,7 @@ pub use grade::{
 pub use mention::{Mention, begins_mention, mention_of, mentions, without_mentions};
 pub use place::{Place, PlaceUnit, location};
 pub use plan::{Complexity, Cue, QueryType, RoutingPlan};
+pub use question::{Language, Literals, NamedPath, Parts, Question, QuestionKind};
 pub use route::{
     RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,
 };

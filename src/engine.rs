@@ -21,6 +21,7 @@ mod reading;
 mod routing;
 mod samples;
 mod sessions;
+mod signals;
 mod statistics;
 mod thinking;
 mod upkeep;
@@ -50,13 +51,14 @@ pub use crate::agent::Question;
 pub use conversation::{BehindScreen, Conversation, channels};
 pub use data_folder::prepare_data_folder;
 pub use demo::SAMPLES;
-pub use grading::{FEATURES, Graded, Grader, LookedAt};
+pub use grading::{Graded, Grader};
 pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };
 pub use opening::{Opening, Profile};
 pub use routing::{Routed, Router};
 pub use sessions::Resume;
+pub use signals::{Given, Looking, Signals, signal_names};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.

@@ -8,7 +8,7 @@
 //! `inspect` looks at the result without touching it, and `taken_over` has vectors go from one base to another. `store` is the one door through which
 //! everything that searches gets at the result, so that a remote engine could stand behind it;
 //! `search`, with `typos`, `fusion` and `calibration`, and `grep` are the two ways of asking;
-//! `whole` hands out a document to be read, `headings` says what it is about; `pieces` puts together what `chunk` had to cut within a line.
+//! `fields` finds what documents say of themselves; `whole` hands out a document to be read, `headings` says what it is about; `pieces` puts together what `chunk` had to cut within a line.
 
 pub mod embed;
 
@@ -19,6 +19,7 @@ mod chunk;
 mod documents;
 mod error;
 mod extract;
+mod fields;
 mod fusion;
 mod grep;
 mod headings;
@@ -55,6 +56,7 @@ pub use error::KbError;
 #[cfg(fuzzing)]
 pub use extract::fuzz;
 pub use extract::{Extraction, Mark, READER_ARGUMENT, Shape, SkipReason, read_documents};
+pub(crate) use fields::{FieldFilter, FieldPassage};
 pub use grep::{GrepPassage, ReadAs};
 pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
 pub(crate) use links::holds_ticket;

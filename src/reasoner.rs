@@ -1,7 +1,8 @@
 //! The two thinking engines behind [`crate::agent::ports::Reasoner`].
 //!
-//! They share nothing but the port: the offline engine must stay understandable without knowing
-//! what a chat endpoint is, and the other way round.
+//! They share how a question is read and the tables of words that this takes, and nothing else: the
+//! offline engine must stay understandable without knowing what a chat endpoint is, and the other
+//! way round.
 
 pub mod llm;
 pub mod offline;

@@ -17,8 +17,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::domain::{
-    Complexity, Cue, Evidence, NodeName, Outcome, RoutingPlan, Score, ToolCall, ToolRecord, Turn,
-    Usage,
+    Complexity, Cue, Evidence, NodeName, Outcome, Question, RoutingPlan, Score, ToolCall,
+    ToolRecord, Turn, Usage,
 };
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
@@ -45,6 +45,16 @@ pub trait Reasoner: Send + Sync {
     async fn ready(&self, waits: Option<&WaitSink>) -> Result<(), ReasonerError> {
         let _ = waits;
         Ok(())
+    }
+
+    /// Reads a question in its conversation, oldest turn first; once a turn, for all four jobs. Whoever
+    /// reads nothing into it takes it as it stands.
+    fn read(&self, query: &str, history: &[Turn]) -> Question {
+        let _ = history;
+        Question {
+            text: query.to_owned(),
+            ..Question::default()
+        }
     }
 
     /// R1–R6: what kind of question, which way, which tools; for chitchat also the reply.
@@ -96,6 +106,8 @@ pub struct AnalyzeJob<'a> {
     pub origin: CallOrigin<'a>,
     /// The question.
     pub query: &'a str,
+    /// The same as [`Reasoner::read`] read it.
+    pub question: &'a Question,
     /// The conversation so far, oldest first (R5).
     pub history: &'a [Turn],
     /// The route the user chose: the plan should be made for it.
@@ -128,6 +140,8 @@ pub struct PlanJob<'a> {
     pub origin: CallOrigin<'a>,
     /// The question.
     pub query: &'a str,
+    /// The same as [`Reasoner::read`] read it.
+    pub question: &'a Question,
     /// The conversation so far, oldest first.
     pub history: &'a [Turn],
     /// What the analysis decided.
@@ -160,6 +174,8 @@ pub struct GradeJob<'a> {
     pub origin: CallOrigin<'a>,
     /// The question.
     pub query: &'a str,
+    /// The same as [`Reasoner::read`] read it.
+    pub question: &'a Question,
     /// The conversation so far, oldest first: what "its" in the question stands for.
     pub history: &'a [Turn],
     /// The parts of the question.
@@ -192,6 +208,8 @@ pub struct SynthesizeJob<'a> {
     pub origin: CallOrigin<'a>,
     /// The question.
     pub query: &'a str,
+    /// The same as [`Reasoner::read`] read it.
+    pub question: &'a Question,
     /// The conversation so far, oldest first.
     pub history: &'a [Turn],
     /// Chitchat is answered from the conversation alone (R24); the rest only from `context`.

@@ -91,6 +91,7 @@ impl Agent {
             ),
             None => (self.ports.clone(), Vec::new(), question.query.clone()),
         };
+        let read = ports.reasoner.read(&query, &question.history);
         let mut run = Run {
             ports: &ports,
             limits: &self.limits,
@@ -100,6 +101,7 @@ impl Agent {
             state: AgentState {
                 asked: question.query,
                 query,
+                question: read,
                 history: question.history,
                 forced: question.route,
                 ..AgentState::default()

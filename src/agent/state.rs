@@ -1,8 +1,8 @@
 //! What a run knows. Only the nodes write it; everybody else reads the stream.
 
 use crate::domain::{
-    Answer, Complexity, Evidence, GraderAction, NodeName, RouteReason, RoutingPlan, Score,
-    ToolCall, ToolRecord, Turn, Usage,
+    Answer, Complexity, Evidence, GraderAction, NodeName, Question, RouteReason, RoutingPlan,
+    Score, ToolCall, ToolRecord, Turn, Usage,
 };
 
 /// The state of one run.
@@ -12,6 +12,8 @@ pub struct AgentState {
     pub asked: String,
     /// The same without what only says where to look.
     pub query: String,
+    /// That as the reasoner read it.
+    pub question: Question,
     /// The conversation before it, oldest first.
     pub history: Vec<Turn>,
     /// The route the user chose, if any.

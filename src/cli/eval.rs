@@ -14,6 +14,7 @@ mod overlap;
 mod reading;
 mod reading_set;
 mod routing;
+mod signals;
 mod small_talk;
 
 use std::path::Path;
@@ -38,6 +39,8 @@ enum What {
     Routing(routing::Routing),
     /// Grading, on questions with passages that do or do not answer them
     Grading(grading::Grading),
+    /// What the built-in judge looks at, written out for a fit of its weights
+    Signals(signals::Signals),
     /// Reading, on questions with the sentences that answer them
     Reading(reading::Reading),
 }
@@ -47,7 +50,7 @@ impl Eval {
     pub(super) fn documents(&self) -> Option<&Path> {
         match &self.what {
             What::Beir(beir) => Some(&beir.dir),
-            What::Routing(_) | What::Grading(_) | What::Reading(_) => None,
+            What::Routing(_) | What::Grading(_) | What::Reading(_) | What::Signals(_) => None,
         }
     }
 }
@@ -58,6 +61,7 @@ pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), Failure> {
         What::Beir(beir) => beir::run(beir, settings),
         What::Routing(routing) => routing::run(routing, settings),
         What::Grading(grading) => grading::run(grading, settings),
+        What::Signals(signals) => signals::run(signals),
         What::Reading(reading) => reading::run(reading, settings),
     }
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::ToolName;
+use super::{Parts, ToolName};
 
 /// What kind of looking-up a question asks for (D1 of the routing design).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -67,6 +67,9 @@ pub struct RoutingPlan {
     pub complexity: Complexity,
     /// The parts of a complex question; empty for the others.
     pub sub_questions: Vec<String>,
+    /// What the question is made of, where it was parted; the questions of that are `sub_questions`.
+    #[serde(default, skip_serializing_if = "Parts::is_one")]
+    pub parts: Parts,
     /// The tools worth trying, best first; empty for chitchat.
     pub suggested_tools: Vec<ToolName>,
     /// Words that must be found literally.
@@ -102,11 +105,13 @@ impl RoutingPlan {
                     self.suggested_tools.clear();
                     self.sub_questions.clear();
                     self.grep_keywords.clear();
+                    self.parts = Parts::One;
                     changes.push("tools, parts and keywords dropped: chitchat");
                 }
                 return changes;
             }
             Complexity::Simple => {
+                self.parts = Parts::One;
                 if !self.sub_questions.is_empty() {
                     self.sub_questions.clear();
                     changes.push("parts dropped: simple");

@@ -106,6 +106,13 @@ pub enum ToolCall {
         /// A folder, a file or a glob to stay within.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
+        /// With `value`: what the field is called, alternatives parted by `|`; any name without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        field: Option<String>,
+        /// Only what says this of itself in front matter, on a line of its own, in a column of a table
+        /// or by a box of a list; alternatives parted by `|`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<String>,
     },
     /// What a document or ticket is linked with.
     GraphRelated {

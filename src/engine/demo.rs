@@ -27,8 +27,11 @@ pub const SAMPLES: &[(&str, &str)] = &[
     ("simple", "What are the four rules?"),
     ("complex · rule", "Compare rules.md with thresholds.md"),
     ("complex · graded", "Compare vector_search with grep_search"),
-    ("refine", "How does local_file_qa differ from flatScan?"),
-    ("re-retrieve", "maxIterations vs vectorScoreThreshold"),
+    ("refine", "Compare vector_search with keyword matching"),
+    (
+        "re-retrieve",
+        "Which colours can I choose and where are they kept?",
+    ),
     (
         "not found",
         "How do I bake bread, and how long does it rise?",

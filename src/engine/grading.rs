@@ -14,8 +14,6 @@ use crate::reasoner::offline;
 
 use super::{EngineError, thinking};
 
-pub use crate::reasoner::offline::{FEATURES, LookedAt};
-
 /// Vectors that are remembered where thousands of questions are asked, about 200 MB: every sentence
 /// of such a collection is embedded once.
 const MANY: usize = 100_000;
@@ -71,9 +69,11 @@ impl Grader {
         passages: &[&str],
     ) -> Result<Graded, EngineError> {
         let context = items(passages);
+        let question = self.reasoner.read(query, &[]);
         let job = GradeJob {
             origin: self.origin(NodeName::GradeEvidence),
             query,
+            question: &question,
             history: &[],
             sub_questions,
             context: &context,
@@ -88,9 +88,11 @@ impl Grader {
 
     /// The parts of a question, as a run would find them.
     pub async fn sub_questions(&self, query: &str) -> Result<Vec<String>, EngineError> {
+        let question = self.reasoner.read(query, &[]);
         let job = AnalyzeJob {
             origin: self.origin(NodeName::AnalyzeAndRoute),
             query,
+            question: &question,
             history: &[],
             forced: None,
             failed: &[],
@@ -101,21 +103,6 @@ impl Grader {
             .plan;
         plan.reconcile();
         Ok(plan.sub_questions)
-    }
-
-    /// What the offline engine looks at before it grades, of each passage; nothing for an endpoint,
-    /// which does not tell. Blocks while it embeds.
-    pub fn look_at(
-        &self,
-        query: &str,
-        passages: &[&str],
-    ) -> Result<Option<Vec<LookedAt>>, EngineError> {
-        if self.identity().mode != Mode::Offline {
-            return Ok(None);
-        }
-        offline::look_at(query, &items(passages), self.embedder.as_ref())
-            .map(Some)
-            .map_err(|error| EngineError::Run(error.to_string()))
     }
 
     /// Which of the sentences of one passage the offline engine would quote first, by its place;

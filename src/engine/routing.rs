@@ -55,6 +55,7 @@ impl Router {
 
     /// Routes a question as the first of a conversation.
     pub async fn route(&self, query: &str) -> Result<Routed, EngineError> {
+        let question = self.reasoner.read(query, &[]);
         let job = AnalyzeJob {
             origin: CallOrigin {
                 run: &self.run,
@@ -63,6 +64,7 @@ impl Router {
                 waits: None,
             },
             query,
+            question: &question,
             history: &[],
             forced: None,
             failed: &[],

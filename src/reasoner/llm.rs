@@ -48,7 +48,7 @@ use crate::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, CallOrigin, GradeJob, Grades, Identity, PlanJob, Planned,
     Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolDescriptor, WaitSink,
 };
-use crate::domain::Outcome;
+use crate::domain::{Outcome, Question, Turn};
 use crate::protocol::Mode;
 
 pub use checkup::{Answered, Judged};
@@ -201,6 +201,10 @@ impl Reasoner for EndpointReasoner {
 
     async fn ready(&self, waits: Option<&WaitSink>) -> Result<(), ReasonerError> {
         self.main_model(waits).await.map(|_| ())
+    }
+
+    fn read(&self, query: &str, history: &[Turn]) -> Question {
+        crate::reasoner::offline::read(query, history)
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {

@@ -31,7 +31,8 @@ pub const DESCRIPTORS: &[ToolDescriptor] = &[
         name: ToolName::LocalFileQa,
         purpose: "Finds files by name, glob or topic and the passages in them that answer; choose \
                   it for questions about which file holds something or what a file says. The query \
-                  `*` shows how the documents begin, up to 40.",
+                  `*` shows how the documents begin, up to 40; `value` and `field` keep to what says \
+                  that of itself (field status, value open).",
         args: r#"{"query": "which file describes the audit log", "path": "docs/*.md"}"#,
     },
     ToolDescriptor {

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::scope::Scope;
 use super::toolbox::{evidence, is_relevant, nearness};
 use crate::agent::ports::{Caller, ToolError};
-use crate::domain::{Evidence, MOST_LISTED, Measured, Score, ToolName};
-use crate::kb::{Hit, KnowledgeBase, Within, stem};
+use crate::domain::{Evidence, EvidenceId, MOST_LISTED, Measured, Score, ToolName};
+use crate::kb::{FieldFilter, FieldPassage, Hit, KnowledgeBase, Within, stem};
 
 /// Passages looked at to find the files of a topic.
 const POOL: usize = 50;
@@ -65,6 +65,7 @@ pub(super) fn run(
     base: &KnowledgeBase,
     query: &str,
     path: Option<&str>,
+    filter: (Option<&str>, Option<&str>),
     (scope, caller): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
     if query.trim().is_empty() {
@@ -74,6 +75,15 @@ pub(super) fn run(
     }
     let stop = caller.stop;
     let path = path.map(str::trim).filter(|path| !path.is_empty());
+    if let Some(filter) = filter
+        .1
+        .and_then(|values| FieldFilter::parse(filter.0, values))
+    {
+        let files = path
+            .map(|path| files_at(base, path, scope, stop))
+            .transpose()?;
+        return that_say(base, query, &filter, files.as_ref(), (scope, stop));
+    }
     if query.trim() == EVERYTHING {
         let files = path
             .map(|path| files_at(base, path, scope, stop))
@@ -107,6 +117,54 @@ pub(super) fn run(
         .into_iter()
         .map(|hit| evidence(ToolName::LocalFileQa, hit))
         .collect())
+}
+
+/// What says such a field of itself, in the order of the files. Where the query names a value that some of
+/// them hold in another field, only those: of "open bugs" what is of type bug.
+fn that_say(
+    base: &KnowledgeBase,
+    query: &str,
+    filter: &FieldFilter,
+    files: Option<&HashSet<String>>,
+    (scope, stop): (&Scope, &AtomicBool),
+) -> Result<Vec<Evidence>, ToolError> {
+    let within = files.map_or_else(
+        || scope.within(stop.into()),
+        |files| Within::these(files, stop),
+    );
+    let mut found = base.with_fields(filter, within, stop)?;
+    let words = words(query);
+    let is_meant =
+        |passage: &FieldPassage| passage.values.iter().any(|value| is_one_of(value, &words));
+    if found.iter().any(is_meant) {
+        found.retain(is_meant);
+    }
+    found.truncate(MOST_LISTED);
+    Ok(found.into_iter().map(said).collect())
+}
+
+/// Whether a word is the value, as one thing or several of them.
+fn is_one_of(value: &str, words: &HashSet<String>) -> bool {
+    ["", "s", "es"]
+        .iter()
+        .any(|ending| words.contains(&format!("{value}{ending}")))
+        || value
+            .strip_suffix('y')
+            .is_some_and(|stem| words.contains(&format!("{stem}ies")))
+}
+
+fn said(passage: FieldPassage) -> Evidence {
+    Evidence {
+        id: EvidenceId(String::new()),
+        source: passage.source,
+        lines: passage.lines,
+        place: passage.place,
+        tool: ToolName::LocalFileQa,
+        score: Score::FULL,
+        measured: Measured::default(),
+        text: passage.text,
+        low: false,
+    }
 }
 
 /// A folder or file of the base, else whatever documents the name or glob means.

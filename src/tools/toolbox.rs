@@ -100,8 +100,14 @@ fn dispatch(
             start_line,
             end_line,
         } => read_file::run(base, path, *start_line, *end_line, within),
-        ToolCall::LocalFileQa { query, path } => {
-            local_file_qa::run(base, query, path.as_deref(), within)
+        ToolCall::LocalFileQa {
+            query,
+            path,
+            field,
+            value,
+        } => {
+            let filter = (field.as_deref(), value.as_deref());
+            local_file_qa::run(base, query, path.as_deref(), filter, within)
         }
         ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id, within),
     }

@@ -84,6 +84,13 @@ struct Bench {
     _place: Workplace,
 }
 
+impl Bench {
+    /// The engine that needs no server.
+    fn built_in(&self) -> Arc<dyn Reasoner> {
+        Arc::new(OfflineReasoner::new(self.embedder.clone()))
+    }
+}
+
 /// The demo's files with their words indexed; the offline engine embeds what it grades itself.
 fn bench() -> Bench {
     let place = Workplace::empty();
@@ -150,9 +157,8 @@ fn check(case: &Case, mode: Mode, finished: &Finished) {
 async fn r01_to_r10_every_route_on_both_reasoners() {
     let bench = bench();
     for case in CASES {
-        let offline = Arc::new(OfflineReasoner::new(bench.embedder.clone()));
         let finished = run(
-            offline,
+            bench.built_in(),
             bench.tools.clone(),
             RoutingLimits::default(),
             ask(case.query),
@@ -255,9 +261,8 @@ async fn r22_both_reasoners_end_when_nothing_is_ever_found() {
     let bench = bench();
     let nothing: Arc<dyn Toolbox> = Arc::new(crate::support::ScriptedTools::default());
     let question = "Compare quantum basket weaving with the history of tea";
-    let offline = Arc::new(OfflineReasoner::new(bench.embedder.clone()));
     let finished = run(
-        offline,
+        bench.built_in(),
         nothing.clone(),
         RoutingLimits::default(),
         ask(question),

@@ -77,20 +77,17 @@ const EXPECTED: &[(&str, Expected)] = &[
             "answered",
             6,
             None,
-            &["local_file_qa answers", "A flat scan is exact"],
+            &["chunks whose embeddings are nearest", "keyword"],
         ),
     ),
     (
         "re-retrieve",
         (
-            "aptgaptgs",
+            "aptgaptgaptgs",
             "answered",
-            6,
+            10,
             None,
-            &[
-                "`KB_AGENT_MAX_ITERATIONS`; default: 3",
-                "`KB_AGENT_VECTOR_SCORE_THRESHOLD`; default: 0.8",
-            ],
+            &["`KB_AGENT_THEME`", "Colours follow"],
         ),
     ),
     (
@@ -302,7 +299,7 @@ fn r11_tasks_are_told_by_their_boxes_rows_and_fields() {
     for told in [
         "☐ Water the roses",
         "Paint the fence",
-        "`leak.md`: status: Open",
+        "`leak.md`: The tap leaks – status: Open",
     ] {
         assert!(open.contains(told), "{told}: {open}");
     }

@@ -120,6 +120,8 @@ fn ends_every_tool_whose_run_is_cancelled() {
         ToolCall::LocalFileQa {
             query: query(),
             path: None,
+            field: None,
+            value: None,
         },
         ToolCall::GrepSearch {
             query: r"(\w+ly){2,}[0-9]+\s(not|there)(.*[a-z])?x{3}".to_owned(),
@@ -158,6 +160,7 @@ fn ends_the_embedding_of_an_answer_that_nobody_waits_for() {
     };
     let context = [item("The gate opens at seven."), item("Bread rises.")];
     let took = goes_on(async {
+        let question = kb_agent::domain::Question::default();
         let job = GradeJob {
             origin: CallOrigin {
                 run: &run,
@@ -166,6 +169,7 @@ fn ends_the_embedding_of_an_answer_that_nobody_waits_for() {
                 waits: None,
             },
             query: "When does the gate open?",
+            question: &question,
             history: &[],
             sub_questions: &[],
             context: &context,

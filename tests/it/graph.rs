@@ -97,6 +97,7 @@ async fn r01_the_plan_is_told_and_used() {
         sub_questions: vec!["a?".to_owned(), "b?".to_owned()],
         suggested_tools: vec![ToolName::GraphRelated],
         grep_keywords: vec!["PROJ-1".to_owned()],
+        ..RoutingPlan::default()
     };
     let script = Script {
         analyses: vec![(plan.clone(), None)],
@@ -439,6 +440,8 @@ async fn r15_no_evidence_is_re_retrieved_before_any_rule() {
             vec![ToolCall::LocalFileQa {
                 query: "nothing".to_owned(),
                 path: None,
+                field: None,
+                value: None,
             }],
             vec![hybrid("one")],
         ],
@@ -481,6 +484,8 @@ async fn r16_each_rule_approves_without_a_grading_call() {
     let qa = || ToolCall::LocalFileQa {
         query: "one".to_owned(),
         path: None,
+        field: None,
+        value: None,
     };
     for (rule, calls, found) in [
         (

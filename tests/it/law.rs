@@ -164,7 +164,12 @@ fn record(tool: ToolName, round: u32) -> ToolRecord {
             start_line: None,
             end_line: None,
         },
-        ToolName::LocalFileQa => ToolCall::LocalFileQa { query, path: None },
+        ToolName::LocalFileQa => ToolCall::LocalFileQa {
+            query,
+            path: None,
+            field: None,
+            value: None,
+        },
         ToolName::GraphRelated => ToolCall::GraphRelated { entity_id: query },
     };
     ToolRecord {
@@ -263,6 +268,7 @@ fn r02_r03_the_plan_agrees_with_its_complexity() {
         sub_questions: vec!["a".to_owned()],
         suggested_tools: vec![ToolName::GrepSearch],
         grep_keywords: vec!["b".to_owned()],
+        ..RoutingPlan::default()
     };
     assert!(!chitchat.reconcile().is_empty());
     assert_eq!(chitchat.query_type, QueryType::Chitchat);

@@ -34,6 +34,7 @@ async fn r01_one_call_yields_the_whole_plan() {
             sub_questions: vec!["a".to_owned(), "b".to_owned()],
             suggested_tools: vec![ToolName::GrepSearch],
             grep_keywords: vec!["PROJ-123".to_owned()],
+            ..RoutingPlan::default()
         }
     );
     assert_eq!(analysis.usage, COUNTED);

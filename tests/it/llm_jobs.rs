@@ -7,8 +7,8 @@ use kb_agent::agent::ports::{
     SynthesizeJob, ToolDescriptor,
 };
 use kb_agent::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, RoutingPlan, Score, ToolName,
-    Turn, Usage,
+    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Question, RoutingPlan, Score,
+    ToolName, Turn, Usage,
 };
 use kb_agent::protocol::RunId;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings, Jobs};
@@ -56,10 +56,17 @@ pub async fn reasoner_at(endpoint: &ScriptedEndpoint) -> EndpointReasoner {
     EndpointReasoner::new(settings(endpoint.base_url())).unwrap()
 }
 
+/// A question as the endpoint engine reads it.
+pub fn read(query: &str) -> Question {
+    let settings = settings("http://127.0.0.1:9/v1".to_owned());
+    EndpointReasoner::new(settings).unwrap().read(query, &[])
+}
+
 /// What a test's jobs borrow from.
 pub struct Given {
     pub run: RunId,
     pub query: &'static str,
+    pub question: Question,
     pub history: Vec<Turn>,
     pub routing: RoutingPlan,
     pub context: Vec<Evidence>,
@@ -70,6 +77,7 @@ pub fn given(query: &'static str) -> Given {
     Given {
         run: RunId("run-1".to_owned()),
         query,
+        question: read(query),
         history: vec![],
         routing: RoutingPlan::default(),
         context: vec![
@@ -94,6 +102,7 @@ impl Given {
         AnalyzeJob {
             origin: self.origin(NodeName::AnalyzeAndRoute),
             query: self.query,
+            question: &self.question,
             history: &self.history,
             forced: None,
             failed: &[],
@@ -104,6 +113,7 @@ impl Given {
         PlanJob {
             origin: self.origin(NodeName::Plan),
             query: self.query,
+            question: &self.question,
             history: &self.history,
             routing: &self.routing,
             tool_history: &[],
@@ -117,6 +127,7 @@ impl Given {
         GradeJob {
             origin: self.origin(NodeName::GradeEvidence),
             query: self.query,
+            question: &self.question,
             history: &self.history,
             sub_questions: &self.routing.sub_questions,
             context: &self.context,
@@ -127,6 +138,7 @@ impl Given {
         SynthesizeJob {
             origin: self.origin(NodeName::Synthesize),
             query: self.query,
+            question: &self.question,
             history: &self.history,
             complexity,
             sub_questions: &self.routing.sub_questions,

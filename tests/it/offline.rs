@@ -63,6 +63,7 @@ async fn analyze(
     failed: &[ToolRecord],
 ) -> Analysis {
     let run = run();
+    let question = engine().read(query, history);
     let analysis = engine()
         .analyze(AnalyzeJob {
             origin: CallOrigin {
@@ -72,6 +73,7 @@ async fn analyze(
                 waits: None,
             },
             query,
+            question: &question,
             history,
             forced,
             failed,
@@ -105,6 +107,7 @@ const FIRST: Round<'static> = Round {
 
 async fn plan(query: &str, routing: &RoutingPlan, round: Round<'_>) -> Vec<ToolCall> {
     let run = run();
+    let question = engine().read(query, round.history);
     let planned = engine()
         .plan(PlanJob {
             origin: CallOrigin {
@@ -114,6 +117,7 @@ async fn plan(query: &str, routing: &RoutingPlan, round: Round<'_>) -> Vec<ToolC
                 waits: None,
             },
             query,
+            question: &question,
             history: round.history,
             routing,
             tool_history: round.tools,
@@ -131,6 +135,7 @@ async fn plan(query: &str, routing: &RoutingPlan, round: Round<'_>) -> Vec<ToolC
 async fn grade(query: &str, sub_questions: &[&str], context: &[Evidence]) -> Vec<f64> {
     let run = run();
     let sub_questions: Vec<String> = sub_questions.iter().map(ToString::to_string).collect();
+    let question = engine().read(query, &[]);
     let grades = engine()
         .grade(GradeJob {
             origin: CallOrigin {
@@ -140,6 +145,7 @@ async fn grade(query: &str, sub_questions: &[&str], context: &[Evidence]) -> Vec
                 waits: None,
             },
             query,
+            question: &question,
             history: &[],
             sub_questions: &sub_questions,
             context,
@@ -159,6 +165,7 @@ async fn answer(
     let run = run();
     let sub_questions: Vec<String> = sub_questions.iter().map(ToString::to_string).collect();
     let (sink, mut pieces) = mpsc::channel(10_000);
+    let question = engine().read(query, history);
     let synthesis = engine()
         .synthesize(
             SynthesizeJob {
@@ -169,6 +176,7 @@ async fn answer(
                     waits: None,
                 },
                 query,
+                question: &question,
                 history,
                 complexity,
                 sub_questions: &sub_questions,

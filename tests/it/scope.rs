@@ -86,10 +86,14 @@ fn calls() -> Vec<ToolCall> {
         ToolCall::LocalFileQa {
             query: query.clone(),
             path: None,
+            field: None,
+            value: None,
         },
         ToolCall::LocalFileQa {
             query: "*".to_owned(),
             path: None,
+            field: None,
+            value: None,
         },
         ToolCall::GraphRelated {
             entity_id: "PROJ-7".to_owned(),
@@ -139,6 +143,8 @@ async fn ui_a_scope_holds_for_every_tool() {
         ToolCall::LocalFileQa {
             query: "rent".to_owned(),
             path: Some("garden".to_owned()),
+            field: None,
+            value: None,
         },
     ] {
         assert!(all.run(&call, None).await.is_ok());

@@ -526,6 +526,50 @@ async fn r12_local_file_qa_finds_files_by_name_glob_folder_and_topic() {
 }
 
 #[tokio::test]
+async fn r12_local_file_qa_keeps_to_what_says_a_field_of_itself() {
+    let bench = Bench::new(&[
+        (
+            "a.md",
+            "---\ntype: bug\nstatus: Open\n---\n# A\n\nIt leaks.\n",
+        ),
+        (
+            "b.md",
+            "# B\n\n- **Type**: Story\n- **Status**: Done\n\nThe door is open\n",
+        ),
+        ("c.md", "# C\n\nType: Stories\nStatus: open\n"),
+        (
+            "list.md",
+            "# Plan\n\n| Task | Status |\n|---|---|\n| roof | done |\n| door | open |\n",
+        ),
+        ("todo.md", "# To do\n\n- [ ] call\n- [x] write\n"),
+    ]);
+    let tools = toolbox(&bench);
+    let ask = |query: &str, args: &str| {
+        format!(r#"{{"tool":"local_file_qa","args":{{"query":"{query}",{args}}}}}"#)
+    };
+    for (query, args, expected) in [
+        (
+            "what is open",
+            r#""value":"open""#,
+            vec!["a.md:3-3", "c.md:1-4", "list.md:1-6"],
+        ),
+        ("open bugs", r#""value":"open""#, vec!["a.md:3-3"]),
+        (
+            "done",
+            r#""field":"status","value":"done|[x]""#,
+            vec!["b.md:1-4", "list.md:1-5"],
+        ),
+        ("left to do", r#""value":"[ ]""#, vec!["todo.md:1-3"]),
+        ("open", r#""value":"open","path":"*.txt""#, vec![]),
+        ("late", r#""value":"late""#, vec![]),
+    ] {
+        let found = run(&tools, &ask(query, args)).await;
+        let found = found.unwrap_or_default();
+        assert_eq!(places(&found), expected, "{query} {args}");
+    }
+}
+
+#[tokio::test]
 async fn r12_local_file_qa_shows_how_the_documents_begin() {
     let mut files: Vec<(String, String)> = (0..45)
         .map(|at| {
@@ -711,6 +755,8 @@ async fn r12_local_file_qa_takes_a_name_as_people_give_it() {
     let ask = |query: &str, path: Option<&str>| ToolCall::LocalFileQa {
         query: query.to_owned(),
         path: path.map(str::to_owned),
+        field: None,
+        value: None,
     };
     let sources = |found: &[Evidence]| {
         let mut sources: Vec<String> = found.iter().map(|item| item.source.clone()).collect();

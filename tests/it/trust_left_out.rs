@@ -85,6 +85,8 @@ async fn trust_files_of_secrets_are_left_out_of_everything_and_said() {
             ToolCall::LocalFileQa {
                 query: "zebra".to_owned(),
                 path: Some(path.to_owned()),
+                field: None,
+                value: None,
             },
         ] {
             let told = tools.run(&call, None).await;

@@ -114,6 +114,8 @@ fn called(tool: u8, name: String) -> ToolCall {
         _ => ToolCall::LocalFileQa {
             query: name,
             path: None,
+            field: None,
+            value: None,
         },
     }
 }

@@ -14,6 +14,7 @@ pub(in crate::agent) async fn analyze_and_route(
     let job = AnalyzeJob {
         origin: run.origin(NodeName::AnalyzeAndRoute, &sink),
         query: &run.state.query,
+        question: &run.state.question,
         history: &run.state.history,
         forced: run.state.forced,
         failed: &run.state.tool_history,

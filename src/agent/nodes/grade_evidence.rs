@@ -62,6 +62,7 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
     let job = GradeJob {
         origin: run.origin(NodeName::GradeEvidence, &sink),
         query: &run.state.query,
+        question: &run.state.question,
         history: &run.state.history,
         sub_questions: run.state.sub_questions(),
         context: &run.state.context,

@@ -15,6 +15,7 @@ pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReas
     let job = PlanJob {
         origin: run.origin(NodeName::Plan, &sink),
         query: &run.state.query,
+        question: &run.state.question,
         history: &run.state.history,
         routing,
         tool_history: &run.state.tool_history,
@@ -91,7 +92,12 @@ fn search_for(tool: ToolName, query: &str, keywords: &[String]) -> Option<ToolCa
                 keywords.join(" ")
             },
         }),
-        ToolName::LocalFileQa => Some(ToolCall::LocalFileQa { query, path: None }),
+        ToolName::LocalFileQa => Some(ToolCall::LocalFileQa {
+            query,
+            path: None,
+            field: None,
+            value: None,
+        }),
         // These two need a name, which a question alone does not give.
         ToolName::ReadFile | ToolName::GraphRelated => None,
     }

@@ -162,6 +162,7 @@ async fn stream_answer(
     };
     number(run, &context).await;
     let query = run.state.query.clone();
+    let question = run.state.question.clone();
     let history = std::mem::take(&mut run.state.history);
     let sub_questions = run.state.sub_questions().to_vec();
     let run_id = run.events.run().clone();
@@ -175,6 +176,7 @@ async fn stream_answer(
             waits: Some(&waits),
         },
         query: &query,
+        question: &question,
         history: &history,
         complexity: run.state.complexity(),
         sub_questions: &sub_questions,

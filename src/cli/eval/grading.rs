@@ -4,10 +4,7 @@
 //! A reply that cannot be read gives no grades. A run then counts each passage as 0.5 (R18); here
 //! such passages are counted beside the figures and not in them, because nobody measured them.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
@@ -20,8 +17,7 @@ use crate::cli::interruption::interruptible;
 use crate::cli::output::{Failure, complain, counted, say, say_json};
 use crate::config::Settings;
 use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
-use crate::engine::{FEATURES, Grader, LookedAt};
-use crate::protocol::Mode;
+use crate::engine::Grader;
 use crate::text::{one_line, sanitize};
 
 /// Arguments of `eval grading`.
@@ -44,9 +40,6 @@ pub(super) struct Grading {
     /// Also print each relevant passage that would be dropped, and each other one from 0.7 on
     #[arg(long, conflicts_with = "json")]
     wrong: bool,
-    /// Also write what the built-in grader looks at, as tab-separated values
-    #[arg(long, value_name = "FILE")]
-    features: Option<PathBuf>,
 }
 
 /// What is printed.
@@ -122,10 +115,6 @@ pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure>
     Ok(())
 }
 
-fn of_the_built_in_grader() -> Failure {
-    Failure::usage("--features shows the built-in grader; unset KB_AGENT_LLM_BASE_URL")
-}
-
 async fn measure(
     grading: &Grading,
     questions: &[Question],
@@ -133,17 +122,8 @@ async fn measure(
     settings: &Settings,
 ) -> Result<Report, Failure> {
     let grader = Grader::open(settings)?;
-    if grading.features.is_some() && grader.identity().mode != Mode::Offline {
-        return Err(of_the_built_in_grader());
-    }
-    let mut record = grading
-        .features
-        .as_deref()
-        .map(Record::create)
-        .transpose()?;
     let bar = bar(questions.len());
     let mut tally = Tally::default();
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
     for (question, drawn) in questions.iter().zip(drawn) {
         let query = &question.query;
         let parts = match &question.sub_questions {
@@ -173,19 +153,10 @@ async fn measure(
             for (passage, score) in batch.iter().zip(&scores) {
                 tally.add(query, passage, score.value());
             }
-            if let Some(record) = &mut record {
-                let rows = tokio::task::block_in_place(|| grader.look_at(query, &texts))?;
-                let number = numbers.len();
-                let number = *numbers.entry(query.as_str()).or_insert(number);
-                record.write(number, &batch, rows)?;
-            }
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    if let Some(record) = record {
-        record.finish()?;
-    }
     if tally.judged.is_empty() && tally.far_off.is_empty() {
         return Err(Failure::failed(
             "no reply of the model held grades that can be read, so nothing was measured",
@@ -248,82 +219,6 @@ impl Tally {
             wrong: self.wrong,
         }
     }
-}
-
-/// The file of features. Questions that ask the same have one number, so that they can be kept
-/// together when a fit leaves some out.
-struct Record {
-    path: PathBuf,
-    out: BufWriter<File>,
-    batches: usize,
-}
-
-impl Record {
-    fn create(path: &Path) -> Result<Self, Failure> {
-        let path = path.to_owned();
-        let created = File::create(&path).and_then(|file| {
-            let mut out = BufWriter::new(file);
-            writeln!(
-                out,
-                "question\tbatch\tlabel\tnamed_by\t{}",
-                FEATURES.join("\t")
-            )?;
-            Ok(out)
-        });
-        let out = created.map_err(|error| cannot(&path, &error))?;
-        Ok(Self {
-            path,
-            out,
-            batches: 0,
-        })
-    }
-
-    fn write(
-        &mut self,
-        question: usize,
-        batch: &[&Passage],
-        rows: Option<Vec<LookedAt>>,
-    ) -> Result<(), Failure> {
-        let rows = rows.ok_or_else(of_the_built_in_grader)?;
-        for (passage, row) in batch.iter().zip(rows) {
-            let label = match (passage.relevant, passage.far_off) {
-                (true, _) => "relevant",
-                (_, true) => "far_off",
-                _ => "irrelevant",
-            };
-            let list = |places: &[usize]| match places {
-                [] => "-".to_owned(),
-                places => places
-                    .iter()
-                    .map(usize::to_string)
-                    .collect::<Vec<_>>()
-                    .join(","),
-            };
-            let values: Vec<String> = row
-                .values
-                .iter()
-                .map(|value| format!("{value:.6}"))
-                .collect();
-            writeln!(
-                self.out,
-                "{question}\t{}\t{label}\t{}\t{}",
-                self.batches,
-                list(&row.named_by),
-                values.join("\t")
-            )
-            .map_err(|error| cannot(&self.path, &error))?;
-        }
-        self.batches += 1;
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(|error| cannot(&self.path, &error))
-    }
-}
-
-fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("{}: {error}", path.display()))
 }
 
 impl Report {

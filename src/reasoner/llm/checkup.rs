@@ -83,6 +83,7 @@ impl EndpointReasoner {
     /// A small judgement by the model of that job, within the job's limits.
     pub async fn try_judging(&self, job: Job) -> Result<Judged, ReasonerError> {
         let (run, context) = (RunId::generate(), [evidence()]);
+        let question = crate::reasoner::offline::read(QUESTION, &[]);
         let grading = GradeJob {
             origin: CallOrigin {
                 run: &run,
@@ -91,6 +92,7 @@ impl EndpointReasoner {
                 waits: None,
             },
             query: QUESTION,
+            question: &question,
             history: &[],
             sub_questions: &[],
             context: &context,
@@ -112,6 +114,7 @@ impl EndpointReasoner {
     /// A small answer, streamed.
     pub async fn try_answering(&self) -> Result<Answered, ReasonerError> {
         let (run, context) = (RunId::generate(), [evidence()]);
+        let question = crate::reasoner::offline::read(QUESTION, &[]);
         let answering = SynthesizeJob {
             origin: CallOrigin {
                 run: &run,
@@ -120,6 +123,7 @@ impl EndpointReasoner {
                 waits: None,
             },
             query: QUESTION,
+            question: &question,
             history: &[],
             complexity: Complexity::Simple,
             sub_questions: &[],

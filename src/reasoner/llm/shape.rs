@@ -188,6 +188,8 @@ pub fn example_call(tool: ToolName) -> ToolCall {
         ToolName::LocalFileQa => ToolCall::LocalFileQa {
             query: query(),
             path: Some("docs/*.md".to_owned()),
+            field: Some("status".to_owned()),
+            value: Some("open".to_owned()),
         },
         ToolName::GraphRelated => ToolCall::GraphRelated {
             entity_id: "PROJ-123".to_owned(),
@@ -327,6 +329,7 @@ mod tests {
                 "query_type",
                 "complexity",
                 "sub_questions",
+                "parts",
                 "suggested_tools",
                 "grep_keywords",
                 "reply"

@@ -1,86 +1,75 @@
-//! "And in Chinese?": the same question, to be answered in another language.
+//! What is known of languages: where words and sentences end, and one table of words each.
 //!
-//! The offline engine quotes and cannot translate. What it can do is prefer documents in that
-//! language, and say so where there are none.
+//! A table is a file in `assets/language/`; code asks for what a word does, never for the word.
 
-use crate::text::{is_chinese, is_cjk};
+mod names;
+mod numbers;
+mod phrases;
+mod sentences;
+mod table;
+mod terms;
+mod tokens;
 
-use super::words::{is_stop, plain_words};
+pub(super) use names::spelt_out;
+pub(super) use numbers::number_at;
+pub(super) use phrases::Phrases;
+pub(super) use sentences::sentences;
+pub(super) use table::{Table, table};
+pub(super) use terms::{is_stop, terms, terms_among};
+pub(super) use tokens::{Sign, Token, tokens};
 
-/// Whether nothing is asked but the last answer in Chinese (`true`) or English (`false`).
-pub(super) fn asked_for(query: &str) -> Option<bool> {
-    asked_for_zh(query).or_else(|| {
-        let words = plain_words(query);
-        let about_form = |word: &String| is_stop(word) || FORM.contains(&word.as_str());
-        let mut named = words.iter().filter(|word| !about_form(word));
-        match (named.next().map(String::as_str), named.next()) {
-            (Some("chinese" | "mandarin"), None) => Some(true),
-            (Some("english"), None) => Some(false),
-            _ => None,
+use crate::domain::Language;
+
+/// The language of a text: the script that most of it is in, then the stop words it holds.
+///
+/// A Han character counts as a word does, and so does each word of the question form once more: names
+/// in other letters change nothing.
+pub(super) fn language_of(text: &str) -> Language {
+    language_among(text, &tokens(text))
+}
+
+/// The same, where the text is parted already.
+pub(super) fn language_among(text: &str, tokens: &[Token]) -> Language {
+    let (mut han, mut kana, mut words) = (0, 0, 0);
+    let mut forms = [0_usize; 3];
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let mut length = 1;
+        match token.sign {
+            Sign::Han => {
+                han += 1;
+                if let Some(found) = table(Language::Zh).stop.at(tokens, at) {
+                    forms[0] += 1;
+                    length = found;
+                    han += found - 1;
+                }
+            }
+            Sign::Kana => kana += 1,
+            Sign::Word => {
+                words += 1;
+                for (count, language) in forms[1..].iter_mut().zip([Language::En, Language::De]) {
+                    let table = table(language);
+                    let said = &table.said;
+                    let social = [&said.greeting, &said.thanks, &said.goodbye];
+                    let known = table.generic.has(&token.word)
+                        || is_stop(&token.word, language)
+                        || social.iter().any(|list| list.at(tokens, at).is_some());
+                    *count += usize::from(known);
+                }
+            }
+            Sign::Mark => {}
         }
-    })
-}
-
-/// Whether a text is in Chinese rather than one that holds Chinese names; names in other letters are
-/// common in Chinese texts.
-pub(super) fn is_mostly_chinese(text: &str) -> bool {
-    let han = text.chars().filter(|c| is_cjk(*c)).count();
-    let letters = text.chars().filter(char::is_ascii_alphabetic).count();
-    is_chinese(text) && 4 * han > letters
-}
-
-const FORM: &[&str] = &[
-    "say",
-    "answer",
-    "translate",
-    "translated",
-    "again",
-    "version",
-    "repeat",
-    "language",
-    "ok",
-    "okay",
-    "now",
-    "again",
-];
-
-fn asked_for_zh(query: &str) -> Option<bool> {
-    let chinese = query.contains("中文") || query.contains("汉语");
-    if !chinese && !query.contains("英文") && !query.contains("英语") {
-        return None;
+        at += length;
     }
-    let mut rest = query.to_owned();
-    for form in [
-        "中文",
-        "汉语",
-        "英文",
-        "英语",
-        "怎么说",
-        "回答",
-        "翻译",
-        "一遍",
-        "一下",
-        "版本",
-        "用",
-        "说",
-        "再",
-        "请",
-        "那",
-        "呢",
-        "成",
-        "的",
-        "吗",
-        "能",
-        "可以",
-        "，",
-        "？",
-        "?",
-        "。",
-        " ",
-    ] {
-        rest = rest.replace(form, "");
+    let [chinese, english, german] = forms;
+    let umlaut = |c| matches!(c, 'ä' | 'ö' | 'ü' | 'ß');
+    if han > kana && han + 2 * chinese > words + 2 * english.max(german) {
+        Language::Zh
+    } else if german > english || german == english && text.contains(umlaut) {
+        Language::De
+    } else {
+        Language::En
     }
-    rest.is_empty().then_some(chinese)
 }
 
 #[cfg(test)]
@@ -88,18 +77,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r05_another_language_is_asked_for() {
-        for (query, expected) in [
-            ("and in Chinese?", Some(true)),
-            ("Say it again in English, please", Some(false)),
-            ("用中文呢？", Some(true)),
-            ("英文怎么说", Some(false)),
-            ("What is Chinese New Year?", None),
-            ("How are Chinese documents indexed?", None),
-            ("中文文档怎么检索？", None),
-            ("why?", None),
+    fn r23_the_language_is_that_of_the_most_of_a_text() {
+        for (text, language) in [
+            ("What is the fast path?", Language::En),
+            ("什么是快速路径？", Language::Zh),
+            ("Was ist der schnelle Weg?", Language::De),
+            ("Kündigungsfrist", Language::De),
+            // One foreign character changes nothing.
+            ("What does 快 mean in the log?", Language::En),
+            ("快速路径会跳过の哪些节点", Language::Zh),
+            ("ルーティングとは何ですか", Language::En),
+            ("VectorTool是什么", Language::Zh),
+            ("什么是 fast path", Language::Zh),
+            ("What is 快速路径?", Language::En),
+            ("Was bedeutet RE_RETRIEVE?", Language::De),
+            ("What was the war about?", Language::En),
+            ("", Language::En),
+            ("12 + 3", Language::En),
         ] {
-            assert_eq!(asked_for(query), expected, "{query}");
+            assert_eq!(language_of(text), language, "{text}");
         }
     }
 }

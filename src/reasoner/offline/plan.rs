@@ -1,41 +1,42 @@
 //! Which tools to call (R11), and in a later round what is still missing (R21).
+//!
+//! A round searches for every reading of the question and every part, by the tools that the route
+//! suggests. No call is made twice: what led nowhere is asked in other words or by other means.
+
+mod refine;
+mod reword;
 
 use crate::agent::ports::{PlanJob, Planned};
-use crate::domain::{QueryType, ToolCall, ToolName, Usage};
-use crate::text::is_chinese;
+use crate::domain::{
+    Complexity, KEEP_FROM, Literals, Question, QuestionKind, ToolCall, ToolName, Usage,
+};
 
-use super::bridges::bridges;
-use super::fit_to_say::asks_what_it_is_about;
-use super::literals::{Literals, is_ticket};
-use super::named_files::asks_for_content;
-use super::overview::{EVERYTHING, asks_what_there_is};
-use super::relevance::in_words;
-use super::resolve::{resolve, topic_of};
-use super::states::{STATE_LINES, asks_for_state};
-use super::topic_zh::chinese_subject;
-use super::words::terms;
+use self::refine::{missing, refinement_terms};
+use self::reword::reworded;
+use super::question::{Reading, state_values};
 
 /// At most this many calls a round.
 const MOST_CALLS: usize = 6;
-/// Evidence graded from here on covers the part of the question it speaks of.
-const GOOD_FROM: f64 = 0.5;
-/// A part is covered when good evidence holds this share of its words.
-const COVERED_FROM: f64 = 0.75;
+/// The query that stands for all documents.
+const EVERYTHING: &str = "*";
+/// How many passages a wider search brings.
+const WIDE: usize = 20;
+const WIDER: usize = 40;
 
 /// The calls of this round, most promising first.
-pub(super) fn plan(job: &PlanJob<'_>) -> Planned {
-    let query = resolve(job.query, job.history);
+pub(super) fn plan(job: &PlanJob<'_>, readings: &[Reading]) -> Planned {
     let mut calls = Calls {
         job,
+        readings,
         made: Vec::new(),
     };
     if job.refine {
-        calls.refine(&query);
+        calls.refine();
     } else {
-        calls.first(&query);
+        calls.first();
     }
     if calls.made.is_empty() {
-        calls.last_resort(&query);
+        calls.last_resort();
     }
     calls.made.truncate(MOST_CALLS);
     Planned {
@@ -47,200 +48,174 @@ pub(super) fn plan(job: &PlanJob<'_>) -> Planned {
 
 struct Calls<'a> {
     job: &'a PlanJob<'a>,
+    readings: &'a [Reading],
     made: Vec<ToolCall>,
 }
 
 impl Calls<'_> {
-    fn first(&mut self, query: &str) {
-        let literals = Literals::of(query);
-        let mut questions = self.questions(query);
-        if !self.job.tool_history.is_empty() {
-            // The same words have led nowhere once.
-            questions = questions.iter().map(|part| reworded(part)).collect();
-        }
-        let mut tools = self.job.routing.suggested_tools.clone();
-        if self.job.routing.query_type == QueryType::FileDiscovery && tools.is_empty() {
-            tools.push(ToolName::LocalFileQa);
-        }
-        if asks_for_state(query) {
-            self.add(ToolCall::GrepSearch {
-                query: STATE_LINES.to_owned(),
-            });
-        }
-        // What a ticket is about stands in its own file, in whatever words and language.
-        let about =
-            is_chinese(query) && asks_what_it_is_about(query) && literals.tickets.len() == 1;
-        if about && !tools.contains(&ToolName::LocalFileQa) {
-            tools.push(ToolName::LocalFileQa);
-        }
-        for tool in tools {
+    fn first(&mut self) {
+        let again = !self.job.tool_history.is_empty();
+        let asked: Vec<(Question, String)> = self
+            .asked()
+            .into_iter()
+            .map(|question| {
+                // The same words have led nowhere once.
+                let text = if again {
+                    reworded(question)
+                } else {
+                    question.asked.clone()
+                };
+                (question.clone(), text)
+            })
+            .collect();
+        for tool in self.tools() {
             match tool {
-                ToolName::ReadFile => {
-                    self.read_files(&literals);
-                    if !literals.files.is_empty() && !asks_for_content(query) {
-                        // The name may be given without its folder, or be spoken of elsewhere.
-                        self.hybrid(query);
-                    }
-                }
-                ToolName::GraphRelated => self.related(query, &literals),
-                ToolName::GrepSearch => self.grep(&questions, &self.keywords(&literals)),
-                ToolName::LocalFileQa => self.add(ToolCall::LocalFileQa {
-                    query: if asks_what_there_is(query) {
-                        EVERYTHING.to_owned()
-                    } else {
-                        query.to_owned()
-                    },
-                    path: None,
-                }),
+                ToolName::ReadFile => self.read_files(&asked),
+                ToolName::GraphRelated => self.related(),
+                ToolName::GrepSearch => self.grep(&asked),
+                ToolName::LocalFileQa => self.in_files(),
                 ToolName::HybridSearch => {
-                    for question in &questions {
-                        self.hybrid(question);
+                    for (question, text) in &asked {
+                        self.hybrid(question, text);
                     }
                 }
                 ToolName::VectorSearch => {
-                    for question in &questions {
-                        self.add(ToolCall::VectorSearch {
-                            query: question.clone(),
-                            k: None,
-                        });
+                    for (_, text) in &asked {
+                        self.vector(text, None);
                     }
                 }
             }
         }
     }
 
-    /// What no good evidence speaks of yet, asked with what good evidence says about the rest.
-    fn refine(&mut self, query: &str) {
-        let good: Vec<&str> = self
-            .job
-            .context
-            .iter()
-            .zip(self.job.scores)
-            .filter(|(_, score)| score.value() >= GOOD_FROM)
-            .map(|(item, _)| item.text.as_str())
-            .collect();
-        let questions = self.questions(query);
-        let missing: Vec<String> = questions
-            .iter()
-            .filter(|question| !covered(question, &good))
-            .cloned()
-            .collect();
-        // When all is spoken of and still not good enough, the words were the wrong ones.
-        let missing = if missing.is_empty() {
-            questions
-                .iter()
-                .map(|question| reworded(question))
-                .collect()
-        } else {
-            missing
-        };
-        let hints = bridges(&good, &questions, &missing);
-        for question in &missing {
-            let topic = topic_of(question);
-            let refined = match (hints.is_empty(), topic.is_empty()) {
-                (true, true) => question.clone(),
-                (true, false) => topic,
-                (false, _) => format!("{} {}", in_words(question), hints.join(" ")),
-            };
-            self.add(ToolCall::VectorSearch {
-                query: question.clone(),
-                k: None,
-            });
-            self.hybrid(&refined);
+    /// The tools that the route suggests, those that the kind of question needs before them.
+    fn tools(&self) -> Vec<ToolName> {
+        let mut tools = self.job.routing.suggested_tools.clone();
+        let kind = self.whole().map(|question| question.kind);
+        let named = !self.literals().paths.is_empty();
+        let states = kind == Some(QuestionKind::State) && self.asks_for_state();
+        if states && self.job.routing.complexity == Complexity::Complex {
+            // Its fields answer by themselves; where none does, another round searches.
+            return vec![ToolName::LocalFileQa];
         }
-        let literals = Literals::of(&missing.join("\n"));
-        let keywords = self.keywords(&literals);
-        self.grep(&missing, &keywords);
+        let needed = match kind {
+            Some(QuestionKind::Overview) => Some(ToolName::LocalFileQa),
+            Some(QuestionKind::State) if states => Some(ToolName::LocalFileQa),
+            Some(QuestionKind::Relation) => Some(ToolName::GraphRelated),
+            _ if named => Some(ToolName::ReadFile),
+            _ => None,
+        };
+        if let Some(tool) = needed.filter(|tool| !tools.contains(tool)) {
+            tools.insert(0, tool);
+        }
+        tools
+    }
+
+    /// What no good evidence speaks of yet, asked with what good evidence says about the rest.
+    fn refine(&mut self) {
+        let good = good(self.job);
+        let asked = self.asked();
+        let missing = missing(&asked, &good);
+        let hints = refinement_terms(&asked, &good, self.job.context);
+        let missing: Vec<(Question, String)> = missing
+            .into_iter()
+            .map(|question| (question.clone(), reworded(question)))
+            .collect();
+        for (question, plain) in &missing {
+            self.vector(&question.asked, None);
+            let refined = [plain.as_str()]
+                .into_iter()
+                .chain(hints.iter().map(String::as_str));
+            let refined: Vec<&str> = refined.filter(|words| !words.is_empty()).collect();
+            self.hybrid(question, &refined.join(" "));
+        }
+        self.grep(&missing);
     }
 
     /// Everything thought of was tried before: a wider net, then other words.
-    fn last_resort(&mut self, query: &str) {
-        let query = if query.trim().is_empty() {
-            self.job.query
-        } else {
-            query
-        };
-        let topic = topic_of(query);
-        for call in [
-            ToolCall::HybridSearch {
-                semantic_query: query.to_owned(),
-                exact_keywords: Vec::new(),
-            },
-            ToolCall::VectorSearch {
-                query: query.to_owned(),
-                k: Some(20),
-            },
-            ToolCall::HybridSearch {
-                semantic_query: reworded(query),
-                exact_keywords: Vec::new(),
-            },
-            ToolCall::HybridSearch {
-                semantic_query: topic.clone(),
-                exact_keywords: Vec::new(),
-            },
-            ToolCall::VectorSearch {
-                query: topic,
-                k: Some(40),
-            },
-        ] {
-            if self.made.is_empty() && !call.subject().trim().is_empty() {
-                self.add(call);
+    fn last_resort(&mut self) {
+        let asked: Vec<Question> = self.asked().into_iter().cloned().collect();
+        for question in &asked {
+            let plain = reworded(question);
+            for call in [
+                hybrid(&question.asked, Vec::new()),
+                vector(&question.asked, Some(WIDE)),
+                hybrid(&plain, Vec::new()),
+                vector(&plain, Some(WIDER)),
+            ] {
+                if self.made.is_empty() {
+                    self.add(call);
+                }
             }
         }
     }
 
-    fn questions(&self, query: &str) -> Vec<String> {
-        if self.job.routing.sub_questions.is_empty() {
-            vec![query.to_owned()]
-        } else {
-            self.job.routing.sub_questions.clone()
+    /// What is looked up: the parts of each reading, the sides of a comparison also together; where a
+    /// reading has no parts, the reading.
+    fn asked(&self) -> Vec<&Question> {
+        let mut asked: Vec<&Question> = Vec::new();
+        for reading in self.readings {
+            asked.extend(reading.parts.iter().map(|part| &part.question));
         }
-    }
-
-    fn keywords(&self, literals: &Literals) -> Vec<String> {
-        let own = literals.keywords();
-        if own.is_empty() {
-            self.job.routing.grep_keywords.clone()
-        } else {
-            own
+        for reading in self.readings {
+            let sides = reading.parts.iter().any(|part| part.other.is_some());
+            if reading.parts.is_empty() || sides {
+                asked.push(&reading.question);
+            }
         }
+        asked
     }
 
-    fn hybrid(&mut self, question: &str) {
-        let exact_keywords = Literals::of(question).keywords();
-        let subject = if is_chinese(question) {
-            chinese_subject(question)
-        } else {
-            String::new()
-        };
-        // A name alone, without a Chinese word, would find the documents of any language.
-        let semantic_query = if subject.is_empty() || !is_chinese(&subject) {
-            question.to_owned()
-        } else {
-            subject
-        };
-        self.add(ToolCall::HybridSearch {
-            semantic_query,
-            exact_keywords,
-        });
+    fn asks_for_state(&self) -> bool {
+        let asked = self.whole().map(state_values);
+        asked.is_some_and(|values| !values.is_empty())
     }
 
-    /// One call for all keywords; without keywords, the word that narrows most.
-    fn grep(&mut self, questions: &[String], keywords: &[String]) {
-        let words: Vec<String> = if keywords.is_empty() {
-            questions
-                .iter()
-                .map(|question| topic_of(question))
-                .filter(|topic| !topic.is_empty())
-                .collect()
-        } else {
-            keywords.to_vec()
-        };
+    fn whole(&self) -> Option<&Question> {
+        self.readings.first().map(|reading| &reading.question)
+    }
+
+    fn literals(&self) -> Literals {
+        let mut all = Literals::default();
+        for question in self.readings.iter().map(|reading| &reading.question) {
+            let own = &question.literals;
+            all.ids.extend(own.ids.iter().cloned());
+            all.identifiers.extend(own.identifiers.iter().cloned());
+            all.quotations.extend(own.quotations.iter().cloned());
+            all.paths.extend(own.paths.iter().cloned());
+        }
+        all
+    }
+
+    fn hybrid(&mut self, question: &Question, text: &str) {
+        self.add(hybrid(text, question.literals.keywords()));
+    }
+
+    fn vector(&mut self, text: &str, k: Option<usize>) {
+        self.add(vector(text, k));
+    }
+
+    /// One call for all keywords; without keywords, the words that carry the meaning.
+    fn grep(&mut self, asked: &[(Question, String)]) {
+        let mut words: Vec<String> = Vec::new();
+        for (question, _) in asked {
+            words.extend(question.literals.keywords());
+        }
         if words.is_empty() {
-            return;
+            words.clone_from(&self.job.routing.grep_keywords);
         }
-        let query = match words.as_slice() {
-            [only] if !has_special(only) => only.clone(),
+        if words.is_empty() {
+            words.extend(asked.iter().map(|(question, _)| reworded(question)));
+        }
+        words.retain(|word| !word.trim().is_empty());
+        let mut known: Vec<String> = Vec::new();
+        for word in words {
+            if !known.contains(&word) {
+                known.push(word);
+            }
+        }
+        let query = match known.as_slice() {
+            [only] if !only.contains(is_special) => only.clone(),
             several => several
                 .iter()
                 .map(|word| escaped(word))
@@ -250,38 +225,53 @@ impl Calls<'_> {
         self.add(ToolCall::GrepSearch { query });
     }
 
-    fn read_files(&mut self, literals: &Literals) {
-        for file in &literals.files {
+    /// The named files; a search beside them, unless nothing is asked but what they say.
+    fn read_files(&mut self, asked: &[(Question, String)]) {
+        for file in self.literals().paths {
             self.add(ToolCall::ReadFile {
-                path: file.path.clone(),
+                path: file.path,
                 start_line: file.start,
                 end_line: file.end,
             });
         }
-        if literals.files.is_empty() {
-            self.add(ToolCall::LocalFileQa {
-                query: self.job.query.to_owned(),
-                path: None,
-            });
+        let only_files = |question: &Question| {
+            question.kind == QuestionKind::File || question.kind == QuestionKind::Comparison
+        };
+        if self.literals().paths.is_empty() {
+            self.in_files();
+        } else if !self.whole().is_some_and(only_files) {
+            for (question, text) in asked {
+                self.hybrid(question, text);
+            }
         }
     }
 
-    fn related(&mut self, query: &str, literals: &Literals) {
-        let tickets = literals.tickets.iter().cloned();
-        let named = tickets.chain(literals.files.iter().map(|file| file.path.clone()));
-        let mut entities: Vec<String> = named.collect();
+    fn in_files(&mut self) {
+        let Some(question) = self.whole() else { return };
+        let values = state_values(question);
+        let query = if question.kind == QuestionKind::Overview {
+            EVERYTHING.to_owned()
+        } else {
+            question.asked.clone()
+        };
+        self.add(ToolCall::LocalFileQa {
+            query,
+            path: None,
+            field: None,
+            value: (!values.is_empty()).then(|| values.join("|")),
+        });
+    }
+
+    /// What is linked with what the question names.
+    fn related(&mut self) {
+        let literals = self.literals();
+        let paths = literals.paths.into_iter().map(|file| file.path);
+        let mut entities: Vec<String> = literals.ids.into_iter().chain(paths).collect();
         if entities.is_empty() {
-            let others = self.job.routing.grep_keywords.iter();
-            entities.extend(others.filter(|word| is_ticket(word)).cloned());
-        }
-        if entities.is_empty() {
-            entities.extend(literals.quoted.iter().chain(&literals.identifiers).cloned());
+            entities.extend(literals.quotations.into_iter().chain(literals.identifiers));
         }
         for entity_id in entities {
             self.add(ToolCall::GraphRelated { entity_id });
-        }
-        if self.made.is_empty() && !topic_of(query).is_empty() {
-            self.hybrid(query);
         }
     }
 
@@ -297,38 +287,255 @@ impl Calls<'_> {
     }
 }
 
-/// The question by its topic, and its identifiers in words: "maxItems" is "max items".
-fn reworded(question: &str) -> String {
-    let mut words = topic_of(question);
-    if words.is_empty() {
-        question.clone_into(&mut words);
-    }
-    in_words(&words)
+/// The texts that were graded well enough to stay, or the best of them where those above the average are
+/// fewer: what they say is taken for what is known.
+fn good<'a>(job: &'a PlanJob<'_>) -> Vec<&'a str> {
+    let graded = || job.context.iter().zip(job.scores);
+    let kept: Vec<f64> = graded()
+        .map(|(_, score)| score.value())
+        .filter(|score| *score >= KEEP_FROM)
+        .collect();
+    let average = kept.iter().sum::<f64>() / kept.len().max(1) as f64;
+    let good = graded().filter(|(_, score)| score.value() >= average.max(KEEP_FROM));
+    good.map(|(item, _)| item.text.as_str()).collect()
 }
 
-fn covered(question: &str, good: &[&str]) -> bool {
-    let wanted = terms(question);
-    if wanted.is_empty() {
-        return !good.is_empty();
+fn hybrid(text: &str, exact_keywords: Vec<String>) -> ToolCall {
+    ToolCall::HybridSearch {
+        semantic_query: text.to_owned(),
+        exact_keywords,
     }
-    good.iter().any(|text| {
-        let held = terms(text);
-        let found = wanted.iter().filter(|term| held.contains(term)).count();
-        found as f64 >= COVERED_FROM * wanted.len() as f64
-    })
 }
 
-fn has_special(word: &str) -> bool {
-    word.contains(|c: char| "\\.+*?()|[]{}^$".contains(c))
+fn vector(text: &str, k: Option<usize>) -> ToolCall {
+    ToolCall::VectorSearch {
+        query: text.to_owned(),
+        k,
+    }
+}
+
+fn is_special(c: char) -> bool {
+    "\\.+*?()|[]{}^$".contains(c)
 }
 
 fn escaped(word: &str) -> String {
     let mut escaped = String::with_capacity(word.len());
     for c in word.chars() {
-        if has_special(&c.to_string()) {
+        if is_special(c) {
             escaped.push('\\');
         }
         escaped.push(c);
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::ports::CallOrigin;
+    use crate::domain::{
+        Evidence, EvidenceId, LineRange, Literals, Measured, NodeName, RoutingPlan, Score,
+        ToolRecord,
+    };
+    use crate::protocol::RunId;
+    use crate::reasoner::offline::language::terms;
+    use crate::reasoner::offline::question::Part;
+
+    fn asks(text: &str) -> Question {
+        Question {
+            text: text.to_owned(),
+            asked: text.to_owned(),
+
+            terms: terms(text, crate::domain::Language::En),
+            ..Question::default()
+        }
+    }
+
+    fn alone(text: &str) -> Vec<Reading> {
+        vec![Reading {
+            question: asks(text),
+            parts: Vec::new(),
+        }]
+    }
+
+    fn parted(text: &str, parts: &[&str]) -> Vec<Reading> {
+        let part = |text: &&str| Part {
+            question: asks(text),
+            label: (*text).to_owned(),
+            other: None,
+        };
+        vec![Reading {
+            question: asks(text),
+            parts: parts.iter().map(part).collect(),
+        }]
+    }
+
+    struct Round<'a> {
+        tools: &'a [ToolName],
+        made: &'a [ToolCall],
+        context: &'a [(&'a str, f64)],
+        refine: bool,
+    }
+
+    const FIRST: Round<'_> = Round {
+        tools: &[ToolName::HybridSearch],
+        made: &[],
+        context: &[],
+        refine: false,
+    };
+
+    fn calls(readings: &[Reading], round: &Round<'_>) -> Vec<ToolCall> {
+        let run = RunId::generate();
+        let record = |call: &ToolCall| ToolRecord {
+            call: call.clone(),
+            round: 0,
+            scores: Vec::new(),
+            error: None,
+        };
+        let item = |(text, _): &(&str, f64)| Evidence {
+            id: EvidenceId("e1".to_owned()),
+            source: "a.md".to_owned(),
+            lines: LineRange { start: 1, end: 9 },
+            place: None,
+            tool: ToolName::HybridSearch,
+            score: Score::UNKNOWN,
+            measured: Measured::default(),
+            text: (*text).to_owned(),
+            low: false,
+        };
+        let job = PlanJob {
+            origin: CallOrigin {
+                run: &run,
+                node: NodeName::Plan,
+                calls: None,
+                waits: None,
+            },
+            query: &readings[0].question.text,
+            question: &readings[0].question,
+            history: &[],
+            routing: &RoutingPlan {
+                suggested_tools: round.tools.to_vec(),
+                ..RoutingPlan::default()
+            },
+            tool_history: &round.made.iter().map(record).collect::<Vec<_>>(),
+            context: &round.context.iter().map(item).collect::<Vec<_>>(),
+            scores: &round
+                .context
+                .iter()
+                .map(|(_, score)| Score::clamped(*score))
+                .collect::<Vec<_>>(),
+            refine: round.refine,
+        };
+        plan(&job, readings).calls
+    }
+
+    #[test]
+    fn r11_both_readings_of_a_follow_up_are_searched() {
+        let mut readings = alone("And its default?");
+        readings.extend(alone("And the threshold's default?"));
+        let made = calls(&readings, &FIRST);
+        let expected = ["And its default?", "And the threshold's default?"];
+        assert_eq!(
+            made.iter().map(ToolCall::subject).collect::<Vec<_>>(),
+            expected
+        );
+    }
+
+    #[test]
+    fn r11_parts_are_searched_each_on_its_own() {
+        let readings = parted(
+            "Who made it and when?",
+            &["Who made the pump?", "When was the pump made?"],
+        );
+        let made = calls(&readings, &FIRST);
+        let expected = ["Who made the pump?", "When was the pump made?"];
+        assert_eq!(
+            made.iter().map(ToolCall::subject).collect::<Vec<_>>(),
+            expected
+        );
+    }
+
+    #[test]
+    fn r11_what_is_written_exactly_is_searched_exactly() {
+        let mut readings = alone("What blocks PROJ-7?");
+        readings[0].question.literals = Literals {
+            ids: vec!["PROJ-7".to_owned()],
+            ..Literals::default()
+        };
+        readings[0].question.kind = QuestionKind::Relation;
+        let made = calls(
+            &readings,
+            &Round {
+                tools: &[ToolName::GrepSearch, ToolName::HybridSearch],
+                ..FIRST
+            },
+        );
+        let related = ToolCall::GraphRelated {
+            entity_id: "PROJ-7".to_owned(),
+        };
+        let grep = ToolCall::GrepSearch {
+            query: "PROJ-7".to_owned(),
+        };
+        assert_eq!(
+            made,
+            [
+                related,
+                grep,
+                hybrid("What blocks PROJ-7?", vec!["PROJ-7".to_owned()])
+            ]
+        );
+    }
+
+    #[test]
+    fn r21_what_is_missing_is_asked_with_what_good_evidence_says() {
+        let readings = parted(
+            "Which queue does Kestrel use and how often does it try again?",
+            &[
+                "Which queue does Kestrel use?",
+                "How many attempts does it make?",
+            ],
+        );
+        let good = "Kestrel uses the Ibis queue for its jobs. Lunch is at noon in Rome.";
+        let round = Round {
+            context: &[(good, 0.9), ("The jobs of the shop.", 0.4)],
+            refine: true,
+            ..FIRST
+        };
+        let made = calls(&readings, &round);
+        let subjects: Vec<&str> = made.iter().map(ToolCall::subject).collect();
+        assert!(
+            subjects
+                .iter()
+                .all(|subject| !subject.contains("Which queue does")),
+            "{subjects:?}"
+        );
+        assert!(
+            subjects
+                .iter()
+                .any(|subject| subject.contains("attempts") && subject.contains("Ibis")),
+            "{subjects:?}"
+        );
+        assert!(
+            subjects.iter().all(|subject| !subject.contains("Rome")),
+            "{subjects:?}"
+        );
+    }
+
+    #[test]
+    fn r21_no_call_is_made_twice() {
+        let readings = alone("How deep is the well?");
+        let mut made: Vec<ToolCall> = Vec::new();
+        for _ in 0..4 {
+            let round = Round {
+                made: &made,
+                ..FIRST
+            };
+            let more = calls(&readings, &round);
+            assert!(
+                !more.is_empty() && more.iter().all(|call| !made.contains(call)),
+                "{more:?}"
+            );
+            made.extend(more);
+        }
+    }
 }

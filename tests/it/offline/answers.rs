@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use kb_agent::agent::ports::{CallOrigin, EmbedError, Embedder, GradeJob, Reasoner};
-use kb_agent::domain::{Complexity, KEEP_FROM, NodeName, Outcome, SUFFICIENT_FROM, Score};
+use kb_agent::domain::{
+    Complexity, KEEP_FROM, NodeName, Outcome, Question, SUFFICIENT_FROM, Score,
+};
 use kb_agent::protocol::Mode;
 use kb_agent::reasoner::offline::OfflineReasoner;
 
@@ -197,38 +199,6 @@ async fn r23_another_setting_is_no_answer() {
 }
 
 #[tokio::test]
-async fn r05_another_language_is_quoted_where_there_is_one() {
-    let mut context = demo();
-    let history = [turn("What is the vector score threshold?")];
-    let (text, _, _) = answer(
-        "and in Chinese?",
-        &history,
-        Complexity::Simple,
-        &[],
-        &context,
-    )
-    .await;
-    assert!(text.ends_with("（离线引擎只引用原文，不翻译。）"), "{text}");
-    context.push(item(
-        4,
-        "zh/阈值.md",
-        "# 阈值\n\n达到阈值的结果不必评分，默认是 0.8。\n英文说明见 [vector score threshold](../thresholds.md)。",
-    ));
-    let (text, _, _) = answer(
-        "and in Chinese?",
-        &history,
-        Complexity::Simple,
-        &[],
-        &context,
-    )
-    .await;
-    assert!(
-        text.starts_with("达到阈值的结果不必评分，默认是 0.8。 [4]"),
-        "{text}"
-    );
-}
-
-#[tokio::test]
 async fn r05_who_changes_the_language_is_answered_in_the_new_one() {
     let context = demo();
     for (before, query, chinese) in [
@@ -339,6 +309,7 @@ async fn r17_a_failing_embedding_is_an_error_and_not_a_grade() {
     assert_eq!(engine.identity().mode, Mode::Offline);
     assert_eq!(engine.identity().model, "extractive");
     let run = run();
+    let question = Question::default();
     let job = GradeJob {
         origin: CallOrigin {
             run: &run,
@@ -347,6 +318,7 @@ async fn r17_a_failing_embedding_is_an_error_and_not_a_grade() {
             waits: None,
         },
         query: "x",
+        question: &question,
         history: &[],
         sub_questions: &[],
         context: &demo(),

@@ -31,7 +31,7 @@ async fn r01_the_plan_says_what_is_looked_for_and_how() {
         (
             "REFINE vs RE_RETRIEVE",
             Exact,
-            vec![GrepSearch],
+            vec![GrepSearch, HybridSearch],
             vec!["REFINE", "RE_RETRIEVE"],
         ),
         (
@@ -146,7 +146,15 @@ async fn r05_follow_ups_are_searched_with_their_topic() {
             ..FIRST
         };
         let calls = plan(query, &routing, round).await;
-        assert!(calls[0].subject().contains(topic), "{calls:?}");
+        // As it stands too, because it may lean on nothing.
+        assert!(
+            calls.iter().any(|call| call.subject().contains(topic)),
+            "{calls:?}"
+        );
+        assert!(
+            calls.iter().any(|call| call.subject() == query),
+            "{calls:?}"
+        );
     }
     let (text, outcome, _) = answer(
         "and its default?",
@@ -199,12 +207,13 @@ async fn r11_parts_are_planned_together() {
         .filter(|call| call.tool() == ToolName::GrepSearch)
         .collect();
     assert_eq!(grep.len(), 1, "{calls:?}");
-    assert_eq!(grep[0].subject(), "PROJ-12|hybrid_search");
+    assert_eq!(grep[0].subject(), "hybrid_search|PROJ-12");
     let hybrid = calls
         .iter()
         .filter(|call| call.tool() == ToolName::HybridSearch)
         .count();
-    assert_eq!(hybrid, 2, "{calls:?}");
+    // Both sides, and the whole, which may be told in one place.
+    assert_eq!(hybrid, 3, "{calls:?}");
 }
 
 #[tokio::test]

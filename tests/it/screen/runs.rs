@@ -90,7 +90,7 @@ impl Tape {
                     complexity,
                     sub_questions: parts.iter().map(|part| (*part).to_owned()).collect(),
                     suggested_tools: vec![ToolName::HybridSearch, ToolName::GrepSearch],
-                    grep_keywords: Vec::new(),
+                    ..RoutingPlan::default()
                 },
                 because: Vec::new(),
             },

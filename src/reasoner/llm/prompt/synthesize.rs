@@ -1,8 +1,7 @@
 //! R23, R24: the answer, from the evidence or from the conversation alone.
 
 use crate::agent::ports::SynthesizeJob;
-use crate::domain::Complexity;
-use crate::text::is_chinese;
+use crate::domain::{Complexity, Language};
 
 use super::super::room::Room;
 use super::super::wire::Message;
@@ -13,7 +12,7 @@ impl Prompts {
     /// The messages of an answer: from evidence, or of a friendly reply without any.
     pub fn synthesize(&self, job: &SynthesizeJob<'_>, room: &Room, fence: &Fence) -> Vec<Message> {
         let history = fence.conversation(job.history, room.history);
-        let language = language(job.query).to_owned();
+        let language = told(job.question.language).to_owned();
         if job.complexity == Complexity::Chitchat {
             return self.chitchat.filled(&[
                 ("history", history),
@@ -36,10 +35,11 @@ impl Prompts {
 
 /// Small models follow the language of the evidence rather than that of the question, unless the
 /// last thing they read says otherwise.
-fn language(query: &str) -> &'static str {
-    if is_chinese(query) {
-        "请用中文回答。(Answer in Chinese.)"
-    } else {
-        "Answer in the language of the question."
+fn told(language: Language) -> &'static str {
+    match language {
+        Language::Zh => "请用中文回答。(Answer in Chinese.)",
+        Language::De => "Antworte auf Deutsch. (Answer in German.)",
+        // What is in no known language too.
+        Language::En => "Answer in the language of the question.",
     }
 }

@@ -50,6 +50,7 @@ pub fn analysis(reply: &str) -> Analysis {
             sub_questions: parts(&fields, &mut warnings),
             suggested_tools: tools(&fields, &mut warnings),
             grep_keywords: keywords(&fields, &mut warnings),
+            ..RoutingPlan::default()
         },
         reply,
         warnings,
@@ -232,6 +233,7 @@ mod tests {
             sub_questions: vec!["a?".to_owned(), "b?".to_owned()],
             suggested_tools: vec![ToolName::GraphRelated, ToolName::HybridSearch],
             grep_keywords: vec!["PROJ-123".to_owned()],
+            ..RoutingPlan::default()
         };
         for reply in [
             WHOLE.to_owned(),

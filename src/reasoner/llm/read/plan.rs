@@ -150,6 +150,8 @@ impl Args {
             ToolName::LocalFileQa => ToolCall::LocalFileQa {
                 query: self.text(&QUERIES)?,
                 path: self.optional_text(&["path", "file", "folder", "glob"])?,
+                field: self.optional_text(&["field"])?,
+                value: self.optional_text(&["value"])?,
             },
             ToolName::GraphRelated => ToolCall::GraphRelated {
                 entity_id: self.text(&[

@@ -1,0 +1,405 @@
+#!/usr/bin/env python3
+"""Fits weights.toml, the weights of the offline engine's judge, and says how well they do.
+
+    fit.py BINARY WORK READING NAME=JUDGED.jsonl...
+
+READING is a folder as `eval reading` takes it, each NAME a file as `eval grading` takes it (such as
+assets/grading/collect.py makes). Of them the folder WORK gets one file of questions, and BINARY writes
+what the judge looks at beside it; both are taken from there the next time. Numpy and scipy are needed.
+
+Three things are fitted for each language, from the same signals:
+  unit     which unit of a passage answers: a softmax over the units of a passage
+  grade    whether a passage answers: logistic, every collection weighing the same, by SHARES. Every
+           question counts twice: with the passages that answer it and without them, since the best of
+           passages that do not answer must not look like one that does. A signal may only speak for
+           what its name says (see FREE and AGAINST): what else is found is found in one collection,
+           and misleads in others. The bias is lowered until of every collection all but FAR of the
+           far passages stay below 0.3
+  said     what sum of a unit and grade of its passage make of a unit among all: logistic
+and the best grade from which on the engine quotes: where questions with their passages and those
+without are told apart best.
+
+Figures are out of fold: five folds by document, so that nothing is judged by weights that saw its
+document. `left out` is by weights that saw nothing of the collection.
+"""
+import json, os, subprocess, sys
+import numpy as np
+from scipy.optimize import minimize
+
+FOLDS = 5
+LIFT = 2.0  # as in src/reasoner/offline/judge/linking.rs
+FAR = 0.015
+RIDGE = {"unit": 0.003, "grade": 0.005}
+SHARES = {"answers": 1, "relevant": 1, "near": 0.75, "irrelevant": 0.75, "far": 0.5, "far_off": 0.5, "vain": 0.3}
+# Signals of passages that may speak for and against, and those that only speak against.
+FREE = ("words", "asked_length")
+AGAINST = ("missing_most",)
+ONE_SUBJECT = ("cranfield", "med")  # passages of other questions are not far off
+CHINESE = ("cmrc", "drcd", "xquad_zh")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def lines(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file if line.strip()]
+
+
+def questions(reading, judged):
+    """All questions in the form of `eval signals`; those with a marked sentence once more, with the
+    passage that holds it alone, as `eval reading` asks them."""
+    passages = {p["id"]: p for p in lines(os.path.join(reading, "passages.jsonl"))}
+    for q in lines(os.path.join(reading, "questions.jsonl")):
+        def passage(id, label, answers=()):
+            return {"title": passages[id]["title"], "sentences": passages[id]["sentences"], "label": label, "answers": list(answers)}
+        answers = q["answers"] + q.get("also", [])
+        own = passage(q["passage"], "answers" if q["answers"] else "vain", answers if q["answers"] else ())
+        others = [passage(id, label) for label in ("near", "far") for id in q.get(label, [])]
+        group = q["passage"] if q["set"] == "xquad_zh" else passages[q["passage"]]["title"]
+        yield {"query": q["query"], "set": q["set"], "group": group, "passages": [own, *others]}
+        if q["answers"]:
+            yield {"query": q["query"], "set": q["set"] + "_alone", "group": group, "passages": [own]}
+    for name, path in judged:
+        asked = lines(path)
+        for at, q in enumerate(asked):
+            label = lambda p: "far_off" if p.get("far_off") else "relevant" if p["relevant"] else "irrelevant"
+            yield {"query": q["query"], "set": name, "group": q["query"], "passages": [{"text": p["text"], "label": label(p)} for p in q["passages"]]}
+            far = [asked[(at + 7 * k + 1) % len(asked)]["passages"] for k in range(1, 7)]
+            far = [{"text": ps[k % len(ps)]["text"], "label": "far_off"} for k, ps in enumerate(far)]
+            yield {"query": q["query"], "set": name, "group": q["query"], "passages": far}
+
+
+class Rows:
+    """Passages of a collection."""
+
+    def __init__(self, x, y, label, fold, question):
+        self.x, self.y, self.label, self.fold, self.question = x, y, label, fold, question
+
+    def part(self, passages):
+        other = Rows(self.x[passages], self.y[passages], self.label[passages], self.fold[passages], self.question[passages])
+        other.without = self.without[passages]
+        return other
+
+
+class Set:
+    """The rows of one collection."""
+
+    def __init__(self, name, asked):
+        self.name, self.asked = name, asked
+        groups = sorted({q["group"] for q in asked})
+        order = np.random.RandomState(0).permutation(len(groups))
+        fold = {groups[at]: place % FOLDS for place, at in enumerate(order)}
+        passages = [(fold[q["group"]], at, p) for at, q in enumerate(asked) for p in q["passages"]]
+        self.fold = np.array([f for f, _, _ in passages])
+        self.question = np.array([at for _, at, _ in passages])
+        self.x = np.array([p["row"] for _, _, p in passages])
+        self.label = np.array([p["label"] for _, _, p in passages])
+        self.y = np.isin(self.label, ["answers", "relevant"]).astype(float)
+        first = np.searchsorted(self.question, np.arange(len(asked)))
+        self.named_by = [[first[at] + n for n in p["named_by"]] for _, at, p in passages]
+        units = [(place, u["row"], u["answers"]) for place, (_, _, p) in enumerate(passages) for u in p["units"]]
+        self.passage = np.array([place for place, _, _ in units])
+        self.units = np.array([row for _, row, _ in units])
+        self.said = np.array([answers for _, _, answers in units], float)
+
+    def both_ways(self, names):
+        """Its passages, then those of each question without the ones that answer it."""
+        relative = [(names.index(name), names.index(name + "_to_best"), names.index(name + "_to_mean")) for name in names if name + "_to_best" in names]
+        rows, of = [], []
+        for at in range(len(self.asked)):
+            left = np.flatnonzero((self.question == at) & (self.y == 0))
+            if len(left) and len(left) < (self.question == at).sum():
+                row = self.x[left].copy()
+                for own, to_best, to_mean in relative:
+                    row[:, to_best], row[:, to_mean] = row[:, own] - row[:, own].max(), row[:, own] - row[:, own].mean()
+                rows.append(row)
+                of.append(left)
+        of = np.concatenate([np.arange(len(self.y)), *of])
+        self.all = Rows(np.concatenate([self.x, *rows]), self.y[of], self.label[of], self.fold[of], self.question[of])
+        self.all.without = np.arange(len(of)) >= len(self.y)
+
+    def marked(self, passages=True):
+        """The units of passages that hold a marked one."""
+        held = np.bincount(self.passage, self.said, len(self.label)) > 0
+        return (held & passages)[self.passage]
+
+
+def scaled(x):
+    spread = x.std(0)
+    return x.mean(0), np.where(spread > 1e-6, spread, np.inf)
+
+
+def plain(b, mean, spread):
+    """Weights of what has not been scaled."""
+    weights = b[1:] / spread
+    return np.concatenate([[b[0] - weights @ mean], weights])
+
+
+def newton(objective, size):
+    """The least of a convex function, which gives its value, slope and curve."""
+    b = np.zeros(size)
+    value, slope, curve = objective(b)
+    for _ in range(100):
+        step = np.linalg.solve(curve, slope)
+        length = 1.0
+        while length > 1e-6:
+            found = objective(b - length * step)
+            if found[0] <= value - 1e-4 * length * (slope @ step):
+                break
+            length /= 2
+        if length <= 1e-6 or length * abs(step).max() < 1e-7:
+            break
+        b, (value, slope, curve) = b - length * step, found
+    return b
+
+
+def logistic(x, y, w, ridge):
+    mean, spread = scaled(x)
+    z = np.hstack([np.ones((len(x), 1)), (x - mean) / spread])
+    w, penalty = w / w.sum(), np.diag([0.0] + [ridge] * x.shape[1])
+
+    def objective(b):
+        sums = z @ b
+        p = chance(sums)
+        value = (w * (np.logaddexp(0, sums) - y * sums)).sum() + b @ penalty @ b / 2
+        return value, z.T @ (w * (p - y)) + penalty @ b, (z * (w * p * (1 - p))[:, None]).T @ z + penalty
+
+    return plain(newton(objective, z.shape[1]), mean, spread)
+
+
+def softmax(x, y, group, ridge):
+    """Each group has one answer or more, and each of these the same share of it."""
+    mean, spread = scaled(x)
+    z = (x - mean) / spread
+    _, group = np.unique(group, return_inverse=True)
+    count = group.max() + 1
+    wanted = y / np.bincount(group, y)[group]
+    penalty = ridge * np.eye(x.shape[1])
+    starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
+
+    def objective(b):
+        s = z @ b
+        s -= np.maximum.reduceat(s, starts)[group]
+        p = np.exp(s)
+        whole = np.bincount(group, p)[group]
+        p /= whole
+        means = np.add.reduceat(z * p[:, None], starts)
+        value = (wanted * (np.log(whole) - s)).sum() / count + b @ penalty @ b / 2
+        return value, z.T @ (p - wanted) / count + penalty @ b, ((z * p[:, None]).T @ z - means.T @ means) / count + penalty
+
+    return plain(np.concatenate([[0.0], newton(objective, x.shape[1])]), mean, spread)
+
+
+def chance(s):
+    return 1 / (1 + np.exp(-np.clip(s, -500, 500)))
+
+
+def log_odds(p):
+    p = np.clip(p, 1e-6, 1 - 1e-6)
+    return np.log(p / (1 - p))
+
+
+def total(b, x):
+    return b[0] + x @ b[1:]
+
+
+def fit_grade(rows, names):
+    x, y = np.concatenate([r.x for r in rows]), np.concatenate([r.y for r in rows])
+    weights = []
+    for r in rows:
+        w = np.zeros(len(r.y))
+        for label, share in SHARES.items():
+            for without in (False, True):
+                of = (r.label == label) & (r.without == without)
+                w[of] = share / max(1, of.sum())
+        weights.append(w)
+    w = np.concatenate(weights)
+    mean, spread = scaled(x)
+    z, w = (x - mean) / spread, w / w.sum()
+
+    def objective(b):
+        sums = b[0] + z @ b[1:]
+        slope = w * (chance(sums) - y)
+        value = (w * (np.logaddexp(0, sums) - y * sums)).sum() + RIDGE["grade"] * (b[1:] @ b[1:]) / 2
+        return value, np.concatenate([[slope.sum()], z.T @ slope + RIDGE["grade"] * b[1:]])
+
+    bounds = [(None, None)] + [(None, None) if name in FREE else (None, 0) if name in AGAINST else (0, None) for name in names]
+    found = minimize(objective, np.zeros(len(bounds)), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500})
+    return plain(found.x, mean, spread)
+
+
+def fit_units(sets, where):
+    """Over the marked units of some passages of each set."""
+    masks = [s.marked(where(s)) for s in sets]
+    group, before = [], 0
+    for s, mask in zip(sets, masks):
+        group.append(s.passage[mask] + before)
+        before += len(s.label)
+    x = np.concatenate([s.units[mask] for s, mask in zip(sets, masks)])
+    y = np.concatenate([s.said[mask] for s, mask in zip(sets, masks)])
+    return softmax(x, y, np.concatenate(group), RIDGE["unit"])
+
+
+def linked(alone, s):
+    best = np.array([max((alone[at] for at in by), default=0.0) for by in s.named_by])
+    return chance(log_odds(alone) + LIFT * best)
+
+
+def auc(p, y):
+    order = np.argsort(p, kind="stable")
+    _, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    ones = y.sum()
+    return (rank[y == 1].sum() - ones * (ones + 1) / 2) / (ones * (len(order) - ones))
+
+
+def first_right(s, scores, passages=True):
+    """How often the best unit of a passage is a marked one."""
+    right = []
+    mask = s.marked(passages)
+    for at in np.unique(s.passage[mask]):
+        inside = s.passage == at
+        right.append(s.said[inside][scores[inside].argmax()])
+    return np.mean(right)
+
+
+def fit_language(language, sets, names):
+    read = [s for s in sets if s.said.any()]
+    graded = [s for s in sets if not s.name.endswith("_alone")]
+    for s in graded:
+        s.both_ways(names[1])
+    rest = lambda fold: lambda s: s.fold != fold
+    sums = {s.name: np.zeros(len(s.said)) for s in sets}
+    grades = {s.name: np.zeros(len(s.all.y)) for s in graded}
+    for fold in range(FOLDS):
+        unit = fit_units(read, rest(fold))
+        grade = fit_grade([s.all.part(s.all.fold != fold) for s in graded], names[1])
+        for s in sets:
+            at = s.fold[s.passage] == fold
+            sums[s.name][at] = total(unit, s.units[at])
+        for s in graded:
+            at = s.all.fold == fold
+            grades[s.name][at] = total(grade, s.all.x[at])
+    far = [(s, np.isin(s.label, ["far", "far_off"])) for s in graded if s.name not in ONE_SUBJECT]
+    lower = 0.0
+    own = lambda s: chance(grades[s.name][: len(s.y)] - lower)
+    while any((linked(own(s), s)[of] < 0.3).mean() < 1 - FAR for s, of in far if of.any()):
+        lower += 0.05
+    for name in grades:
+        grades[name] -= lower
+    final = {"grade": fit_grade([s.all for s in graded], names[1])}
+    final["grade"][0] -= lower
+    final["unit"] = fit_units(read, lambda s: s.fold >= 0)
+    said, held, weight = [], [], []
+    for s in graded:
+        if s.said.any():
+            odds = log_odds(linked(chance(grades[s.name][: len(s.y)]), s))
+            asked = np.isin(s.question, s.question[s.label == "answers"])[s.passage]
+            said.append(np.stack([sums[s.name], odds[s.passage]], 1)[asked])
+            held.append(s.said[asked])
+            weight.append(np.full(asked.sum(), 1 / asked.sum()))
+    final["said"] = logistic(np.concatenate(said), np.concatenate(held), np.concatenate(weight), 1e-6)
+    final["quote_from"] = quote_from(graded, grades)
+    report(language, sets, graded, sums, grades, lower, names)
+    return final
+
+
+def best_of_questions(s, grades):
+    """The best grade of each question with its passages, and of each without."""
+    of = lambda without: {q: grades[(s.all.question == q) & (s.all.without == without)].max() for q in np.unique(s.all.question[s.all.without])}
+    return np.array(list(of(False).values())), np.array(list(of(True).values()))
+
+
+def quote_from(graded, grades):
+    """Where questions that something answers and those that nothing does are told apart best."""
+    best = [best_of_questions(s, chance(grades[s.name])) for s in graded if (s.label == "answers").any()]
+    at = np.arange(0.05, 0.96, 0.01)
+    apart = [np.mean([(answered >= t).mean() - (vain >= t).mean() for answered, vain in best]) for t in at]
+    t = at[int(np.argmax(apart))]
+    print(f"quote from {t:.2f}: of answered {np.mean([(a >= t).mean() for a, _ in best]):.3f}, of unanswered {np.mean([(v >= t).mean() for _, v in best]):.3f}")
+    return t
+
+
+def report(language, sets, graded, sums, grades, lower, names):
+    print(f"{language}: far passages lowered the bias of grades by {lower:.2f}")
+    column = {name: at for at, name in enumerate(names[0])}
+    for s in sets:
+        if s.said.any():
+            alone = [first_right(s, s.units[:, column[name]]) for name in ("coverage", "cosine")]
+            both = first_right(s, s.units[:, column["coverage"]] + s.units[:, column["cosine"]])
+            others = [o for o in sets if o.said.any() and o.name.split("_alone")[0] != s.name.split("_alone")[0]]
+            left = first_right(s, total(fit_units(others, lambda s: s.fold >= 0), s.units))
+            print(f"  {s.name:15} sentence@1 {first_right(s, sums[s.name]):.3f}  left out {left:.3f}  coverage {alone[0]:.3f}  cosine {alone[1]:.3f}  sum {both:.3f}")
+    for s in graded:
+        p = linked(chance(grades[s.name][: len(s.y)]), s)
+        bands = " ".join(
+            f"{label} {(p[s.label == label] < 0.3).mean():.3f}/{(p[s.label == label] >= 0.7).mean():.3f}"
+            for label in ("answers", "relevant", "vain", "near", "irrelevant", "far", "far_off") if (s.label == label).any()
+        )
+        judged = ~np.isin(s.label, ["vain", "far_off"])
+        line = f"  {s.name:15} AUC {auc(p[judged], s.y[judged]):.3f}"
+        others = [o for o in graded if o.name != s.name]
+        if others:
+            left = linked(chance(total(fit_grade([o.all for o in others], names[1]), s.x)), s)
+            line += f"  left out {auc(left[judged], s.y[judged]):.3f}"
+        print(line + f"  below 0.3/from 0.7: {bands}")
+        if (s.label == "answers").any():
+            answered, without = best_of_questions(s, grades[s.name])
+            line = f"  {s.name:15} answerable: with and without its passages {auc(np.r_[answered, without], np.r_[np.ones(len(answered)), np.zeros(len(without))]):.3f}"
+            vain = np.isin(s.label, ["answers", "vain"])
+            if (s.label == "vain").any():
+                y, x = (s.label[vain] == "answers").astype(float), s.x[vain]
+                line += f", asked in vain {auc(grades[s.name][: len(s.y)][vain], y):.3f}, by cosine {auc(x[:, names[1].index('best_cosine')], y):.3f}"
+            print(line)
+
+
+def write(fitted, names, sets):
+    """The weights, and some rows with what they come to, for the test that both sides reckon alike."""
+    digits = lambda value: float(f"{value:.4g}")
+    with open(os.path.join(HERE, "weights.toml"), "w", encoding="utf-8") as file:
+        file.write("# Made by fit.py; see NOTICE. Weights of signals by name, each signal as it is measured.\n")
+        for language, final in fitted.items():
+            file.write(f"\n[{language}]\nquote_from = {final['quote_from']:.2f}\n")
+            bias, unit, grade = map(digits, final["said"])
+            file.write(f"said = {{ bias = {bias}, unit = {unit}, grade = {grade} }}\n")
+            for what, of in (("unit", 0), ("grade", 1)):
+                final[what] = np.array([digits(value) for value in final[what]])
+                file.write(f"\n[{language}.{what}]\nbias = {final[what][0]}\n")
+                file.writelines(f"{name} = {w}\n" for name, w in zip(names[of], final[what][1:]) if w)
+    with open(os.path.join(HERE, "reckoned.jsonl"), "w", encoding="utf-8") as file:
+        for language, final in fitted.items():
+            s = next(s for s in sets if s.said.any() and (s.name in CHINESE) == (language == "zh"))
+            for what, rows in (("unit", s.units), ("grade", s.x)):
+                for row in rows[:: len(rows) // 2][:2]:
+                    row = np.round(row, 4)
+                    file.write(json.dumps({"language": language, "what": what, "row": row.tolist(), "sum": total(final[what], row)}) + "\n")
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    binary, work, reading, *files = sys.argv[1:]
+    os.makedirs(work, exist_ok=True)
+    asked, rows = os.path.join(work, "asked.jsonl"), os.path.join(work, "signals.jsonl")
+    if not os.path.exists(rows):
+        with open(asked, "w", encoding="utf-8") as file:
+            for question in questions(reading, [pair.split("=", 1) for pair in files]):
+                file.write(json.dumps(question, ensure_ascii=False) + "\n")
+        command = [binary, "--data-dir", work, "eval", "signals", asked, "--out", rows + ".part"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        os.replace(rows + ".part", rows)
+    names, *found = lines(rows)
+    names = [names["units"], names["passages"]]
+    by_set = {}
+    for question in found:
+        by_set.setdefault(question["set"], []).append(question)
+    sets = [Set(name, asked) for name, asked in by_set.items()]
+    chinese = lambda s: s.name.split("_alone")[0] in CHINESE
+    fitted = {}
+    for language, of in (("en", [s for s in sets if not chinese(s)]), ("zh", [s for s in sets if chinese(s)])):
+        if of:
+            fitted[language] = fit_language(language, of, names)
+    write(fitted, names, sets)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+use serde::{Deserialize, Serialize};
+
+/// A question as it was read, once a turn: everything after that goes by this and not by its words
+/// again.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Question {
+    /// As it was asked.
+    pub text: String,
+    /// What is asked of it, without polite frames and without what is only told before: this is looked
+    /// up and answered.
+    pub asked: String,
+    /// The language it is written in, which is that of its answer.
+    pub language: Language,
+    /// What must be found as it is written.
+    pub literals: Literals,
+    /// Its words that carry meaning, stemmed, in order; of scripts without spaces pairs of characters.
+    pub terms: Vec<String>,
+    /// What kind of answer it wants.
+    pub kind: QuestionKind,
+    /// What it is made of.
+    pub parts: Parts,
+    /// The same with the topic of the conversation, where it may lean on that; both are searched, and
+    /// what is graded better is kept.
+    pub with_topic: Option<String>,
+}
+
+/// A language that the program has a table of words for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// English, and what is in no known language.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+    /// German.
+    De,
+}
+
+/// The literal parts of a question, each in order of appearance, without repetition.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Literals {
+    /// Such as `PROJ-123`, in the case it is kept in.
+    pub ids: Vec<String>,
+    /// Names of code and settings: `grep_keywords`, `RE_RETRIEVE`, `--verbose`.
+    pub identifiers: Vec<String>,
+    /// What stood between quotation marks or backticks.
+    pub quotations: Vec<String>,
+    /// Named files, with their lines where they were given.
+    pub paths: Vec<NamedPath>,
+}
+
+/// A file that a question names, as in `guide.md:10-20`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedPath {
+    /// As written, without the lines.
+    pub path: String,
+    /// First line, from 1.
+    pub start: Option<usize>,
+    /// Last line.
+    pub end: Option<usize>,
+}
+
+/// What kind of answer a question wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// What something is.
+    Definition,
+    /// How something is done or works.
+    How,
+    /// A reason.
+    Why,
+    /// A date or a time.
+    When,
+    /// A place.
+    Where,
+    /// A person or a body.
+    Who,
+    /// A number or an amount.
+    Quantity,
+    /// Several things of a kind.
+    List,
+    /// Two or more things side by side.
+    Comparison,
+    /// A file, or what a named file says.
+    File,
+    /// Which things are in a state: "which tickets are open".
+    State,
+    /// How things hang together: "what depends on X".
+    Relation,
+    /// What the whole knowledge base holds.
+    Overview,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// What a question is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Parts {
+    /// One look-up.
+    #[default]
+    One,
+    /// Two sides of a comparison, as they are called.
+    Sides {
+        /// The first.
+        left: String,
+        /// The second.
+        right: String,
+    },
+    /// Look-ups of which each needs what the one before found, as questions.
+    Steps {
+        /// In their order; the last is the whole question.
+        steps: Vec<String>,
+    },
+    /// Look-ups that do not need each other, as questions.
+    Several {
+        /// In the order of the question.
+        questions: Vec<String>,
+    },
+}
+
+impl Parts {
+    /// Whether there is nothing to part.
+    pub fn is_one(&self) -> bool {
+        *self == Self::One
+    }
+}
+
+impl Literals {
+    /// Words to be searched as they are written: ids, identifiers and quotations.
+    pub fn keywords(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for word in self
+            .ids
+            .iter()
+            .chain(&self.identifiers)
+            .chain(&self.quotations)
+        {
+            if !all.contains(word) {
+                all.push(word.clone());
+            }
+        }
+        all
+    }
+}

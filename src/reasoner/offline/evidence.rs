@@ -1,0 +1,170 @@
+//! A passage as units that can be quoted, each with its heading and place.
+
+mod code;
+mod markdown;
+mod outlines;
+mod records;
+mod sheet;
+
+use std::borrow::Cow;
+
+use crate::domain::{Evidence, Language};
+
+use super::language::language_of;
+
+/// A passage, read once for all questions.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Passage {
+    /// The file's path.
+    pub(super) source: String,
+    /// The document's title: its first heading where the passage begins with that, else its name.
+    pub(super) title: String,
+    /// The whole text.
+    pub(super) text: String,
+    /// The first line in its file, from 1.
+    pub(super) start: usize,
+    /// What can be quoted, in order.
+    pub(super) units: Vec<Unit>,
+}
+
+/// What a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnitKind {
+    Sentence,
+    Item,
+    Row,
+    Code,
+}
+
+/// A piece of a passage that can stand in an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Unit {
+    /// As it is quoted: markup that means nothing outside its document reduced to its text; of a row
+    /// "column: cell; column: cell"; code with its lines.
+    pub(super) text: String,
+    pub(super) kind: UnitKind,
+    /// The nearest heading above, without its mark; empty where there is none.
+    pub(super) heading: String,
+    /// Units of one paragraph, list or table share a block; blocks count upwards.
+    pub(super) block: usize,
+    /// Of a row, the heads of the table's columns (empty below a cut) and its cells.
+    pub(super) row: Option<(Vec<String>, Vec<String>)>,
+    /// Of an item in a numbered list, its number.
+    pub(super) number: Option<usize>,
+}
+
+impl Passage {
+    /// Reads an item.
+    pub(super) fn read(item: &Evidence) -> Self {
+        let name = item.source.rsplit('/').next().unwrap_or_default();
+        let parts = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+        let (stem, ending) = parts.unwrap_or((name, ""));
+        let ending = ending.to_ascii_lowercase();
+        let lists = code::units(&ending, &item.text)
+            .or_else(|| sheet::units(&ending, &item.text))
+            .or_else(|| records::units(&ending, &item.text));
+        let (title, units) =
+            lists.map_or_else(|| prose(item, &ending), |units| (String::new(), units));
+        Self {
+            source: item.source.clone(),
+            title: if title.is_empty() {
+                stem.to_owned()
+            } else {
+                title
+            },
+            text: item.text.clone(),
+            start: item.lines.start,
+            units,
+        }
+    }
+
+    /// Sentences of one paragraph that somebody else has told apart.
+    pub(super) fn of_sentences(title: &str, sentences: &[&str]) -> Self {
+        let unit = |text: &&str| Unit::new((*text).to_owned(), UnitKind::Sentence, title, 0);
+        let apart = if language_of(&sentences.concat()) == Language::Zh {
+            ""
+        } else {
+            " "
+        };
+        let text = sentences.join(apart);
+        Self {
+            source: String::new(),
+            title: title.to_owned(),
+            text: if title.is_empty() {
+                text
+            } else {
+                format!("# {title}\n\n{text}")
+            },
+            start: 1,
+            units: sentences.iter().map(unit).collect(),
+        }
+    }
+}
+
+impl Unit {
+    fn new(text: String, kind: UnitKind, heading: &str, block: usize) -> Self {
+        Self {
+            text,
+            kind,
+            heading: heading.to_owned(),
+            block,
+            row: None,
+            number: None,
+        }
+    }
+}
+
+/// The title that a text begins with, empty where it does not, and its units.
+fn prose(item: &Evidence, ending: &str) -> (String, Vec<Unit>) {
+    let text = match ending {
+        "org" => Cow::Owned(outlines::org(&item.text)),
+        "rst" => Cow::Owned(outlines::rst(&item.text)),
+        _ => Cow::Borrowed(item.text.as_str()),
+    };
+    let (fields, text) = front_matter(&text)
+        .filter(|_| item.lines.start == 1)
+        .unwrap_or(("", &text));
+    let named = fields.lines().find_map(|line| line.strip_prefix("title:"));
+    let named = named.unwrap_or_default().trim().trim_matches(['"', '\'']);
+    let (heading, body) = markdown::bare_title(text).unwrap_or(("", text));
+    let mut units: Vec<Unit> = fields
+        .lines()
+        .filter(|line| {
+            line.split_once(':')
+                .is_some_and(|(_, value)| !value.trim().is_empty())
+        })
+        .map(|line| Unit::new(line.trim().to_owned(), UnitKind::Item, named, 0))
+        .collect();
+    let below = if heading.is_empty() { named } else { heading };
+    let (first, read) = markdown::read(body, below);
+    let block = usize::from(!fields.is_empty());
+    units.extend(read.into_iter().map(|mut unit| {
+        unit.block += block;
+        unit
+    }));
+    let title = [named, heading, first.as_str()]
+        .into_iter()
+        .find(|title| !title.is_empty());
+    (title.unwrap_or_default().to_owned(), units)
+}
+
+/// What stands between two rules at a file's beginning, and the rest.
+fn front_matter(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix("---\n")?.split_once("\n---\n")
+}
+
+/// "column: cell; column: cell", so that a row is understood without its table.
+fn told(columns: &[String], cells: &[String]) -> String {
+    let told = cells
+        .iter()
+        .enumerate()
+        .filter(|(_, cell)| !cell.is_empty());
+    let told = told.map(|(at, cell)| match columns.get(at) {
+        Some(column) if !column.is_empty() => format!("{column}: {cell}"),
+        _ => cell.clone(),
+    });
+    told.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! How well passages answer a question, and which of their units say it: one fitted model over few
+//! signals, each measured also against the best of the same question.
+
+mod asked;
+mod linking;
+mod model;
+mod seen;
+mod signals;
+mod wanted;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::agent::ports::{EmbedError, Embedder};
+use crate::domain::Question;
+
+use super::evidence::Passage;
+use super::language::language_of;
+use asked::Asked;
+use model::{Weights, chance, log_odds};
+use seen::{Seen, title_of};
+use signals::{OF_PASSAGES, OF_UNITS, Scope};
+
+/// Units of a passage that are compared by meaning, those that share most with the question.
+const EMBEDDED: usize = 8;
+/// Longer passages are embedded up to here, in characters: the model reads no further.
+const EMBED_CHARS: usize = 1_600;
+
+/// What was judged of one question (or one reading or part of it) over some passages.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Judged {
+    /// How likely each passage answers it, 0–1, in their order.
+    pub(super) grades: Vec<f64>,
+    /// How well each unit of each passage says it, 0–1.
+    pub(super) units: Vec<Vec<f64>>,
+    /// How likely any of them answers, 0–1.
+    pub(super) answered: f64,
+    /// From where on `answered` is enough to quote.
+    pub(super) quote_from: f64,
+}
+
+impl Judged {
+    /// Whether anything here is fit to be quoted as an answer.
+    pub(super) fn answers(&self) -> bool {
+        self.answered >= self.quote_from
+    }
+}
+
+/// The signals of a question's passages, each row with the relative ones behind the others.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Signals {
+    /// Of each unit of each passage.
+    pub units: Vec<Vec<Vec<f64>>>,
+    /// Of each passage.
+    pub passages: Vec<Vec<f64>>,
+    /// For each passage the places of those that say its title.
+    pub named_by: Vec<Vec<usize>>,
+}
+
+/// The names of the signals of units and of passages, in the order of their rows.
+pub fn signal_names() -> [Vec<String>; 2] {
+    [names(OF_UNITS), names(OF_PASSAGES)]
+}
+
+/// Judges passages against `asked`: the question's text, a part or a reading of it. Blocks while it
+/// embeds.
+pub(super) fn judge(
+    question: &Question,
+    asked: &str,
+    passages: &[Passage],
+    embedder: &dyn Embedder,
+) -> Result<Judged, EmbedError> {
+    let weights = Weights::of(question.language);
+    let signals = signals(asked, passages, embedder)?;
+    let alone: Vec<f64> = signals
+        .passages
+        .iter()
+        .map(|row| weights.grade.chance(row))
+        .collect();
+    let grades = linking::linked(&alone, &signals.named_by);
+    let of_unit = |row: &Vec<f64>, grade: f64| {
+        let said = &weights.said;
+        let own = said.unit * weights.unit.sum(row);
+        chance(said.bias + own + said.grade * log_odds(grade))
+    };
+    let units = signals.units.iter().zip(&grades);
+    let units = units.map(|(rows, grade)| rows.iter().map(|row| of_unit(row, *grade)).collect());
+    Ok(Judged {
+        units: units.collect(),
+        answered: alone.iter().copied().fold(0.0, f64::max),
+        quote_from: weights.quote_from,
+        grades,
+    })
+}
+
+/// What the model looks at. Blocks while it embeds.
+pub(super) fn signals(
+    asked: &str,
+    passages: &[Passage],
+    embedder: &dyn Embedder,
+) -> Result<Signals, EmbedError> {
+    let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
+    let read = Asked::read(
+        asked,
+        language_of(asked),
+        seen.iter().flat_map(|seen| &seen.units),
+    );
+    measure_meaning(asked, &read, passages, &mut seen, embedder)?;
+    let of_units = |seen: &Seen| {
+        let places = 0..seen.units.len();
+        let rows = places.map(|at| {
+            OF_UNITS
+                .iter()
+                .map(|(.., of)| of(&read, seen, at))
+                .collect()
+        });
+        with_relative(rows.collect(), OF_UNITS)
+    };
+    let of_passages = |seen: &Seen| OF_PASSAGES.iter().map(|(.., of)| of(&read, seen)).collect();
+    Ok(Signals {
+        units: seen.iter().map(of_units).collect(),
+        passages: with_relative(seen.iter().map(of_passages).collect(), OF_PASSAGES),
+        named_by: linking::named_by(passages),
+    })
+}
+
+/// Each row with its relative signals behind it: less the best of all rows, and less their mean.
+fn with_relative<T>(mut rows: Vec<Vec<f64>>, signals: &[(&str, Scope, T)]) -> Vec<Vec<f64>> {
+    let count = rows.len().max(1) as f64;
+    for at in (0..signals.len()).filter(|at| signals[*at].1 == Scope::Relative) {
+        let column: Vec<f64> = rows.iter().map(|row| row[at]).collect();
+        let best = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mean = column.iter().sum::<f64>() / count;
+        for (row, value) in rows.iter_mut().zip(column) {
+            row.extend([value - best, value - mean]);
+        }
+    }
+    rows
+}
+
+fn names<T>(signals: &[(&str, Scope, T)]) -> Vec<String> {
+    let plain = signals.iter().map(|(name, ..)| (*name).to_owned());
+    let relative = signals
+        .iter()
+        .filter(|(_, scope, _)| *scope == Scope::Relative);
+    let relative =
+        relative.flat_map(|(name, ..)| [format!("{name}_to_best"), format!("{name}_to_mean")]);
+    plain.chain(relative).collect()
+}
+
+/// Fills in the cosines of passages, titles and those units that share most with the question; the
+/// other units get the lowest of these.
+fn measure_meaning(
+    asked: &str,
+    read: &Asked,
+    passages: &[Passage],
+    seen: &mut [Seen],
+    embedder: &dyn Embedder,
+) -> Result<(), EmbedError> {
+    let excerpt = |passage: &Passage| passage.text.chars().take(EMBED_CHARS).collect::<String>();
+    let excerpts: Vec<String> = passages.iter().map(excerpt).collect();
+    let chosen: Vec<Vec<usize>> = seen
+        .iter()
+        .map(|seen| nearest_in_words(read, seen))
+        .collect();
+    let mut texts: Vec<&str> = vec![asked];
+    for ((passage, excerpt), chosen) in passages.iter().zip(&excerpts).zip(&chosen) {
+        texts.extend([excerpt.as_str(), title_of(&passage.title)]);
+        texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
+    }
+    let mut once = HashSet::new();
+    texts.retain(|text| !text.trim().is_empty() && once.insert(*text));
+    let vectors: HashMap<&str, Vec<f32>> =
+        texts.iter().copied().zip(embedder.embed(&texts)?).collect();
+    let cosine = |text: &str| {
+        let (a, b) = (vectors.get(asked)?, vectors.get(text)?);
+        Some(f64::from(a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>()))
+    };
+    let read = passages.iter().zip(&excerpts).zip(&chosen);
+    for (((passage, excerpt), chosen), seen) in read.zip(seen) {
+        seen.cosine = cosine(excerpt).unwrap_or_default();
+        seen.title_cosine = cosine(title_of(&passage.title)).unwrap_or(seen.cosine);
+        let found = chosen
+            .iter()
+            .map(|at| cosine(&passage.units[*at].text).unwrap_or_default());
+        let found: Vec<f64> = found.collect();
+        let lowest = found.iter().copied().reduce(f64::min).unwrap_or_default();
+        for unit in &mut seen.units {
+            unit.cosine = lowest;
+        }
+        for (at, cosine) in chosen.iter().zip(found) {
+            seen.units[*at].cosine = cosine;
+        }
+    }
+    Ok(())
+}
+
+/// The units that share most with the question, in their order.
+fn nearest_in_words(read: &Asked, seen: &Seen) -> Vec<usize> {
+    let share = |at: usize| read.share(|term| seen.units[at].held.contains(term));
+    let mut order: Vec<(usize, f64)> = (0..seen.units.len()).map(|at| (at, share(at))).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    order.truncate(EMBEDDED);
+    let mut chosen: Vec<usize> = order.into_iter().map(|(at, _)| at).collect();
+    chosen.sort_unstable();
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each text points where its first letters do.
+    struct Letters;
+
+    impl Embedder for Letters {
+        fn model_id(&self) -> &'static str {
+            "letters"
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            let one = |text: &&str| {
+                let mut vector = [0.01_f32; 26];
+                for byte in text.bytes().filter(u8::is_ascii_alphabetic) {
+                    vector[usize::from(byte.to_ascii_lowercase() - b'a')] += 1.0;
+                }
+                let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+                vector.iter().map(|x| x / length).collect()
+            };
+            Ok(texts.iter().map(one).collect())
+        }
+    }
+
+    fn asked(text: &str) -> Question {
+        Question {
+            text: text.to_owned(),
+            asked: text.to_owned(),
+            ..Question::default()
+        }
+    }
+
+    #[test]
+    fn r17_what_answers_is_graded_above_what_does_not() {
+        let otter = ["The fence is green.", "The Otter pump was built in 1931."];
+        let passages = [
+            Passage::of_sentences(
+                "Bread",
+                &["Rye bread takes two days.", "Salt is added last."],
+            ),
+            Passage::of_sentences("Otter pump", &otter),
+        ];
+        let question = asked("When was the Otter pump built?");
+        let judged = judge(&question, &question.text, &passages, &Letters).unwrap();
+        assert!(
+            judged.grades[0] < 0.3 && judged.grades[1] > 0.7,
+            "{:?}",
+            judged.grades
+        );
+        assert!(
+            judged.units[1][1] > judged.units[1][0],
+            "{:?}",
+            judged.units
+        );
+        assert!(judged.answers());
+        assert_eq!(
+            judged,
+            judge(&question, &question.text, &passages, &Letters).unwrap()
+        );
+    }
+
+    #[test]
+    fn r17_where_nothing_is_given_nothing_answers() {
+        let judged = judge(&asked("?"), "?", &[], &Letters).unwrap();
+        assert!(judged.grades.is_empty() && !judged.answers());
+        let empty = [Passage::of_sentences("", &[])];
+        let judged = judge(&asked(""), "", &empty, &Letters).unwrap();
+        assert!(judged.grades[0].is_finite() && judged.units[0].is_empty());
+    }
+
+    #[test]
+    fn relative_signals_stand_behind_the_others() {
+        let signals = [("a", Scope::Relative, ()), ("b", Scope::Alone, ())];
+        let rows = with_relative(vec![vec![1.0, 5.0], vec![3.0, 5.0]], &signals);
+        assert_eq!(rows, [vec![1.0, 5.0, -2.0, -1.0], vec![3.0, 5.0, 0.0, 1.0]]);
+        assert_eq!(names(&signals), ["a", "b", "a_to_best", "a_to_mean"]);
+    }
+
+    #[test]
+    fn long_questions_cost_no_more_than_their_length() {
+        let long = "the Otter pump and the well ".repeat(2_400);
+        let passages = [Passage::of_sentences(
+            "Otter pump",
+            &["The Otter pump.", "A well."],
+        )];
+        let judged = judge(&asked(&long), &long, &passages, &Letters).unwrap();
+        assert!(judged.grades[0].is_finite());
+    }
+}

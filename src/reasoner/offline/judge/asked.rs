@@ -1,0 +1,128 @@
+//! What is asked, as the signals look at it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::domain::Language;
+use crate::text::is_cjk;
+
+use super::super::language::terms;
+use super::seen::SeenUnit;
+use super::wanted::{Wanted, wanted};
+
+/// A question, or a part or reading of one, with what its words weigh among some passages.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Its words in order.
+    pub(super) terms: Vec<String>,
+    /// Each of its words once, with its weight.
+    pub(super) weights: BTreeMap<String, f64>,
+    /// Its words as they are written, small ones too, with their weights.
+    pub(super) written: BTreeMap<String, f64>,
+    /// The sum of the weights; 1 where there are none, so that it can be divided by.
+    pub(super) total: f64,
+    /// The heaviest weight; 1 where there are none.
+    pub(super) heaviest: f64,
+    /// Three letters in a row of its words, or single characters of scripts without spaces.
+    pub(super) grams: HashSet<String>,
+    /// The kind of thing that would answer it.
+    pub(super) wanted: Option<Wanted>,
+}
+
+impl Asked {
+    /// Reads `text`. The fewer of the units hold a word, the more it weighs: the inverse document
+    /// frequency of Robertson and Spärck Jones (1976), each unit being a document.
+    pub(super) fn read<'a>(
+        text: &str,
+        language: Language,
+        units: impl Iterator<Item = &'a SeenUnit>,
+    ) -> Self {
+        let units: Vec<&SeenUnit> = units.collect();
+        let terms = terms(text, language);
+        let weights = weights(
+            terms.iter(),
+            |term| units.iter().filter(|unit| unit.held.contains(term)).count(),
+            units.len(),
+        );
+        let words: HashSet<String> = written(text).collect();
+        let words = super::asked::weights(
+            words.iter(),
+            |word| {
+                units
+                    .iter()
+                    .filter(|unit| unit.written.contains(word))
+                    .count()
+            },
+            units.len(),
+        );
+        let or_one = |value: f64| if value > 0.0 { value } else { 1.0 };
+        Self {
+            total: or_one(weights.values().sum()),
+            heaviest: or_one(weights.values().copied().fold(0.0, f64::max)),
+            grams: grams(terms.iter()),
+            wanted: wanted(text, language),
+            written: words,
+            weights,
+            terms,
+        }
+    }
+
+    /// The share of its words that are `held`, by weight.
+    pub(super) fn share(&self, held: impl Fn(&str) -> bool) -> f64 {
+        let found = self.weights.iter().filter(|(term, _)| held(term));
+        found.map(|(_, weight)| weight).sum::<f64>() / self.total
+    }
+
+    /// The weight of the heaviest of its words that are `held`, as a share of the heaviest of all.
+    pub(super) fn heaviest(&self, held: impl Fn(&str) -> bool) -> f64 {
+        let found = self.weights.iter().filter(|(term, _)| held(term));
+        found.map(|(_, weight)| *weight).fold(0.0, f64::max) / self.heaviest
+    }
+}
+
+/// What a word weighs at least that all units hold.
+const FLOOR: f64 = 0.1;
+
+fn weights<'a>(
+    terms: impl Iterator<Item = &'a String>,
+    holding: impl Fn(&str) -> usize,
+    all: usize,
+) -> BTreeMap<String, f64> {
+    let idf = |count: usize| (1.0 + (all as f64 - count as f64 + 0.5) / (count as f64 + 0.5)).ln();
+    terms
+        .map(|term| (term.clone(), FLOOR + idf(holding(term))))
+        .collect()
+}
+
+/// Words as they are written, in lower case; of scripts without spaces pairs of characters.
+pub(super) fn written(text: &str) -> impl Iterator<Item = String> {
+    let words = text
+        .split(|c: char| !c.is_alphanumeric() || is_cjk(c))
+        .filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let mut before = None;
+    let mut pairs = Vec::new();
+    for c in text.chars() {
+        let c = is_cjk(c).then_some(c);
+        pairs.extend(before.zip(c).map(|(a, b)| String::from_iter([a, b])));
+        before = c;
+    }
+    words.into_iter().chain(pairs)
+}
+
+/// Three letters in a row, the ends of words marked; of pairs of characters each character.
+pub(super) fn grams<'a>(terms: impl Iterator<Item = &'a String>) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for term in terms {
+        if term.chars().any(is_cjk) {
+            found.extend(term.chars().map(String::from));
+            continue;
+        }
+        let marked: Vec<char> = ['#'].into_iter().chain(term.chars()).chain(['#']).collect();
+        found.extend(
+            marked
+                .windows(3)
+                .map(|three| three.iter().collect::<String>()),
+        );
+    }
+    found
+}

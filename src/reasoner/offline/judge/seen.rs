@@ -1,0 +1,85 @@
+//! Passages as the signals look at them.
+
+use std::collections::HashSet;
+
+use crate::domain::Language;
+
+use super::super::evidence::{Passage, Unit};
+use super::super::language::{language_of, terms};
+use super::asked::{grams, written};
+use super::wanted::{Told, told};
+
+/// A passage.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) units: Vec<SeenUnit>,
+    /// The words of its title.
+    pub(super) title: Vec<String>,
+    /// All of its words, with those of its title, its path and its headings.
+    pub(super) held: HashSet<String>,
+    /// The cosine of the question and its text, and of the question and its title.
+    pub(super) cosine: f64,
+    pub(super) title_cosine: f64,
+}
+
+/// One of its units.
+#[derive(Debug)]
+pub(super) struct SeenUnit {
+    /// Its words in order.
+    pub(super) terms: Vec<String>,
+    pub(super) held: HashSet<String>,
+    /// Its words as they are written, in lower case.
+    pub(super) written: HashSet<String>,
+    pub(super) heading: HashSet<String>,
+    pub(super) grams: HashSet<String>,
+    /// What kinds of things it tells.
+    pub(super) told: Told,
+    /// The cosine of the question and it.
+    pub(super) cosine: f64,
+}
+
+impl Seen {
+    /// Reads a passage; nothing is embedded yet.
+    pub(super) fn read(passage: &Passage) -> Self {
+        let language = language_of(&passage.text);
+        let title = terms(title_of(&passage.title), language);
+        let units: Vec<SeenUnit> = passage
+            .units
+            .iter()
+            .map(|unit| SeenUnit::read(unit, language))
+            .collect();
+        let path = passage.source.replace(['/', '.'], " ");
+        let mut held: HashSet<String> = terms(&path, language).into_iter().collect();
+        held.extend(title.iter().cloned());
+        held.extend(units.iter().flat_map(|unit| unit.heading.iter().cloned()));
+        held.extend(units.iter().flat_map(|unit| unit.terms.iter().cloned()));
+        Self {
+            units,
+            title,
+            held,
+            cosine: 0.0,
+            title_cosine: 0.0,
+        }
+    }
+}
+
+impl SeenUnit {
+    fn read(unit: &Unit, language: Language) -> Self {
+        let terms_of = |text: &str| terms(text, language);
+        let terms = terms_of(&unit.text);
+        Self {
+            held: terms.iter().cloned().collect(),
+            written: written(&unit.text).collect(),
+            heading: terms_of(&unit.heading).into_iter().collect(),
+            grams: grams(terms.iter()),
+            told: told(&unit.text, language),
+            cosine: 0.0,
+            terms,
+        }
+    }
+}
+
+/// What a title adds in brackets, as in "Arrow (film)", only tells it from its namesakes.
+pub(super) fn title_of(title: &str) -> &str {
+    title.split(['(', '（']).next().unwrap_or_default().trim()
+}

@@ -1,0 +1,78 @@
+//! What speaks for a unit, and what for a passage: each signal a function with a name.
+//!
+//! Most are between 0 and 1. A signal that is [`Scope::Relative`] counts a second time, as its distance
+//! to the best of the same question and to the mean: what is much beside poor ones may be little
+//! beside a good one.
+
+mod of_passages;
+mod of_units;
+
+use super::asked::Asked;
+use super::seen::Seen;
+
+/// A signal of a unit, by its place in its passage.
+pub(super) type OfUnit = fn(&Asked, &Seen, usize) -> f64;
+/// A signal of a passage.
+pub(super) type OfPassage = fn(&Asked, &Seen) -> f64;
+
+/// Whether a signal counts by itself alone or against the others of its question too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    Alone,
+    Relative,
+}
+
+use Scope::{Alone, Relative};
+
+/// The signals of units, by name; relative ones against the units of the same passage.
+pub(super) const OF_UNITS: &[(&str, Scope, OfUnit)] = &[
+    ("coverage", Relative, of_units::coverage),
+    ("coverage_titled", Relative, of_units::coverage_titled),
+    ("coverage_before", Relative, of_units::coverage_before),
+    ("coverage_after", Relative, of_units::coverage_after),
+    ("coverage_leaning", Relative, of_units::coverage_leaning),
+    ("as_written", Relative, of_units::as_written),
+    ("cosine", Relative, of_units::cosine),
+    ("cosine_before", Alone, of_units::cosine_before),
+    ("cosine_after", Alone, of_units::cosine_after),
+    ("pairs", Relative, of_units::pairs),
+    ("grams", Relative, of_units::grams),
+    ("run", Relative, of_units::run),
+    ("heaviest", Alone, of_units::heaviest),
+    ("missing", Alone, of_units::missing),
+    ("number", Alone, of_units::number),
+    ("time", Alone, of_units::time),
+    ("name", Alone, of_units::name),
+    ("reason", Alone, of_units::reason),
+    ("lacks", Alone, of_units::lacks),
+    ("density", Relative, of_units::density),
+    ("early", Alone, of_units::early),
+    ("first", Alone, of_units::first),
+];
+
+/// The signals of passages, by name; relative ones against the passages of the same question.
+pub(super) const OF_PASSAGES: &[(&str, Scope, OfPassage)] = &[
+    ("held", Relative, of_passages::held),
+    ("best_coverage", Relative, of_passages::best_coverage),
+    ("best_titled", Relative, of_passages::best_titled),
+    ("best_pairs", Alone, of_passages::best_pairs),
+    ("best_grams", Alone, of_passages::best_grams),
+    ("best_run", Alone, of_passages::best_run),
+    ("cosine", Relative, of_passages::whole_cosine),
+    ("best_cosine", Relative, of_passages::best_cosine),
+    ("second_cosine", Alone, of_passages::second_cosine),
+    ("title_coverage", Relative, of_passages::title_coverage),
+    ("title_named", Alone, of_passages::title_named),
+    ("title_cosine", Relative, of_passages::title_cosine),
+    ("missing_most", Alone, of_passages::missing_most),
+    ("heaviest", Alone, of_passages::heaviest_held),
+    ("near", Relative, of_passages::near),
+    ("wanted", Alone, of_passages::wanted),
+    ("wanted_by_best", Alone, of_passages::wanted_by_best),
+    ("lead", Alone, of_passages::lead),
+    ("words", Alone, of_passages::words),
+    ("asked_length", Alone, of_passages::asked_length),
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+use super::leaning::leaning_on;
+use super::sides::sides_of;
+use super::spans::Span;
+use crate::domain::{Parts, QuestionKind};
+
+/// At most this many parts; the rest would only be more searches.
+const MOST: usize = 4;
+/// Longer texts are pasted rather than asked, in tokens.
+const LONGEST: usize = 400;
+/// So many words in front of a clause may be what it tells of.
+const NOUN: usize = 3;
+
+/// What a question is made of.
+pub(super) fn parts_of(asked: Span<'_>) -> Parts {
+    if asked.tokens.len() > LONGEST {
+        return Parts::One;
+    }
+    several(asked)
+        .or_else(|| sides_of(asked).map(|(left, right)| Parts::Sides { left, right }))
+        .or_else(|| steps(asked))
+        .unwrap_or_default()
+}
+
+/// Questions asked in one breath. What asks nothing belongs to the question behind it, else to the one
+/// in front of it.
+fn several(asked: Span<'_>) -> Option<Parts> {
+    let mut pieces: Vec<Span<'_>> = Vec::new();
+    let mut from = 0;
+    for end in clause_ends(asked) {
+        let piece = asked.part(from..end);
+        if piece.says() && asks(piece) {
+            pieces.push(piece);
+            from = end;
+        }
+    }
+    pieces.truncate(MOST);
+    let [first, _, ..] = pieces.as_slice() else {
+        return None;
+    };
+    let topic = first.subject().before_verb();
+    let questions = pieces.iter().enumerate().map(|(at, piece)| {
+        let piece = without_joint(*piece);
+        if at == 0 {
+            question(piece)
+        } else {
+            leaning_on(piece, topic).unwrap_or_else(|| question(piece))
+        }
+    });
+    Some(Parts::Several {
+        questions: questions.collect(),
+    })
+}
+
+/// Where clauses end that could be questions of their own: behind a mark, and in front of a joint or a
+/// comma behind which another question begins. The last is the end.
+fn clause_ends(asked: Span<'_>) -> Vec<usize> {
+    let count = asked.tokens.len();
+    let table = asked.table;
+    let mut ends = Vec::new();
+    for at in 1..count {
+        let mark = asked.tokens[at - 1].word.as_str();
+        let hard = matches!(
+            mark,
+            "?" | "？" | "!" | "！" | "。" | "." | ";" | "；" | "\n"
+        );
+        let soft = matches!(mark, "," | "，");
+        let joint = table.joints.parts.at(asked.tokens, at);
+        let begins = at + joint.unwrap_or(0);
+        let clause = soft && !table.asks_in_front;
+        let tells = table.relatives.at(asked.tokens, begins).is_some()
+            || table.relatives.at(asked.tokens, at - 1).is_some();
+        if hard
+            || clause
+            || joint.is_some() && begins_question(asked, begins, true)
+            || soft && !tells && begins_question(asked, begins, false)
+        {
+            ends.push(at);
+        }
+    }
+    ends.push(count);
+    ends
+}
+
+/// Whether a question begins here; behind a mere comma a single word that asks may only go on.
+fn begins_question(asked: Span<'_>, at: usize, joined: bool) -> bool {
+    use QuestionKind::{Other, When, Where, Who};
+    let table = asked.table;
+    let at = at + table.frames.front.at(asked.tokens, at).unwrap_or(0);
+    let behind_link = table.links.at(asked.tokens, at).unwrap_or(0);
+    match table.asks.at(asked.tokens, at + behind_link) {
+        Some((length, kind)) => joined || length > 1 || !matches!(kind, When | Where | Who | Other),
+        None => false,
+    }
+}
+
+/// Whether a clause asks or orders something.
+fn asks(piece: Span<'_>) -> bool {
+    let piece = without_joint(piece).unframed();
+    let count = piece.tokens.len();
+    if piece.table.asks_in_front {
+        let marked = piece.tokens.last().is_some_and(|token| token.word == "?");
+        let starts = piece.table.starts.at(piece.tokens, 0).is_some();
+        return marked || starts || begins_question(piece, 0, true);
+    }
+    (0..count).any(|at| piece.table.asks.at(piece.tokens, at).is_some())
+}
+
+fn without_joint(piece: Span<'_>) -> Span<'_> {
+    let marks = piece
+        .tokens
+        .iter()
+        .take_while(|token| token.is_mark())
+        .count();
+    let joint = piece
+        .table
+        .joints
+        .parts
+        .at(piece.tokens, marks)
+        .unwrap_or(0);
+    let end = piece
+        .tokens
+        .iter()
+        .rposition(|token| !token.is_mark())
+        .map_or(0, |at| at + 1);
+    piece.part(marks + joint..end.max(marks + joint))
+}
+
+fn question(piece: Span<'_>) -> String {
+    format!(
+        "{}{}",
+        piece.written(),
+        if piece.is_dense() { '？' } else { '?' }
+    )
+}
+
+/// The look-up on which the whole question rests: of what is told by a clause ("the owner of the service
+/// that runs X"), or stands innermost of three things that belong to each other.
+fn steps(asked: Span<'_>) -> Option<Parts> {
+    let end = asked
+        .tokens
+        .iter()
+        .position(super::super::language::Token::is_mark);
+    let relative = asked
+        .table
+        .relatives
+        .first(asked.part(2..asked.tokens.len()).tokens);
+    let body = match (end, relative) {
+        // A clause may stand behind a comma.
+        (Some(end), Some((at, _))) if end == at + 2 => asked,
+        (Some(end), _) => asked.part(0..end),
+        (None, _) => asked,
+    };
+    let inner = told_by_clause(body).or_else(|| innermost(body))?;
+    if !inner.says() || inner.tokens.len() + 1 >= body.tokens.len() {
+        return None;
+    }
+    let first = body.table.forms.about.replace("{}", inner.written());
+    let whole = question(without_joint(asked));
+    (first.to_lowercase() != whole.to_lowercase()).then(|| Parts::Steps {
+        steps: vec![first, whole],
+    })
+}
+
+/// The noun in front of a clause, with that clause, where something is asked of it.
+fn told_by_clause(body: Span<'_>) -> Option<Span<'_>> {
+    let count = body.tokens.len();
+    let stops = |at: usize| body.table.stop.has(&body.tokens[at].word) || body.tokens[at].is_mark();
+    let clause = (2..count)
+        .find(|at| body.table.relatives.at(body.tokens, *at).is_some() && !stops(at - 1))?;
+    let mut from = clause;
+    while from > 0 && from + NOUN > clause && !stops(from - 1) {
+        from -= 1;
+    }
+    let behind = body.part(clause..count).terms().len();
+    let asks = body.part(0..from).says();
+    let article = usize::from(from > 1 && stops(from - 1) && !body.tokens[from - 1].is_mark());
+    (asks && behind > 1).then(|| body.part(from - article..count))
+}
+
+/// Of three things tied by links, the two that stand innermost.
+fn innermost(body: Span<'_>) -> Option<Span<'_>> {
+    let count = body.tokens.len();
+    let mut links: Vec<(usize, usize)> = Vec::new();
+    let mut from = 0;
+    for at in 1..count {
+        let length = body.table.belongs.at(body.tokens, at);
+        if let Some(length) = length
+            && body.part(from..at).subject().says()
+        {
+            links.push((at, length));
+            from = at + length;
+        }
+    }
+    let [(first, length), (second, _), ..] = links[..] else {
+        return None;
+    };
+    let inner = if body.table.head_first {
+        body.part(first + length..count)
+    } else {
+        body.part(0..second).subject()
+    };
+    body.part(from..count).subject().says().then_some(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    #[test]
+    fn r03_questions_asked_in_one_breath_are_told_apart() {
+        for (text, questions) in [
+            (
+                "What is a chunk? How long is it?",
+                ["What is a chunk?", "How long is chunk?"],
+            ),
+            (
+                "Who owns the portal, and when was the cache cleared?",
+                ["Who owns the portal?", "when was the cache cleared?"],
+            ),
+            (
+                "什么是混合检索，默认端口是多少？",
+                ["什么是混合检索？", "默认端口是多少？"],
+            ),
+            (
+                "Was ist eine Kaution und wann wird die Miete fällig?",
+                ["Was ist eine Kaution?", "wann wird die Miete fällig?"],
+            ),
+        ] {
+            let questions = questions.map(str::to_owned).to_vec();
+            assert_eq!(
+                read(text, &[]).parts,
+                Parts::Several { questions },
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn r03_a_question_that_rests_on_another_has_steps() {
+        for (text, first) in [
+            (
+                "Who owns the service that runs the nightly import?",
+                "What is the service that runs the nightly import?",
+            ),
+            (
+                "What is the email of the manager of the security team?",
+                "What is the manager of the security team?",
+            ),
+            (
+                "运行夜间导入的服务的负责人是谁？",
+                "运行夜间导入的服务是什么？",
+            ),
+            (
+                "Wem gehört der Dienst, der den Import ausführt?",
+                "Was ist der Dienst, der den Import ausführt?",
+            ),
+        ] {
+            let whole = text.trim_end_matches(['?', '？']);
+            match read(text, &[]).parts {
+                Parts::Steps { steps } => {
+                    assert_eq!(steps[0], first, "{text}");
+                    assert!(steps[1].starts_with(whole), "{steps:?}");
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn r03_one_question_stays_one() {
+        for text in [
+            "How is the index built when a file changes, which is rare?",
+            "What is the default port of the proxy?",
+            "If the build fails, what is the next step?",
+            "How do I back up and restore the database?",
+            "",
+            "?",
+            "押金什么时候退还给租客？",
+        ] {
+            assert_eq!(read(text, &[]).parts, Parts::One, "{text}");
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Which way a question goes: the routing plan, the reply to small talk, and what decided it.
+//!
+//! Learned weights decide what is small talk and what is complex; lists only choose the reply. A false
+//! "small talk" costs an answer and a missed one a search, so the doubt is knowledge's: what must be
+//! taken literally, an identifier or a file, is never small talk.
+
+mod features;
+mod learned;
+mod reasons;
+mod replies;
+mod tools;
+mod weights;
+
+use crate::agent::ports::Embedder;
+use crate::domain::{
+    Complexity, Cue, Language, Parts, QueryType, Question, QuestionKind, RoutingPlan, ToolRecord,
+};
+
+use self::replies::{is_all_social, reply};
+use self::tools::{query_type, tools_for};
+use super::language::table;
+
+/// From this probability on a message is small talk: by cross-validation .980 of those taken are, and of
+/// all small talk .88 is taken.
+const SMALL_TALK_FROM: f64 = 0.8;
+/// The same in Chinese, where nothing but the words is weighed: .981, and .71 is taken.
+const SMALL_TALK_ZH_FROM: f64 = 0.9;
+/// From this one on a question is complex; of ten Chinese ones so taken one is not.
+const COMPLEX_FROM: f64 = 0.5;
+const COMPLEX_ZH_FROM: f64 = 0.6;
+/// Longer messages have something to say, in characters.
+const LONGEST_TALK: usize = 160;
+
+/// A route with its reasons.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Routed {
+    pub(super) plan: RoutingPlan,
+    /// What is answered to small talk.
+    pub(super) reply: Option<String>,
+    /// What decided the route, the most important first; nothing where the user did.
+    pub(super) because: Vec<Cue>,
+    /// How likely small talk, 0–1.
+    pub(super) small_talk: f64,
+}
+
+/// Routes a question; `failed` are the calls that led nowhere. Blocks while it embeds.
+pub(super) fn route(
+    question: &Question,
+    forced: Option<Complexity>,
+    failed: &[ToolRecord],
+    embedder: &dyn Embedder,
+) -> Routed {
+    let talk = SmallTalk::of(question, embedder);
+    let taken = match forced {
+        None => {
+            failed.is_empty()
+                && !wants_knowledge(question)
+                && talk.probability >= from(question.language)
+        }
+        Some(forced) => forced == Complexity::Chitchat,
+    };
+    let mut routed = if taken {
+        Routed {
+            plan: RoutingPlan {
+                query_type: QueryType::Chitchat,
+                complexity: Complexity::Chitchat,
+                ..RoutingPlan::default()
+            },
+            reply: Some(reply(&question.text, question.language)),
+            because: talk.because(question),
+            small_talk: talk.probability,
+        }
+    } else {
+        knowledge(question, forced, failed, talk.probability)
+    };
+    if forced.is_some() {
+        routed.because.clear();
+    }
+    routed
+}
+
+/// From which probability on a message is small talk.
+fn from(language: Language) -> f64 {
+    match language {
+        Language::Zh => SMALL_TALK_ZH_FROM,
+        Language::En | Language::De => SMALL_TALK_FROM,
+    }
+}
+
+/// Whether it asks on of what was talked about ("why?" alone would be small talk), or compares two things.
+fn wants_knowledge(question: &Question) -> bool {
+    let goes_on = question.with_topic.is_some() && question.kind != QuestionKind::Other;
+    goes_on || matches!(question.parts, Parts::Sides { .. })
+}
+
+fn knowledge(
+    question: &Question,
+    forced: Option<Complexity>,
+    failed: &[ToolRecord],
+    small_talk: f64,
+) -> Routed {
+    let (judged, because) = complexity(question);
+    // Only a complex question is graded, so one that comes back was complex.
+    let complexity = match forced {
+        Some(forced) => forced,
+        None if !failed.is_empty() => Complexity::Complex,
+        None => judged,
+    };
+    let query_type = query_type(question);
+    let mut plan = RoutingPlan {
+        query_type,
+        complexity,
+        parts: question.parts.clone(),
+        sub_questions: sub_questions(question),
+        suggested_tools: tools_for(query_type, &question.literals, failed),
+        grep_keywords: question.literals.keywords(),
+    };
+    plan.reconcile();
+    let because = if failed.is_empty() {
+        because
+    } else {
+        vec![reasons::said("nothing of use was found before")]
+    };
+    Routed {
+        plan,
+        reply: None,
+        because,
+        small_talk,
+    }
+}
+
+/// Whether a question needs several look-ups: it has parts, or the weights say so.
+fn complexity(question: &Question) -> (Complexity, Vec<Cue>) {
+    match &question.parts {
+        Parts::Sides { .. } => return (Complexity::Complex, vec![reasons::said("a comparison")]),
+        Parts::Several { .. } => {
+            return (
+                Complexity::Complex,
+                vec![reasons::said("several questions")],
+            );
+        }
+        Parts::One | Parts::Steps { .. } => {}
+    }
+    let (judge, from): (fn(&str) -> f64, f64) = match question.language {
+        Language::En => (learned::complexity, COMPLEX_FROM),
+        Language::Zh => (learned::complexity_zh, COMPLEX_ZH_FROM),
+        // Nothing was learned: what has no parts is one look-up.
+        Language::De => return (Complexity::Simple, vec![reasons::said("a single look-up")]),
+    };
+    if judge(&question.text) >= from {
+        let because = reasons::measured("several look-ups", &question.text, judge);
+        (Complexity::Complex, because)
+    } else {
+        let because =
+            reasons::measured("a single look-up", &question.text, |text| 1.0 - judge(text));
+        (Complexity::Simple, because)
+    }
+}
+
+/// The parts as questions that stand alone.
+fn sub_questions(question: &Question) -> Vec<String> {
+    let about = |side: &String| table(question.language).forms.about.replace("{}", side);
+    match &question.parts {
+        Parts::One => Vec::new(),
+        Parts::Sides { left, right } => vec![about(left), about(right)],
+        Parts::Steps { steps } => steps.clone(),
+        Parts::Several { questions } => questions.clone(),
+    }
+}
+
+/// How likely a message is small talk, and the vector it was judged with.
+struct SmallTalk {
+    probability: f64,
+    vector: Vec<f32>,
+}
+
+impl SmallTalk {
+    fn of(question: &Question, embedder: &dyn Embedder) -> Self {
+        let text = question.text.as_str();
+        let literal =
+            !question.literals.keywords().is_empty() || !question.literals.paths.is_empty();
+        let mut talk = Self {
+            probability: 0.0,
+            vector: Vec::new(),
+        };
+        if literal
+            || text.chars().nth(LONGEST_TALK).is_some()
+            || !text.contains(char::is_alphanumeric)
+        {
+            return talk;
+        }
+        if question.language == Language::En {
+            // Without its vector nothing is taken for small talk.
+            match embedder.embed(&[text]).map(|mut vectors| vectors.pop()) {
+                Ok(Some(vector)) => talk.vector = vector,
+                _ => return talk,
+            }
+        }
+        talk.probability = talk.judged(text, question.language);
+        talk
+    }
+
+    fn judged(&self, text: &str, language: Language) -> f64 {
+        match language {
+            Language::En => learned::small_talk(text, &self.vector),
+            Language::Zh => learned::small_talk_zh(text),
+            // Nothing was learned: a greeting is one where nothing else is said.
+            Language::De => f64::from(u8::from(is_all_social(text, language))),
+        }
+    }
+
+    fn because(&self, question: &Question) -> Vec<Cue> {
+        reasons::measured("small talk", &question.text, |text| {
+            self.judged(text, question.language)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::question::read;
+    use super::*;
+    use crate::agent::ports::EmbedError;
+    use crate::domain::ToolName;
+
+    /// Measures nothing, so that the words decide alone.
+    struct NoVector;
+
+    impl Embedder for NoVector {
+        fn model_id(&self) -> &'static str {
+            "none"
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            Ok(vec![Vec::new(); texts.len()])
+        }
+    }
+
+    /// Has none, and says so.
+    struct Broken;
+
+    impl Embedder for Broken {
+        fn model_id(&self) -> &'static str {
+            "broken"
+        }
+
+        fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            Err(EmbedError("it is broken".into()))
+        }
+    }
+
+    fn routed(text: &str) -> Routed {
+        route(&read(text, &[]), None, &[], &NoVector)
+    }
+
+    #[test]
+    fn r02_small_talk_is_answered_and_knowledge_looked_up() {
+        for talk in ["你好！", "Guten Morgen!", "Vielen Dank!"] {
+            let routed = routed(talk);
+            assert_eq!(routed.plan.complexity, Complexity::Chitchat, "{talk}");
+            assert!(routed.reply.is_some() && routed.plan.suggested_tools.is_empty());
+            assert_eq!(routed.because[0].cue, "small talk");
+        }
+        for knowledge in [
+            "What is the default chunk size?",
+            "hello PROJ-12",
+            "thanks.md",
+            "Hallo, wo steht die Hausordnung?",
+            "快速路径会跳过哪些节点？",
+            "",
+        ] {
+            let routed = routed(knowledge);
+            assert_ne!(routed.plan.complexity, Complexity::Chitchat, "{knowledge}");
+            assert_eq!(routed.reply, None);
+        }
+    }
+
+    #[test]
+    fn r02_without_a_vector_nothing_english_is_small_talk() {
+        let routed = route(&read("Hello there!", &[]), None, &[], &Broken);
+        assert_eq!(routed.plan.complexity, Complexity::Simple);
+        let forced = route(
+            &read("Hello there!", &[]),
+            Some(Complexity::Chitchat),
+            &[],
+            &Broken,
+        );
+        assert_eq!(forced.plan.complexity, Complexity::Chitchat);
+        assert!(forced.reply.is_some() && forced.because.is_empty());
+    }
+
+    #[test]
+    fn r03_parts_become_questions_of_their_own() {
+        let plan = routed("What is the difference between Redis and Kafka?").plan;
+        assert_eq!(plan.complexity, Complexity::Complex);
+        assert_eq!(plan.sub_questions, ["What is Redis?", "What is Kafka?"]);
+        let plan = routed("Was unterscheidet Miete von Pacht?").plan;
+        assert_eq!(plan.sub_questions, ["Was ist Miete?", "Was ist Pacht?"]);
+        let plan = routed("What is a chunk? How long may a passage be?").plan;
+        assert_eq!(plan.sub_questions.len(), 2);
+        let simple = route(
+            &read("Redis vs Kafka", &[]),
+            Some(Complexity::Simple),
+            &[],
+            &NoVector,
+        );
+        assert!(simple.plan.sub_questions.is_empty());
+    }
+
+    #[test]
+    fn r01_the_tools_follow_from_what_is_named() {
+        use ToolName::{GraphRelated, GrepSearch, HybridSearch, LocalFileQa, ReadFile};
+        for (text, kind, tools) in [
+            (
+                "Who works on proj-12?",
+                QueryType::Exact,
+                vec![GrepSearch, HybridSearch],
+            ),
+            (
+                "What depends on PROJ-12?",
+                QueryType::Relational,
+                vec![GraphRelated, HybridSearch],
+            ),
+            (
+                "What does guide.md say?",
+                QueryType::FileDiscovery,
+                vec![ReadFile],
+            ),
+            (
+                "Which file describes the cache?",
+                QueryType::FileDiscovery,
+                vec![LocalFileQa],
+            ),
+            (
+                "How is the cache cleared?",
+                QueryType::Conceptual,
+                vec![HybridSearch],
+            ),
+            (
+                "哪个文件描述缓存？",
+                QueryType::FileDiscovery,
+                vec![LocalFileQa],
+            ),
+        ] {
+            let plan = routed(text).plan;
+            assert_eq!(plan.query_type, kind, "{text}");
+            assert_eq!(plan.suggested_tools, tools, "{text}");
+        }
+        assert_eq!(
+            routed("Who works on proj-12?").plan.grep_keywords,
+            ["PROJ-12"]
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Is this small talk, is it complex: four logistic regressions of 10 to 31 KB, trained by
+//! `assets/routing/train.py`, which says from what, and how well they do.
+//!
+//! What they are fed is the same here as there, and `vectors.jsonl` holds the script's own results for
+//! a test to compare. Neither case nor punctuation is a feature: people leave out both, and the data of one
+//! class may have neither.
+
+use super::features::{
+    complexity_counts, fingerprints_of_form, fingerprints_of_letters, fingerprints_of_words,
+    foreign_counts, length_counts, tokens,
+};
+use super::weights::Weights;
+
+/// How likely an English message is small talk, 0 to 1, by its words and by its vector, where there is one.
+pub(super) fn small_talk(text: &str, vector: &[f32]) -> f64 {
+    let Some(weights) = Weights::read(SMALL_TALK) else {
+        return 0.0;
+    };
+    let words = tokens(text);
+    let mut counts = foreign_counts(&words, 1, |print| weights.knows(print));
+    counts.extend(vector.iter().map(|value| VECTOR * f64::from(*value)));
+    weights.probability(&fingerprints_of_letters(&words), &counts)
+}
+
+/// How likely a Chinese message is small talk.
+pub(super) fn small_talk_zh(text: &str) -> f64 {
+    let Some(weights) = Weights::read(SMALL_TALK_ZH) else {
+        return 0.0;
+    };
+    let words = tokens(text);
+    let counts = foreign_counts(&words, 2, |print| weights.knows(print));
+    weights.probability(&fingerprints_of_words(&words), &counts)
+}
+
+/// How likely an English question is complex, 0 to 1.
+pub(super) fn complexity(question: &str) -> f64 {
+    let Some(weights) = Weights::read(COMPLEXITY) else {
+        return 0.0;
+    };
+    let words = tokens(question);
+    weights.probability(&fingerprints_of_form(&words), &complexity_counts(&words))
+}
+
+/// The same of a Chinese question.
+pub(super) fn complexity_zh(question: &str) -> f64 {
+    let Some(weights) = Weights::read(COMPLEXITY_ZH) else {
+        return 0.0;
+    };
+    let words = tokens(question);
+    weights.probability(&fingerprints_of_words(&words), &length_counts(&words))
+}
+
+/// What a vector of length 1 is multiplied with, beside n-grams that count 1 each.
+const VECTOR: f64 = 6.0;
+
+const SMALL_TALK: &[u8] = include_bytes!("../../../../assets/routing/small-talk-en.bin");
+const SMALL_TALK_ZH: &[u8] = include_bytes!("../../../../assets/routing/small-talk-zh.bin");
+const COMPLEXITY: &[u8] = include_bytes!("../../../../assets/routing/complexity-en.bin");
+const COMPLEXITY_ZH: &[u8] = include_bytes!("../../../../assets/routing/complexity-zh.bin");
+
+#[cfg(test)]
+pub(super) const FILES: [&[u8]; 4] = [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// The script that trains wrote down what it computes; the program must compute the same.
+    #[test]
+    fn the_program_and_the_training_agree() {
+        let mut compared: BTreeMap<String, usize> = BTreeMap::new();
+        for line in include_str!("../../../../assets/routing/vectors.jsonl").lines() {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = row["text"].as_str().unwrap();
+            let model = row["model"].as_str().unwrap();
+            let vector = row["vector"].as_array().into_iter().flatten();
+            let vector: Vec<f32> = vector.map(|value| value.as_f64().unwrap() as f32).collect();
+            let computed = match model {
+                "small-talk-en" => small_talk(text, &vector),
+                "small-talk-zh" => small_talk_zh(text),
+                "complexity-zh" => complexity_zh(text),
+                _ => complexity(text),
+            };
+            let expected = row["probability"].as_f64().unwrap();
+            assert!(
+                (computed - expected).abs() < 5e-6,
+                "{model}: {text:?}: {computed}, not {expected}"
+            );
+            *compared.entry(model.to_owned()).or_default() += 1;
+        }
+        assert_eq!(compared.len(), 4);
+        assert!(compared.values().all(|count| *count >= 15), "{compared:?}");
+    }
+
+    #[test]
+    fn case_and_punctuation_change_nothing() {
+        let question = "What is the name of the team that owns the service behind the portal?";
+        let expected = complexity(question).to_bits();
+        for other in [
+            question.to_lowercase(),
+            question.to_uppercase(),
+            question.trim_end_matches('?').to_owned(),
+            question.replace(' ', "  "),
+        ] {
+            assert_eq!(complexity(&other).to_bits(), expected, "{other}");
+        }
+        assert_eq!(
+            small_talk("What’s up?", &[]).to_bits(),
+            small_talk("whats up", &[]).to_bits()
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! What decided a route, for people: the probability that was measured, and the words that it rests on most.
+
+use crate::domain::Cue;
+
+/// So many words are told.
+const WORDS: usize = 3;
+/// A word that changes the probability by less decided nothing.
+const DECIDING_FROM: f64 = 0.05;
+/// Longer questions are not taken apart word by word.
+const MOST_WORDS: usize = 40;
+
+/// A rule without a number.
+pub(super) fn said(rule: &str) -> Cue {
+    Cue {
+        cue: rule.to_owned(),
+        weight: None,
+    }
+}
+
+/// The probability that `judge` gives a text, and the words without which it falls most, each with by how
+/// much. What is written without spaces has no words.
+pub(super) fn measured(what: &str, text: &str, judge: impl Fn(&str) -> f64) -> Vec<Cue> {
+    let whole = judge(text);
+    let mut cues = vec![Cue {
+        cue: what.to_owned(),
+        weight: Some(whole),
+    }];
+    let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS + 1).collect();
+    if !(2..=MOST_WORDS).contains(&words.len()) || text.contains(crate::text::is_cjk) {
+        return cues;
+    }
+    let mut falls: Vec<(usize, f64)> = (0..words.len())
+        .map(|at| {
+            (
+                at,
+                whole - judge(&[&words[..at], &words[at + 1..]].concat().join(" ")),
+            )
+        })
+        .filter(|(_, fall)| *fall >= DECIDING_FROM)
+        .collect();
+    falls.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    cues.extend(falls.into_iter().take(WORDS).map(|(at, fall)| {
+        let word = words[at].trim_matches(|c: char| !c.is_alphanumeric());
+        Cue {
+            cue: format!("\"{word}\""),
+            weight: Some(fall),
+        }
+    }));
+    cues
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_counts_by_what_goes_without_it() {
+        let judge = |text: &str| if text.contains("both") { 0.9 } else { 0.2 };
+        let cues = measured("complex", "so both, then", judge);
+        assert_eq!(cues.len(), 2);
+        assert_eq!(cues[1].cue, "\"both\"");
+        assert!((cues[1].weight.unwrap() - 0.7).abs() < 1e-9);
+        assert_eq!(measured("complex", "both", judge).len(), 1);
+    }
+}
