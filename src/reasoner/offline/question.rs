@@ -141,9 +141,9 @@ mod tests {
             ),
             (
                 "What exactly is stored in the cache?",
-                "What exactly is stored in the cache?",
+                "What is stored in the cache?",
             ),
-            ("so what exactly is the cache?", "What is cache?"),
+            ("what exactly is the cache?", "What is cache?"),
             ("Invoice no. 5 is missing. Where is it?", "Where is it?"),
         ] {
             assert_eq!(read(text, &[]).asked, asked, "{text}");

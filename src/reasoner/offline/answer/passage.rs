@@ -57,12 +57,7 @@ impl Passage {
                 .map(|unit| terms(&unit.words()).into_iter().collect())
                 .collect(),
             excerpt: item.text.chars().take(EMBED_CHARS).collect(),
-            name: {
-                let name = item.source.rsplit('/').next().unwrap_or(&item.source);
-                name.split_once('.')
-                    .map_or(name, |(name, _)| name)
-                    .to_owned()
-            },
+            name: stem(&item.source).to_owned(),
             title: Title::of(title(&item.text, &units)),
             text: item.text.clone(),
             source: item.source.clone(),
@@ -128,6 +123,13 @@ impl Passage {
     }
 }
 
+/// A file's name without folder and ending, of ".env" all: "release-1.2.md" is "release-1.2".
+fn stem(source: &str) -> &str {
+    let name = source.rsplit('/').next().unwrap_or(source);
+    let parts = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+    parts.map_or(name, |(stem, _)| stem)
+}
+
 /// The heading of a document's beginning; those of its parts, such as "Usage", name nothing.
 fn title<'a>(text: &str, units: &'a [Unit]) -> &'a str {
     let heading = units.first().map_or("", |unit| &unit.heading);
@@ -136,5 +138,22 @@ fn title<'a>(text: &str, units: &'a [Unit]) -> &'a str {
         heading
     } else {
         ""
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stem;
+
+    #[test]
+    fn r10_a_file_is_called_by_all_but_its_ending() {
+        for (source, name) in [
+            ("docs/release-1.2.md", "release-1.2"),
+            ("a.b/notes", "notes"),
+            (".env", ".env"),
+            ("guide.md", "guide"),
+        ] {
+            assert_eq!(stem(source), name, "{source}");
+        }
     }
 }
