@@ -7,7 +7,7 @@ READING is a folder as `eval reading` takes it, each NAME a file as `eval gradin
 assets/grading/collect.py makes). Of them the folder WORK gets one file of questions, and BINARY writes
 what the judge looks at beside it; both are taken from there the next time. Numpy and scipy are needed.
 
-Three things are fitted for each language, from the same signals:
+Four things are fitted for each language, from the same signals:
   unit     which unit of a passage answers: a softmax over the units of a passage
   grade    whether a passage answers: logistic, every collection weighing the same, by SHARES. Every
            question counts twice: with the passages that answer it and without them, since the best of
@@ -15,25 +15,35 @@ Three things are fitted for each language, from the same signals:
            what its name says (see FREE and AGAINST): what else is found is found in one collection,
            and misleads in others. The bias is lowered until of every collection all but FAR of the
            far passages stay below 0.3
-  said     what sum of a unit and grade of its passage make of a unit among all: logistic
-and the best grade from which on the engine quotes: where questions with their passages and those
-without are told apart best.
+  said     what the sum of a unit and the grade of its passage make of a unit among those of all passages
+           that a search brings (see `answers`): a softmax
+  answers  whether anything found answers at all: logistic, by the best of all passages in each of
+           ANSWERS, on what a search by words brings from a base of half of a collection's articles. A
+           question has no answer there whose article is in the other half, or whose passage is taken
+           out. These two signals tell as much of a collection left out as all signals together do
+and the chance of `answers` from which on the engine quotes: where of no collection more than MISSED of
+the questions that have an answer are turned away.
 
 Figures are out of fold: five folds by document, so that nothing is judged by weights that saw its
 document. `left out` is by weights that saw nothing of the collection.
 """
-import json, os, subprocess, sys
+import json, math, os, random, re, subprocess, sys
+from collections import Counter, defaultdict
 import numpy as np
 from scipy.optimize import minimize
 
 FOLDS = 5
 LIFT = 2.0  # as in src/reasoner/offline/judge/linking.rs
 FAR = 0.015
-RIDGE = {"unit": 0.003, "grade": 0.005}
+ANSWERS = ("held", "core_cosine")
+MISSED = 0.05
+ASKED, FOUND = 160, 10  # questions of each kind that are asked of a base, and passages found for each
+RIDGE = {"unit": 0.003, "grade": 0.005, "answers": 0.003, "said": 0.003}
 SHARES = {"answers": 1, "relevant": 1, "near": 0.75, "irrelevant": 0.75, "far": 0.5, "far_off": 0.5, "vain": 0.3}
 # Signals of passages that may speak for and against, and those that only speak against.
 FREE = ("words", "asked_length")
 AGAINST = ("missing_most",)
+ONLY_ANSWERS = ("core_cosine",)  # no part of grades
 ONE_SUBJECT = ("cranfield", "med")  # passages of other questions are not far off
 CHINESE = ("cmrc", "drcd", "xquad_zh")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -66,6 +76,118 @@ def questions(reading, judged):
             far = [asked[(at + 7 * k + 1) % len(asked)]["passages"] for k in range(1, 7)]
             far = [{"text": ps[k % len(ps)]["text"], "label": "far_off"} for k, ps in enumerate(far)]
             yield {"query": q["query"], "set": name, "group": q["query"], "passages": far}
+
+
+def words(text):
+    """Words in lower case; of Chinese, pairs of characters."""
+    runs = re.findall(r"[\u3400-\u9fff]+", text)
+    pairs = [pair for run in runs for pair in ([run[at:at + 2] for at in range(len(run) - 1)] or [run])]
+    return re.findall(r"[a-z0-9]+", text.lower()) + pairs
+
+
+def search(passages):
+    """BM25 over some passages: a function of a query and of what is left out."""
+    held = {id: Counter(words(p["title"] + " " + " ".join(p["sentences"]))) for id, p in passages.items()}
+    length = {id: sum(counts.values()) for id, counts in held.items()}
+    mean, postings = sum(length.values()) / len(length), defaultdict(list)
+    for id, counts in held.items():
+        for word in counts:
+            postings[word].append(id)
+
+    def find(query, without):
+        scores = Counter()
+        for word in sorted(set(words(query))):
+            ids = postings.get(word, ())
+            idf = math.log(1 + (len(held) - len(ids) + 0.5) / (len(ids) + 0.5))
+            for id in ids:
+                count = held[id][word]
+                scores[id] += idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length[id] / mean))
+        return [id for id, _ in sorted(scores.items(), key=lambda item: (-item[1], item[0])) if id != without][:FOUND]
+
+    return find
+
+
+def bases(reading):
+    """Questions asked of half of a collection's articles, with what a search brings: `answered`, `outside`
+    (their article is not there) and `removed` (their passage is not)."""
+    passages = {p["id"]: p for p in lines(os.path.join(reading, "passages.jsonl"))}
+    asked = lines(os.path.join(reading, "questions.jsonl"))
+    order = random.Random(1)
+    for name in ("squad", "xquad_en", "selqa", "xquad_zh", "cmrc", "drcd"):
+        group = lambda id: id if name == "xquad_zh" else passages[id]["title"]
+        own = [q for q in asked if q["set"] == name]
+        ids = [id for id, p in passages.items() if p["set"] == name]
+        groups = sorted({group(id) for id in ids})
+        order.shuffle(groups)
+        inside = set(groups[: len(groups) // 2])
+        base = {id: passages[id] for id in ids if group(id) in inside}
+        find = search(base)
+        order.shuffle(own)
+        counts = Counter()
+        for q in own:
+            kind = ("answered" if q["answers"] else "vain") if q["passage"] in base else "outside"
+            if kind == "answered" and counts[kind] >= ASKED:
+                kind = "removed"
+            found = find(q["query"], q["passage"] if kind == "removed" else None)
+            missed = kind in ("answered", "vain") and q["passage"] not in found
+            if counts[kind] >= ASKED or not found or missed:
+                continue
+            counts[kind] += 1
+            answers = q["answers"] + q.get("also", [])
+            label = lambda id: "near" if id != q["passage"] else "answers" if q["answers"] else "vain"
+            passage = lambda id: {"title": passages[id]["title"], "sentences": passages[id]["sentences"], "label": label(id), "answers": answers if id == q["passage"] else []}
+            yield {"query": q["query"], "set": name + "_base", "group": kind, "passages": [passage(id) for id in found]}
+
+
+class Base:
+    """What a base has for its questions: of each the best of its passages in each signal, and its kind."""
+
+    def __init__(self, name, asked, names):
+        self.name = name.removesuffix("_base")
+        best = [np.max([p["row"] for p in q["passages"]], 0) for q in asked]
+        self.x = np.array(best)[:, [names.index(signal) for signal in ANSWERS]]
+        self.kind = np.array([q["group"] for q in asked])
+        self.y = (self.kind == "answered").astype(float)
+
+        self.asked = [q for q in asked if any(u["answers"] for p in q["passages"] for u in p["units"])]
+
+    def units(self, unit, grade):
+        """The sum of each unit and the log-odds of its passage's grade, whether it answers, and the question."""
+        x, y, question = [], [], []
+        for at, q in enumerate(self.asked):
+            alone = chance(total(grade, np.array([p["row"] for p in q["passages"]])))
+            best = np.array([max((alone[by] for by in p["named_by"]), default=0.0) for p in q["passages"]])
+            odds = log_odds(alone) + LIFT * best
+            for p, of in zip(q["passages"], odds):
+                x += [(total(unit, np.array(u["row"])), of) for u in p["units"]]
+                y += [float(u["answers"]) for u in p["units"]]
+                question += [at] * len(p["units"])
+        return np.array(x), np.array(y), np.array(question)
+
+    def weights(self):
+        """Answered questions weigh as much as the others, and each kind of those the same; nothing those
+        that only seem to have an answer."""
+        others = [kind for kind in ("outside", "removed") if (self.kind == kind).any()]
+        w = np.where(self.y == 1, 1 / self.y.sum(), 0.0)
+        for kind in others:
+            w[self.kind == kind] = 1 / len(others) / (self.kind == kind).sum()
+        return w
+
+
+def fit_answers(bases):
+    x, y, w = (np.concatenate(of) for of in zip(*((b.x, b.y, b.weights()) for b in bases)))
+    return logistic(x, y, w, RIDGE["answers"])
+
+
+def fit_said(bases, unit, grade):
+    x, y, question, before = [], [], [], 0
+    for base in bases:
+        of = base.units(unit, grade)
+        x.append(of[0])
+        y.append(of[1])
+        question.append(of[2] + before)
+        before += len(base.asked)
+    return softmax(np.concatenate(x), np.concatenate(y), np.concatenate(question), RIDGE["said"])[1:]
 
 
 class Rows:
@@ -222,7 +344,7 @@ def fit_grade(rows, names):
         value = (w * (np.logaddexp(0, sums) - y * sums)).sum() + RIDGE["grade"] * (b[1:] @ b[1:]) / 2
         return value, np.concatenate([[slope.sum()], z.T @ slope + RIDGE["grade"] * b[1:]])
 
-    bounds = [(None, None)] + [(None, None) if name in FREE else (None, 0) if name in AGAINST else (0, None) for name in names]
+    bounds = [(None, None)] + [(0, 0) if name in ONLY_ANSWERS else (None, None) if name in FREE else (None, 0) if name in AGAINST else (0, None) for name in names]
     found = minimize(objective, np.zeros(len(bounds)), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500})
     return plain(found.x, mean, spread)
 
@@ -262,7 +384,7 @@ def first_right(s, scores, passages=True):
     return np.mean(right)
 
 
-def fit_language(language, sets, names):
+def fit_language(language, sets, bases, names):
     read = [s for s in sets if s.said.any()]
     graded = [s for s in sets if not s.name.endswith("_alone")]
     for s in graded:
@@ -289,33 +411,30 @@ def fit_language(language, sets, names):
     final = {"grade": fit_grade([s.all for s in graded], names[1])}
     final["grade"][0] -= lower
     final["unit"] = fit_units(read, lambda s: s.fold >= 0)
-    said, held, weight = [], [], []
-    for s in graded:
-        if s.said.any():
-            odds = log_odds(linked(chance(grades[s.name][: len(s.y)]), s))
-            asked = np.isin(s.question, s.question[s.label == "answers"])[s.passage]
-            said.append(np.stack([sums[s.name], odds[s.passage]], 1)[asked])
-            held.append(s.said[asked])
-            weight.append(np.full(asked.sum(), 1 / asked.sum()))
-    final["said"] = logistic(np.concatenate(said), np.concatenate(held), np.concatenate(weight), 1e-6)
-    final["quote_from"] = quote_from(graded, grades)
+    final["said"] = fit_said(bases, final["unit"], final["grade"])
+    answers = fit_answers(bases)
+    final["answers"] = np.zeros(len(names[1]) + 1)
+    final["answers"][[0] + [1 + names[1].index(signal) for signal in ANSWERS]] = answers
+    final["quote_from"] = quote_from(bases, answers)
     report(language, sets, graded, sums, grades, lower, names)
     return final
 
 
-def best_of_questions(s, grades):
-    """The best grade of each question with its passages, and of each without."""
-    of = lambda without: {q: grades[(s.all.question == q) & (s.all.without == without)].max() for q in np.unique(s.all.question[s.all.without])}
-    return np.array(list(of(False).values())), np.array(list(of(True).values()))
-
-
-def quote_from(graded, grades):
-    """Where questions that something answers and those that nothing does are told apart best."""
-    best = [best_of_questions(s, chance(grades[s.name])) for s in graded if (s.label == "answers").any()]
-    at = np.arange(0.05, 0.96, 0.01)
-    apart = [np.mean([(answered >= t).mean() - (vain >= t).mean() for answered, vain in best]) for t in at]
-    t = at[int(np.argmax(apart))]
-    print(f"quote from {t:.2f}: of answered {np.mean([(a >= t).mean() for a, _ in best]):.3f}, of unanswered {np.mean([(v >= t).mean() for _, v in best]):.3f}")
+def quote_from(bases, weights):
+    at = lambda base: np.quantile(chance(total(weights, base.x[base.y == 1])), MISSED)
+    t = min(at(base) for base in bases)
+    print(f"quote from {t:.2f}")
+    for base in bases:
+        left = total(fit_answers([other for other in bases if other is not base]), base.x)
+        line = f"  {base.name:15}"
+        for kind in ("answered", "outside", "removed", "vain"):
+            of = base.kind == kind
+            if of.any():
+                line += f"  {kind} {(chance(total(weights, base.x[of])) >= t).mean():.3f}"
+                if kind != "answered":
+                    told = of | (base.y == 1)
+                    line += f" (left out AUC {auc(left[told], base.y[told]):.3f})"
+        print(line)
     return t
 
 
@@ -342,14 +461,6 @@ def report(language, sets, graded, sums, grades, lower, names):
             left = linked(chance(total(fit_grade([o.all for o in others], names[1]), s.x)), s)
             line += f"  left out {auc(left[judged], s.y[judged]):.3f}"
         print(line + f"  below 0.3/from 0.7: {bands}")
-        if (s.label == "answers").any():
-            answered, without = best_of_questions(s, grades[s.name])
-            line = f"  {s.name:15} answerable: with and without its passages {auc(np.r_[answered, without], np.r_[np.ones(len(answered)), np.zeros(len(without))]):.3f}"
-            vain = np.isin(s.label, ["answers", "vain"])
-            if (s.label == "vain").any():
-                y, x = (s.label[vain] == "answers").astype(float), s.x[vain]
-                line += f", asked in vain {auc(grades[s.name][: len(s.y)][vain], y):.3f}, by cosine {auc(x[:, names[1].index('best_cosine')], y):.3f}"
-            print(line)
 
 
 def write(fitted, names, sets):
@@ -359,17 +470,18 @@ def write(fitted, names, sets):
         file.write("# Made by fit.py; see NOTICE. Weights of signals by name, each signal as it is measured.\n")
         for language, final in fitted.items():
             file.write(f"\n[{language}]\nquote_from = {final['quote_from']:.2f}\n")
-            bias, unit, grade = map(digits, final["said"])
-            file.write(f"said = {{ bias = {bias}, unit = {unit}, grade = {grade} }}\n")
-            for what, of in (("unit", 0), ("grade", 1)):
+            unit, grade = map(digits, final["said"])
+            file.write(f"said = {{ unit = {unit}, grade = {grade} }}\n")
+            for what, of in (("unit", 0), ("grade", 1), ("answers", 1)):
                 final[what] = np.array([digits(value) for value in final[what]])
                 file.write(f"\n[{language}.{what}]\nbias = {final[what][0]}\n")
                 file.writelines(f"{name} = {w}\n" for name, w in zip(names[of], final[what][1:]) if w)
     with open(os.path.join(HERE, "reckoned.jsonl"), "w", encoding="utf-8") as file:
         for language, final in fitted.items():
             s = next(s for s in sets if s.said.any() and (s.name in CHINESE) == (language == "zh"))
-            for what, rows in (("unit", s.units), ("grade", s.x)):
-                for row in rows[:: len(rows) // 2][:2]:
+            final["said"] = np.array([0.0, *map(digits, final["said"])])
+            for what, rows in (("unit", s.units), ("grade", s.x), ("answers", s.x), ("said", np.array([[2.0, -1.0], [-0.5, 3.0]]))):
+                for row in rows[:: max(1, len(rows) // 2)][:2]:
                     row = np.round(row, 4)
                     file.write(json.dumps({"language": language, "what": what, "row": row.tolist(), "sum": total(final[what], row)}) + "\n")
 
@@ -382,7 +494,8 @@ def main():
     asked, rows = os.path.join(work, "asked.jsonl"), os.path.join(work, "signals.jsonl")
     if not os.path.exists(rows):
         with open(asked, "w", encoding="utf-8") as file:
-            for question in questions(reading, [pair.split("=", 1) for pair in files]):
+            judged = [pair.split("=", 1) for pair in files]
+            for question in [*questions(reading, judged), *bases(reading)]:
                 file.write(json.dumps(question, ensure_ascii=False) + "\n")
         command = [binary, "--data-dir", work, "eval", "signals", asked, "--out", rows + ".part"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -392,12 +505,14 @@ def main():
     by_set = {}
     for question in found:
         by_set.setdefault(question["set"], []).append(question)
-    sets = [Set(name, asked) for name, asked in by_set.items()]
+    sets = [Set(name, asked) for name, asked in by_set.items() if not name.endswith("_base")]
+    based = [Base(name, asked, names[1]) for name, asked in by_set.items() if name.endswith("_base")]
     chinese = lambda s: s.name.split("_alone")[0] in CHINESE
     fitted = {}
-    for language, of in (("en", [s for s in sets if not chinese(s)]), ("zh", [s for s in sets if chinese(s)])):
-        if of:
-            fitted[language] = fit_language(language, of, names)
+    for language, zh in (("en", False), ("zh", True)):
+        of = lambda all: [s for s in all if chinese(s) == zh]
+        if of(sets):
+            fitted[language] = fit_language(language, of(sets), of(based), names)
     write(fitted, names, sets)
 
 

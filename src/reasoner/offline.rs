@@ -23,9 +23,7 @@ use crate::agent::ports::{
     self, Analysis, AnalyzeJob, AnswerSink, EmbedError, Embedder, GradeJob, Grades, Identity,
     PlanJob, Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
 };
-use crate::domain::{
-    Complexity, Evidence, KEEP_FROM, Outcome, Question, QuestionKind, Turn, Usage,
-};
+use crate::domain::{Complexity, Evidence, Outcome, Turn, Usage};
 use crate::protocol::Mode;
 use crate::text::is_cjk;
 
@@ -33,6 +31,7 @@ pub use judge::{Signals, signal_names};
 pub use measured::{Given, best_sentence, look_at};
 
 use evidence::Passage;
+use judge::{JudgedReading, Seen};
 pub(super) use question::read;
 use question::{Reading, readings};
 use route::route;
@@ -94,7 +93,14 @@ impl Reasoner for OfflineReasoner {
         let (parts, items) = (job.sub_questions.to_vec(), job.context.to_vec());
         let scores = self.blocking(move |embedder| {
             let readings = understood((&query, &history), &parts, &items, embedder);
-            grades(&readings, &items, embedder)
+            let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
+            let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
+            let judged = judged(readings, &items, (&passages, &mut seen), embedder)?;
+            let best = |at: usize| {
+                let of = judged.iter().map(|(_, judged)| judged.grades[at]);
+                of.fold(0.0, f64::max)
+            };
+            Ok((0..items.len()).map(best).collect())
         });
         Ok(Grades {
             scores: Ok(scores.await?),
@@ -121,12 +127,15 @@ impl Reasoner for OfflineReasoner {
             let (parts, items) = (job.sub_questions.to_vec(), job.context.to_vec());
             let compose = move |embedder: &dyn Embedder| {
                 let readings = understood((&query, &history), &parts, &items, embedder);
-                let readings = readings.into_iter().map(|reading| {
-                    let grades = grades(std::slice::from_ref(&reading), &items, embedder)?;
-                    Ok((reading, grades.into_iter().fold(0.0, f64::max)))
-                });
-                let readings = readings.collect::<Result<Vec<_>, EmbedError>>()?;
-                answer::compose(&readings, &history, &items, embedder)
+                let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
+                let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
+                let judged = judged(readings, &items, (&passages, &mut seen), embedder)?;
+                let found = answer::Found {
+                    items: &items,
+                    passages: &passages,
+                    seen: &seen,
+                };
+                Ok(answer::compose(&judged, &history, found))
             };
             self.blocking(compose).await?
         };
@@ -185,102 +194,19 @@ fn vocabulary(items: &[Evidence]) -> Vec<String> {
     words.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The best grade of each item over the readings of the question and their parts, because an item that
-/// answers one part is as wanted as one that speaks of all. Blocks while it embeds.
-fn grades(
-    readings: &[Reading],
+/// What was judged of each reading. Blocks while it embeds.
+fn judged(
+    readings: Vec<Reading>,
     items: &[Evidence],
+    (passages, seen): (&[Passage], &mut [Seen]),
     embedder: &dyn Embedder,
-) -> Result<Vec<f64>, EmbedError> {
-    let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
-    let mut grades = vec![0.0_f64; items.len()];
-    for reading in readings {
-        let of_reading = of_one(reading, items, &passages, embedder)?;
-        for (grade, other) in grades.iter_mut().zip(of_reading) {
-            *grade = grade.max(other);
-        }
-    }
-    Ok(grades)
+) -> Result<Vec<(Reading, JudgedReading)>, EmbedError> {
+    let judged = readings.into_iter().map(|reading| {
+        let judged = judge::judge_reading(&reading, items, (passages, seen), embedder)?;
+        Ok((reading, judged))
+    });
+    judged.collect()
 }
-
-/// The grades of the items for one reading.
-fn of_one(
-    reading: &Reading,
-    items: &[Evidence],
-    passages: &[Passage],
-    embedder: &dyn Embedder,
-) -> Result<Vec<f64>, EmbedError> {
-    let mut grades = vec![0.0_f64; items.len()];
-    let mut answered = Vec::new();
-    for (at, question) in reading.questions().enumerate() {
-        let judged = judge::judge(question, &as_named(question, items), passages, embedder)?;
-        if at > 0 {
-            answered.push(judged.answers() && holds_names(question, items));
-        }
-        let mut judged = judged.grades;
-        if question.kind == QuestionKind::List {
-            continued(&mut judged, items);
-        }
-        for (grade, other) in grades.iter_mut().zip(judged) {
-            *grade = grade.max(other);
-        }
-    }
-    if answered.contains(&true) && answered.contains(&false) {
-        // What answers one part only is not enough for the whole; it stays, and the search goes on.
-        for grade in &mut grades {
-            *grade = (*grade * PARTLY).max(grade.min(KEEP_FROM));
-        }
-    }
-    Ok(grades)
-}
-
-/// What is asked, with those names of code as words that nothing found writes so.
-fn as_named(question: &Question, items: &[Evidence]) -> String {
-    let mut asked = question.asked.clone();
-    for name in &question.literals.identifiers {
-        if !items.iter().any(|item| item.text.contains(name.as_str())) {
-            asked = asked.replace(name.as_str(), &language::spelt_out(name));
-        }
-    }
-    asked
-}
-
-/// Whether what a question names is named in any of the items, however its words are joined.
-fn holds_names(question: &Question, items: &[Evidence]) -> bool {
-    let joined = |text: &str| -> String {
-        let letters = text.chars().filter(|c| c.is_alphanumeric());
-        letters.flat_map(char::to_lowercase).collect()
-    };
-    let texts: Vec<String> = items
-        .iter()
-        .map(|item| joined(&format!("{} {}", item.source, item.text)))
-        .collect();
-    let mut names = question
-        .literals
-        .ids
-        .iter()
-        .chain(&question.literals.identifiers);
-    names.all(|name| texts.iter().any(|text| text.contains(&joined(name))))
-}
-
-/// A list may go on where the passage ends that announces it: what follows that directly in its file is
-/// as wanted, less what is not known of it.
-fn continued(grades: &mut [f64], items: &[Evidence]) {
-    let own = grades.to_vec();
-    for (at, item) in items.iter().enumerate() {
-        let announces = items.iter().zip(&own).filter(|(other, _)| {
-            let gap = item.lines.start.checked_sub(other.lines.end + 1);
-            other.source == item.source && gap.is_some_and(|gap| gap <= 1)
-        });
-        let best = announces.map(|(_, grade)| *grade).fold(0.0, f64::max);
-        grades[at] = grades[at].max(CONTINUED * best);
-    }
-}
-
-/// What a grade is worth while a part of the question has no answer.
-const PARTLY: f64 = 0.7;
-/// What the grade of a passage is worth to the one behind it.
-const CONTINUED: f64 = 0.7;
 
 /// The text in word-sized pieces; a citation mark is never cut.
 fn pieces(text: &str) -> Vec<String> {

@@ -4,6 +4,7 @@
 mod asked;
 mod linking;
 mod model;
+mod readings;
 mod seen;
 mod signals;
 mod wanted;
@@ -16,9 +17,12 @@ use crate::domain::Question;
 use super::evidence::Passage;
 use super::language::language_of;
 use asked::Asked;
-use model::{Weights, chance, log_odds};
-use seen::{Seen, title_of};
+use model::{Linear, Weights, log_odds};
+pub(super) use readings::{JudgedReading, judge_reading};
+pub(super) use seen::Seen;
+use seen::title_of;
 use signals::{OF_PASSAGES, OF_UNITS, Scope};
+pub(super) use wanted::leans;
 
 /// Units of a passage that are compared by meaning, those that share most with the question.
 const EMBEDDED: usize = 8;
@@ -30,18 +34,26 @@ const EMBED_CHARS: usize = 1_600;
 pub(super) struct Judged {
     /// How likely each passage answers it, 0–1, in their order.
     pub(super) grades: Vec<f64>,
-    /// How well each unit of each passage says it, 0–1.
+    /// How well each unit of each passage says it, in log-odds against the others.
     pub(super) units: Vec<Vec<f64>>,
-    /// How likely any of them answers, 0–1.
-    pub(super) answered: f64,
-    /// From where on `answered` is enough to quote.
-    pub(super) quote_from: f64,
+    /// What the passages were judged by.
+    rows: Vec<Vec<f64>>,
+    answers: Linear,
+    quote_from: f64,
 }
 
 impl Judged {
-    /// Whether anything here is fit to be quoted as an answer.
-    pub(super) fn answers(&self) -> bool {
-        self.answered >= self.quote_from
+    /// How likely any of these passages answers, 0–1: by the best of them in each signal.
+    pub(super) fn answered(&self, among: impl Iterator<Item = usize>) -> f64 {
+        let best = among
+            .filter_map(|at| self.rows.get(at).cloned())
+            .reduce(|a, b| a.iter().zip(b).map(|(a, b)| a.max(b)).collect());
+        best.map_or(0.0, |row| self.answers.chance(&row))
+    }
+
+    /// Whether anything of these passages is fit to be quoted as an answer.
+    pub(super) fn answers(&self, among: impl Iterator<Item = usize>) -> bool {
+        self.answered(among) >= self.quote_from
     }
 }
 
@@ -61,16 +73,16 @@ pub fn signal_names() -> [Vec<String>; 2] {
     [names(OF_UNITS), names(OF_PASSAGES)]
 }
 
-/// Judges passages against `asked`: the question's text, a part or a reading of it. Blocks while it
-/// embeds.
+/// Judges passages against `asked`: the question's text, a part or a reading of it. `seen` are the same
+/// passages, read by [`Seen::read`]. Blocks while it embeds.
 pub(super) fn judge(
     question: &Question,
     asked: &str,
-    passages: &[Passage],
+    (passages, seen): (&[Passage], &mut [Seen]),
     embedder: &dyn Embedder,
 ) -> Result<Judged, EmbedError> {
     let weights = Weights::of(question.language);
-    let signals = signals(asked, passages, embedder)?;
+    let signals = signals(asked, (passages, seen), embedder)?;
     let alone: Vec<f64> = signals
         .passages
         .iter()
@@ -78,15 +90,14 @@ pub(super) fn judge(
         .collect();
     let grades = linking::linked(&alone, &signals.named_by);
     let of_unit = |row: &Vec<f64>, grade: f64| {
-        let said = &weights.said;
-        let own = said.unit * weights.unit.sum(row);
-        chance(said.bias + own + said.grade * log_odds(grade))
+        weights.said.unit * weights.unit.sum(row) + weights.said.grade * log_odds(grade)
     };
     let units = signals.units.iter().zip(&grades);
     let units = units.map(|(rows, grade)| rows.iter().map(|row| of_unit(row, *grade)).collect());
     Ok(Judged {
         units: units.collect(),
-        answered: alone.iter().copied().fold(0.0, f64::max),
+        rows: signals.passages,
+        answers: weights.answers,
         quote_from: weights.quote_from,
         grades,
     })
@@ -95,16 +106,17 @@ pub(super) fn judge(
 /// What the model looks at. Blocks while it embeds.
 pub(super) fn signals(
     asked: &str,
-    passages: &[Passage],
+    (passages, seen): (&[Passage], &mut [Seen]),
     embedder: &dyn Embedder,
 ) -> Result<Signals, EmbedError> {
-    let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
-    let read = Asked::read(
+    let mut read = Asked::read(
         asked,
         language_of(asked),
         seen.iter().flat_map(|seen| &seen.units),
     );
-    measure_meaning(asked, &read, passages, &mut seen, embedder)?;
+    let held: Vec<&HashSet<String>> = seen.iter().map(|seen| &seen.held).collect();
+    read.part_core(language_of(asked), &held);
+    measure_meaning(asked, &read, passages, seen, embedder)?;
     let of_units = |seen: &Seen| {
         let places = 0..seen.units.len();
         let rows = places.map(|at| {
@@ -162,7 +174,7 @@ fn measure_meaning(
         .iter()
         .map(|seen| nearest_in_words(read, seen))
         .collect();
-    let mut texts: Vec<&str> = vec![asked];
+    let mut texts: Vec<&str> = vec![asked, &read.core];
     for ((passage, excerpt), chosen) in passages.iter().zip(&excerpts).zip(&chosen) {
         texts.extend([excerpt.as_str(), title_of(&passage.title)]);
         texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
@@ -171,10 +183,12 @@ fn measure_meaning(
     texts.retain(|text| !text.trim().is_empty() && once.insert(*text));
     let vectors: HashMap<&str, Vec<f32>> =
         texts.iter().copied().zip(embedder.embed(&texts)?).collect();
-    let cosine = |text: &str| {
-        let (a, b) = (vectors.get(asked)?, vectors.get(text)?);
+    let between = |one: &str, other: &str| {
+        let (a, b) = (vectors.get(one)?, vectors.get(other)?);
         Some(f64::from(a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>()))
     };
+    let cosine = |text: &str| between(asked, text);
+    let core = read.core.as_str();
     let read = passages.iter().zip(&excerpts).zip(&chosen);
     for (((passage, excerpt), chosen), seen) in read.zip(seen) {
         seen.cosine = cosine(excerpt).unwrap_or_default();
@@ -184,6 +198,10 @@ fn measure_meaning(
             .map(|at| cosine(&passage.units[*at].text).unwrap_or_default());
         let found: Vec<f64> = found.collect();
         let lowest = found.iter().copied().reduce(f64::min).unwrap_or_default();
+        let of_core = chosen
+            .iter()
+            .filter_map(|at| between(core, &passage.units[*at].text));
+        seen.core_cosine = of_core.fold(0.0, f64::max);
         for unit in &mut seen.units {
             unit.cosine = lowest;
         }
@@ -238,6 +256,11 @@ mod tests {
         }
     }
 
+    fn judged(text: &str, passages: &[Passage]) -> Judged {
+        let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
+        judge(&asked(text), text, (passages, &mut seen), &Letters).unwrap()
+    }
+
     #[test]
     fn r17_what_answers_is_graded_above_what_does_not() {
         let otter = ["The fence is green.", "The Otter pump was built in 1931."];
@@ -248,8 +271,8 @@ mod tests {
             ),
             Passage::of_sentences("Otter pump", &otter),
         ];
-        let question = asked("When was the Otter pump built?");
-        let judged = judge(&question, &question.text, &passages, &Letters).unwrap();
+        let question = "When was the Otter pump built?";
+        let judged = judged(question, &passages);
         assert!(
             judged.grades[0] < 0.3 && judged.grades[1] > 0.7,
             "{:?}",
@@ -260,20 +283,21 @@ mod tests {
             "{:?}",
             judged.units
         );
-        assert!(judged.answers());
-        assert_eq!(
-            judged,
-            judge(&question, &question.text, &passages, &Letters).unwrap()
-        );
+        assert!(judged.answers(0..passages.len()));
+        // What was read once is judged alike, whatever was asked before.
+        let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
+        for text in ["What is rye bread?", question] {
+            let again = judge(&asked(text), text, (&passages, &mut seen), &Letters).unwrap();
+            assert_eq!(again == judged, text == question, "{text}");
+        }
     }
 
     #[test]
     fn r17_where_nothing_is_given_nothing_answers() {
-        let judged = judge(&asked("?"), "?", &[], &Letters).unwrap();
-        assert!(judged.grades.is_empty() && !judged.answers());
-        let empty = [Passage::of_sentences("", &[])];
-        let judged = judge(&asked(""), "", &empty, &Letters).unwrap();
-        assert!(judged.grades[0].is_finite() && judged.units[0].is_empty());
+        let none = judged("?", &[]);
+        assert!(none.grades.is_empty() && !none.answers(0..1));
+        let empty = judged("", &[Passage::of_sentences("", &[])]);
+        assert!(empty.grades[0].is_finite() && empty.units[0].is_empty());
     }
 
     #[test]
@@ -291,7 +315,6 @@ mod tests {
             "Otter pump",
             &["The Otter pump.", "A well."],
         )];
-        let judged = judge(&asked(&long), &long, &passages, &Letters).unwrap();
-        assert!(judged.grades[0].is_finite());
+        assert!(judged(&long, &passages).grades[0].is_finite());
     }
 }

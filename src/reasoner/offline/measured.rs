@@ -4,7 +4,7 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Question, Score, ToolName};
 
 use super::evidence::Passage;
-use super::judge::{Signals, judge, signals};
+use super::judge::{Seen, Signals, judge, signals};
 use super::language::language_of;
 
 /// A passage without a file: a name would be one more thing to be judged.
@@ -23,7 +23,8 @@ pub fn look_at(
     embedder: &dyn Embedder,
 ) -> Result<Signals, EmbedError> {
     let passages: Vec<Passage> = passages.iter().map(Given::read).collect();
-    signals(question, &passages, embedder)
+    let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
+    signals(question, (&passages, &mut seen), embedder)
 }
 
 /// Which sentence of a passage says it best, by its place; nothing where there is none. Blocks while
@@ -40,12 +41,9 @@ pub fn best_sentence(
         language: language_of(question),
         ..Question::default()
     };
-    let judged = judge(
-        &asked,
-        question,
-        &[Passage::of_sentences(title, sentences)],
-        embedder,
-    )?;
+    let passage = Passage::of_sentences(title, sentences);
+    let mut seen = [Seen::read(&passage)];
+    let judged = judge(&asked, question, (&[passage], &mut seen), embedder)?;
     let units = judged.units.first().map_or(&[][..], Vec::as_slice);
     // Of equal ones the first.
     Ok((0..units.len())

@@ -12,19 +12,18 @@ mod sides;
 mod spans;
 mod states;
 
-#[cfg(test)]
-pub(super) use asked::Part;
-pub(super) use asked::{Reading, readings};
+pub(super) use asked::{Part, Reading, readings};
 pub(super) use mended::mended;
 pub(super) use states::state_values;
 
-use crate::domain::{Question, Turn};
+use crate::domain::{Question, QuestionKind, Turn};
 
 use self::kind::kind_of;
 use self::leaning::{with_topic, with_what_was_told};
 use self::literals::literals_of;
 use self::parts::parts_of;
 use self::spans::Span;
+use super::language::number_at;
 
 /// Reads a question in its conversation, oldest turn first. Linear in its length.
 pub(in crate::reasoner) fn read(text: &str, history: &[Turn]) -> Question {
@@ -39,16 +38,73 @@ pub(in crate::reasoner) fn read(text: &str, history: &[Turn]) -> Question {
         Some(told) => with_what_was_told(asked, told),
         None => with_topic(asked, &literals, history),
     };
+    let defined = defined(asked).or_else(|| ordered(asked, kind));
+    let terms = match &defined {
+        Some(text) => super::language::terms(text, whole.language),
+        None => asked.terms(),
+    };
     Question {
         text: text.to_owned(),
-        asked: defined(asked).unwrap_or_else(|| marked(asked, text)),
+        asked: defined.unwrap_or_else(|| marked(asked, text)),
         language: whole.language,
-        terms: asked.terms(),
+        terms,
         kind,
         with_topic: topic,
         parts,
         literals,
     }
+}
+
+/// The words of what a question is about, without those that ask, in order.
+pub(super) fn subject_terms(question: &Question) -> Vec<String> {
+    let tokens = super::language::tokens(&question.asked);
+    Span::of(&question.asked, &tokens).subject().terms()
+}
+
+/// The words of the things that a question for several asks for, "colours" of "which two colours can I
+/// choose", and how many, where a number above one is said.
+pub(super) fn things(question: &Question) -> (Vec<String>, Option<usize>) {
+    let tokens = super::language::tokens(&question.asked);
+    let asked = Span::of(&question.asked, &tokens).subject().before_verb();
+    let counted = (0..asked.tokens.len().min(COUNTED)).find_map(|at| {
+        // "What happens after two minutes" counts nothing that is asked for.
+        let number = number_at(asked.tokens, at, asked.language);
+        let (number, length) =
+            number.filter(|(number, _)| *number > 1 && asked.part(0..at).terms().is_empty())?;
+        let behind = at + length;
+        let counter = asked.table.counters.at(asked.tokens, behind).unwrap_or(0);
+        Some((number, behind + counter))
+    });
+    match counted {
+        Some((number, behind)) => (
+            asked.part(behind..asked.tokens.len()).terms(),
+            usize::try_from(number).ok(),
+        ),
+        None => (asked.terms(), None),
+    }
+}
+
+/// A number stands among so many tokens in front.
+const COUNTED: usize = 4;
+
+/// Whether nothing is asked of the files that a question names but what they say.
+pub(super) fn asks_for_content(question: &Question) -> bool {
+    let mut rest = question.asked.clone();
+    for file in &question.literals.paths {
+        if let (Some(start), Some(end)) = (file.start, file.end) {
+            rest = rest.replace(&format!("{}:{start}-{end}", file.path), " ");
+        }
+        rest = rest.replace(&file.path, " ");
+    }
+    let tokens = super::language::tokens(&rest);
+    !question.literals.paths.is_empty() && kind::is_of_content(Span::of(&rest, &tokens))
+}
+
+/// Whether a question asks for something that is shown rather than told, as a command is.
+pub(super) fn wants_code(question: &Question) -> bool {
+    let tokens = super::language::tokens(&question.asked);
+    let asked = Span::of(&question.asked, &tokens);
+    asked.first(&asked.table.shown).is_some()
 }
 
 /// What asks only what a few words are, in the plain form.
@@ -63,6 +119,15 @@ fn defined(asked: Span<'_>) -> Option<String> {
     let words = subject.tokens.len();
     (whole && (1..=DEFINED).contains(&words))
         .then(|| asked.table.forms.about.replace("{}", subject.written()))
+}
+
+/// What is to be listed, without the word that orders it: "List the ports" asks for nothing called a list.
+fn ordered(asked: Span<'_>, kind: QuestionKind) -> Option<String> {
+    let (length, of) = asked.table.asks.at(asked.tokens, 0)?;
+    let is_order = !asked.table.stop.has(&asked.tokens[0].word);
+    let rest = asked.part(length..asked.tokens.len());
+    (kind == QuestionKind::List && of == kind && is_order && rest.says())
+        .then(|| rest.written().to_owned())
 }
 
 /// In a conversation so few words in front only acknowledge: "Got it. How do I change it?".
@@ -121,6 +186,41 @@ mod tests {
     }
 
     #[test]
+    fn r01_several_things_are_asked_for_by_their_noun() {
+        use crate::domain::QuestionKind::{List, Other};
+        for (text, kind) in [
+            ("Which drawers does the desk have?", List),
+            ("Which search tools are there?", List),
+            ("Which AWS region is the backup kept in?", Other),
+            ("Which port does it use?", Other),
+            ("What happens at night?", Other),
+        ] {
+            assert_eq!(read(text, &[]).kind, kind, "{text}");
+        }
+        for (text, asked, count) in [
+            ("Which two colours can I choose?", "colour", Some(2)),
+            ("四条规则是什么？", "规则", Some(4)),
+            ("Which colours can I choose?", "colour", None),
+            ("What is lit after 2 minutes?", "lit after 2 minut", None),
+        ] {
+            let (terms, found) = things(&read(text, &[]));
+            assert_eq!((terms.join(" ").as_str(), found), (asked, count), "{text}");
+        }
+    }
+
+    #[test]
+    fn r01_what_a_file_says_is_asked_for_as_such() {
+        for (text, content) in [
+            ("What does guide.md say?", true),
+            ("What is in guide.md?", true),
+            ("summarize guide.md:10-20", true),
+            ("What is the default timeout in config.md?", false),
+        ] {
+            assert_eq!(asks_for_content(&read(text, &[])), content, "{text}");
+        }
+    }
+
+    #[test]
     fn r01_what_is_told_and_what_frames_is_not_what_is_asked() {
         for (text, asked) in [
             (
@@ -144,6 +244,9 @@ mod tests {
                 "What is stored in the cache?",
             ),
             ("what exactly is the cache?", "What is cache?"),
+            ("List all the ports", "all the ports"),
+            ("List", "List"),
+            ("请列出所有的颜色", "所有的颜色"),
             ("Invoice no. 5 is missing. Where is it?", "Where is it?"),
         ] {
             assert_eq!(read(text, &[]).asked, asked, "{text}");

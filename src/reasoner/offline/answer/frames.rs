@@ -19,6 +19,7 @@ pub(super) struct Frames {
     pub(super) nothing: String,
     pub(super) nearest: String,
     pub(super) missing: String,
+    pub(super) both: String,
     pub(super) understood: String,
     pub(super) uncertain: String,
     pub(super) untranslated: String,

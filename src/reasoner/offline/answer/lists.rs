@@ -1,187 +1,91 @@
-//! Lists that are the answer as a whole: items, table rows, or sections that are numbered.
+//! Lists that are the answer as a whole: items, table rows, or sections that are headed alike.
 
 use std::collections::HashSet;
 
-use crate::text::is_chinese;
+use crate::domain::{Language, QuestionKind};
 
+use super::super::evidence::{Passage, UnitKind};
+use super::super::language::terms;
+use super::super::question::things;
+use super::Found;
+use super::asking::Wish;
 use super::choose::{Choice, LONGEST_LIST};
-use super::passage::Passage;
-use super::several::{asked_noun, asks_for_several, number_in, without_counts};
-use super::units::{Kind, Unit};
-use super::words::terms;
 
-/// A list must be announced with this share of the question's words.
+/// A list must be announced with more than half of the words of what is asked for.
 const ANNOUNCED_FROM: f64 = 0.6;
+/// What the grade of its passage is worth to a list: it tells apart what is announced alike.
+const GRADED: f64 = 0.3;
+/// Fewer sections that are headed alike are no list.
+const SECTIONS: usize = 3;
 
-/// The list that a question for several things asks for; `fit` holds the passages that may be
-/// quoted and how relevant they are.
-pub(super) fn whole_list(
-    question: &str,
-    passages: &[Passage],
-    fit: &[(usize, f64)],
-) -> Vec<Choice> {
-    if !asks_for_several(question) {
+/// The list that a question for several things asks for; `fit` holds the passages that may be quoted.
+pub(super) fn whole_list(wish: &Wish<'_>, found: Found<'_>, fit: &[usize]) -> Vec<Choice> {
+    use QuestionKind::{Definition, List, Other};
+    let question = wish.question;
+    let (asked, wanted) = things(question);
+    let several =
+        question.kind == List || wanted.is_some() && matches!(question.kind, Definition | Other);
+    if !several || asked.is_empty() {
         return Vec::new();
     }
-    let wanted = number_in(question);
-    let asked = things_asked_for(question);
-    if asked.is_empty() {
-        return Vec::new();
-    }
-    let complete = |found: &[Vec<Choice>]| {
-        let all: usize = found.iter().map(Vec::len).sum();
-        let counted = |wanted| wanted == found.len() || wanted == all;
-        wanted.map_or(found.len() >= 3, counted) && found.len() > 1
-    };
-    let numbered = numbered_sections(&asked, passages, fit);
-    if complete(&numbered) {
-        return numbered.concat();
-    }
-    let mut found: Vec<Announced> = Vec::new();
-    for (at, relevance) in fit {
-        for list in lists_of(*at, &passages[*at]) {
-            let counted = wanted.is_some_and(|wanted| wanted == list.len());
-            if let Some(mut announced) = Announced::of(question, list, &asked, &passages[*at])
-                && (wanted.is_none() || counted)
-            {
-                announced.score += 0.3 * relevance + if counted { 0.5 } else { 0.0 };
-                found.push(announced);
+    let mut lists: Vec<(Vec<Choice>, f64, f64)> = Vec::new();
+    for at in fit {
+        let passage = &found.passages[*at];
+        for list in lists_of(*at, passage) {
+            let share = announced(passage, &list, &asked, question.language);
+            if share >= ANNOUNCED_FROM {
+                let score = share + GRADED * wish.judged.grades[*at];
+                lists.push((list, share, score));
             }
         }
     }
-    found.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| a.list.cmp(&b.list))
-    });
-    let kinds = kinds(&asked, passages, fit);
-    let settled = found
-        .first()
-        .is_some_and(|best| best.in_column || wanted.is_some());
-    if complete(&kinds) && !settled {
-        return kinds.concat();
-    }
-    let Some(best) = found.first() else {
-        return Vec::new();
-    };
-    let mut list = best.list.clone();
-    if wanted.is_none() {
+    lists.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+    let mut candidates: Vec<Vec<Choice>> = Vec::new();
+    if let Some((best, share, _)) = lists.first() {
         // A file may part one list into several, each under a heading of its own.
-        let parted = found[1..]
-            .iter()
-            .filter(|other| other.continues(best, passages));
-        list.extend(parted.flat_map(|other| other.list.iter().copied()));
-        in_file_order(&mut list, passages);
+        let kind = |list: &[Choice]| found.passages[list[0].item].units[list[0].unit].kind;
+        let file = |list: &[Choice]| &found.passages[list[0].item].source;
+        let parted = lists.iter().filter(|(other, of_other, _)| {
+            of_other >= share && file(other) == file(best) && kind(other) == kind(best)
+        });
+        let mut whole: Vec<Choice> = parted.flat_map(|(list, ..)| list.iter().copied()).collect();
+        whole.sort_by_key(|choice| (found.passages[choice.item].start, *choice));
+        whole.dedup();
+        candidates.push(whole);
     }
+    let sections = sections(&asked, found, fit, question.language);
+    let list = match wanted {
+        None => sections
+            .into_iter()
+            .find(|sections| sections.len() >= SECTIONS)
+            .map(|sections| sections.concat())
+            .or_else(|| candidates.into_iter().next()),
+        Some(wanted) => {
+            let of_all = |sections: &Vec<Vec<Choice>>| {
+                let all: usize = sections.iter().map(Vec::len).sum();
+                sections.len() == wanted || all == wanted
+            };
+            candidates.extend(lists.into_iter().map(|(list, ..)| list));
+            let first = candidates
+                .first()
+                .filter(|_| question.kind == List)
+                .cloned();
+            let list = candidates.into_iter().find(|list| list.len() == wanted);
+            let sections = || sections.into_iter().find(of_all);
+            list.or_else(|| sections().map(|sections| sections.concat()))
+                .or(first)
+        }
+    };
+    let mut list = list.unwrap_or_default();
     list.truncate(LONGEST_LIST);
     list
 }
-
-/// A list and how well it is announced as what is asked for.
-struct Announced {
-    list: Vec<Choice>,
-    /// The share of what is asked for in its heading, its file's name and the sentence before it.
-    share: f64,
-    score: f64,
-    /// Whether the first column is headed with what is asked for.
-    in_column: bool,
-}
-
-impl Announced {
-    fn of(question: &str, list: Vec<Choice>, asked: &[String], passage: &Passage) -> Option<Self> {
-        let first = &passage.units[list[0].unit];
-        let column = first.row.as_ref().and_then(|row| row.columns.first());
-        let column = terms(column.map_or("", String::as_str));
-        let in_column = !column.is_empty() && column.iter().all(|term| asked.contains(term));
-        let mut said = announcement(passage, &list);
-        said.extend(column.iter().cloned());
-        let heading = terms(&first.heading);
-        let noun = asked_noun(question);
-        let is_noun = |terms: &[String]| noun.as_deref().is_some_and(|noun| terms == [noun]);
-        // "Which ports are open?" asks for ports, whatever is said of them.
-        let named = is_noun(&heading) || is_noun(&column);
-        let share = if named { 1.0 } else { share(asked, &said) };
-        let told = heading.iter().filter(|term| asked.contains(term)).count();
-        let exact = told as f64 / heading.len().max(1) as f64;
-        let score = share + 0.3 * exact + if in_column { 0.5 } else { 0.0 };
-        // A heading of several words, all of them asked for, announces it as well.
-        let headed = told > 1 && told == heading.len() && share >= 0.4;
-        (share >= ANNOUNCED_FROM || headed).then_some(Self {
-            list,
-            share,
-            score,
-            in_column,
-        })
-    }
-
-    /// Whether it is another part of the same list: of one file, one kind and one head.
-    fn continues(&self, best: &Self, passages: &[Passage]) -> bool {
-        let file = |one: &Self| passages[one.list[0].item].source();
-        let unit = |one: &Self| &passages[one.list[0].item].units[one.list[0].unit];
-        let head = |one: &Self| {
-            let row = unit(one).row.as_ref();
-            row.and_then(|row| row.columns.first().cloned())
-        };
-        self.share >= best.share
-            && file(self) == file(best)
-            && unit(self).kind == unit(best).kind
-            && head(self) == head(best)
-    }
-}
-
-fn in_file_order(list: &mut [Choice], passages: &[Passage]) {
-    list.sort_by_key(|choice| (passages[choice.item].start, *choice));
-}
-
-/// The question's words without those that say how it should be answered.
-pub(super) fn things_asked_for(question: &str) -> Vec<String> {
-    let mut rest = without_counts(question);
-    for form in [
-        "分别",
-        "叫什么名字",
-        "叫什么",
-        "的名字",
-        "名称",
-        "列出",
-        "所有",
-        "全部",
-        "一共",
-        "总共",
-        "步骤",
-        "表格",
-        "显示",
-        "需要",
-        "支持",
-        "可用",
-        "可以",
-    ] {
-        rest = rest.replace(form, " ");
-    }
-    let form = |term: &String| FORM.contains(&term.as_str()) || number_in(term).is_some();
-    terms(&rest)
-        .into_iter()
-        .filter(|term| !form(term))
-        .fold(Vec::new(), |mut asked, term| {
-            if !asked.contains(&term) {
-                asked.push(term);
-            }
-            asked
-        })
-}
-
-/// Stems of words of the form.
-#[rustfmt::skip]
-const FORM: &[&str] = &[
-    "list", "nam", "name", "all", "every", "tabl", "table", "many", "exist", "availabl", "available", "support", "kind",
-    "typ", "type", "sort", "step", "possibl", "possible", "different", "display", "print", "enumerat", "need", "required",
-    "requir", "choos", "us", "use",
-];
 
 /// Runs of items or rows of one block.
 fn lists_of(item: usize, passage: &Passage) -> Vec<Vec<Choice>> {
     let mut lists: Vec<(usize, Vec<Choice>)> = Vec::new();
     for (unit, quoted) in passage.units.iter().enumerate() {
-        if !matches!(quoted.kind, Kind::Item | Kind::Row) {
+        if !matches!(quoted.kind, UnitKind::Item | UnitKind::Row) {
             continue;
         }
         let choice = Choice { item, unit };
@@ -194,112 +98,150 @@ fn lists_of(item: usize, passage: &Passage) -> Vec<Vec<Choice>> {
     lists.into_iter().map(|(_, list)| list).collect()
 }
 
-/// What stands over a list: its heading, the file's name and the sentence before it.
-fn announcement(passage: &Passage, list: &[Choice]) -> HashSet<String> {
+/// The share of what is asked for that stands over a list: in its heading, its file's name, its first
+/// column and the sentence before it.
+fn announced(passage: &Passage, list: &[Choice], asked: &[String], language: Language) -> f64 {
     let first = list[0].unit;
-    let heading = &passage.units[first].heading;
-    let mut words: HashSet<String> = terms(heading).into_iter().collect();
-    words.extend(terms(&passage.source().replace(['/', '.'], " ")));
-    if first > 0 && passage.units[first - 1].heading == *heading {
-        words.extend(terms(&passage.units[first - 1].text));
+    let unit = &passage.units[first];
+    let of = |text: &str| terms(text, language);
+    let column = unit.row.as_ref().and_then(|(columns, _)| columns.first());
+    let column = of(column.map_or("", String::as_str));
+    let heading = of(&unit.heading);
+    // "Which ports are open?" asks for ports, whatever else is said of them, and search tools are tools.
+    let names_them = |named: &[String]| named.last().is_some_and(|last| asked.last() == Some(last));
+    if names_them(&column) || names_them(&heading) {
+        return 1.0;
     }
-    words
+    let mut said: HashSet<String> = heading.into_iter().chain(column).collect();
+    if first > 0 && passage.units[first - 1].heading == unit.heading {
+        said.extend(of(&passage.units[first - 1].text));
+    }
+    let file = of(&passage.title).into_iter();
+    let file = file.chain(of(&passage.source.replace(['/', '.'], " ")));
+    // A file on ports may hold lists of other things below other headings.
+    let thing = asked.last().is_some_and(|thing| said.contains(thing));
+    if unit.heading.is_empty() || thing {
+        said.extend(file);
+    }
+    let held = asked.iter().filter(|term| said.contains(*term)).count();
+    held as f64 / asked.len() as f64
 }
 
-/// What each of "Rule 1: …", "Rule 2: …" says first, in the order of the numbers.
-fn numbered_sections(
+/// The list, or what is said first, of each section that is headed with a kind of what is asked for, as
+/// "Search tools" are tools, or with its number, as "Rule 2: few items" is: of each file the numbered ones
+/// and the others, those with most sections first.
+fn sections(
     asked: &[String],
-    passages: &[Passage],
-    fit: &[(usize, f64)],
-) -> Vec<Vec<Choice>> {
-    let mut sections: Vec<(String, usize, Choice)> = Vec::new();
-    let at_hand = |passage: &Passage| {
-        fit.iter()
-            .any(|(at, _)| passages[*at].source() == passage.source())
-    };
-    for (item, passage) in passages.iter().enumerate().filter(|(_, p)| at_hand(p)) {
-        for unit in openings(&passage.units) {
-            if let Some((name, number)) = numbered(&passage.units[unit].heading)
-                && terms(&name).iter().any(|term| asked.contains(term))
-            {
-                sections.push((name, number, Choice { item, unit }));
-            }
-        }
-    }
-    sections.sort_by(|a, b| (&a.0, a.1, a.2).cmp(&(&b.0, b.1, b.2)));
-    sections.dedup_by(|a, b| (&a.0, a.1) == (&b.0, b.1));
-    let one_kind = sections.windows(2).all(|pair| pair[0].0 == pair[1].0);
-    let gapless = sections.iter().enumerate().all(|(at, s)| s.1 == at + 1);
-    if !(one_kind && gapless) {
+    found: Found<'_>,
+    fit: &[usize],
+    language: Language,
+) -> Vec<Vec<Vec<Choice>>> {
+    let Some(thing) = asked.last() else {
         return Vec::new();
-    }
-    sections
-        .into_iter()
-        .map(|(_, _, choice)| vec![choice])
-        .collect()
-}
-
-/// Sections of one file that are each headed with a kind of what is asked for, "Search tools" and
-/// "File tools" where tools are: the list of each, or what it says first.
-fn kinds(asked: &[String], passages: &[Passage], fit: &[(usize, f64)]) -> Vec<Vec<Choice>> {
-    let mut files: Vec<(&str, Vec<(usize, Choice)>)> = Vec::new();
+    };
+    let mut groups: Vec<((&str, bool), Vec<Section<'_>>)> = Vec::new();
     let at_hand = |passage: &Passage| {
         let mut fit = fit.iter();
-        fit.any(|(at, _)| passages[*at].source() == passage.source())
+        fit.any(|at| found.passages[*at].source == passage.source)
     };
-    for (item, passage) in passages.iter().enumerate().filter(|(_, p)| at_hand(p)) {
-        for unit in openings(&passage.units) {
-            let heading = &passage.units[unit].heading;
-            // "Six tools" announces them all and is no kind of them.
-            let heading = heading.split([':', '：']).next().unwrap_or(heading);
-            let counts = number_in(heading).is_some();
-            let heading = terms(heading);
-            // Chinese puts the kind before the thing: 搜索工具 are 工具, whatever else they are called.
-            let noun = match asked.last() {
-                Some(last) if is_chinese(last) => std::slice::from_ref(last),
-                _ => asked,
-            };
-            if !counts && heading.len() > noun.len() && heading.ends_with(noun) {
-                let section = (passage.start, Choice { item, unit });
-                match files.iter_mut().find(|(file, _)| *file == passage.source()) {
-                    Some((_, sections)) => sections.push(section),
-                    None => files.push((passage.source(), vec![section])),
-                }
+    let passages = found.passages.iter().enumerate();
+    for (item, passage) in passages.filter(|(_, passage)| at_hand(passage)) {
+        for (unit, first) in passage.units.iter().enumerate() {
+            let opens = unit == 0 || passage.units[unit - 1].heading != first.heading;
+            let heading = first.heading.split([':', '：']).next().unwrap_or_default();
+            let words = terms(heading, language);
+            let numbered = words.len() == 2
+                && words.first() == Some(thing)
+                && words[1].chars().all(char::is_numeric);
+            if !opens || !numbered && (words.len() < 2 || words.last() != Some(thing)) {
+                continue;
+            }
+            let key = (passage.source.as_str(), numbered);
+            let section = (passage.start, first.heading.as_str(), Choice { item, unit });
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, sections)) => sections.push(section),
+                None => groups.push((key, vec![section])),
             }
         }
     }
-    files.sort_by_key(|(_, sections)| std::cmp::Reverse(sections.len()));
-    let Some((_, mut sections)) = files.into_iter().next() else {
-        return Vec::new();
-    };
-    sections.sort();
-    let listed = |first: Choice| {
-        let passage = &passages[first.item];
-        let heading = &passage.units[first.unit].heading;
-        let of_section = |list: &Vec<Choice>| passage.units[list[0].unit].heading == *heading;
-        let list = lists_of(first.item, passage).into_iter().find(of_section);
-        list.unwrap_or_else(|| vec![first])
-    };
-    sections
-        .into_iter()
-        .map(|(_, first)| listed(first))
-        .collect()
+    groups.sort_by_key(|((_, numbered), sections)| (!numbered, std::cmp::Reverse(sections.len())));
+    let lists = groups.into_iter().map(|(_, mut sections)| {
+        sections.sort();
+        let mut seen = HashSet::new();
+        sections.retain(|(_, heading, _)| seen.insert(*heading));
+        let each = sections.into_iter();
+        each.map(|(_, heading, first)| listed(first, heading, found))
+            .collect()
+    });
+    lists.collect()
 }
 
-/// The first unit below each heading.
-fn openings(units: &[Unit]) -> Vec<usize> {
-    let first = |at: &usize| *at == 0 || units[at - 1].heading != units[*at].heading;
-    (0..units.len()).filter(first).collect()
+/// The list below a heading, else the first unit.
+fn listed(first: Choice, heading: &str, found: Found<'_>) -> Vec<Choice> {
+    let passage = &found.passages[first.item];
+    let of_section = |list: &Vec<Choice>| passage.units[list[0].unit].heading == heading;
+    let list = lists_of(first.item, passage).into_iter().find(of_section);
+    list.unwrap_or_else(|| vec![first])
 }
 
-/// "Rule 2: few items" is rule and 2.
-fn numbered(heading: &str) -> Option<(String, usize)> {
-    let head = heading.split([':', '：']).next()?.trim();
-    let (name, number) = head.rsplit_once(' ')?;
-    Some((name.to_lowercase(), number.parse().ok()?))
-}
+/// The first line of its passage, its heading and its first unit.
+type Section<'a> = (usize, &'a str, Choice);
 
-fn share(asked: &[String], held: &HashSet<String>) -> f64 {
-    let found = asked.iter().filter(|term| held.contains(*term)).count();
-    found as f64 / asked.len() as f64
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{Sample, passage};
+
+    const PORTS: &str = "# Ports\n\nOpen ports of the server:\n\n- 22 for ssh\n- 445 for smb\n\n## Notes\n\n- ask first\n- \
+        close the door";
+    const RULES: &str = "# Rules\n\n## Rule 1: knock\n\nKnock at the door.\n\n## Rule 2: wait\n\nWait for a word.\n\n\
+        ## Rule 3: enter\n\nEnter the room.\n\n## Why\n\nThe room is small.";
+
+    #[test]
+    fn r23_a_list_is_quoted_whole_and_no_other() {
+        let colours = "# Paint\n\nThe colours are:\n\n1. green\n2. red\n\nThe brushes are:\n\n- flat\n- round\n- thin";
+        for (source, text, question, told, kept_back) in [
+            (
+                "ports.md",
+                PORTS,
+                "Which ports are open?",
+                vec!["22", "445"],
+                "ask first",
+            ),
+            (
+                "rules.md",
+                RULES,
+                "What are the three rules?",
+                vec!["Knock", "Wait", "Enter"],
+                "small",
+            ),
+            (
+                "rules.md",
+                RULES,
+                "List the rules",
+                vec!["Knock", "Wait", "Enter"],
+                "small",
+            ),
+            (
+                "paint.md",
+                colours,
+                "Which two colours are there?",
+                vec!["1. green", "2. red"],
+                "flat",
+            ),
+            // There are not so many; those there are answer.
+            (
+                "paint.md",
+                colours,
+                "Which five brushes are there?",
+                vec!["flat", "round", "thin"],
+                "green",
+            ),
+        ] {
+            let (answer, _) = Sample::of(&[passage(source, text)]).answer(question, &[]);
+            for told in told {
+                assert!(answer.contains(told), "{question}: {told} in {answer}");
+            }
+            assert!(!answer.contains(kept_back), "{question}: {answer}");
+        }
+    }
 }

@@ -2,18 +2,19 @@
 
 use crate::domain::{Evidence, Language, MOST_LISTED, Score, ToolName};
 
+use super::super::evidence::UnitKind;
+use super::Found;
 use super::frames::{Frames, filled};
-use super::passage::Passage;
 use super::quoting::quoted;
-use super::units::Kind;
 
 /// Characters of what a document says first.
 const LONGEST_SAID: usize = 200;
 
 /// A line of each document: its name, its title and what it says first. Nothing where the items are not
 /// the documents from their beginning.
-pub(super) fn overview(items: &[Evidence], language: Language) -> Option<String> {
+pub(super) fn overview(found: Found<'_>, language: Language) -> Option<String> {
     let begins = |item: &Evidence| item.tool == ToolName::LocalFileQa && item.score == Score::ZERO;
+    let items = found.items;
     if items.is_empty() || !items.iter().all(begins) {
         return None;
     }
@@ -25,14 +26,17 @@ pub(super) fn overview(items: &[Evidence], language: Language) -> Option<String>
         _ => frames.first_documents.clone(),
     }];
     for (at, item) in items.iter().take(MOST_LISTED).enumerate() {
-        let passage = Passage::read(item);
-        let first = passage.units.iter().find(|unit| unit.kind != Kind::Code);
+        let passage = &found.passages[at];
+        let first = passage
+            .units
+            .iter()
+            .find(|unit| unit.kind != UnitKind::Code);
         let first = first.map_or("", |unit| unit.text.as_str());
         let mut said: String = first.chars().take(LONGEST_SAID).collect();
         if said.len() < first.len() {
             said.push('…');
         }
-        let title = passage.title.name();
+        let title = passage.title.as_str();
         let joint = if title.is_empty() || said.is_empty() {
             ""
         } else {

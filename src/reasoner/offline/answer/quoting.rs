@@ -6,9 +6,11 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::domain::Language;
+
+use super::super::evidence::{Unit, UnitKind};
+use super::Found;
 use super::choose::Choice;
-use super::passage::Passage;
-use super::units::{Kind, Row, Unit};
 
 /// Tables up to this width, in characters, are padded so that they line up as plain text.
 const WIDEST: usize = 100;
@@ -22,17 +24,32 @@ enum Shape {
     Code,
 }
 
+/// A row of a table and the number of its source.
+struct Row<'a> {
+    columns: &'a [String],
+    cells: &'a [String],
+    number: usize,
+}
+
 /// The units in order; as items of a list where they are one.
-pub(super) fn written(chosen: &[Choice], passages: &[Passage], is_list: bool) -> String {
-    let unit = |choice: &Choice| &passages[choice.item].units[choice.unit];
+pub(super) fn written(chosen: &[Choice], found: Found<'_>, is_list: bool) -> String {
+    let unit = |choice: &Choice| &found.passages[choice.item].units[choice.unit];
     let mut text = String::new();
     let mut last = None;
-    for group in groups(chosen, passages) {
+    for group in groups(chosen, found) {
         let (shape, piece) = match &group[..] {
             [first, _, ..] if unit(first).row.is_some() => {
-                let rows: Vec<(&Row, usize)> = group
+                let rows: Vec<Row<'_>> = group
                     .iter()
-                    .filter_map(|choice| Some((unit(choice).row.as_ref()?, choice.item + 1)))
+                    .filter_map(|choice| {
+                        let (columns, cells) = unit(choice).row.as_ref()?;
+                        let number = choice.item + 1;
+                        Some(Row {
+                            columns,
+                            cells,
+                            number,
+                        })
+                    })
                     .collect();
                 (Shape::Table, table(&rows))
             }
@@ -62,17 +79,53 @@ pub(super) fn written(chosen: &[Choice], passages: &[Passage], is_list: bool) ->
     text
 }
 
+/// An answer to a part below its label; what stands alone begins on a line of its own.
+pub(super) fn led(label: &str, body: &str, language: Language) -> String {
+    let stands_alone = body.starts_with("- ")
+        || body.starts_with("```")
+        || body.starts_with('|')
+        || numbered(body) && body.lines().skip(1).any(numbered);
+    let joint = match (stands_alone, language == Language::Zh) {
+        (true, true) => "：\n",
+        (true, false) => ":\n",
+        (false, true) => "：",
+        (false, false) => ": ",
+    };
+    // A table needs an empty line before it.
+    let gap = if body.starts_with('|') { "\n" } else { "" };
+    format!("**{label}**{joint}{gap}{body}")
+}
+
+/// Whether a line begins with the number of an item.
+fn numbered(line: &str) -> bool {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < line.len() && rest.starts_with(". ")
+}
+
+/// A line for each unit with its file.
+pub(super) fn listed(chosen: &[Choice], found: Found<'_>) -> String {
+    let lines = chosen.iter().map(|choice| {
+        let unit = &found.passages[choice.item].units[choice.unit];
+        let source = &found.items[choice.item].source;
+        match unit.kind {
+            UnitKind::Code => format!("- `{source}`:\n{}\n[{}]", unit.text, choice.item + 1),
+            _ => format!("- `{source}`: {}", quoted(&unit.text, choice.item + 1)),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// A quoted text on one line with its source.
 pub(super) fn quoted(text: &str, number: usize) -> String {
     format!("{} [{number}]", plain(text))
 }
 
 /// Rows of one table that are neighbours in the answer stay together.
-fn groups(chosen: &[Choice], passages: &[Passage]) -> Vec<Vec<Choice>> {
+fn groups(chosen: &[Choice], found: Found<'_>) -> Vec<Vec<Choice>> {
     let table = |choice: &Choice| {
-        let unit = &passages[choice.item].units[choice.unit];
-        let row = unit.row.as_ref().filter(|row| !row.columns.is_empty());
-        row.map(|row| (passages[choice.item].source(), &row.columns))
+        let unit = &found.passages[choice.item].units[choice.unit];
+        let row = unit.row.as_ref().filter(|(columns, _)| !columns.is_empty());
+        row.map(|(columns, _)| (&found.passages[choice.item].source, columns))
     };
     let mut groups: Vec<Vec<Choice>> = Vec::new();
     for choice in chosen {
@@ -88,23 +141,24 @@ fn groups(chosen: &[Choice], passages: &[Passage]) -> Vec<Vec<Choice>> {
 
 fn single(unit: &Unit, number: usize, is_list: bool, in_run: bool) -> (Shape, String) {
     match unit.kind {
-        Kind::Sentence if !is_list => (Shape::Prose, quoted(&unit.text, number)),
-        Kind::Code => (Shape::Code, format!("{}\n[{number}]", unit.text)),
-        Kind::Sentence | Kind::Item | Kind::Row => {
+        UnitKind::Sentence if !is_list => (Shape::Prose, quoted(&unit.text, number)),
+        UnitKind::Code => (Shape::Code, format!("{}\n[{number}]", unit.text)),
+        UnitKind::Sentence | UnitKind::Item | UnitKind::Row => {
             let mark = unit.number.filter(|_| in_run);
             let mark = mark.map_or("-".to_owned(), |n| format!("{n}."));
-            let row = unit.row.as_ref().map(Row::told);
-            let text = row.as_deref().unwrap_or(&unit.text);
-            (Shape::List, format!("{mark} {}", quoted(text, number)))
+            (
+                Shape::List,
+                format!("{mark} {}", quoted(&unit.text, number)),
+            )
         }
     }
 }
 
 /// A Markdown table; the source stands in a narrow column of its own, which no screen cuts.
-fn table(rows: &[(&Row, usize)]) -> String {
+fn table(rows: &[Row<'_>]) -> String {
     let columns = rows
         .iter()
-        .map(|(row, _)| row.columns.len().max(row.cells.len()));
+        .map(|row| row.columns.len().max(row.cells.len()));
     let columns = columns.max().unwrap_or(0);
     let cell = |cells: &[String], at: usize| {
         cells
@@ -116,10 +170,10 @@ fn table(rows: &[(&Row, usize)]) -> String {
         line.push(last);
         line
     };
-    let mut lines = vec![line(&rows[0].0.columns, String::new())];
+    let mut lines = vec![line(rows[0].columns, String::new())];
     lines.extend(
         rows.iter()
-            .map(|(row, n)| line(&row.cells, format!("[{n}]"))),
+            .map(|row| line(row.cells, format!("[{}]", row.number))),
     );
     let wide = |line: &[String], at: usize| line[at].width();
     let mut widths: Vec<usize> = (0..=columns)
@@ -152,7 +206,7 @@ fn table(rows: &[(&Row, usize)]) -> String {
 
 /// The text so that its own marks are not taken for the answer's: a reference `[2]` of the
 /// document is no citation, and a backtick without a partner would hide those that follow.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let balanced = is_balanced(text);
     let mut plain = String::with_capacity(text.len());
     let mut in_code = false;
@@ -209,40 +263,30 @@ fn reference(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::passage::Passage;
+    use super::super::samples::{Sample, passage};
     use super::*;
-    use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
-
-    fn passage(text: &str) -> Passage {
-        Passage::read(&Evidence {
-            id: EvidenceId("e1".to_owned()),
-            source: "a.md".to_owned(),
-            lines: LineRange { start: 1, end: 9 },
-            tool: ToolName::HybridSearch,
-            score: Score::UNKNOWN,
-            text: text.to_owned(),
-            low: false,
-            place: None,
-            measured: Measured::default(),
-        })
-    }
 
     fn all(text: &str, is_list: bool) -> String {
-        let passage = passage(text);
-        let units: Vec<Choice> = (0..passage.units.len())
+        let sample = Sample::of(&[passage("a.md", text)]);
+        let units: Vec<Choice> = (0..sample.passages[0].units.len())
             .map(|unit| Choice { item: 0, unit })
             .collect();
-        written(&units, &[passage], is_list)
+        written(&units, sample.found(), is_list)
     }
 
     #[test]
     fn r23_columns_of_a_table_stand_below_each_other_in_any_script() {
-        let row = |cells: [&str; 2]| Row {
-            columns: vec!["名称".to_owned(), "what".to_owned()],
-            cells: cells.map(str::to_owned).to_vec(),
-        };
-        let rows = [row(["检索工具", "a"]), row(["x", "说明"])];
-        let table = table(&[(&rows[0], 1), (&rows[1], 2)]);
+        let columns = ["名称", "what"].map(str::to_owned);
+        let cells = [["检索工具", "a"], ["x", "说明"]].map(|cells| cells.map(str::to_owned));
+        let rows: Vec<Row<'_>> = (1..)
+            .zip(&cells)
+            .map(|(number, cells)| Row {
+                columns: &columns,
+                cells,
+                number,
+            })
+            .collect();
+        let table = table(&rows);
         let widths: Vec<usize> = table.lines().map(UnicodeWidthStr::width).collect();
         assert!(widths.iter().all(|width| *width == widths[0]), "{table}");
     }
@@ -286,6 +330,22 @@ mod tests {
             ("[a] [ ] []", "[a] [ ] [] [7]"),
         ] {
             assert_eq!(quoted(text, 7), expected);
+        }
+    }
+
+    #[test]
+    fn r23_a_list_below_a_label_begins_on_its_own_line() {
+        for (body, joint) in [
+            ("3. third [1]\n4. fourth [1]", ":\n"),
+            ("4. of May is a holiday. [1]", ": "),
+            ("- one [1]", ":\n"),
+            ("| a |\n| - |", ":\n\n"),
+            ("One is. [1]", ": "),
+        ] {
+            assert_eq!(
+                led("part", body, Language::En),
+                format!("**part**{joint}{body}")
+            );
         }
     }
 }

@@ -1,22 +1,18 @@
 //! "Which tickets are open?": the fields, rows and boxes that say so.
 
-use crate::domain::{Evidence, ToolName};
+use crate::domain::ToolName;
 
-use super::super::evidence::Passage;
+use super::Found;
 use super::quoting::quoted;
 
 /// A line for each field, row and box with one of these values, in the order of the items; nothing where
 /// none has one.
-pub(super) fn in_state(
-    values: &[String],
-    items: &[Evidence],
-    passages: &[Passage],
-) -> Option<String> {
+pub(super) fn in_state(values: &[String], found: Found<'_>) -> Option<String> {
     if values.is_empty() {
         return None;
     }
     let mut lines: Vec<String> = Vec::new();
-    for (at, (item, passage)) in items.iter().zip(passages).enumerate() {
+    for (at, (item, passage)) in found.items.iter().zip(found.passages).enumerate() {
         if item.tool != ToolName::LocalFileQa {
             continue;
         }
@@ -32,7 +28,8 @@ pub(super) fn in_state(
                 .split_once([':', '：'])
                 .is_some_and(|(_, value)| is_one_of(value, values))
             {
-                let field = line.trim_start_matches(['-', '*', '+', '#', ' ']);
+                let field = line.replace("**", "");
+                let field = field.trim_start_matches(['-', '*', '+', '#', ' ']);
                 told.push(match passage.title.as_str() {
                     "" => field.to_owned(),
                     title if title == field => field.to_owned(),
@@ -65,4 +62,40 @@ fn task_with(line: &str, values: &[String]) -> Option<String> {
     let sign = if mark == "[ ]" { '☐' } else { '☑' };
     (is_box && is_one_of(mark, values) && !task.trim().is_empty())
         .then(|| format!("{sign} {}", task.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{Sample, passage};
+    use super::*;
+
+    #[test]
+    fn r11_fields_rows_and_boxes_tell_states() {
+        let mut items = [
+            passage("t1.md", "# T-1: Paint\n\n**Status:** in-progress\n"),
+            passage("list.md", "# Jobs\n\n- [ ] sweep\n- [x] mow"),
+            passage(
+                "table.md",
+                "| job | state |\n|---|---|\n| dig | open |\n| cut | done |",
+            ),
+        ];
+        for item in &mut items {
+            item.tool = ToolName::LocalFileQa;
+        }
+        let sample = Sample::of(&items);
+        let told = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+            in_state(&values, sample.found())
+        };
+        assert_eq!(
+            told(&["in progress"]).as_deref(),
+            Some("- `t1.md`: T-1: Paint – Status: in-progress [1]")
+        );
+        assert_eq!(
+            told(&["open", "[ ]"]).as_deref(),
+            Some("- `list.md`: ☐ sweep [2]\n- `table.md`: job: dig; state: open [3]")
+        );
+        assert_eq!(told(&["lost"]), None);
+        assert_eq!(told(&[]), None);
+    }
 }

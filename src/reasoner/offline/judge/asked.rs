@@ -7,7 +7,7 @@ use crate::text::is_cjk;
 
 use super::super::language::terms;
 use super::seen::SeenUnit;
-use super::wanted::{Wanted, wanted};
+use super::wanted::{Wanted, names, wanted};
 
 /// A question, or a part or reading of one, with what its words weigh among some passages.
 #[derive(Debug)]
@@ -24,6 +24,9 @@ pub(super) struct Asked {
     pub(super) heaviest: f64,
     /// Three letters in a row of its words, or single characters of scripts without spaces.
     pub(super) grams: HashSet<String>,
+    /// Its text without the names of what the passages are all about: "which licence is the tool released
+    /// under" is near every sentence about the tool, by its name.
+    pub(super) core: String,
     /// The kind of thing that would answer it.
     pub(super) wanted: Option<Wanted>,
 }
@@ -59,10 +62,37 @@ impl Asked {
             total: or_one(weights.values().sum()),
             heaviest: or_one(weights.values().copied().fold(0.0, f64::max)),
             grams: grams(terms.iter()),
+            core: text.to_owned(),
             wanted: wanted(text, language),
             written: words,
             weights,
             terms,
+        }
+    }
+
+    /// Takes the names out of the core that most of the passages hold, given the words of each.
+    pub(super) fn part_core(&mut self, language: Language, held: &[&HashSet<String>]) {
+        let capitals = names(&self.core);
+        let everywhere = |term: &String| {
+            let holding = held.iter().filter(|held| held.contains(term)).count();
+            held.len() >= FEWEST && holding as f64 >= EVERYWHERE * held.len() as f64
+        };
+        let is_cut = |word: &str| {
+            let own = terms(word, language);
+            let capital = own.iter().any(|term| capitals.contains(term));
+            // Every noun of German has a capital.
+            let is_name = (capital || word.contains(['-', '_'])) && language != Language::De;
+            is_name && !own.is_empty() && own.iter().all(everywhere)
+        };
+        let letter = |c: char| c.is_alphanumeric() && !is_cjk(c);
+        let pieces = self
+            .core
+            .split_inclusive(|c: char| c.is_whitespace() || is_cjk(c));
+        let kept: String = pieces
+            .filter(|piece| !is_cut(piece.trim_matches(|c| !letter(c))))
+            .collect();
+        if !terms(&kept, language).is_empty() {
+            self.core = kept;
         }
     }
 
@@ -78,6 +108,10 @@ impl Asked {
         found.map(|(_, weight)| *weight).fold(0.0, f64::max) / self.heaviest
     }
 }
+
+/// What this share of the passages holds is what all of them are about, where there are so many.
+const EVERYWHERE: f64 = 0.7;
+const FEWEST: usize = 4;
 
 /// What a word weighs at least that all units hold.
 const FLOOR: f64 = 0.1;

@@ -26,14 +26,16 @@ pub(super) struct Weights {
     pub(super) unit: Linear,
     /// Whether a passage answers.
     pub(super) grade: Linear,
+    /// Whether any of the passages found answers.
+    pub(super) answers: Linear,
     /// What the first two make of a unit among those of all passages.
     pub(super) said: Said,
-    /// The best grade from which on is quoted.
+    /// The chance that any of them answers from which on is quoted.
     pub(super) quote_from: f64,
 }
 
 /// A weight for each signal, in their order.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Linear {
     bias: f64,
     weights: Vec<f64>,
@@ -42,7 +44,6 @@ pub(super) struct Linear {
 /// Weights of a unit's sum and of its passage's grade.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct Said {
-    pub(super) bias: f64,
     pub(super) unit: f64,
     pub(super) grade: f64,
 }
@@ -54,6 +55,7 @@ struct File {
     said: Said,
     unit: Sum,
     grade: Sum,
+    answers: Sum,
 }
 
 #[derive(Deserialize)]
@@ -103,6 +105,7 @@ impl File {
         Weights {
             unit: linear(self.unit, &units),
             grade: linear(self.grade, &passages),
+            answers: linear(self.answers, &passages),
             said: self.said,
             quote_from: self.quote_from,
         }
@@ -141,7 +144,12 @@ mod tests {
             let weights = &FITTED[&row.language];
             let linear = match row.what.as_str() {
                 "unit" => &weights.unit,
-                _ => &weights.grade,
+                "grade" => &weights.grade,
+                "answers" => &weights.answers,
+                _ => &Linear {
+                    bias: 0.0,
+                    weights: vec![weights.said.unit, weights.said.grade],
+                },
             };
             assert_eq!(row.row.len(), linear.weights.len(), "{}", row.what);
             let sum = linear.sum(&row.row);
@@ -153,7 +161,7 @@ mod tests {
             );
             seen += 1;
         }
-        assert!(seen >= 8);
+        assert!(seen >= 16);
     }
 
     #[test]
@@ -163,7 +171,12 @@ mod tests {
         assert!(read.contains_key("en") && read.contains_key("zh"));
         let [units, passages] = signal_names();
         for part in read.values() {
-            for (sum, names) in [(&part.unit, &units), (&part.grade, &passages)] {
+            let sums = [
+                (&part.unit, &units),
+                (&part.grade, &passages),
+                (&part.answers, &passages),
+            ];
+            for (sum, names) in sums {
                 for name in sum.weights.keys() {
                     assert!(names.contains(name), "{name}");
                 }

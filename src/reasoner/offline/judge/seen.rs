@@ -1,4 +1,4 @@
-//! Passages as the signals look at them.
+//! Passages as the signals look at them: their words, read once for all questions.
 
 use std::collections::HashSet;
 
@@ -11,26 +11,28 @@ use super::wanted::{Told, told};
 
 /// A passage.
 #[derive(Debug)]
-pub(super) struct Seen {
-    pub(super) units: Vec<SeenUnit>,
+pub(in super::super) struct Seen {
+    pub(in super::super) units: Vec<SeenUnit>,
     /// The words of its title.
-    pub(super) title: Vec<String>,
+    pub(in super::super) title: Vec<String>,
     /// All of its words, with those of its title, its path and its headings.
     pub(super) held: HashSet<String>,
     /// The cosine of the question and its text, and of the question and its title.
     pub(super) cosine: f64,
     pub(super) title_cosine: f64,
+    /// The cosine of the question's core and the unit nearest to that.
+    pub(super) core_cosine: f64,
 }
 
 /// One of its units.
 #[derive(Debug)]
-pub(super) struct SeenUnit {
+pub(in super::super) struct SeenUnit {
     /// Its words in order.
-    pub(super) terms: Vec<String>,
-    pub(super) held: HashSet<String>,
+    pub(in super::super) terms: Vec<String>,
+    pub(in super::super) held: HashSet<String>,
     /// Its words as they are written, in lower case.
     pub(super) written: HashSet<String>,
-    pub(super) heading: HashSet<String>,
+    pub(in super::super) heading: HashSet<String>,
     pub(super) grams: HashSet<String>,
     /// What kinds of things it tells.
     pub(super) told: Told,
@@ -40,7 +42,7 @@ pub(super) struct SeenUnit {
 
 impl Seen {
     /// Reads a passage; nothing is embedded yet.
-    pub(super) fn read(passage: &Passage) -> Self {
+    pub(in super::super) fn read(passage: &Passage) -> Self {
         let language = language_of(&passage.text);
         let title = terms(title_of(&passage.title), language);
         let units: Vec<SeenUnit> = passage
@@ -59,6 +61,7 @@ impl Seen {
             held,
             cosine: 0.0,
             title_cosine: 0.0,
+            core_cosine: 0.0,
         }
     }
 }

@@ -64,6 +64,7 @@ pub(super) const OF_PASSAGES: &[(&str, Scope, OfPassage)] = &[
     ("title_coverage", Relative, of_passages::title_coverage),
     ("title_named", Alone, of_passages::title_named),
     ("title_cosine", Relative, of_passages::title_cosine),
+    ("core_cosine", Alone, of_passages::core_cosine),
     ("missing_most", Alone, of_passages::missing_most),
     ("heaviest", Alone, of_passages::heaviest_held),
     ("near", Relative, of_passages::near),

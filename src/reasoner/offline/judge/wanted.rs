@@ -103,11 +103,19 @@ pub(super) fn told(unit: &str, language: Language) -> Told {
             HashSet::new()
         },
         reason: holds(&text, &words.reasons, language),
-        leans: words
-            .leaning
-            .iter()
-            .any(|word| text.trim_start().starts_with(word.as_str())),
+        leans: begins_with_one(&text, &words.leaning),
     }
+}
+
+/// Whether a unit begins with a word that stands for something said before it.
+pub(in super::super) fn leans(unit: &str, language: Language) -> bool {
+    words(language).is_some_and(|words| begins_with_one(&spaced(unit, language), &words.leaning))
+}
+
+fn begins_with_one(text: &str, words: &[String]) -> bool {
+    words
+        .iter()
+        .any(|word| text.trim_start().starts_with(word.as_str()))
 }
 
 fn words(language: Language) -> Option<&'static Words> {
@@ -148,7 +156,8 @@ fn is_year(word: &str) -> bool {
     digits && (word.starts_with('1') || word.starts_with("20"))
 }
 
-fn names(text: &str) -> HashSet<String> {
+/// The words of names: those that a capital in the midst of a sentence shows.
+pub(super) fn names(text: &str) -> HashSet<String> {
     let mut found = HashSet::new();
     let mut begins = true;
     for word in text.split_whitespace() {

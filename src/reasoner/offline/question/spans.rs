@@ -276,6 +276,29 @@ impl<'a> Span<'a> {
         }
     }
 
+    /// Whether what stands behind a place and in front of the verb means several things by its ending;
+    /// names do not, whatever they end with.
+    pub(super) fn is_plural(self, from: usize) -> bool {
+        let rest = self.part(from..self.tokens.len());
+        let noun = rest.before_verb();
+        let token = if noun.tokens.len() < rest.tokens.len() {
+            noun.tokens.last()
+        } else {
+            rest.tokens.first()
+        };
+        let Some(token) = token else {
+            return false;
+        };
+        let word = token.word.as_str();
+        let plain = self.text[token.range.clone()].starts_with(char::is_lowercase);
+        let ends = |ending: &String| word.ends_with(ending.as_str());
+        let stems = super::super::language::terms(word, self.language);
+        plain
+            && !self.table.generic.has(word)
+            && self.table.plural.iter().any(ends)
+            && stems.first().is_some_and(|stem| stem != word)
+    }
+
     /// Without the phrase that it ends with, or the mark.
     fn without_last(self, list: &Phrases) -> Option<Self> {
         let count = self.tokens.len();

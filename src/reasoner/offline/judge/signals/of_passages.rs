@@ -47,6 +47,11 @@ pub(super) fn second_cosine(_: &Asked, seen: &Seen) -> f64 {
     cosines(seen)[1]
 }
 
+/// The cosine of the question without the names of what all passages are about and the nearest unit.
+pub(super) fn core_cosine(_: &Asked, seen: &Seen) -> f64 {
+    seen.core_cosine
+}
+
 /// The share of the question's words that the title holds, by weight.
 pub(super) fn title_coverage(asked: &Asked, seen: &Seen) -> f64 {
     asked.share(|term| seen.title.iter().any(|word| word == term))
