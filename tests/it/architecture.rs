@@ -1,5 +1,7 @@
 //! The plan of the house, held as data: imports point down.
 
+mod circles;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -230,8 +232,8 @@ fn code(source: &Source) -> Vec<(usize, &str)> {
 fn before_tests(source: &Source) -> &[String] {
     let end = source
         .lines
-        .iter()
-        .position(|line| line == "#[cfg(test)]")
+        .windows(2)
+        .position(|two| two[0] == "#[cfg(test)]" && two[1].starts_with("mod tests"))
         .unwrap_or(source.lines.len());
     &source.lines[..end]
 }

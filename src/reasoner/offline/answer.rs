@@ -7,6 +7,7 @@ mod asking;
 mod beside;
 mod choose;
 mod fitting;
+mod found;
 mod frames;
 mod lists;
 mod nearest;
@@ -17,30 +18,24 @@ mod relations;
 mod samples;
 mod states;
 
-use crate::domain::{Evidence, Language, Outcome, Parts, Question, QuestionKind, Turn};
+use crate::domain::{Language, Outcome, Parts, Question, QuestionKind, Turn};
 
 use self::asking::Wish;
 use self::beside::{of_both, rows_of_both};
-use self::choose::{Choice, choose};
+use self::choose::choose;
 use self::fitting::{Fitting, fitting};
+use self::found::Choice;
+pub(super) use self::found::Found;
 use self::frames::{Frames, filled};
 use self::nearest::nothing;
 use self::overview::overview;
 use self::quoting::{led, listed, quoted, written};
 use self::relations::related;
 use self::states::in_state;
-use super::evidence::{Passage, UnitKind};
-use super::judge::{Judged, JudgedReading, Seen};
+use super::evidence::UnitKind;
+use super::judge::{Judged, JudgedReading};
 use super::language::{language_of, says_name, terms};
 use super::question::{Part, Reading, state_values};
-
-/// What is quoted from: the items, and the same read as passages and as words, in their order.
-#[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
-    pub(super) items: &'a [Evidence],
-    pub(super) passages: &'a [Passage],
-    pub(super) seen: &'a [Seen],
-}
 
 /// A quoted piece is at most so many units of prose for a whole question, and for a part of one.
 const OF_WHOLE: usize = 3;

@@ -5,12 +5,14 @@ mod markdown;
 mod outlines;
 mod records;
 mod sheet;
+mod units;
 
 use std::borrow::Cow;
 
 use crate::domain::{Evidence, Language};
 
 use super::language::language_of;
+pub(super) use units::{Unit, UnitKind};
 
 /// A passage, read once for all questions.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,32 +27,6 @@ pub(super) struct Passage {
     pub(super) start: usize,
     /// What can be quoted, in order.
     pub(super) units: Vec<Unit>,
-}
-
-/// What a unit is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum UnitKind {
-    Sentence,
-    Item,
-    Row,
-    Code,
-}
-
-/// A piece of a passage that can stand in an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Unit {
-    /// As it is quoted: markup that means nothing outside its document reduced to its text; of a row
-    /// "column: cell; column: cell"; code with its lines.
-    pub(super) text: String,
-    pub(super) kind: UnitKind,
-    /// The nearest heading above, without its mark; empty where there is none.
-    pub(super) heading: String,
-    /// Units of one paragraph, list or table share a block; blocks count upwards.
-    pub(super) block: usize,
-    /// Of a row, the heads of the table's columns (empty below a cut) and its cells.
-    pub(super) row: Option<(Vec<String>, Vec<String>)>,
-    /// Of an item in a numbered list, its number.
-    pub(super) number: Option<usize>,
 }
 
 impl Passage {
@@ -101,19 +77,6 @@ impl Passage {
     }
 }
 
-impl Unit {
-    fn new(text: String, kind: UnitKind, heading: &str, block: usize) -> Self {
-        Self {
-            text,
-            kind,
-            heading: heading.to_owned(),
-            block,
-            row: None,
-            number: None,
-        }
-    }
-}
-
 /// The title that a text begins with, empty where it does not, and its units.
 fn prose(item: &Evidence, ending: &str) -> (String, Vec<Unit>) {
     let text = match ending {
@@ -151,19 +114,6 @@ fn prose(item: &Evidence, ending: &str) -> (String, Vec<Unit>) {
 /// What stands between two rules at a file's beginning, and the rest.
 fn front_matter(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix("---\n")?.split_once("\n---\n")
-}
-
-/// "column: cell; column: cell", so that a row is understood without its table.
-fn told(columns: &[String], cells: &[String]) -> String {
-    let told = cells
-        .iter()
-        .enumerate()
-        .filter(|(_, cell)| !cell.is_empty());
-    let told = told.map(|(at, cell)| match columns.get(at) {
-        Some(column) if !column.is_empty() => format!("{column}: {cell}"),
-        _ => cell.clone(),
-    });
-    told.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

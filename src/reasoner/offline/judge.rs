@@ -2,12 +2,15 @@
 //! signals, each measured also against the best of the same question.
 
 mod asked;
+#[cfg(test)]
+pub(super) mod letters;
 mod linking;
 mod model;
 mod readings;
 mod seen;
 mod signals;
 mod wanted;
+mod words;
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,7 +24,8 @@ use model::{Linear, Weights, log_odds};
 pub(super) use readings::{JudgedReading, judge_reading};
 pub(super) use seen::Seen;
 use seen::title_of;
-use signals::{OF_PASSAGES, OF_UNITS, Scope};
+pub use signals::signal_names;
+use signals::{OF_PASSAGES, OF_UNITS, with_relative};
 pub(super) use wanted::leans;
 
 /// Units of a passage that are compared by meaning, those that share most with the question.
@@ -66,11 +70,6 @@ pub struct Signals {
     pub passages: Vec<Vec<f64>>,
     /// For each passage the places of those that say its title.
     pub named_by: Vec<Vec<usize>>,
-}
-
-/// The names of the signals of units and of passages, in the order of their rows.
-pub fn signal_names() -> [Vec<String>; 2] {
-    [names(OF_UNITS), names(OF_PASSAGES)]
 }
 
 /// Judges passages against `asked`: the question's text, a part or a reading of it. `seen` are the same
@@ -133,30 +132,6 @@ pub(super) fn signals(
         passages: with_relative(seen.iter().map(of_passages).collect(), OF_PASSAGES),
         named_by: linking::named_by(passages),
     })
-}
-
-/// Each row with its relative signals behind it: less the best of all rows, and less their mean.
-fn with_relative<T>(mut rows: Vec<Vec<f64>>, signals: &[(&str, Scope, T)]) -> Vec<Vec<f64>> {
-    let count = rows.len().max(1) as f64;
-    for at in (0..signals.len()).filter(|at| signals[*at].1 == Scope::Relative) {
-        let column: Vec<f64> = rows.iter().map(|row| row[at]).collect();
-        let best = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mean = column.iter().sum::<f64>() / count;
-        for (row, value) in rows.iter_mut().zip(column) {
-            row.extend([value - best, value - mean]);
-        }
-    }
-    rows
-}
-
-fn names<T>(signals: &[(&str, Scope, T)]) -> Vec<String> {
-    let plain = signals.iter().map(|(name, ..)| (*name).to_owned());
-    let relative = signals
-        .iter()
-        .filter(|(_, scope, _)| *scope == Scope::Relative);
-    let relative =
-        relative.flat_map(|(name, ..)| [format!("{name}_to_best"), format!("{name}_to_mean")]);
-    plain.chain(relative).collect()
 }
 
 /// Fills in the cosines of passages, titles and those units that share most with the question; the
@@ -225,28 +200,8 @@ fn nearest_in_words(read: &Asked, seen: &Seen) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::letters::Letters;
     use super::*;
-
-    /// Each text points where its first letters do.
-    struct Letters;
-
-    impl Embedder for Letters {
-        fn model_id(&self) -> &'static str {
-            "letters"
-        }
-
-        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-            let one = |text: &&str| {
-                let mut vector = [0.01_f32; 26];
-                for byte in text.bytes().filter(u8::is_ascii_alphabetic) {
-                    vector[usize::from(byte.to_ascii_lowercase() - b'a')] += 1.0;
-                }
-                let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-                vector.iter().map(|x| x / length).collect()
-            };
-            Ok(texts.iter().map(one).collect())
-        }
-    }
 
     fn asked(text: &str) -> Question {
         Question {
@@ -298,14 +253,6 @@ mod tests {
         assert!(none.grades.is_empty() && !none.answers(0..1));
         let empty = judged("", &[Passage::of_sentences("", &[])]);
         assert!(empty.grades[0].is_finite() && empty.units[0].is_empty());
-    }
-
-    #[test]
-    fn relative_signals_stand_behind_the_others() {
-        let signals = [("a", Scope::Relative, ()), ("b", Scope::Alone, ())];
-        let rows = with_relative(vec![vec![1.0, 5.0], vec![3.0, 5.0]], &signals);
-        assert_eq!(rows, [vec![1.0, 5.0, -2.0, -1.0], vec![3.0, 5.0, 0.0, 1.0]]);
-        assert_eq!(names(&signals), ["a", "b", "a_to_best", "a_to_mean"]);
     }
 
     #[test]

@@ -9,8 +9,7 @@ use super::super::evidence::{Passage, Unit, UnitKind};
 use super::super::judge::{Judged, Seen};
 use super::super::language::{says_name, terms};
 use super::super::question::{subject_terms, wants_code};
-use super::Found;
-use super::choose::Choice;
+use super::found::{Choice, Found};
 use super::quoting::plain;
 
 /// What the form of a unit tells of it, in log-odds: that it is the entry of what is asked for, or has its form; or

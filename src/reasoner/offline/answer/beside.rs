@@ -7,8 +7,7 @@ use crate::text::is_chinese;
 
 use super::super::evidence::UnitKind;
 use super::super::language::terms;
-use super::Found;
-use super::choose::Choice;
+use super::found::{Choice, Found};
 
 /// At most this many sentences that speak of both.
 const MOST: usize = 3;

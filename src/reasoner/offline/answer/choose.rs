@@ -8,23 +8,14 @@ use crate::domain::{Question, QuestionKind};
 
 use super::super::evidence::{Unit, UnitKind};
 use super::super::judge::leans;
-use super::Found;
 use super::asking::{Asking, Wish};
+use super::found::{Choice, Found, LONGEST_LIST};
 use super::lists::whole_list;
 
 /// A unit whose log-odds are lower by more than this, so e times less likely, adds nothing to the best.
 const NEAR: f64 = 1.0;
 /// What is quoted of one paragraph is at most this long, in characters.
 const LONGEST_PARAGRAPH: usize = 420;
-/// Lists longer than this are cut.
-pub(super) const LONGEST_LIST: usize = 40;
-
-/// A unit of a passage, both by their place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Choice {
-    pub(super) item: usize,
-    pub(super) unit: usize,
-}
 
 /// The units to quote in reading order, and whether they are a list; `fit` holds the passages that may be
 /// quoted, the best graded first.

@@ -5,7 +5,7 @@ use crate::domain::{Evidence, Question, QuestionKind};
 use super::super::judge::{Judged, Seen};
 use super::super::language::{says_name, spelt_out, terms};
 use super::super::question::asks_for_content;
-use super::Found;
+use super::found::Found;
 
 /// What may be quoted for a question.
 #[derive(Debug, Default)]

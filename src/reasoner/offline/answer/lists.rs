@@ -7,9 +7,8 @@ use crate::domain::{Language, QuestionKind};
 use super::super::evidence::{Passage, UnitKind};
 use super::super::language::terms;
 use super::super::question::things;
-use super::Found;
 use super::asking::Wish;
-use super::choose::{Choice, LONGEST_LIST};
+use super::found::{Choice, Found, LONGEST_LIST};
 
 /// A list must be announced with more than half of the words of what is asked for.
 const ANNOUNCED_FROM: f64 = 0.6;

@@ -4,7 +4,7 @@ use crate::domain::{Language, Question};
 
 use super::super::evidence::{Passage, UnitKind};
 use super::super::language::terms;
-use super::Found;
+use super::found::Found;
 use super::frames::Frames;
 
 /// How many places are named.

@@ -3,7 +3,7 @@
 use crate::domain::{Evidence, Language, MOST_LISTED, Score, ToolName};
 
 use super::super::evidence::UnitKind;
-use super::Found;
+use super::found::Found;
 use super::frames::{Frames, filled};
 use super::quoting::quoted;
 

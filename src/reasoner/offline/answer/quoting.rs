@@ -9,8 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::domain::Language;
 
 use super::super::evidence::{Unit, UnitKind};
-use super::Found;
-use super::choose::Choice;
+use super::found::{Choice, Found};
 
 /// Tables up to this width, in characters, are padded so that they line up as plain text.
 const WIDEST: usize = 100;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::domain::Question;
 
 use super::super::language::says_name;
-use super::Found;
+use super::found::Found;
 use super::quoting::quoted;
 
 static RELATIONS: LazyLock<BTreeMap<String, Relation>> = LazyLock::new(|| {

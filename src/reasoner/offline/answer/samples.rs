@@ -1,12 +1,13 @@
 //! Documents for the tests of this room, judged by an embedding that compares letters.
 
-use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Outcome, Score, ToolName, Turn};
 
 use super::super::evidence::Passage;
+use super::super::judge::letters::Letters;
 use super::super::judge::{Judged, Seen, judge, judge_reading};
 use super::super::question::{read, readings};
-use super::{Found, compose};
+use super::compose;
+use super::found::Found;
 
 /// What was found, read.
 pub(super) struct Sample {
@@ -67,27 +68,5 @@ pub(super) fn passage(source: &str, text: &str) -> Evidence {
         low: false,
         place: None,
         measured: Measured::default(),
-    }
-}
-
-/// Each text points where its characters do.
-struct Letters;
-
-impl Embedder for Letters {
-    fn model_id(&self) -> &'static str {
-        "letters"
-    }
-
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let one = |text: &&str| {
-            let mut vector = [0.01_f32; 64];
-            let letters = text.chars().filter(|c| c.is_alphanumeric());
-            for letter in letters.flat_map(char::to_lowercase) {
-                vector[letter as usize % 64] += 1.0;
-            }
-            let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-            vector.iter().map(|x| x / length).collect()
-        };
-        Ok(texts.iter().map(one).collect())
     }
 }

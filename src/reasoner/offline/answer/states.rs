@@ -2,7 +2,7 @@
 
 use crate::domain::ToolName;
 
-use super::Found;
+use super::found::Found;
 use super::quoting::quoted;
 
 /// A line for each field, row and box with one of these values, in the order of the items; nothing where

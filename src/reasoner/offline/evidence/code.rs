@@ -1,6 +1,6 @@
 //! Source code as something to quote: whole and in its lines.
 
-use super::{Unit, UnitKind};
+use super::units::{Unit, UnitKind};
 
 /// Longer pieces are cut at an empty line, or at twice this.
 const LONGEST: usize = 60;

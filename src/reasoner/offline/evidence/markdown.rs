@@ -11,7 +11,7 @@ use crate::text::is_cjk;
 
 use super::super::language::sentences;
 use super::code::{fenced, looks_like_code};
-use super::{Unit, UnitKind, told};
+use super::units::{Unit, UnitKind, told};
 
 /// A box of a task list that is not ticked, and one that is.
 const BOXES: [char; 2] = ['☐', '☑'];

@@ -3,7 +3,7 @@
 //! The knowledge base lays JSON out a member a line and cuts it anywhere, so the lines are read and
 //! nothing is parsed: what is open where a passage begins is not known and not needed.
 
-use super::{Unit, UnitKind, told};
+use super::units::{Unit, UnitKind, told};
 
 /// An object with its plain members.
 #[derive(Debug, Default)]

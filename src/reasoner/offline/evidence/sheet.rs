@@ -1,6 +1,6 @@
 //! The rows of a sheet, which the knowledge base writes as "item: hose; price: 39.90", a row a line.
 
-use super::{Unit, UnitKind, told};
+use super::units::{Unit, UnitKind, told};
 
 /// Endings of files that are rows under one head.
 const SHEETS: &[&str] = &["csv", "tsv", "tab", "xlsx", "xlsm", "xls", "ods"];

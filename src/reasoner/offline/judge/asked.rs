@@ -8,6 +8,7 @@ use crate::text::is_cjk;
 use super::super::language::terms;
 use super::seen::SeenUnit;
 use super::wanted::{Wanted, names, wanted};
+use super::words::{grams, written};
 
 /// A question, or a part or reading of one, with what its words weigh among some passages.
 #[derive(Debug)]
@@ -125,38 +126,4 @@ fn weights<'a>(
     terms
         .map(|term| (term.clone(), FLOOR + idf(holding(term))))
         .collect()
-}
-
-/// Words as they are written, in lower case; of scripts without spaces pairs of characters.
-pub(super) fn written(text: &str) -> impl Iterator<Item = String> {
-    let words = text
-        .split(|c: char| !c.is_alphanumeric() || is_cjk(c))
-        .filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(str::to_lowercase).collect();
-    let mut before = None;
-    let mut pairs = Vec::new();
-    for c in text.chars() {
-        let c = is_cjk(c).then_some(c);
-        pairs.extend(before.zip(c).map(|(a, b)| String::from_iter([a, b])));
-        before = c;
-    }
-    words.into_iter().chain(pairs)
-}
-
-/// Three letters in a row, the ends of words marked; of pairs of characters each character.
-pub(super) fn grams<'a>(terms: impl Iterator<Item = &'a String>) -> HashSet<String> {
-    let mut found = HashSet::new();
-    for term in terms {
-        if term.chars().any(is_cjk) {
-            found.extend(term.chars().map(String::from));
-            continue;
-        }
-        let marked: Vec<char> = ['#'].into_iter().chain(term.chars()).chain(['#']).collect();
-        found.extend(
-            marked
-                .windows(3)
-                .map(|three| three.iter().collect::<String>()),
-        );
-    }
-    found
 }

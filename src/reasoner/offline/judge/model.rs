@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::domain::Language;
 
-use super::signal_names;
+use super::signals::signal_names;
 
 static FITTED: LazyLock<BTreeMap<String, Weights>> = LazyLock::new(|| {
     let file = include_str!("../../../../assets/judge/weights.toml");

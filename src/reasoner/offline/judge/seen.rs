@@ -6,8 +6,8 @@ use crate::domain::Language;
 
 use super::super::evidence::{Passage, Unit};
 use super::super::language::{language_of, terms};
-use super::asked::{grams, written};
 use super::wanted::{Told, told};
+use super::words::{grams, written};
 
 /// A passage.
 #[derive(Debug)]

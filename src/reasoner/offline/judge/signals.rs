@@ -9,9 +9,8 @@ mod of_units;
 
 use super::asked::Asked;
 use super::seen::Seen;
+use of_units::OfUnit;
 
-/// A signal of a unit, by its place in its passage.
-pub(super) type OfUnit = fn(&Asked, &Seen, usize) -> f64;
 /// A signal of a passage.
 pub(super) type OfPassage = fn(&Asked, &Seen) -> f64;
 
@@ -74,6 +73,37 @@ pub(super) const OF_PASSAGES: &[(&str, Scope, OfPassage)] = &[
     ("words", Alone, of_passages::words),
     ("asked_length", Alone, of_passages::asked_length),
 ];
+
+/// The names of the signals of units and of passages, in the order of their rows: relative ones stand behind the
+/// others.
+pub fn signal_names() -> [Vec<String>; 2] {
+    [names(OF_UNITS), names(OF_PASSAGES)]
+}
+
+fn names<T>(signals: &[(&str, Scope, T)]) -> Vec<String> {
+    let plain = signals.iter().map(|(name, ..)| (*name).to_owned());
+    let relative = signals.iter().filter(|(_, scope, _)| *scope == Relative);
+    let relative =
+        relative.flat_map(|(name, ..)| [format!("{name}_to_best"), format!("{name}_to_mean")]);
+    plain.chain(relative).collect()
+}
+
+/// Each row with its relative signals behind it: less the best of all rows, and less their mean.
+pub(super) fn with_relative<T>(
+    mut rows: Vec<Vec<f64>>,
+    signals: &[(&str, Scope, T)],
+) -> Vec<Vec<f64>> {
+    let count = rows.len().max(1) as f64;
+    for at in (0..signals.len()).filter(|at| signals[*at].1 == Relative) {
+        let column: Vec<f64> = rows.iter().map(|row| row[at]).collect();
+        let best = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mean = column.iter().sum::<f64>() / count;
+        for (row, value) in rows.iter_mut().zip(column) {
+            row.extend([value - best, value - mean]);
+        }
+    }
+    rows
+}
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,9 @@
 
 use super::super::asked::Asked;
 use super::super::seen::Seen;
-use super::OfUnit;
-use super::of_units::{coverage, coverage_titled, grams, heaviest, near_pairs, pairs, run, tells};
+use super::of_units::{
+    OfUnit, coverage, coverage_titled, grams, heaviest, near_pairs, pairs, run, tells,
+};
 
 /// The share of the question's words that the passage and its headings hold, by weight.
 pub(super) fn held(asked: &Asked, seen: &Seen) -> f64 {

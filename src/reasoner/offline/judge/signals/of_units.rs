@@ -6,6 +6,9 @@ use super::super::asked::Asked;
 use super::super::seen::{Seen, SeenUnit};
 use super::super::wanted::Wanted;
 
+/// A signal of a unit, by its place in its passage.
+pub(in super::super) type OfUnit = fn(&Asked, &Seen, usize) -> f64;
+
 /// Words that stand at most so far apart are near each other.
 const NEAR: usize = 3;
 /// Runs are sought in so many of the question's words: more would be a text and no question.

@@ -135,3 +135,11 @@ fn chinese_meets_in_pairs_of_characters() {
     assert!(coverage[0] > 0.3 && coverage[1] == 0.0, "{coverage:?}");
     assert!(of_units::number(&asked, &seen, 0) > of_units::number(&asked, &seen, 1));
 }
+
+#[test]
+fn relative_signals_stand_behind_the_others() {
+    let signals = [("a", Relative, ()), ("b", Alone, ())];
+    let rows = with_relative(vec![vec![1.0, 5.0], vec![3.0, 5.0]], &signals);
+    assert_eq!(rows, [vec![1.0, 5.0, -2.0, -1.0], vec![3.0, 5.0, 0.0, 1.0]]);
+    assert_eq!(names(&signals), ["a", "b", "a_to_best", "a_to_mean"]);
+}
