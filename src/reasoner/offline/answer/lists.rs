@@ -165,7 +165,7 @@ fn sections(
     }
     groups.sort_by_key(|((_, numbered), sections)| (!numbered, std::cmp::Reverse(sections.len())));
     let lists = groups.into_iter().map(|(_, mut sections)| {
-        sections.sort();
+        sections.sort_by_key(|(start, _, first)| (*start, *first));
         let mut seen = HashSet::new();
         sections.retain(|(_, heading, _)| seen.insert(*heading));
         let each = sections.into_iter();
