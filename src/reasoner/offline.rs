@@ -5,6 +5,7 @@
 //! table. Everything is deterministic.
 
 mod answer;
+mod embedding;
 mod evidence;
 mod judge;
 mod language;
@@ -30,6 +31,7 @@ use crate::text::is_cjk;
 pub use judge::{Signals, signal_names};
 pub use measured::{Given, best_sentence, look_at};
 
+use embedding::{Vectors, WhileWanted};
 use evidence::Passage;
 use judge::{JudgedReading, Seen};
 pub(super) use question::read;
@@ -45,12 +47,16 @@ const PIECE: usize = 4;
 /// The embedded thinking engine.
 pub struct OfflineReasoner {
     embedder: Arc<dyn Embedder>,
+    vectors: Arc<Vectors>,
 }
 
 impl OfflineReasoner {
     /// An engine that compares meaning with this embedding.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
-        Self { embedder }
+        Self {
+            embedder,
+            vectors: Arc::default(),
+        }
     }
 }
 
@@ -157,7 +163,14 @@ impl OfflineReasoner {
         work: impl FnOnce(&dyn Embedder) -> Result<T, EmbedError> + Send + 'static,
     ) -> Result<T, ReasonerError> {
         let embedder = Arc::clone(&self.embedder);
-        let work = move |stop: &AtomicBool| work(&WhileWanted(embedder.as_ref(), stop));
+        let vectors = Arc::clone(&self.vectors);
+        let work = move |stop: &AtomicBool| {
+            work(&WhileWanted {
+                embedder: embedder.as_ref(),
+                vectors: &vectors,
+                stop,
+            })
+        };
         match ports::blocking(work).await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(error)) => Err(ReasonerError::Internal(error.to_string())),
@@ -225,22 +238,4 @@ fn pieces(text: &str) -> Vec<String> {
         pieces.push(piece);
     }
     pieces
-}
-
-/// An embedding for one piece of work, until that is stopped.
-struct WhileWanted<'a>(&'a dyn Embedder, &'a AtomicBool);
-
-impl Embedder for WhileWanted<'_> {
-    fn model_id(&self) -> &str {
-        self.0.model_id()
-    }
-
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let made = self.0.embed_stoppable(texts, self.1.into())?;
-        made.ok_or_else(|| EmbedError("it was stopped".into()))
-    }
-
-    fn knows(&self, word: &str) -> bool {
-        self.0.knows(word)
-    }
 }
