@@ -6,6 +6,7 @@
 //! one guard that races the run's token, and whatever happens the last event is `run_finished`.
 
 mod citations;
+mod context;
 mod dialogue;
 mod events;
 mod nodes;

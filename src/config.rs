@@ -10,21 +10,25 @@ mod doubt;
 mod endpoint;
 mod environment;
 mod error;
+mod folders;
 mod listing;
+mod llm_variables;
 mod restated;
 mod settings;
+mod shown;
 mod trust;
 mod unknown;
+mod values;
 mod variable;
+mod variables;
 
 pub use endpoint::{EndpointSettings, JobSettings};
 pub use environment::{Environment, Origin};
 pub use error::SettingError;
 pub use listing::{Idle, Listed, Survey, survey, survey_of};
 pub use restated::Restated;
-pub use settings::{
-    DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, is_theme_name, variables,
-};
+pub use settings::{DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, is_theme_name};
 pub use trust::{Request, Word, admit, distrust};
 pub use unknown::Unknown;
 pub use variable::{Class, Variable};
+pub use variables::variables;

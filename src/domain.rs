@@ -7,12 +7,15 @@
 mod answer;
 mod evidence;
 mod grade;
+mod graded_by;
+mod lines;
 mod mention;
 mod place;
 mod plan;
 mod question;
 mod route;
 mod rules;
+mod score;
 mod tool;
 mod topology;
 mod usage;
@@ -21,12 +24,10 @@ mod warnings;
 mod what_if;
 
 pub use answer::{Answer, Citation, Outcome, Turn};
-pub use evidence::{
-    Evidence, EvidenceId, LineRange, Measured, Score, add_evidence, is_same_passage,
-};
-pub use grade::{
-    GradeThresholds, GradedBy, GraderAction, KEEP_FROM, SUFFICIENT_FROM, average, scores_of,
-};
+pub use evidence::{Evidence, EvidenceId, Measured, add_evidence, is_same_passage};
+pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
+pub use graded_by::GradedBy;
+pub use lines::LineRange;
 pub use mention::{Mention, begins_mention, mention_of, mentions, without_mentions};
 pub use place::{Place, PlaceUnit, location};
 pub use plan::{Complexity, Cue, QueryType, RoutingPlan};
@@ -35,6 +36,7 @@ pub use route::{
     RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,
 };
 pub use rules::{AutoApproveRule, RuleGrounds, approving_rule};
+pub use score::{Score, average};
 pub use tool::{MOST_LISTED, ToolCall, ToolName, ToolRecord};
 pub use topology::{EDGES, ENTRY, Edge, NodeName, edge};
 pub use usage::{PathType, Usage, dollars};

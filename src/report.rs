@@ -6,9 +6,6 @@ mod wording;
 
 use crate::protocol::RunRecord;
 
-/// What a figure that nothing was recorded for is written as.
-const NOTHING: &str = "–";
-
 /// The runs as Markdown, one after the other.
 pub fn markdown(runs: &[RunRecord]) -> String {
     markdown::document(runs)
@@ -17,10 +14,4 @@ pub fn markdown(runs: &[RunRecord]) -> String {
 /// The runs as one page that needs nothing else.
 pub fn html(runs: &[RunRecord]) -> String {
     html::document(runs)
-}
-
-/// `1 call`, `2 calls`.
-fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

@@ -1,6 +1,5 @@
 //! One run from question to `run_finished`.
 
-use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,14 +9,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    Answer, Complexity, ENTRY, NodeName, Outcome, RouteReason, RoutingLimits, Turn, Usage, Wait,
-    edge,
+    Answer, Complexity, ENTRY, NodeName, Outcome, RouteReason, RoutingLimits, Turn, edge,
 };
 use crate::protocol::{Event, EventBody, RunId};
 
+use super::context::{Run, Stop, guard, milliseconds};
 use super::events::EventWriter;
 use super::nodes;
-use super::ports::{CallLog, CallOrigin, ModelCall, Narrowed, Ports, ReasonerError, WaitSink};
+use super::ports::{Narrowed, Ports, WaitSink};
 use super::state::AgentState;
 
 /// The five nodes over a reasoner and a toolbox.
@@ -76,7 +75,7 @@ impl Agent {
             Some(narrowed) => Ok(Some(narrowed)),
             None => self.narrowed(&question.query, &cancel).await,
         };
-        let (narrowed, misnamed) = match narrowed {
+        let (narrowed, naming_error) = match narrowed {
             Ok(narrowed) => (narrowed, None),
             Err(stop) => (None, Some(stop)),
         };
@@ -107,7 +106,7 @@ impl Agent {
                 ..AgentState::default()
             },
         };
-        // Whoever thinks may have to ask for its name first; why it could not is told below.
+        // The reasoner may have to ask for its model's name first; why it could not is told below.
         let ready = self.ports.reasoner.ready(question.waits.as_ref());
         let ready = run.guard(ready).await;
         drop(question.waits);
@@ -125,7 +124,7 @@ impl Agent {
             })
             .await;
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
-        let stopped = match misnamed.map_or(ready, Err) {
+        let stopped = match naming_error.map_or(ready, Err) {
             Ok(()) => run.walk_apart().await.err(),
             // No node was entered, and none is told of.
             Err(stop) => Some(stop),
@@ -143,33 +142,6 @@ impl Agent {
         let found = found.map_err(|_| Stop::broken())?;
         found.map_err(|error| Stop::Failed(error.to_string()))
     }
-}
-
-/// Why a run ends before its answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// The user stopped it.
-    Cancelled,
-    /// Something broke; one line.
-    Failed(String),
-}
-
-impl Stop {
-    /// By a panic.
-    fn broken() -> Self {
-        let line = "the run broke off, which is a fault of kb-agent; the diagnostics say where";
-        Self::Failed(line.to_owned())
-    }
-}
-
-/// A run that is going on: what the nodes work with.
-pub(super) struct Run<'a> {
-    pub(super) ports: &'a Ports,
-    pub(super) limits: &'a RoutingLimits,
-    pub(super) cancel: CancellationToken,
-    pub(super) events: EventWriter,
-    pub(super) calls: Arc<CallLog>,
-    pub(super) state: AgentState,
 }
 
 impl Run<'_> {
@@ -274,98 +246,4 @@ impl Run<'_> {
             .await;
         state.answer.filter(|answer| answer.outcome == outcome)
     }
-
-    /// Waits for a port, or for the user to stop the run, whichever comes first.
-    pub(super) async fn guard<T>(&self, port: impl Future<Output = T>) -> Result<T, Stop> {
-        guard(&self.cancel, port).await
-    }
-
-    /// The same for a call of the reasoner, which tells meanwhile what it waits for.
-    pub(super) async fn attend<T>(
-        &self,
-        node: NodeName,
-        waits: &mut mpsc::Receiver<Wait>,
-        call: impl Future<Output = T>,
-    ) -> Result<T, Stop> {
-        let tell = |wait| self.events.emit_if_room(EventBody::Waiting { node, wait });
-        let attended = async {
-            tokio::pin!(call);
-            loop {
-                tokio::select! {
-                    biased;
-                    value = &mut call => break value,
-                    Some(wait) = waits.recv() => tell(wait),
-                }
-            }
-        };
-        let value = self.guard(attended).await;
-        while let Ok(wait) = waits.try_recv() {
-            tell(wait);
-        }
-        value
-    }
-
-    /// Counts a call that was begun and came to nothing, and stops the run.
-    pub(super) fn lost_call(&mut self, stop: Stop) -> Stop {
-        self.state.usage.add(Usage::ONE_CALL);
-        stop
-    }
-
-    /// Takes the result of a reasoning call; one that is cut off or fails is counted all the same.
-    pub(super) async fn settle<T>(
-        &mut self,
-        node: NodeName,
-        called: Result<Result<T, ReasonerError>, Stop>,
-    ) -> Result<T, Stop> {
-        for call in self.calls.take() {
-            let number = self.state.model_calls;
-            self.state.model_calls += 1;
-            self.events.emit(model_called(node, number, call)).await;
-        }
-        match called {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(self.lost_call(Stop::Failed(error.to_string()))),
-            Err(stop) => Err(self.lost_call(stop)),
-        }
-    }
-
-    /// Who is asking, for headers and logs.
-    pub(super) fn origin<'a>(&'a self, node: NodeName, waits: &'a WaitSink) -> CallOrigin<'a> {
-        CallOrigin {
-            run: self.events.run(),
-            node,
-            calls: Some(&self.calls),
-            waits: Some(waits),
-        }
-    }
-}
-
-fn model_called(node: NodeName, number: u32, call: ModelCall) -> EventBody {
-    EventBody::ModelCalled {
-        node,
-        call: number,
-        model: call.model,
-        ms: call.ms,
-        prompt_tokens: call.prompt_tokens,
-        completion_tokens: call.completion_tokens,
-        retries: call.retries,
-        prompt: Some(call.prompt),
-        reply: call.reply,
-    }
-}
-
-pub(super) async fn guard<T>(
-    cancel: &CancellationToken,
-    port: impl Future<Output = T>,
-) -> Result<T, Stop> {
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err(Stop::Cancelled),
-        value = port => Ok(value),
-    }
-}
-
-/// Milliseconds since `start`, to the microsecond.
-pub(super) fn milliseconds(start: Instant) -> f64 {
-    start.elapsed().as_micros() as f64 / 1000.0
 }

@@ -2,8 +2,9 @@
 
 use super::Environment;
 use super::error::SettingError;
-use super::settings::{PLAIN_HTTP_HOSTS, VALUE_CHARS, refused};
+use super::values::{VALUE_CHARS, refused};
 use super::variable::Variable;
+use super::variables::PLAIN_HTTP_HOSTS;
 use crate::http::is_this_machine;
 use crate::text::one_line;
 

@@ -7,8 +7,12 @@ use secrecy::SecretString;
 use super::Environment;
 use super::address::{address, protected};
 use super::error::SettingError;
-use super::settings::{number, secret};
-use super::variable::{Variable, reaching, variable};
+use super::llm_variables::{
+    ANALYZE, API_KEY, BASE_URL, CONTEXT, GRADE, MODEL, OfJob, PLAN, RETRIES, SERVER, SYNTHESIZE,
+    TIMEOUT,
+};
+use super::values::{number, secret};
+use super::variable::Variable;
 
 /// A chat endpoint.
 #[derive(Debug, Clone)]
@@ -48,84 +52,8 @@ pub struct JobSettings {
     pub max_tokens: Option<u32>,
 }
 
-pub(super) const BASE_URL: Variable = reaching("KB_AGENT_LLM_BASE_URL", "an http or https address");
-pub(super) const API_KEY: Variable =
-    reaching("KB_AGENT_LLM_API_KEY", "printable ASCII without spaces");
-pub(super) const MODEL: Variable = reaching("KB_AGENT_LLM_MODEL", "a model's name");
-pub(super) const TIMEOUT: Variable = variable(
-    "KB_AGENT_LLM_TIMEOUT_SECS",
-    "a number of seconds from 1 to 3600",
-);
-const RETRIES: Variable = variable("KB_AGENT_LLM_RETRIES", "a whole number from 0 to 10");
-const SERVER: Variable = reaching("KB_AGENT_LLM_SERVER", "a name of the servers' table");
-const CONTEXT: Variable = variable(
-    "KB_AGENT_LLM_CONTEXT_TOKENS",
-    "a whole number from 1024 to 10000000",
-);
-
 /// How long silence is borne with where nothing is set, seconds.
 pub(super) const DEFAULT_TIMEOUT: u64 = 60;
-
-/// The three variables of a job.
-struct OfJob {
-    model: Variable,
-    temperature: Variable,
-    max_tokens: Variable,
-}
-
-const TEMPERATURE: &str = "a number from 0 to 2";
-const MAX_TOKENS: &str = "a whole number from 16 to 1000000";
-
-const ANALYZE: OfJob = OfJob {
-    model: reaching("KB_AGENT_LLM_MODEL_ANALYZE", "a model's name"),
-    temperature: variable("KB_AGENT_LLM_TEMPERATURE_ANALYZE", TEMPERATURE),
-    max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", MAX_TOKENS),
-};
-const PLAN: OfJob = OfJob {
-    model: reaching("KB_AGENT_LLM_MODEL_PLAN", "a model's name"),
-    temperature: variable("KB_AGENT_LLM_TEMPERATURE_PLAN", TEMPERATURE),
-    max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_PLAN", MAX_TOKENS),
-};
-const GRADE: OfJob = OfJob {
-    model: reaching("KB_AGENT_LLM_MODEL_GRADE", "a model's name"),
-    temperature: variable("KB_AGENT_LLM_TEMPERATURE_GRADE", TEMPERATURE),
-    max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_GRADE", MAX_TOKENS),
-};
-const SYNTHESIZE: OfJob = OfJob {
-    model: reaching("KB_AGENT_LLM_MODEL_SYNTHESIZE", "a model's name"),
-    temperature: variable("KB_AGENT_LLM_TEMPERATURE_SYNTHESIZE", TEMPERATURE),
-    max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", MAX_TOKENS),
-};
-
-/// Every setting of this page.
-pub(super) const VARIABLES: [Variable; 19] = [
-    BASE_URL,
-    API_KEY,
-    MODEL,
-    TIMEOUT,
-    RETRIES,
-    SERVER,
-    CONTEXT,
-    ANALYZE.model,
-    ANALYZE.temperature,
-    ANALYZE.max_tokens,
-    PLAN.model,
-    PLAN.temperature,
-    PLAN.max_tokens,
-    GRADE.model,
-    GRADE.temperature,
-    GRADE.max_tokens,
-    SYNTHESIZE.model,
-    SYNTHESIZE.temperature,
-    SYNTHESIZE.max_tokens,
-];
-
-/// The variables of the jobs' models.
-pub(super) fn job_models() -> impl Iterator<Item = &'static str> {
-    [ANALYZE, PLAN, GRADE, SYNTHESIZE]
-        .into_iter()
-        .map(|of| of.model.name)
-}
 
 /// The endpoint, checked whether it is in use or not; `None` is offline.
 pub(super) fn endpoint(

@@ -3,8 +3,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::error::SettingError;
-use super::settings::{CONFIG_DIR, platform_config_dir, variables};
+use super::folders::platform_config_dir;
 use super::variable::Class;
+use super::variables::{CONFIG_DIR, variables};
 use super::{dotenv, doubt};
 
 /// Where settings are looked up: the process's environment first, then the files.

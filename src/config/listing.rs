@@ -6,19 +6,17 @@
 
 use std::path::Path;
 
-use super::endpoint::{self, DEFAULT_TIMEOUT};
-use super::settings::{
-    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_URL, THEME,
-    VECTOR_THRESHOLD,
-};
+use super::endpoint::DEFAULT_TIMEOUT;
+use super::llm_variables;
+use super::shown::{ADDRESSES, KEYS, flag, masked, path, text};
 use super::trust::{Word, admit};
 use super::unknown::{Unknown, unknown};
-use super::{Class, Environment, Origin, Overrides, SettingError, Settings, address, variables};
-use crate::text::one_line;
-
-/// A value is shown up to this length.
-const VALUE_CHARS: usize = 300;
+use super::variables::{
+    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_URL, THEME,
+    VECTOR_THRESHOLD, variables,
+};
+use super::{Class, Environment, Origin, Overrides, SettingError, Settings};
 
 /// What all settings come to.
 #[derive(Debug, Clone)]
@@ -129,17 +127,6 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
     }
 }
 
-/// The flag that wins over whatever is set.
-pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
-    if name == SOURCE.name && !overrides.sources.is_empty() {
-        return Some("--kb");
-    }
-    if name == LOG.name && overrides.log_filter.is_some() {
-        return Some("-v");
-    }
-    (name == DATA_DIR.name && overrides.data_dir.is_some()).then_some("--data-dir")
-}
-
 /// The value in effect.
 fn shown(name: &str, environment: &Environment, settings: Option<&Settings>) -> Option<String> {
     let set = environment.get(name).map(|value| masked(name, value));
@@ -147,24 +134,8 @@ fn shown(name: &str, environment: &Environment, settings: Option<&Settings>) -> 
         return set;
     }
     let resolved = settings.and_then(|settings| of_settings(name, settings));
-    let built_in = || (name == endpoint::TIMEOUT.name).then(|| DEFAULT_TIMEOUT.to_string());
+    let built_in = || (name == llm_variables::TIMEOUT.name).then(|| DEFAULT_TIMEOUT.to_string());
     resolved.or(set).or_else(built_in)
-}
-
-const KEYS: [&str; 2] = [endpoint::API_KEY.name, EMBEDDING_API_KEY.name];
-const ADDRESSES: [&str; 3] = [
-    endpoint::BASE_URL.name,
-    EMBEDDING_BASE_URL.name,
-    STORE_URL.name,
-];
-
-/// What a variable is set to, on one line and without what is secret.
-pub(super) fn masked(name: &str, value: &str) -> String {
-    match name {
-        name if KEYS.contains(&name) => format!("[masked, {} characters]", value.chars().count()),
-        name if ADDRESSES.contains(&name) => address::shown(value),
-        _ => one_line(value, VALUE_CHARS),
-    }
 }
 
 /// What the settings made of it, where it has a default that belongs to them.
@@ -183,7 +154,7 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
         name if name == AUDIT_LOG.name => path(&settings.audit_log),
         name if name == AUDIT_KEEP.name => (settings.audit_keep_bytes >> 20).to_string(),
         name if name == AUDIT_PROMPTS.name => u8::from(settings.audit_prompts).to_string(),
-        name if name == LOG.name => one_line(&settings.log_filter, VALUE_CHARS),
+        name if name == LOG.name => text(&settings.log_filter),
         name if name == THEME.name => settings.theme.clone(),
         name if name == MOUSE.name => if settings.mouse { "on" } else { "off" }.to_owned(),
         name if name == MAX_ITERATIONS.name => limits.max_iterations.to_string(),
@@ -197,10 +168,10 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
 /// Why a setting that somebody made does nothing as things are.
 fn idle(name: &str, environment: &Environment) -> Option<Idle> {
     let is_set = |name: &str| environment.get(name).is_some();
-    let of_chat = name.starts_with("KB_AGENT_LLM_") && name != endpoint::BASE_URL.name;
+    let of_chat = name.starts_with("KB_AGENT_LLM_") && name != llm_variables::BASE_URL.name;
     let of_embedding = [EMBEDDING_MODEL.name, EMBEDDING_API_KEY.name].contains(&name);
     let needed = if of_chat {
-        Some(endpoint::BASE_URL.name)
+        Some(llm_variables::BASE_URL.name)
     } else if of_embedding {
         Some(EMBEDDING_BASE_URL.name)
     } else {
@@ -215,7 +186,7 @@ fn idle(name: &str, environment: &Environment) -> Option<Idle> {
             next: format!("set {needed}, or remove {name}"),
         });
     }
-    let why = if name == endpoint::MODEL.name && endpoint::job_models().all(is_set) {
+    let why = if name == llm_variables::MODEL.name && llm_variables::job_models().all(is_set) {
         Some("every job has a model of its own")
     } else if name == STORE_URL.name {
         Some("this version keeps its index in the data folder only")
@@ -260,10 +231,6 @@ fn winner(origin: &Origin) -> String {
         Origin::File(file) => path(file),
         _ => "the environment".to_owned(),
     }
-}
-
-fn path(path: &Path) -> String {
-    one_line(&path.to_string_lossy(), VALUE_CHARS)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::settings::{AUDIT_LOG, CONFIG_DIR, DATA_DIR, INCLUDE, SOURCE};
+use super::variables::{AUDIT_LOG, CONFIG_DIR, DATA_DIR, INCLUDE, SOURCE};
 use super::{Environment, Overrides};
 
 /// What has to be said again so that another start in the same folder comes to the same knowledge

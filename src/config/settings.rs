@@ -1,98 +1,28 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use etcetera::AppStrategy;
 use secrecy::SecretString;
 
 use crate::domain::RoutingLimits;
 use crate::globs::Inclusion;
-use crate::text::one_line;
 
 use super::address::{address, protected};
 use super::error::SettingError;
+use super::folders::{platform_config_dir, platform_data_dir};
 use super::unknown::unknown;
-use super::variable::{Variable, reaching, variable};
-use super::{EndpointSettings, Environment, endpoint};
-
-/// Every setting there is.
-pub fn variables() -> impl Iterator<Item = Variable> {
-    endpoint::VARIABLES.into_iter().chain(OWN)
-}
-
-const OWN: [Variable; 18] = [
-    EMBEDDING_BASE_URL,
-    EMBEDDING_MODEL,
-    EMBEDDING_API_KEY,
-    PLAIN_HTTP_HOSTS,
-    SOURCE,
-    INCLUDE,
-    DATA_DIR,
-    CONFIG_DIR,
-    STORE_URL,
-    MAX_ITERATIONS,
-    VECTOR_THRESHOLD,
-    AUTO_APPROVE,
-    AUDIT_LOG,
-    AUDIT_KEEP,
-    AUDIT_PROMPTS,
-    LOG,
-    THEME,
-    MOUSE,
-];
-
-pub(super) const EMBEDDING_BASE_URL: Variable =
-    reaching("KB_AGENT_EMBEDDING_BASE_URL", "an http or https address");
-pub(super) const EMBEDDING_MODEL: Variable = reaching("KB_AGENT_EMBEDDING_MODEL", "a model's name");
-pub(super) const EMBEDDING_API_KEY: Variable = reaching(
-    "KB_AGENT_EMBEDDING_API_KEY",
-    "printable ASCII without spaces",
-);
-pub(super) const PLAIN_HTTP_HOSTS: Variable = reaching(
-    "KB_AGENT_PLAIN_HTTP_HOSTS",
-    "names of hosts, separated by commas",
-);
-pub(super) const SOURCE: Variable =
-    reaching("KB_AGENT_SOURCE", "folders or files, separated as in PATH");
-/// It reaches out: it makes files of secrets part of what is read.
-pub(super) const INCLUDE: Variable = reaching(
-    "KB_AGENT_INCLUDE",
-    "patterns of files such as *.env, separated as in PATH",
-);
-pub(super) const DATA_DIR: Variable = reaching("KB_AGENT_DATA_DIR", "a folder");
-pub(super) const CONFIG_DIR: Variable = reaching("KB_AGENT_CONFIG_DIR", "a folder");
-pub(super) const STORE_URL: Variable = reaching("KB_AGENT_STORE_URL", "a store's address");
-pub(super) const MAX_ITERATIONS: Variable =
-    variable("KB_AGENT_MAX_ITERATIONS", "a whole number from 1 to 10");
-pub(super) const VECTOR_THRESHOLD: Variable =
-    variable("KB_AGENT_VECTOR_SCORE_THRESHOLD", "a number from 0 to 1");
-pub(super) const AUTO_APPROVE: Variable = variable(
-    "KB_AGENT_AUTO_APPROVE_MAX_ITEMS",
-    "a whole number from 0 to 100",
-);
-pub(super) const AUDIT_LOG: Variable = reaching("KB_AGENT_AUDIT_LOG", "a file");
-/// It reaches out: a small number has parts of the log removed.
-pub(super) const AUDIT_KEEP: Variable =
-    reaching("KB_AGENT_AUDIT_KEEP_MB", "a whole number from 1 to 1000000");
-/// It reaches out: whole documents are written to the log then.
-pub(super) const AUDIT_PROMPTS: Variable = reaching("KB_AGENT_AUDIT_PROMPTS", "0 or 1");
-pub(super) const LOG: Variable = variable(
-    "KB_AGENT_LOG",
-    "a filter such as info, debug or kb_agent=trace",
-);
-pub(super) const THEME: Variable = variable(
-    "KB_AGENT_THEME",
-    "one of auto, dark, light, high-contrast, mono, or of a file in themes/ of the configuration folder",
-);
-pub(super) const MOUSE: Variable = variable("KB_AGENT_MOUSE", "on or off");
+use super::values::{number, refused, secret};
+use super::variables::{
+    AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_URL,
+    THEME, VECTOR_THRESHOLD,
+};
+use super::{EndpointSettings, Environment, endpoint, llm_variables};
 
 /// What the diagnostics filter is when nobody sets it.
 pub const DEFAULT_LOG_FILTER: &str = "info";
 
 /// How many megabytes of audit log are kept when nobody says.
 const DEFAULT_AUDIT_KEEP_MB: u64 = 512;
-
-/// A value is quoted up to this length.
-pub(super) const VALUE_CHARS: usize = 80;
 
 const THEMES: [&str; 5] = ["auto", "dark", "light", "high-contrast", "mono"];
 
@@ -290,7 +220,7 @@ fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, Set
 }
 
 fn endpoint_file(environment: &Environment) -> Option<PathBuf> {
-    let urls = [endpoint::BASE_URL, EMBEDDING_BASE_URL];
+    let urls = [llm_variables::BASE_URL, EMBEDDING_BASE_URL];
     let is_of_folder = urls.iter().any(|url| environment.is_of_folder(url.name));
     environment
         .folder_file()
@@ -321,68 +251,9 @@ fn without_effect(environment: &Environment) -> Vec<String> {
     alone.chain(store).chain(unknown).collect()
 }
 
-pub(super) fn number<T>(
-    environment: &Environment,
-    variable: Variable,
-    allowed: std::ops::RangeInclusive<T>,
-) -> Result<Option<T>, SettingError>
-where
-    T: FromStr + PartialOrd,
-{
-    let Some(text) = environment.get(variable.name) else {
-        return Ok(None);
-    };
-    match text.parse::<T>() {
-        Ok(value) if allowed.contains(&value) => Ok(Some(value)),
-        _ => Err(refused(variable, text)),
-    }
-}
-
-pub(super) fn secret(
-    environment: &Environment,
-    variable: Variable,
-) -> Result<Option<SecretString>, SettingError> {
-    match environment.get(variable.name) {
-        None => Ok(None),
-        Some(text) if text.bytes().all(|b| b.is_ascii_graphic()) => Ok(Some(text.into())),
-        Some(_) => Err(SettingError::Secret {
-            name: variable.name,
-            allowed: variable.allowed,
-        }),
-    }
-}
-
-pub(super) fn refused(variable: Variable, value: &str) -> SettingError {
-    SettingError::Value {
-        name: variable.name,
-        value: one_line(value, VALUE_CHARS),
-        allowed: variable.allowed,
-    }
-}
-
-pub(super) fn platform_data_dir() -> Result<PathBuf, SettingError> {
-    let path = platform().map(|strategy| strategy.data_dir());
-    path.filter(|path| path != Path::new(""))
-        .ok_or(SettingError::NoHome)
-}
-
-/// Without a home there is nothing to put before what is built in, which is no error.
-pub(super) fn platform_config_dir() -> Option<PathBuf> {
-    let path = platform().map(|strategy| strategy.config_dir());
-    path.filter(|path| path != Path::new(""))
-}
-
-fn platform() -> Option<impl AppStrategy> {
-    etcetera::choose_app_strategy(etcetera::AppStrategyArgs {
-        top_level_domain: String::new(),
-        author: String::new(),
-        app_name: "kb-agent".to_owned(),
-    })
-    .ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::variables;
     use super::*;
 
     fn settings<const N: usize>(pairs: [(&str, &str); N]) -> Result<Settings, SettingError> {
@@ -441,7 +312,7 @@ mod tests {
             ("gpu.local:8000/v1", "http://gpu.local:8000/v1"),
             ("api.openai.com/v1", "https://api.openai.com/v1"),
         ] {
-            for variable in [endpoint::BASE_URL, EMBEDDING_BASE_URL] {
+            for variable in [llm_variables::BASE_URL, EMBEDDING_BASE_URL] {
                 let (name, allowed) = (variable.name, variable.allowed);
                 let line = settings([("KB_AGENT_DATA_DIR", "data"), (name, value)])
                     .unwrap_err()

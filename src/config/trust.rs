@@ -16,10 +16,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::SettingError;
-use super::settings::{
-    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, SOURCE, platform_data_dir, variables,
-};
-use super::{Environment, Overrides, address, doubt, endpoint, listing};
+use super::folders::platform_data_dir;
+use super::variables::{DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, SOURCE, variables};
+use super::{Environment, Overrides, address, doubt, llm_variables, shown};
 use crate::files;
 
 /// Something that only the user can decide.
@@ -165,10 +164,10 @@ pub fn distrust(
 /// What the file sets of what reaches out, as far as nothing wins over it, keys masked.
 fn held(environment: &Environment, overrides: &Overrides) -> Vec<(&'static str, String)> {
     variables()
-        .filter(|variable| listing::flag(variable.name, overrides).is_none())
+        .filter(|variable| shown::flag(variable.name, overrides).is_none())
         .filter_map(|variable| {
             let value = environment.held(variable.name)?;
-            Some((variable.name, listing::masked(variable.name, value)))
+            Some((variable.name, shown::masked(variable.name, value)))
         })
         .collect()
 }
@@ -184,7 +183,7 @@ struct Sending {
 fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Sending> {
     let mut found = Vec::new();
     for (url, key) in [
-        (endpoint::BASE_URL.name, endpoint::API_KEY.name),
+        (llm_variables::BASE_URL.name, llm_variables::API_KEY.name),
         (EMBEDDING_BASE_URL.name, EMBEDDING_API_KEY.name),
     ] {
         let sides = [url, key].map(|name| environment.is_of_folder(name));
@@ -223,7 +222,7 @@ fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Sending> {
     });
     let paths = paths.collect::<Vec<_>>().join(", ");
     for (url, what) in [
-        (endpoint::BASE_URL.name, "passages of"),
+        (llm_variables::BASE_URL.name, "passages of"),
         (EMBEDDING_BASE_URL.name, "all text in"),
     ] {
         if let Some(to) = environment.get(url)

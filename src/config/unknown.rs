@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Environment, variables};
+use super::Environment;
+use super::variables::variables;
 use crate::text::{nearest, one_line};
 
 /// What looks like a setting and is none; never with its value, which may be a key under a misspelt

@@ -2,53 +2,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, ToolName, location};
-
-/// A finite number in 0.0–1.0.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
-#[serde(from = "f64", into = "f64")]
-pub struct Score(f64);
-
-impl Score {
-    /// Nothing speaks for it.
-    pub const ZERO: Self = Self(0.0);
-    /// What a reply that cannot be read gives every item (R18).
-    pub const UNKNOWN: Self = Self(0.5);
-    /// What a rule gives the items it approves (R16).
-    pub const FULL: Self = Self(1.0);
-
-    /// Clamped into 0–1; NaN becomes 0.
-    pub fn clamped(value: f64) -> Self {
-        if value.is_nan() {
-            Self::ZERO
-        } else {
-            Self(value.clamp(0.0, 1.0))
-        }
-    }
-
-    /// The number.
-    pub fn value(self) -> f64 {
-        self.0
-    }
-}
-
-impl From<f64> for Score {
-    fn from(value: f64) -> Self {
-        Self::clamped(value)
-    }
-}
-
-impl From<Score> for f64 {
-    fn from(score: Score) -> Self {
-        score.0
-    }
-}
-
-impl fmt::Display for Score {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.2}", self.0)
-    }
-}
+use super::{LineRange, Place, Score, ToolName, location};
 
 /// Names one item within a run: `e1`, `e2` …
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,39 +12,6 @@ pub struct EvidenceId(pub String);
 impl fmt::Display for EvidenceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// Lines of a file, from 1, both ends included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct LineRange {
-    /// First line.
-    #[serde(rename = "start_line")]
-    pub start: usize,
-    /// Last line.
-    #[serde(rename = "end_line")]
-    pub end: usize,
-}
-
-impl LineRange {
-    /// Whether the two share a line.
-    pub fn overlaps(self, other: Self) -> bool {
-        self.start <= other.end && other.start <= self.end
-    }
-
-    /// The smallest range that holds both.
-    #[must_use]
-    pub fn hull(self, other: Self) -> Self {
-        Self {
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
-    }
-}
-
-impl fmt::Display for LineRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.start, self.end)
     }
 }
 

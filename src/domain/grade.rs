@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{AutoApproveRule, Score};
+use super::{Score, average};
 
 /// Items graded below this leave the context (R19).
 pub const KEEP_FROM: f64 = 0.3;
@@ -80,56 +80,6 @@ impl GraderAction {
     }
 }
 
-/// Where the scores of a grading came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum GradedBy {
-    /// The grading call measured them.
-    Grader,
-    /// A rule approved the items; its 1.0 is not a measurement.
-    Rule(AutoApproveRule),
-    /// The reply could not be read: 0.5 each, not a measurement.
-    Fallback,
-    /// There was nothing to grade.
-    NoEvidence,
-}
-
-impl GradedBy {
-    /// The word of the wire format: a rule's own name stands for the rule.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Grader => "grader",
-            Self::Rule(rule) => rule.as_str(),
-            Self::Fallback => "fallback",
-            Self::NoEvidence => "no_evidence",
-        }
-    }
-
-    /// Whether somebody looked at the text before giving the number.
-    pub fn is_measured(self) -> bool {
-        self == Self::Grader
-    }
-}
-
-impl Serialize for GradedBy {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for GradedBy {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        match word.as_str() {
-            "grader" => Ok(Self::Grader),
-            "fallback" => Ok(Self::Fallback),
-            "no_evidence" => Ok(Self::NoEvidence),
-            rule => AutoApproveRule::parse(rule).map(Self::Rule).ok_or_else(|| {
-                serde::de::Error::custom(format!("'{rule}' is neither a grader nor a rule"))
-            }),
-        }
-    }
-}
-
 /// The grades of `wanted` items, or why these numbers are none (R18). What lies outside 0–1 is
 /// clamped.
 pub fn scores_of(numbers: &[f64], wanted: usize) -> Result<Vec<Score>, String> {
@@ -140,14 +90,4 @@ pub fn scores_of(numbers: &[f64], wanted: usize) -> Result<Vec<Score>, String> {
         return Err("not every number is finite".to_owned());
     }
     Ok(numbers.iter().copied().map(Score::clamped).collect())
-}
-
-/// The mean, or `None` when there is nothing to average.
-pub fn average(scores: impl IntoIterator<Item = Score>) -> Option<f64> {
-    let (sum, count) = scores
-        .into_iter()
-        .fold((0.0, 0_u32), |(sum, count), score| {
-            (sum + score.value(), count + 1)
-        });
-    (count > 0).then(|| sum / f64::from(count))
 }

@@ -1,9 +1,11 @@
 //! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
 
-use super::{NOTHING, counted};
 use crate::domain::{Citation, Complexity, Cue, Outcome};
 use crate::protocol::{EvidenceRecord, RunRecord, RunSummary, Standing, Step};
 use crate::text::one_line;
+
+/// What a figure that nothing was recorded for is written as.
+const NOTHING: &str = "–";
 
 /// Longer texts on one line are cut, in characters.
 const LONGEST: usize = 2000;
@@ -215,4 +217,10 @@ fn side(name: &str, rank: Option<usize>, value: Option<f64>) -> Option<String> {
 
 fn line(text: &str) -> String {
     one_line(text, LONGEST)
+}
+
+/// `1 call`, `2 calls`.
+fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }

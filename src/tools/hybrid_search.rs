@@ -1,8 +1,8 @@
 //! By words and meaning together. The score is the probability of relevance at that BM25 and
 //! cosine, so that it can be compared between queries.
 
+use super::hits::{evidence, is_relevant};
 use super::scope::Scope;
-use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
 use crate::kb::KnowledgeBase;

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::hits::{evidence, is_relevant, nearness};
 use super::scope::Scope;
-use super::toolbox::{evidence, is_relevant, nearness};
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, MOST_LISTED, Measured, Score, ToolName};
 use crate::kb::{FieldFilter, FieldPassage, Hit, KnowledgeBase, Within, stem};

@@ -1,7 +1,7 @@
 //! By meaning. The score is the probability of relevance at that cosine.
 
+use super::hits::{evidence, is_relevant};
 use super::scope::Scope;
-use super::toolbox::{evidence, is_relevant};
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
 use crate::kb::KnowledgeBase;

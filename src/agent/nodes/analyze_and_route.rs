@@ -1,5 +1,5 @@
+use crate::agent::context::{Run, Stop};
 use crate::agent::ports::{AnalyzeJob, WaitSink};
-use crate::agent::run::{Run, Stop};
 use crate::domain::{
     Complexity, NodeName, PathType, RouteReason, RoutingPlan, ToolName, ToolRecord,
     route_after_analyze,
@@ -21,7 +21,7 @@ pub(in crate::agent) async fn analyze_and_route(
     };
     let call = run.ports.reasoner.analyze(job);
     let called = run
-        .attend(NodeName::AnalyzeAndRoute, &mut waits, call)
+        .guard_call(NodeName::AnalyzeAndRoute, &mut waits, call)
         .await;
     let analysis = run.settle(NodeName::AnalyzeAndRoute, called).await?;
     run.state.usage.add(analysis.usage);

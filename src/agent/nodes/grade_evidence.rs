@@ -1,5 +1,5 @@
+use crate::agent::context::{Run, Stop};
 use crate::agent::ports::{GradeJob, WaitSink};
-use crate::agent::run::{Run, Stop};
 use crate::domain::{
     AutoApproveRule, Evidence, GradedBy, GraderAction, NodeName, PathType, RouteReason, Score,
     approving_rule, route_after_grade, scores_of,
@@ -68,7 +68,9 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
         context: &run.state.context,
     };
     let call = run.ports.reasoner.grade(job);
-    let called = run.attend(NodeName::GradeEvidence, &mut waits, call).await;
+    let called = run
+        .guard_call(NodeName::GradeEvidence, &mut waits, call)
+        .await;
     let grades = run.settle(NodeName::GradeEvidence, called).await?;
     run.state.usage.add(grades.usage);
     run.events.caveats(grades.warnings).await;

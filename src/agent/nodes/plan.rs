@@ -1,5 +1,5 @@
+use crate::agent::context::{Run, Stop};
 use crate::agent::ports::{PlanJob, WaitSink};
-use crate::agent::run::{Run, Stop};
 use crate::domain::{
     GraderAction, NodeName, RouteReason, RoutingPlan, ToolCall, ToolName, ToolRecord,
 };
@@ -24,7 +24,7 @@ pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReas
         refine: run.state.grader_action == Some(GraderAction::Refine),
     };
     let call = run.ports.reasoner.plan(job);
-    let called = run.attend(NodeName::Plan, &mut waits, call).await;
+    let called = run.guard_call(NodeName::Plan, &mut waits, call).await;
     let planned = run.settle(NodeName::Plan, called).await?;
     run.state.usage.add(planned.usage);
     run.events.caveats(planned.warnings).await;

@@ -1,10 +1,10 @@
 use tokio::sync::mpsc;
 
 use crate::agent::citations::CitationFilter;
+use crate::agent::context::{Run, Stop, guard};
 use crate::agent::ports::{
     AnswerSink, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob, WaitSink,
 };
-use crate::agent::run::{Run, Stop, guard};
 use crate::agent::state::{AgentState, SearchFailure};
 use crate::domain::{
     Answer, Citation, Complexity, Evidence, NodeName, Outcome, RouteReason, Score,

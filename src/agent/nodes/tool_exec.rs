@@ -3,8 +3,8 @@ use std::time::Instant;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
+use crate::agent::context::{Run, Stop, milliseconds};
 use crate::agent::ports::{ToolError, WaitSink};
-use crate::agent::run::{Run, Stop, milliseconds};
 use crate::agent::state::SearchFailure;
 use crate::domain::{
     Complexity, Evidence, NodeName, PathType, RouteReason, ToolRecord, add_evidence,
@@ -37,7 +37,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
         .collect();
     let mut results: Vec<Option<Found>> = calls.iter().map(|_| None).collect();
     while let Some((at, result, ms)) = run
-        .attend(NodeName::ToolExec, &mut waits, running.next())
+        .guard_call(NodeName::ToolExec, &mut waits, running.next())
         .await?
     {
         let found = match result {

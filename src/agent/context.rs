@@ -1,0 +1,139 @@
+//! A run as the nodes see it: the ports, the events, the state, and why it may end early.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{NodeName, RoutingLimits, Usage, Wait};
+use crate::protocol::EventBody;
+
+use super::events::EventWriter;
+use super::ports::{CallLog, CallOrigin, ModelCall, Ports, ReasonerError, WaitSink};
+use super::state::AgentState;
+
+/// Why a run ends before its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The user stopped it.
+    Cancelled,
+    /// Something broke; one line.
+    Failed(String),
+}
+
+impl Stop {
+    /// By a panic.
+    pub(super) fn broken() -> Self {
+        let line = "the run broke off, which is a fault of kb-agent; the diagnostics say where";
+        Self::Failed(line.to_owned())
+    }
+}
+
+/// A run that is going on: what the nodes work with.
+pub(super) struct Run<'a> {
+    pub(super) ports: &'a Ports,
+    pub(super) limits: &'a RoutingLimits,
+    pub(super) cancel: CancellationToken,
+    pub(super) events: EventWriter,
+    pub(super) calls: Arc<CallLog>,
+    pub(super) state: AgentState,
+}
+
+impl Run<'_> {
+    /// Waits for a port, or for the user to stop the run, whichever comes first.
+    pub(super) async fn guard<T>(&self, port: impl Future<Output = T>) -> Result<T, Stop> {
+        guard(&self.cancel, port).await
+    }
+
+    /// The same for a call of the reasoner, which tells meanwhile what it waits for.
+    pub(super) async fn guard_call<T>(
+        &self,
+        node: NodeName,
+        waits: &mut mpsc::Receiver<Wait>,
+        call: impl Future<Output = T>,
+    ) -> Result<T, Stop> {
+        let tell = |wait| self.events.emit_if_room(EventBody::Waiting { node, wait });
+        let telling = async {
+            tokio::pin!(call);
+            loop {
+                tokio::select! {
+                    biased;
+                    value = &mut call => break value,
+                    Some(wait) = waits.recv() => tell(wait),
+                }
+            }
+        };
+        let value = self.guard(telling).await;
+        while let Ok(wait) = waits.try_recv() {
+            tell(wait);
+        }
+        value
+    }
+
+    /// Counts a call that was begun and came to nothing, and stops the run.
+    pub(super) fn lost_call(&mut self, stop: Stop) -> Stop {
+        self.state.usage.add(Usage::ONE_CALL);
+        stop
+    }
+
+    /// Takes the result of a reasoning call; one that is cut off or fails is counted all the same.
+    pub(super) async fn settle<T>(
+        &mut self,
+        node: NodeName,
+        called: Result<Result<T, ReasonerError>, Stop>,
+    ) -> Result<T, Stop> {
+        for call in self.calls.take() {
+            let number = self.state.model_calls;
+            self.state.model_calls += 1;
+            self.events.emit(model_called(node, number, call)).await;
+        }
+        match called {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(self.lost_call(Stop::Failed(error.to_string()))),
+            Err(stop) => Err(self.lost_call(stop)),
+        }
+    }
+
+    /// Who is asking, for headers and logs.
+    pub(super) fn origin<'a>(&'a self, node: NodeName, waits: &'a WaitSink) -> CallOrigin<'a> {
+        CallOrigin {
+            run: self.events.run(),
+            node,
+            calls: Some(&self.calls),
+            waits: Some(waits),
+        }
+    }
+}
+
+fn model_called(node: NodeName, number: u32, call: ModelCall) -> EventBody {
+    EventBody::ModelCalled {
+        node,
+        call: number,
+        model: call.model,
+        ms: call.ms,
+        prompt_tokens: call.prompt_tokens,
+        completion_tokens: call.completion_tokens,
+        retries: call.retries,
+        prompt: Some(call.prompt),
+        reply: call.reply,
+    }
+}
+
+/// Waits for a port, or for the run to be stopped.
+pub(super) async fn guard<T>(
+    cancel: &CancellationToken,
+    port: impl Future<Output = T>,
+) -> Result<T, Stop> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Stop::Cancelled),
+        value = port => Ok(value),
+    }
+}
+
+/// Milliseconds since `start`, to the microsecond.
+pub(super) fn milliseconds(start: Instant) -> f64 {
+    start.elapsed().as_micros() as f64 / 1000.0
+}

@@ -1,0 +1,47 @@
+//! Values of settings as they are shown: on one line, without what is secret.
+
+use std::path::Path;
+
+use super::variables::{DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LOG, SOURCE, STORE_URL};
+use super::{Overrides, address, llm_variables};
+use crate::text::one_line;
+
+/// A value is shown up to this length.
+const VALUE_CHARS: usize = 300;
+
+/// The flag that wins over whatever is set.
+pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
+    if name == SOURCE.name && !overrides.sources.is_empty() {
+        return Some("--kb");
+    }
+    if name == LOG.name && overrides.log_filter.is_some() {
+        return Some("-v");
+    }
+    (name == DATA_DIR.name && overrides.data_dir.is_some()).then_some("--data-dir")
+}
+
+pub(super) const KEYS: [&str; 2] = [llm_variables::API_KEY.name, EMBEDDING_API_KEY.name];
+pub(super) const ADDRESSES: [&str; 3] = [
+    llm_variables::BASE_URL.name,
+    EMBEDDING_BASE_URL.name,
+    STORE_URL.name,
+];
+
+/// What a variable is set to, on one line and without what is secret.
+pub(super) fn masked(name: &str, value: &str) -> String {
+    match name {
+        name if KEYS.contains(&name) => format!("[masked, {} characters]", value.chars().count()),
+        name if ADDRESSES.contains(&name) => address::shown(value),
+        _ => text(value),
+    }
+}
+
+/// A path on one line.
+pub(super) fn path(path: &Path) -> String {
+    text(&path.to_string_lossy())
+}
+
+/// A text on one line.
+pub(super) fn text(text: &str) -> String {
+    one_line(text, VALUE_CHARS)
+}

@@ -1,0 +1,37 @@
+//! What a search brings, as evidence.
+
+use crate::domain::{Evidence, EvidenceId, ToolName};
+use crate::kb::Hit;
+
+/// A hit as evidence of the tool that found it.
+pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
+    Evidence {
+        id: EvidenceId(String::new()),
+        source: hit.source,
+        lines: hit.lines,
+        tool,
+        score: hit.score,
+        text: hit.text,
+        low: false,
+        place: hit.place,
+        measured: hit.measured,
+    }
+}
+
+/// A scan always has a nearest neighbour, also for a question about something else. Unrelated
+/// English sentences seldom have a higher cosine than this.
+const COSINE_FLOOR: f64 = 0.15;
+
+/// Whether a hit has anything to say for itself: words in common, or some nearness in meaning.
+pub(super) fn is_relevant(hit: &Hit) -> bool {
+    let measured = &hit.measured;
+    measured.lexical_rank.is_some() || measured.cosine.is_some_and(|cosine| cosine >= COSINE_FLOOR)
+}
+
+/// How well a hit matches on an even scale, 0–1: half of it is as near as half. The score is no
+/// such scale: a probability moves fastest in the middle.
+pub(super) fn nearness(hit: &Hit) -> f64 {
+    let words = hit.measured.share.unwrap_or(0.0);
+    let cosine = hit.measured.cosine;
+    cosine.map_or(words, |cosine| 0.5 * words + 0.5 * cosine.clamp(0.0, 1.0))
+}
