@@ -17,8 +17,7 @@ pub(in super::super) struct Seen {
     pub(in super::super) title: Vec<String>,
     /// All of its words, with those of its title, its path and its headings.
     pub(super) held: HashSet<String>,
-    /// The cosine of the question and its text, and of the question and its title.
-    pub(super) cosine: f64,
+    /// The cosine of the question and its title; of a passage without one, that of its nearest unit.
     pub(super) title_cosine: f64,
     /// The cosine of the question's core and the unit nearest to that.
     pub(super) core_cosine: f64,
@@ -36,7 +35,8 @@ pub(in super::super) struct SeenUnit {
     pub(super) grams: HashSet<String>,
     /// What kinds of things it tells.
     pub(super) told: Told,
-    /// The cosine of the question and it.
+    /// The cosine of the question and it, where it is among those that share most with that; else the lowest
+    /// of those.
     pub(super) cosine: f64,
 }
 
@@ -59,7 +59,6 @@ impl Seen {
             units,
             title,
             held,
-            cosine: 0.0,
             title_cosine: 0.0,
             core_cosine: 0.0,
         }

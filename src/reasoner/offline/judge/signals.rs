@@ -57,7 +57,6 @@ pub(super) const OF_PASSAGES: &[(&str, Scope, OfPassage)] = &[
     ("best_pairs", Alone, of_passages::best_pairs),
     ("best_grams", Alone, of_passages::best_grams),
     ("best_run", Alone, of_passages::best_run),
-    ("cosine", Relative, of_passages::whole_cosine),
     ("best_cosine", Relative, of_passages::best_cosine),
     ("second_cosine", Alone, of_passages::second_cosine),
     ("title_coverage", Relative, of_passages::title_coverage),

@@ -33,12 +33,7 @@ pub(super) fn best_run(asked: &Asked, seen: &Seen) -> f64 {
     best(asked, seen, run)
 }
 
-/// The cosine of question and passage.
-pub(super) fn whole_cosine(_: &Asked, seen: &Seen) -> f64 {
-    seen.cosine
-}
-
-/// The cosine of the unit nearest in meaning; of a passage without units, its own.
+/// The cosine of the unit nearest in meaning; 0 of a passage without units.
 pub(super) fn best_cosine(_: &Asked, seen: &Seen) -> f64 {
     cosines(seen)[0]
 }
@@ -68,7 +63,7 @@ pub(super) fn title_named(asked: &Asked, seen: &Seen) -> f64 {
     shared as f64 / seen.title.len().max(1) as f64
 }
 
-/// The cosine of question and title; of a passage without title, that of its text.
+/// The cosine of question and title; of a passage without title, that of its nearest unit.
 pub(super) fn title_cosine(_: &Asked, seen: &Seen) -> f64 {
     seen.title_cosine
 }
@@ -148,10 +143,7 @@ fn cosines(seen: &Seen) -> [f64; 2] {
             best[1] = cosine;
         }
     }
-    let first = if best[0].is_finite() {
-        best[0]
-    } else {
-        seen.cosine
-    };
-    [first, if best[1].is_finite() { best[1] } else { first }]
+    let or = |value: f64, other: f64| if value.is_finite() { value } else { other };
+    let first = or(best[0], 0.0);
+    [first, or(best[1], first)]
 }

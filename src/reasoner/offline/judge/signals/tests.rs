@@ -11,7 +11,7 @@ const THIRD: f64 = 1.0 / 3.0;
 
 fn read(question: &str) -> (Asked, Seen) {
     let mut seen = Seen::read(&Passage::of_sentences("Pumps (of wells)", &SENTENCES));
-    (seen.cosine, seen.title_cosine) = (0.4, 0.2);
+    seen.title_cosine = 0.2;
     for (unit, cosine) in seen.units.iter_mut().zip([0.5, 0.3, 0.1]) {
         unit.cosine = cosine;
     }
@@ -85,7 +85,6 @@ fn each_signal_of_a_passage_measures_what_it_is_called() {
         (when, "best_pairs", 0.5),
         ("fences", "best_grams", 1.0),
         (when, "best_run", 2.0 * THIRD),
-        (when, "cosine", 0.4),
         (when, "best_cosine", 0.5),
         (when, "second_cosine", 0.3),
         (when, "title_coverage", THIRD),
