@@ -8,6 +8,7 @@
 //! later is found.
 
 mod chain;
+mod destination;
 mod file;
 mod findings;
 mod history;
@@ -28,9 +29,10 @@ mod tail;
 mod verdict;
 mod verify;
 
+pub use destination::Destination;
 pub use findings::{Break, How, Unwitnessed, Verified};
 pub use history::history;
-pub use log::{AuditError, AuditLog, Destination};
+pub use log::{AuditError, AuditLog};
 pub use lookup::{Lookup, events_of_run};
 pub use mask::Mask;
 pub use notes::SessionNotes;

@@ -15,10 +15,11 @@ use crate::text::{Trouble, escape_json};
 
 use super::Mask;
 use super::chain::{Head, Mark};
+use super::destination::Destination;
 use super::file::open_log;
 use super::link::Noted;
 use super::parts;
-use super::recover::{Interrupted, close_interrupted_runs};
+use super::recover::{Interrupted, interrupted_runs};
 use super::rotate::{keep_within, put_aside};
 use super::session::Session;
 use super::tail::{Tail, is_chained, take_over};
@@ -29,17 +30,6 @@ const OUR_OWN: [&str; 5] = ["run", "ts", "event", "session", "retry_of"];
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The same once it has been too long: a log that cannot be written must not slow every event.
 const LITTLE_PATIENCE: Duration = Duration::from_millis(20);
-
-/// Which file, and how much of it is kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Destination {
-    /// The log.
-    pub path: PathBuf,
-    /// Together with the parts that were put aside it holds about so much.
-    pub keep_bytes: u64,
-    /// Whether it holds what was sent to a model and what came back.
-    pub prompts: bool,
-}
 
 /// The open file.
 #[derive(Debug)]
@@ -108,8 +98,16 @@ impl AuditLog {
             (false, false) => vec![path.clone()],
             (false, true) => Vec::new(),
         };
-        let closed = close_interrupted_runs(path, &looked_at, &mut log);
-        let closed = closed.map_err(|e| failed(e.into()))?;
+        let interrupted = interrupted_runs(path, &looked_at).map_err(|e| failed(e.into()))?;
+        let mut closed = Vec::new();
+        for (run, end) in interrupted {
+            match log.append(&end) {
+                Ok(()) => closed.push(run),
+                Err(error) => {
+                    tracing::error!(%error, run = %run.run, "an interrupted run could not be closed");
+                }
+            }
+        }
         Session::sweep(path);
         if let Err(error) = log.note_end() {
             tracing::warn!(%error, path = %path.display(), "the audit log's end is not noted");

@@ -7,11 +7,10 @@ use serde::Deserialize;
 use crate::domain::{Complexity, GradedBy, NodeName, Outcome, PathType};
 use crate::protocol::{Event, EventBody, RunId, SCHEMA, Spent, Timestamp};
 
-use super::log::AuditLog;
 use super::read::{ReadError, for_each_event, for_each_line};
 use super::session::Session;
 
-/// A run that was cut short and is closed now.
+/// A run that was cut short.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interrupted {
     /// Which.
@@ -20,16 +19,15 @@ pub struct Interrupted {
     pub query: String,
 }
 
-/// Ends every run in these parts whose process is no longer there with a `run_finished` that says
-/// so.
+/// Every run in these parts whose process is no longer there, oldest first, with the `run_finished` that
+/// says so and is to be written.
 ///
 /// A run of a process that is still going on is left alone. Lines that cannot be read are passed
-/// over. Returns the runs closed, oldest first.
-pub(super) fn close_interrupted_runs(
+/// over.
+pub(super) fn interrupted_runs(
     path: &Path,
     parts: &[PathBuf],
-    log: &mut AuditLog,
-) -> Result<Vec<Interrupted>, ReadError> {
+) -> Result<Vec<(Interrupted, Event)>, ReadError> {
     let mut open = BTreeMap::new();
     for_each_event(
         parts,
@@ -54,17 +52,13 @@ pub(super) fn close_interrupted_runs(
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    let mut closed = Vec::new();
-    for (run, course) in courses_of(parts, &open)? {
-        if let Err(error) = log.append(&course.end(&run)) {
-            tracing::error!(%error, %run, "an interrupted run could not be closed");
-            continue;
-        }
-        if let Some((_, query)) = open.remove(&run) {
-            closed.push(Interrupted { run, query });
-        }
-    }
-    Ok(closed)
+    let courses = courses_of(parts, &open)?.into_iter();
+    let ends = courses.filter_map(|(run, course)| {
+        let end = course.end(&run);
+        let (_, query) = open.remove(&run)?;
+        Some((Interrupted { run, query }, end))
+    });
+    Ok(ends.collect())
 }
 
 /// What happened in each of these runs, from one reading of the log.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use crate::files::{open_unlinked, sync_dir};
 
 use super::chain::{Head, Part, line_before};
+use super::destination::Destination;
 use super::file::refuse_foreign;
-use super::log::Destination;
 use super::parts;
 use super::tail::Tail;
 

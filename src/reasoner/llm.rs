@@ -29,6 +29,7 @@ mod prompt;
 mod read;
 mod room;
 mod server;
+mod settings;
 mod shape;
 mod stream;
 mod think;
@@ -36,12 +37,9 @@ mod tokens;
 mod wire;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
-use secrecy::SecretString;
 use tokio::sync::OnceCell;
 
 use crate::agent::ports::{
@@ -54,6 +52,7 @@ use crate::protocol::Mode;
 pub use checkup::{Answered, Judged};
 pub use job::{Job, JobSettings, Jobs};
 pub use server::Structured;
+pub use settings::EndpointSettings;
 pub use stream::CutShort;
 
 use client::Endpoint;
@@ -63,31 +62,6 @@ use prompt::{Fence, Prompts};
 use room::Room;
 use shape::Shape;
 use wire::Message;
-
-/// Where the model is and how it is spoken to.
-#[derive(Debug, Clone)]
-pub struct EndpointSettings {
-    /// Root of the endpoint, e.g. `http://127.0.0.1:11434/v1`; a closing slash makes no difference.
-    pub base_url: String,
-    /// Bearer token, or whatever the server's row of the table makes of it.
-    pub api_key: Option<SecretString>,
-    /// The model; without one the first that the endpoint lists.
-    pub model: Option<String>,
-    /// No byte received for this long is an error.
-    pub timeout: Duration,
-    /// How often a request is made again after a failure that may pass.
-    pub retries: u32,
-    /// The server's name in the table; `None` goes by the address.
-    pub server: Option<String>,
-    /// How many tokens the model reads; `None` where nobody says.
-    pub context_tokens: Option<usize>,
-    /// Model and limits of each job.
-    pub jobs: Jobs,
-    /// The folder with the user's own prompts, prices and servers.
-    pub overrides: Option<PathBuf>,
-    /// What the plan prompt may offer.
-    pub tools: &'static [ToolDescriptor],
-}
 
 /// The thinking engine behind a chat endpoint.
 pub struct EndpointReasoner {

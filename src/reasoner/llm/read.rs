@@ -6,6 +6,7 @@
 mod analysis;
 mod grades;
 mod json;
+mod lists;
 mod plan;
 
 pub use analysis::analysis;

@@ -7,15 +7,12 @@ use crate::agent::ports::{Analysis, Caveat};
 use crate::domain::{Complexity, QueryType, RoutingPlan, ToolName};
 use crate::text::one_line;
 
-use super::json::{find_all, unquoted};
-use super::plan::tool_named;
+use super::json::find_all;
+use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
 use crate::reasoner::llm::shape;
 
-/// Characters of a part of the question and of a keyword, and keywords; more is a model's that does not
-/// find its end.
+/// Characters of a part of the question; more is a model's that does not find its end.
 const LONGEST_PART: usize = 1_000;
-pub(super) const LONGEST_KEYWORD: usize = 200;
-pub(super) const MOST_KEYWORDS: usize = 40;
 
 /// The plan of the reply; the fallback with a caveat when there is none (R4). Costs are not known
 /// here.
@@ -93,11 +90,6 @@ fn keywords(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<Stri
     keywords
 }
 
-/// Whether a text has more than so many characters.
-pub(super) fn is_longer(text: &str, most: usize) -> bool {
-    text.chars().nth(most).is_some()
-}
-
 /// The object that has a plan's fields: itself, one level down, or the first of a list.
 fn plan_in(value: Value) -> Option<Map<String, Value>> {
     match value {
@@ -154,35 +146,6 @@ fn tools(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<ToolNam
         }
     }
     tools
-}
-
-/// A list of texts, however it was written: a list, a list as text, or one text cut at `borders`.
-pub fn texts(value: Option<&Value>, borders: &[char]) -> Vec<String> {
-    let pieces: Vec<String> = match value {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(items)) => items.iter().filter_map(text_of).collect(),
-        Some(Value::String(text)) => match unquoted(&Value::from(text.as_str())) {
-            Some(Value::Array(items)) => items.iter().filter_map(text_of).collect(),
-            _ => text.split(borders).map(str::to_owned).collect(),
-        },
-        Some(other) => text_of(other).into_iter().collect(),
-    };
-    pieces
-        .into_iter()
-        .map(|piece| piece.trim().to_owned())
-        .filter(|piece| !piece.is_empty())
-        .collect()
-}
-
-fn text_of(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Object(fields) => ["question", "query", "text", "tool", "name"]
-            .into_iter()
-            .find_map(|key| fields.get(key)?.as_str().map(str::to_owned)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use crate::agent::ports::{Caveat, Planned};
 use crate::domain::{ToolCall, ToolName};
 use crate::text::one_line;
 
-use super::analysis::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts};
 use super::json::{find_all, unquoted};
+use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
 
 const LISTS: [&str; 5] = ["calls", "tool_calls", "tools", "plan", "actions"];
 const NAMES: [&str; 3] = ["tool", "name", "tool_name"];
@@ -42,12 +42,6 @@ pub fn plan(reply: &str) -> Planned {
         }
     }
     planned
-}
-
-/// The tool of that name, with the prefixes and separators that models add.
-pub fn tool_named(name: &str) -> Option<ToolName> {
-    let name = name.trim().to_lowercase().replace(['-', ' '], "_");
-    ToolName::parse(name.rsplit(['.', '/']).next().unwrap_or_default())
 }
 
 /// The first list of calls; without any, all the calls that stand for themselves.
