@@ -157,7 +157,7 @@ impl Reasoner for OfflineReasoner {
 }
 
 impl OfflineReasoner {
-    /// Runs embedding work where it may block; the embedding fails once nobody waits any more.
+    /// Runs embedding work where it may block; the embedding fails once the run is stopped.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Embedder) -> Result<T, EmbedError> + Send + 'static,

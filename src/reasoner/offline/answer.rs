@@ -160,14 +160,16 @@ impl Answer<'_> {
         let mut blocks = vec![body];
         let steps = reading.parts.len().saturating_sub(1);
         for (part, judged) in reading.parts.iter().zip(judged).take(steps) {
-            let before = self.used.len();
+            let before = (self.used.len(), self.fits.len());
             let body = self.body(&part.question, judged, None, OF_PART);
-            let elsewhere = self.used[before..]
+            let elsewhere = self.used[before.0..]
                 .iter()
                 .all(|choice| !quoted.contains(&choice.item));
-            match body.filter(|_| elsewhere) {
-                Some(body) => blocks.push(led(&part.label, &body, self.language)),
-                None => self.used.truncate(before),
+            if let Some(body) = body.filter(|_| elsewhere) {
+                blocks.push(led(&part.label, &body, self.language));
+            } else {
+                self.used.truncate(before.0);
+                self.fits.truncate(before.1);
             }
         }
         blocks

@@ -5,7 +5,7 @@
 //! question. A vector depends on its text alone, so nothing changes but the time that it takes.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
@@ -37,6 +37,10 @@ impl Embedder for WhileWanted<'_> {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let stopped = || EmbedError("it was stopped".into());
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(stopped());
+        }
         let keys: Vec<[u8; 32]> = texts
             .iter()
             .map(|text| *blake3::hash(text.as_bytes()).as_bytes())
@@ -53,7 +57,7 @@ impl Embedder for WhileWanted<'_> {
         if !new.is_empty() {
             let missing: Vec<&str> = new.iter().map(|at| texts[*at]).collect();
             let made = self.embedder.embed_stoppable(&missing, self.stop.into())?;
-            let made = made.ok_or_else(|| EmbedError("it was stopped".into()))?;
+            let made = made.ok_or_else(stopped)?;
             let mut known = self
                 .vectors
                 .0
@@ -75,7 +79,7 @@ impl Embedder for WhileWanted<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use super::*;
 
@@ -117,5 +121,7 @@ mod tests {
         assert_eq!(counting.0.load(Ordering::Relaxed), 4 + many.len());
         lengths(&["a"]);
         assert_eq!(counting.0.load(Ordering::Relaxed), 5 + many.len());
+        stop.store(true, Ordering::Relaxed);
+        assert!(embedding.embed(&["a"]).is_err());
     }
 }

@@ -26,7 +26,6 @@ pub(super) use seen::Seen;
 use seen::title_of;
 pub use signals::signal_names;
 use signals::{OF_PASSAGES, OF_UNITS, with_relative};
-pub(super) use wanted::leans;
 
 /// Units of a passage that are compared by meaning, those that share most with the question. With eight, and the
 /// whole passage beside them, grades are as good (area under the curve) to .009 in each collection that the weights are

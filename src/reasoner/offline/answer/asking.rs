@@ -141,9 +141,8 @@ impl<'a> Asking<'a> {
 
     /// Whether all words of a field's key are asked for: "Status: done" where the status is.
     fn is_asked_field(&self, unit: &Unit) -> bool {
-        let asked = &self.wish.question.terms;
         let key = self.field_key(unit).unwrap_or_default();
-        !key.is_empty() && key.iter().all(|term| asked.contains(term))
+        !key.is_empty() && key.iter().all(|term| self.asked.contains(term))
     }
 
     /// Whether a unit is a field at the head of another file than that of the id asked about: it may name
@@ -188,8 +187,8 @@ impl<'a> Asking<'a> {
         let read = |text: &str| terms(text, language).into_iter().collect();
         let sentence = |unit: &Unit| unit.kind == UnitKind::Sentence;
         let first = at == 0 || passage.units[at - 1].heading != unit.heading;
-        let opening = passage.units.iter().position(sentence).unwrap_or(0);
-        let begins = at == opening && passage.start == 1;
+        let opening = || passage.units.iter().position(sentence).unwrap_or(0);
+        let begins = passage.start == 1 && at == opening();
         first && sentence(unit) && is_asked(&seen.units[at].heading)
             || begins && (is_asked(&read(&passage.title)) || is_asked(&read(stem(&passage.source))))
             || !head.is_empty() && is_asked(&read(head))

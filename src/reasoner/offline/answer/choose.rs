@@ -7,7 +7,6 @@
 use crate::domain::{Question, QuestionKind};
 
 use super::super::evidence::{Unit, UnitKind};
-use super::super::judge::leans;
 use super::asking::{Asking, Wish};
 use super::found::{Choice, Found, LONGEST_LIST};
 use super::lists::whole_list;
@@ -189,7 +188,7 @@ fn belonging(choice: Choice, asking: &Asking<'_>, found: Found<'_>) -> Vec<Choic
         && choice.unit > 0
         && units[choice.unit - 1].block == one.block
         && !asking.was_told(&units[choice.unit - 1])
-        && leans(&one.text, asking.wish.question.language);
+        && found.seen[choice.item].units[choice.unit].told.leans;
     if leaning {
         belonging.push(at(choice.unit - 1));
     }

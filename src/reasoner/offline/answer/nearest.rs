@@ -1,9 +1,11 @@
 //! What is said where nothing answers: so much, and where the nearest is.
 
+use std::collections::HashSet;
+
 use crate::domain::{Language, Question};
 
-use super::super::evidence::{Passage, UnitKind};
-use super::super::language::terms;
+use super::super::evidence::{Passage, Unit, UnitKind};
+use super::super::judge::Seen;
 use super::found::Found;
 use super::frames::Frames;
 
@@ -21,29 +23,31 @@ pub(super) fn nothing(
     grades: &[f64],
     language: Language,
 ) -> String {
+    let asked: HashSet<&String> = question.terms.iter().collect();
+    let places = found.passages.iter().zip(found.seen);
+    let units: Vec<Option<usize>> = places
+        .map(|(passage, seen)| nearest_unit(&asked, passage, seen))
+        .collect();
     let mut order: Vec<usize> = (0..found.items.len()).collect();
     order.sort_by(|a, b| grades[*b].total_cmp(&grades[*a]).then(a.cmp(b)));
     let enough = order.first().map_or(0.0, |at| NEAR_TO_BEST * grades[*at]);
-    order.retain(|at| grades[*at] >= enough && !said(question, &found.passages[*at]).is_empty());
-    let mut nearest: Vec<usize> = Vec::new();
-    for at in order {
+    let mut nearest: Vec<(usize, usize)> = Vec::new();
+    for at in order.into_iter().filter(|at| grades[*at] >= enough) {
         let source = |at: usize| &found.items[at].source;
-        if !nearest.iter().any(|known| source(*known) == source(at)) {
-            nearest.push(at);
-        }
+        let known = nearest
+            .iter()
+            .any(|(known, _)| source(*known) == source(at));
+        nearest.extend(units[at].filter(|_| !known).map(|unit| (at, unit)));
     }
     nearest.truncate(NEAREST);
     let frames = Frames::of(language);
     if nearest.is_empty() {
         return frames.nothing.clone();
     }
-    let places = nearest.iter().map(|at| {
-        let (item, passage) = (&found.items[*at], &found.passages[*at]);
-        let mut headings = passage.units.iter().map(|unit| unit.heading.as_str());
-        let heading = headings.find(|heading| !heading.is_empty());
-        let heading = heading.map_or(String::new(), |heading| format!(" — {}", plain(heading)));
-        let said = said(question, passage);
-        format!("- {}:{}{heading}{said}", item.source, item.location())
+    let places = nearest.iter().map(|(at, unit)| {
+        let item = &found.items[*at];
+        let said = said(&found.passages[*at].units[*unit]);
+        format!("- {}:{}{said}", item.source, item.location())
     });
     let places: Vec<String> = places.collect();
     format!(
@@ -54,28 +58,35 @@ pub(super) fn nothing(
     )
 }
 
-/// The unit of a passage that holds most of the question's words, shortened and in quotation marks; empty
-/// where none holds any.
-fn said(question: &Question, passage: &Passage) -> String {
+/// The place of the unit of a passage that holds most of these words; nothing where none holds any.
+fn nearest_unit(asked: &HashSet<&String>, passage: &Passage, seen: &Seen) -> Option<usize> {
     let holds = |at: &usize| {
-        let own = terms(&passage.units[*at].text, question.language);
-        let held = question.terms.iter().filter(|term| own.contains(*term));
-        held.count()
+        let held = &seen.units[*at].held;
+        asked.iter().filter(|term| held.contains(**term)).count()
     };
-    let best = (0..passage.units.len())
-        .filter(|at| passage.units[*at].kind != UnitKind::Code)
-        .max_by_key(|at| (holds(at), std::cmp::Reverse(*at)))
-        .filter(|at| holds(at) > 0);
-    best.map_or(String::new(), |at| {
-        let text = &passage.units[at].text;
-        let line: String = text.chars().take(LONGEST_SAID).collect();
-        let more = if line.len() < text.len() { "…" } else { "" };
-        format!(": “{}{more}”", plain(&line))
-    })
+    let units = (0..passage.units.len()).filter(|at| passage.units[*at].kind != UnitKind::Code);
+    let best = units.map(|at| (holds(&at), at));
+    let best = best.max_by_key(|(held, at)| (*held, std::cmp::Reverse(*at)));
+    best.filter(|(held, _)| *held > 0).map(|(_, at)| at)
+}
+
+/// A unit with its heading in front, shortened and in quotation marks.
+fn said(unit: &Unit) -> String {
+    let heading = match unit.heading.as_str() {
+        "" => String::new(),
+        heading => format!(" — {}", one_line(heading)),
+    };
+    let line: String = unit.text.chars().take(LONGEST_SAID).collect();
+    let more = if line.len() < unit.text.len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("{heading}: “{}{more}”", one_line(&line))
 }
 
 /// A text on one line, without signs that would be taken for the answer's own.
-fn plain(text: &str) -> String {
+fn one_line(text: &str) -> String {
     let text = text.replace(['[', ']', '`', '|', '*', '<', '>'], " ");
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")

@@ -208,24 +208,30 @@ fn table(rows: &[Row<'_>]) -> String {
 pub(super) fn plain(text: &str) -> String {
     let balanced = is_balanced(text);
     let mut plain = String::with_capacity(text.len());
-    let mut in_code = false;
+    // How many backticks opened the code that is being read; code is closed by as many.
+    let mut open = 0;
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
+        let mut end = c.len_utf8();
         if c == '`' {
-            in_code = !in_code;
-            if balanced {
-                plain.push(c);
+            end = rest.len() - rest.trim_start_matches('`').len();
+            if open == 0 {
+                open = end;
+            } else if open == end {
+                open = 0;
             }
-        } else if let Some(end) = reference(rest).filter(|_| !in_code || !balanced) {
+            if balanced {
+                plain.push_str(&rest[..end]);
+            }
+        } else if let Some(closing) = reference(rest).filter(|_| open == 0 || !balanced) {
             plain.push('(');
-            plain.push_str(&rest[1..end]);
+            plain.push_str(&rest[1..closing]);
             plain.push(')');
-            rest = &rest[end + 1..];
-            continue;
+            end = closing + 1;
         } else {
             plain.push(c);
         }
-        rest = &rest[c.len_utf8()..];
+        rest = &rest[end..];
     }
     plain
 }
@@ -326,6 +332,8 @@ mod tests {
                 "As said (1, 3) and `x[0]` is [7]",
             ),
             ("A lone ` here [4]", "A lone  here (4) [7]"),
+            ("Uses ``a`b`` as in [2]", "Uses ``a`b`` as in (2) [7]"),
+            ("``fence[0]``", "``fence[0]`` [7]"),
             ("[a] [ ] []", "[a] [ ] [] [7]"),
         ] {
             assert_eq!(quoted(text, 7), expected);

@@ -53,9 +53,9 @@ pub(super) fn related(question: &Question, found: Found<'_>) -> Option<Vec<Strin
         };
         for line in fields(&passage.text) {
             let tells = field(&line).is_some_and(|(label, targets)| {
-                labels.contains(&label) && (own || says_name(&targets, name))
+                labels.contains(&label) && (own && says(&targets) || says_name(&targets, name))
             });
-            // Passages of one file may overlap.
+            // Two passages of one file may begin with its head.
             let known =
                 |known: &(bool, &str, String, usize)| known.1 == passage.source && known.2 == line;
             if tells && !lines.iter().any(known) {
@@ -82,7 +82,13 @@ fn fields(text: &str) -> Vec<String> {
     let mut fields: Vec<String> = Vec::new();
     let mut open = false;
     for line in text.lines().map(str::trim) {
-        let item = line.strip_prefix("- ").filter(|_| open);
+        if line.is_empty() {
+            continue;
+        }
+        let item = ["- ", "* ", "+ "]
+            .iter()
+            .find_map(|mark| line.strip_prefix(mark));
+        let item = item.filter(|_| open);
         if let (Some(item), Some(last)) = (item, fields.last_mut()) {
             let joint = if last.ends_with(':') { " " } else { ", " };
             last.push_str(joint);
@@ -130,6 +136,11 @@ fn asked_of_others(
     Some((relation, inverse))
 }
 
+/// Whether a field holds anything.
+fn says(targets: &str) -> bool {
+    targets.chars().any(char::is_alphanumeric)
+}
+
 /// A field as its label in lower case and what follows.
 fn field(line: &str) -> Option<(String, String)> {
     let (label, targets) = line.split_once([':', '：'])?;
@@ -157,7 +168,7 @@ mod tests {
                 "TK-2.md",
                 "---\ntitle: Two\ndepends_on:\n  - TK-3\n  - TK-4\n---\n\nText: TK-2 depends on TK-9.",
             ),
-            passage("TK-4.md", "# TK-4\n\nDepends on: TK-30"),
+            passage("TK-4.md", "# TK-4\n\nDepends on:\n\n- TK-30"),
         ]);
         for (question, told) in [
             (

@@ -21,7 +21,13 @@ pub(super) fn in_state(values: &[String], found: Found<'_>) -> Option<String> {
             cells.is_some_and(|cells| cells.iter().any(|cell| is_one_of(cell, values)))
         });
         let mut told: Vec<String> = rows.map(|unit| unit.text.clone()).collect();
-        for line in item.text.lines().map(str::trim) {
+        // Rows of data are told as such, not once more by their lines.
+        let is_data = passage.units.iter().all(|unit| unit.row.is_some());
+        let lines_of_text = item
+            .text
+            .lines()
+            .filter(|_| !is_data || passage.units.is_empty());
+        for line in lines_of_text.map(str::trim) {
             if let Some(task) = task_with(line, values) {
                 told.push(task);
             } else if line
@@ -68,10 +74,11 @@ fn task_with(line: &str, values: &[String]) -> Option<String> {
 mod tests {
     use super::super::samples::{Sample, passage};
     use super::*;
+    use crate::domain::Evidence;
 
     #[test]
     fn r11_fields_rows_and_boxes_tell_states() {
-        let mut items = [
+        let mut items = vec![
             passage("t1.md", "# T-1: Paint\n\n**Status:** in-progress\n"),
             passage("list.md", "# Jobs\n\n- [ ] sweep\n- [x] mow"),
             passage(
@@ -82,6 +89,10 @@ mod tests {
         for item in &mut items {
             item.tool = ToolName::LocalFileQa;
         }
+        items.push(Evidence {
+            tool: ToolName::LocalFileQa,
+            ..passage("jobs.json", r#"[{"job": "rake", "state": "open"}]"#)
+        });
         let sample = Sample::of(&items);
         let told = |values: &[&str]| {
             let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();

@@ -1,6 +1,6 @@
 //! What is asked, as the signals look at it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::domain::Language;
 use crate::text::is_cjk;
@@ -42,8 +42,9 @@ impl Asked {
     ) -> Self {
         let units: Vec<&SeenUnit> = units.collect();
         let terms = terms(text, language);
+        let once: BTreeSet<&String> = terms.iter().collect();
         let weights = weights(
-            terms.iter(),
+            once.into_iter(),
             |term| units.iter().filter(|unit| unit.held.contains(term)).count(),
             units.len(),
         );

@@ -4,7 +4,7 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Evidence, KEEP_FROM, Question, QuestionKind};
 
 use super::super::evidence::Passage;
-use super::super::language::spelt_out;
+use super::super::language::{says_name, spelt_out};
 use super::super::question::Reading;
 use super::{Judged, Seen, judge};
 
@@ -79,7 +79,8 @@ fn as_named(question: &Question, items: &[Evidence]) -> String {
     asked
 }
 
-/// Whether what a question names is named in any of the items, however its words are joined.
+/// Whether what a question names is named in any of the items: ids as they stand, names of code however their
+/// words are joined.
 fn holds_names(question: &Question, items: &[Evidence]) -> bool {
     let joined = |text: &str| -> String {
         let letters = text.chars().filter(|c| c.is_alphanumeric());
@@ -87,14 +88,16 @@ fn holds_names(question: &Question, items: &[Evidence]) -> bool {
     };
     let texts: Vec<String> = items
         .iter()
-        .map(|item| joined(&format!("{} {}", item.source, item.text)))
+        .map(|item| format!("{} {}", item.source, item.text))
         .collect();
-    let mut names = question
-        .literals
-        .ids
-        .iter()
-        .chain(&question.literals.identifiers);
-    names.all(|name| texts.iter().any(|text| text.contains(&joined(name))))
+    let (ids, identifiers) = (&question.literals.ids, &question.literals.identifiers);
+    let is_said = |id: &String| texts.iter().any(|text| says_name(text, id));
+    if identifiers.is_empty() {
+        return ids.iter().all(is_said);
+    }
+    let together: Vec<String> = texts.iter().map(|text| joined(text)).collect();
+    let is_joined = |name: &String| together.iter().any(|text| text.contains(&joined(name)));
+    ids.iter().all(is_said) && identifiers.iter().all(is_joined)
 }
 
 /// A list may go on where the passage ends that announces it: what follows that directly in its file is

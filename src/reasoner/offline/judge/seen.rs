@@ -34,7 +34,7 @@ pub(in super::super) struct SeenUnit {
     pub(in super::super) heading: HashSet<String>,
     pub(super) grams: HashSet<String>,
     /// What kinds of things it tells.
-    pub(super) told: Told,
+    pub(in super::super) told: Told,
     /// The cosine of the question and it, where it is among those that share most with that; else the lowest
     /// of those.
     pub(super) cosine: f64,

@@ -22,7 +22,7 @@ pub(super) enum Wanted {
 
 /// What a unit tells.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Told {
+pub(in super::super) struct Told {
     /// Its words for numbers, digits or not.
     pub(super) numbers: HashSet<String>,
     /// Its words for times, years among them.
@@ -31,7 +31,7 @@ pub(super) struct Told {
     pub(super) names: HashSet<String>,
     pub(super) reason: bool,
     /// Whether it begins with a word that stands for something said before it.
-    pub(super) leans: bool,
+    pub(in super::super) leans: bool,
 }
 
 /// The words of one language, longest match anywhere in the text; those of a script with spaces are
@@ -105,11 +105,6 @@ pub(super) fn told(unit: &str, language: Language) -> Told {
         reason: holds(&text, &words.reasons, language),
         leans: begins_with_one(&text, &words.leaning),
     }
-}
-
-/// Whether a unit begins with a word that stands for something said before it.
-pub(in super::super) fn leans(unit: &str, language: Language) -> bool {
-    words(language).is_some_and(|words| begins_with_one(&spaced(unit, language), &words.leaning))
 }
 
 fn begins_with_one(text: &str, words: &[String]) -> bool {

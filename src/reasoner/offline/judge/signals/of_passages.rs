@@ -33,12 +33,12 @@ pub(super) fn best_run(asked: &Asked, seen: &Seen) -> f64 {
     best(asked, seen, run)
 }
 
-/// The cosine of the unit nearest in meaning; 0 of a passage without units.
+/// The higher cosine of the two units that share most words with the question; 0 of a passage without units.
 pub(super) fn best_cosine(_: &Asked, seen: &Seen) -> f64 {
     cosines(seen)[0]
 }
 
-/// The cosine of the unit second nearest in meaning.
+/// The lower of the two.
 pub(super) fn second_cosine(_: &Asked, seen: &Seen) -> f64 {
     cosines(seen)[1]
 }
