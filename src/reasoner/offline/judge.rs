@@ -29,7 +29,7 @@ use signals::{OF_PASSAGES, OF_UNITS, with_relative};
 
 /// Units of a passage that are compared by meaning, those that share most with the question. With eight, and the
 /// whole passage beside them, grades are as good (area under the curve) to .009 in each collection that the weights are
-/// fitted on, and an answer takes five times as long.
+/// fitted on, and an answer takes three to five times as long.
 const EMBEDDED: usize = 2;
 
 /// What was judged of one question (or one reading or part of it) over some passages.
