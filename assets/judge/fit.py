@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits weights.toml, the weights of the offline engine's judge, and says how well they do.
 
-    fit.py BINARY WORK READING NAME=JUDGED.jsonl...
+    fit.py BINARY WORK READING NAME=JUDGED.jsonl... [--without SIGNAL,SIGNAL...]
 
 READING is a folder as `eval reading` takes it, each NAME a file as `eval grading` takes it (such as
 assets/grading/collect.py makes). Of them the folder WORK gets one file of questions, and BINARY writes
@@ -23,6 +23,8 @@ Four things are fitted for each language, from the same signals:
            out. These two signals tell as much of a collection left out as all signals together do
 and the chance of `answers` from which on the engine quotes: where of no collection more than MISSED of
 the questions that have an answer are turned away.
+
+With --without nothing is written, and the figures are those of weights without these signals.
 
 Figures are out of fold: five folds by document, so that nothing is judged by weights that saw its
 document. `left out` is by weights that saw nothing of the collection.
@@ -489,7 +491,12 @@ def write(fitted, names, sets):
 def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
-    binary, work, reading, *files = sys.argv[1:]
+    arguments, dropped = sys.argv[1:], []
+    if "--without" in arguments[:-1]:
+        at = arguments.index("--without")
+        dropped = arguments[at + 1].split(",")
+        del arguments[at:at + 2]
+    binary, work, reading, *files = arguments
     os.makedirs(work, exist_ok=True)
     asked, rows = os.path.join(work, "asked.jsonl"), os.path.join(work, "signals.jsonl")
     if not os.path.exists(rows):
@@ -502,6 +509,14 @@ def main():
         os.replace(rows + ".part", rows)
     names, *found = lines(rows)
     names = [names["units"], names["passages"]]
+    known = {name for of in names for name in of}
+    if unknown := [name for name in dropped if name not in known]:
+        sys.exit("unknown signal: " + ", ".join(unknown))
+    for of, each in enumerate((lambda q: (u for p in q["passages"] for u in p["units"]), lambda q: q["passages"])):
+        gone = [at for at, name in enumerate(names[of]) if re.sub("_to_(best|mean)$", "", name) in dropped]
+        for row in (row["row"] for q in found for row in each(q)):
+            for at in gone:
+                row[at] = 0.0
     by_set = {}
     for question in found:
         by_set.setdefault(question["set"], []).append(question)
@@ -513,7 +528,8 @@ def main():
         of = lambda all: [s for s in all if chinese(s) == zh]
         if of(sets):
             fitted[language] = fit_language(language, of(sets), of(based), names)
-    write(fitted, names, sets)
+    if not dropped:
+        write(fitted, names, sets)
 
 
 if __name__ == "__main__":

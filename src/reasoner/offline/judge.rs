@@ -6,10 +6,12 @@ mod asked;
 pub(super) mod letters;
 mod linking;
 mod model;
+mod order;
 mod readings;
 mod seen;
 mod signals;
 mod wanted;
+mod weighed;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -185,7 +187,7 @@ fn measure_meaning(
 
 /// The units that share most with the question, in their order.
 fn nearest_in_words(read: &Asked, seen: &Seen) -> Vec<usize> {
-    let share = |at: usize| read.share(|term| seen.units[at].held.contains(term));
+    let share = |at: usize| read.words.share(&[&seen.units[at].held]);
     let mut order: Vec<(usize, f64)> = (0..seen.units.len()).map(|at| (at, share(at))).collect();
     order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     order.truncate(EMBEDDED);

@@ -1,28 +1,26 @@
 //! What is asked, as the signals look at it.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::domain::Language;
 use crate::text::is_cjk;
 
 use super::super::language::terms;
+use super::order::Order;
 use super::seen::SeenUnit;
 use super::wanted::{Wanted, names, wanted};
+use super::weighed::Weighed;
 use super::words::{grams, written};
 
 /// A question, or a part or reading of one, with what its words weigh among some passages.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// Its words in order.
-    pub(super) terms: Vec<String>,
-    /// Each of its words once, with its weight.
-    pub(super) weights: BTreeMap<String, f64>,
-    /// Its words as they are written, small ones too, with their weights.
-    pub(super) written: BTreeMap<String, f64>,
-    /// The sum of the weights; 1 where there are none, so that it can be divided by.
-    pub(super) total: f64,
-    /// The heaviest weight; 1 where there are none.
-    pub(super) heaviest: f64,
+    /// The order of its words.
+    pub(super) order: Order,
+    /// Its words.
+    pub(super) words: Weighed,
+    /// Its words as they are written, small ones too.
+    pub(super) written: Weighed,
     /// Three letters in a row of its words, or single characters of scripts without spaces.
     pub(super) grams: HashSet<String>,
     /// Its text without the names of what the passages are all about: "which licence is the tool released
@@ -33,8 +31,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Reads `text`. The fewer of the units hold a word, the more it weighs: the inverse document
-    /// frequency of Robertson and Spärck Jones (1976), each unit being a document.
+    /// Reads `text`. The fewer of the units hold a word, the more it weighs.
     pub(super) fn read<'a>(
         text: &str,
         language: Language,
@@ -42,33 +39,20 @@ impl Asked {
     ) -> Self {
         let units: Vec<&SeenUnit> = units.collect();
         let terms = terms(text, language);
-        let once: BTreeSet<&String> = terms.iter().collect();
-        let weights = weights(
-            once.into_iter(),
-            |term| units.iter().filter(|unit| unit.held.contains(term)).count(),
-            units.len(),
-        );
-        let words: HashSet<String> = written(text).collect();
-        let words = super::asked::weights(
-            words.iter(),
-            |word| {
-                units
-                    .iter()
-                    .filter(|unit| unit.written.contains(word))
-                    .count()
-            },
-            units.len(),
-        );
-        let or_one = |value: f64| if value > 0.0 { value } else { 1.0 };
+        let holding = |of: fn(&SeenUnit) -> &HashSet<String>| {
+            let mut holding: HashMap<&str, usize> = HashMap::new();
+            for word in units.iter().flat_map(|unit| of(unit)) {
+                *holding.entry(word).or_default() += 1;
+            }
+            move |word: &str| holding.get(word).copied().unwrap_or_default()
+        };
         Self {
-            total: or_one(weights.values().sum()),
-            heaviest: or_one(weights.values().copied().fold(0.0, f64::max)),
+            order: Order::of(&terms),
             grams: grams(terms.iter()),
             core: text.to_owned(),
             wanted: wanted(text, language),
-            written: words,
-            weights,
-            terms,
+            written: Weighed::new(written(text), holding(|unit| &unit.written), units.len()),
+            words: Weighed::new(terms.into_iter(), holding(|unit| &unit.held), units.len()),
         }
     }
 
@@ -97,34 +81,8 @@ impl Asked {
             self.core = kept;
         }
     }
-
-    /// The share of its words that are `held`, by weight.
-    pub(super) fn share(&self, held: impl Fn(&str) -> bool) -> f64 {
-        let found = self.weights.iter().filter(|(term, _)| held(term));
-        found.map(|(_, weight)| weight).sum::<f64>() / self.total
-    }
-
-    /// The weight of the heaviest of its words that are `held`, as a share of the heaviest of all.
-    pub(super) fn heaviest(&self, held: impl Fn(&str) -> bool) -> f64 {
-        let found = self.weights.iter().filter(|(term, _)| held(term));
-        found.map(|(_, weight)| *weight).fold(0.0, f64::max) / self.heaviest
-    }
 }
 
 /// What this share of the passages holds is what all of them are about, where there are so many.
 const EVERYWHERE: f64 = 0.7;
 const FEWEST: usize = 4;
-
-/// What a word weighs at least that all units hold.
-const FLOOR: f64 = 0.1;
-
-fn weights<'a>(
-    terms: impl Iterator<Item = &'a String>,
-    holding: impl Fn(&str) -> usize,
-    all: usize,
-) -> BTreeMap<String, f64> {
-    let idf = |count: usize| (1.0 + (all as f64 - count as f64 + 0.5) / (count as f64 + 0.5)).ln();
-    terms
-        .map(|term| (term.clone(), FLOOR + idf(holding(term))))
-        .collect()
-}

@@ -13,8 +13,10 @@ use super::words::{grams, written};
 #[derive(Debug)]
 pub(in super::super) struct Seen {
     pub(in super::super) units: Vec<SeenUnit>,
-    /// The words of its title.
+    /// The words of its title, in order.
     pub(in super::super) title: Vec<String>,
+    /// The same as a set.
+    pub(super) titled: HashSet<String>,
     /// All of its words, with those of its title, its path and its headings.
     pub(super) held: HashSet<String>,
     /// The cosine of the question and its title; of a passage without one, that of its nearest unit.
@@ -32,6 +34,8 @@ pub(in super::super) struct SeenUnit {
     /// Its words as they are written, in lower case.
     pub(super) written: HashSet<String>,
     pub(in super::super) heading: HashSet<String>,
+    /// Its words, with those of its heading and of the title of its passage.
+    pub(super) titled: HashSet<String>,
     pub(super) grams: HashSet<String>,
     /// What kinds of things it tells.
     pub(in super::super) told: Told,
@@ -48,7 +52,7 @@ impl Seen {
         let units: Vec<SeenUnit> = passage
             .units
             .iter()
-            .map(|unit| SeenUnit::read(unit, language))
+            .map(|unit| SeenUnit::read(unit, &title, language))
             .collect();
         let path = passage.source.replace(['/', '.'], " ");
         let mut held: HashSet<String> = terms(&path, language).into_iter().collect();
@@ -57,6 +61,7 @@ impl Seen {
         held.extend(units.iter().flat_map(|unit| unit.terms.iter().cloned()));
         Self {
             units,
+            titled: title.iter().cloned().collect(),
             title,
             held,
             title_cosine: 0.0,
@@ -66,13 +71,16 @@ impl Seen {
 }
 
 impl SeenUnit {
-    fn read(unit: &Unit, language: Language) -> Self {
+    fn read(unit: &Unit, title: &[String], language: Language) -> Self {
         let terms_of = |text: &str| terms(text, language);
         let terms = terms_of(&unit.text);
+        let heading: HashSet<String> = terms_of(&unit.heading).into_iter().collect();
+        let titled = terms.iter().chain(&heading).chain(title);
         Self {
+            titled: titled.cloned().collect(),
             held: terms.iter().cloned().collect(),
             written: written(&unit.text).collect(),
-            heading: terms_of(&unit.heading).into_iter().collect(),
+            heading,
             grams: grams(terms.iter()),
             told: told(&unit.text, language),
             cosine: 0.0,

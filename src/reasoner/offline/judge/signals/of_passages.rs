@@ -2,13 +2,11 @@
 
 use super::super::asked::Asked;
 use super::super::seen::Seen;
-use super::of_units::{
-    OfUnit, coverage, coverage_titled, grams, heaviest, near_pairs, pairs, run, tells,
-};
+use super::of_units::{OfUnit, coverage, coverage_titled, grams, heaviest, pairs, run, tells};
 
 /// The share of the question's words that the passage and its headings hold, by weight.
 pub(super) fn held(asked: &Asked, seen: &Seen) -> f64 {
-    asked.share(|term| seen.held.contains(term))
+    asked.words.share(&[&seen.held])
 }
 
 /// The coverage of the unit that holds most.
@@ -50,7 +48,7 @@ pub(super) fn core_cosine(_: &Asked, seen: &Seen) -> f64 {
 
 /// The share of the question's words that the title holds, by weight.
 pub(super) fn title_coverage(asked: &Asked, seen: &Seen) -> f64 {
-    asked.share(|term| seen.title.iter().any(|word| word == term))
+    asked.words.share(&[&seen.titled])
 }
 
 /// The share of the title's words that the question holds.
@@ -58,7 +56,7 @@ pub(super) fn title_named(asked: &Asked, seen: &Seen) -> f64 {
     let shared = seen
         .title
         .iter()
-        .filter(|term| asked.weights.contains_key(*term))
+        .filter(|term| asked.words.contains(term))
         .count();
     shared as f64 / seen.title.len().max(1) as f64
 }
@@ -70,7 +68,7 @@ pub(super) fn title_cosine(_: &Asked, seen: &Seen) -> f64 {
 
 /// How heavy the heaviest of the question's words is that the passage does not hold.
 pub(super) fn missing_most(asked: &Asked, seen: &Seen) -> f64 {
-    asked.heaviest(|term| !seen.held.contains(term))
+    asked.words.heaviest_missing(&seen.held)
 }
 
 /// How heavy the heaviest of the question's words is that one unit holds.
@@ -80,12 +78,8 @@ pub(super) fn heaviest_held(asked: &Asked, seen: &Seen) -> f64 {
 
 /// How many of the question's neighbouring words are near each other in some unit.
 pub(super) fn near(asked: &Asked, seen: &Seen) -> f64 {
-    let all: Vec<String> = seen
-        .units
-        .iter()
-        .flat_map(|unit| unit.terms.iter().cloned())
-        .collect();
-    near_pairs(&asked.terms, &all)
+    let all = seen.units.iter().flat_map(|unit| &unit.terms);
+    asked.order.near_pairs(all)
 }
 
 /// Whether any unit tells what is wanted; 0 where nothing particular is.
@@ -125,7 +119,7 @@ pub(super) fn words(_: &Asked, seen: &Seen) -> f64 {
 
 /// How long the question is, in tens of different words.
 pub(super) fn asked_length(asked: &Asked, _: &Seen) -> f64 {
-    asked.weights.len().min(40) as f64 / 10.0
+    asked.words.len().min(40) as f64 / 10.0
 }
 
 fn best(asked: &Asked, seen: &Seen, signal: OfUnit) -> f64 {
