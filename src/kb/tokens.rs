@@ -9,6 +9,8 @@
 //! Everything that is indexed passes here, so nothing is allocated a word: a text's terms lie one
 //! after the other in one buffer that is used again for the next text.
 
+use std::collections::HashSet;
+
 use tantivy::tokenizer::{
     Language, Stemmer, StopWordFilter, TextAnalyzer, Token, TokenStream, Tokenizer,
 };
@@ -89,9 +91,10 @@ pub(super) fn terms(text: &str) -> Vec<QueryTerm> {
     let mut analyzer = chain();
     let mut stream = analyzer.token_stream(text);
     let mut terms: Vec<QueryTerm> = Vec::new();
+    let mut known = HashSet::new();
     while stream.advance() {
         let token = stream.token();
-        if !terms.iter().any(|term| term.text == token.text) {
+        if known.insert(token.text.clone()) {
             terms.push(QueryTerm {
                 text: token.text.clone(),
                 role: Role::of(token.position_length),

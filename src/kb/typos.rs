@@ -32,6 +32,9 @@ const LONG: usize = 8;
 const MOST: usize = 3;
 /// What a match counts, by its distance; at 0 only the ending differs.
 const WEIGHTS: [f64; 3] = [0.7, 0.7, 0.5];
+/// So many words of a query are looked up. One of nine thousand unknown words is a text of another kind, and takes
+/// seconds.
+const MOST_LOOKED_UP: usize = 32;
 /// How much of an ending may hide a stem, and how much of the word must be left.
 const ENDING: usize = 4;
 const STEM: usize = 5;
@@ -96,12 +99,14 @@ pub(super) fn sought(
     field: Field,
     terms: Vec<QueryTerm>,
 ) -> Result<Vec<Sought>, KbError> {
+    let mut looked_up = 0;
     terms
         .into_iter()
         .map(|asked| {
             let term = Term::from_field_text(field, &asked.text);
             let holding = holding_chunks(searcher, &term)?;
-            if holding == 0 && asked.role == Role::Word {
+            if holding == 0 && asked.role == Role::Word && looked_up < MOST_LOOKED_UP {
+                looked_up += 1;
                 let instead = instead(searcher, field, &asked.text)?;
                 if !instead.is_empty() {
                     let holding = instead.first().map(|near| near.holding);
