@@ -24,8 +24,8 @@ use self::asking::Wish;
 use self::beside::{of_both, rows_of_both};
 use self::choose::choose;
 use self::fitting::{Fitting, fitting};
-use self::found::Choice;
 pub(super) use self::found::Found;
+use self::found::{Choice, LONGEST_LIST};
 use self::frames::{Frames, filled};
 use self::nearest::nothing;
 use self::overview::overview;
@@ -265,7 +265,7 @@ impl Answer<'_> {
             self.used.extend(chosen);
             return Some(text).filter(|text| !text.is_empty());
         }
-        let chosen = if fit.content_only {
+        let (mut chosen, is_list) = if fit.content_only {
             let first = fit.passages.iter().copied();
             let first = first.min_by_key(|at| self.found.passages[*at].start)?;
             let units = self.found.passages[first].units.len().min(most + 1);
@@ -274,12 +274,17 @@ impl Answer<'_> {
         } else {
             choose(&wish, self.found, &fit.passages)
         };
+        let is_cut = chosen.len() > LONGEST_LIST;
+        chosen.truncate(LONGEST_LIST);
         let title = chosen
-            .0
             .first()
             .and_then(|first| self.title(question, *first));
-        let text = title.unwrap_or_default() + &written(&chosen.0, self.found, chosen.1);
-        self.used.extend(chosen.0);
+        let mut text = title.unwrap_or_default() + &written(&chosen, self.found, is_list);
+        if is_cut {
+            let cut = &Frames::of(self.language).cut;
+            text = format!("{text}\n\n{}", filled(cut, LONGEST_LIST));
+        }
+        self.used.extend(chosen);
         Some(text).filter(|text| !text.is_empty())
     }
 

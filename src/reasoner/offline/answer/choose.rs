@@ -164,7 +164,9 @@ fn steps(question: &Question, chosen: Choice, found: Found<'_>) -> Vec<Choice> {
         item: chosen.item,
         unit,
     };
-    (first..end.min(first + LONGEST_LIST)).map(choice).collect()
+    (first..end.min(first + LONGEST_LIST + 1))
+        .map(choice)
+        .collect()
 }
 
 /// What a chosen unit is not complete without: what it announces with its final colon, what it leans on,

@@ -5,7 +5,7 @@ use crate::domain::Evidence;
 use super::super::evidence::Passage;
 use super::super::judge::Seen;
 
-/// Lists longer than this are cut.
+/// Of longer lists and longer runs of steps only so many items are quoted, and the answer says so.
 pub(super) const LONGEST_LIST: usize = 40;
 
 /// What is quoted from: the items, and the same read as passages and as words, in their order.

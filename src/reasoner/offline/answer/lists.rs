@@ -8,7 +8,7 @@ use super::super::evidence::{Passage, UnitKind};
 use super::super::language::terms;
 use super::super::question::things;
 use super::asking::Wish;
-use super::found::{Choice, Found, LONGEST_LIST};
+use super::found::{Choice, Found};
 
 /// A list must be announced with more than half of the words of what is asked for.
 const ANNOUNCED_FROM: f64 = 0.6;
@@ -75,9 +75,7 @@ pub(super) fn whole_list(wish: &Wish<'_>, found: Found<'_>, fit: &[usize]) -> Ve
                 .or(first)
         }
     };
-    let mut list = list.unwrap_or_default();
-    list.truncate(LONGEST_LIST);
-    list
+    list.unwrap_or_default()
 }
 
 /// Runs of items or rows of one block.
@@ -242,5 +240,21 @@ mod tests {
             }
             assert!(!answer.contains(kept_back), "{question}: {answer}");
         }
+    }
+
+    #[test]
+    fn r23_a_list_that_is_cut_says_so() {
+        let colours = |count: usize| {
+            let items: String = (1..=count).map(|at| format!("- shade {at}\n")).collect();
+            let text = format!("# Paint\n\nThe colours are:\n\n{items}");
+            Sample::of(&[passage("paint.md", &text)])
+                .answer("Which colours are there?", &[])
+                .0
+        };
+        let (all, cut) = (colours(40), colours(41));
+        let last = |answer: &str, shade| answer.contains(&format!("shade {shade} ["));
+        assert!(last(&all, 40) && !all.contains("Only the first"), "{all}");
+        assert!(last(&cut, 40) && !last(&cut, 41), "{cut}");
+        assert!(cut.ends_with("(Only the first 40 are listed.)"), "{cut}");
     }
 }
