@@ -209,28 +209,23 @@ impl Answer<'_> {
                 .map(|label| filled(&frames.missing, label));
             blocks.extend(lines);
         }
-        let Some(sides) = sides else {
-            return blocks;
-        };
-        let both = of_both(
-            sides,
-            reading.question.language,
-            self.found,
-            &fits,
-            &self.used,
-        );
-        if !both.is_empty() {
-            let label = sides
-                .iter()
-                .fold(frames.both.clone(), |frame, side| filled(&frame, side));
-            blocks.push(led(
-                &label,
-                &written(&both, self.found, false),
-                self.language,
-            ));
-            self.used.extend(both);
+        if let Some(sides) = sides {
+            blocks.extend(self.of_both(sides, reading.question.language, &fits));
         }
         blocks
+    }
+
+    /// What is said of both sides of a comparison at once.
+    fn of_both(&mut self, sides: [&str; 2], language: Language, fits: &[usize]) -> Option<String> {
+        let both = of_both(sides, language, self.found, fits, &self.used);
+        if both.is_empty() {
+            return None;
+        }
+        let frame = Frames::of(self.language).both.clone();
+        let label = sides.iter().fold(frame, |frame, side| filled(&frame, side));
+        let text = written(&both, self.found, false);
+        self.used.extend(both);
+        Some(led(&label, &text, self.language))
     }
 
     /// The answer to one question; nothing where nothing fits. `other` is the other side of a comparison.

@@ -27,7 +27,7 @@ pub(super) fn whole_list(wish: &Wish<'_>, found: Found<'_>, fit: &[usize]) -> Ve
     if !several || asked.is_empty() {
         return Vec::new();
     }
-    let mut lists: Vec<(Vec<Choice>, f64, f64)> = Vec::new();
+    let mut lists: Vec<Announced> = Vec::new();
     for at in fit {
         let passage = &found.passages[*at];
         for list in lists_of(*at, passage) {
@@ -39,19 +39,7 @@ pub(super) fn whole_list(wish: &Wish<'_>, found: Found<'_>, fit: &[usize]) -> Ve
         }
     }
     lists.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
-    let mut candidates: Vec<Vec<Choice>> = Vec::new();
-    if let Some((best, share, _)) = lists.first() {
-        // A file may part one list into several, each under a heading of its own.
-        let kind = |list: &[Choice]| found.passages[list[0].item].units[list[0].unit].kind;
-        let file = |list: &[Choice]| &found.passages[list[0].item].source;
-        let parted = lists.iter().filter(|(other, of_other, _)| {
-            of_other >= share && file(other) == file(best) && kind(other) == kind(best)
-        });
-        let mut whole: Vec<Choice> = parted.flat_map(|(list, ..)| list.iter().copied()).collect();
-        whole.sort_by_key(|choice| (found.passages[choice.item].start, *choice));
-        whole.dedup();
-        candidates.push(whole);
-    }
+    let mut candidates: Vec<Vec<Choice>> = best_with_its_parts(&lists, found).into_iter().collect();
     let sections = sections(&asked, found, fit, question.language);
     let list = match wanted {
         None => sections
@@ -76,6 +64,24 @@ pub(super) fn whole_list(wish: &Wish<'_>, found: Found<'_>, fit: &[usize]) -> Ve
         }
     };
     list.unwrap_or_default()
+}
+
+/// A list, the share of what is asked for that announces it, and that with its passage's grade.
+type Announced = (Vec<Choice>, f64, f64);
+
+/// The first of the lists with those of the same file and kind that are announced as well: a file may part one
+/// list into several, each under a heading of its own.
+fn best_with_its_parts(lists: &[Announced], found: Found<'_>) -> Option<Vec<Choice>> {
+    let (best, share, _) = lists.first()?;
+    let kind = |list: &[Choice]| found.passages[list[0].item].units[list[0].unit].kind;
+    let file = |list: &[Choice]| &found.passages[list[0].item].source;
+    let parted = lists.iter().filter(|(other, of_other, _)| {
+        of_other >= share && file(other) == file(best) && kind(other) == kind(best)
+    });
+    let mut whole: Vec<Choice> = parted.flat_map(|(list, ..)| list.iter().copied()).collect();
+    whole.sort_by_key(|choice| (found.passages[choice.item].start, *choice));
+    whole.dedup();
+    Some(whole)
 }
 
 /// Runs of items or rows of one block.
