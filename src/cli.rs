@@ -177,7 +177,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         return Err(failure);
     }
     if let Some(Command::Completions(completions)) = command {
-        return completions::run(&completions);
+        return completions::run(&completions, Cli::command());
     }
     let overrides = Overrides {
         sources: if paths.is_empty() {

@@ -9,6 +9,7 @@ mod conversation;
 mod data_folder;
 mod demo;
 pub mod doctor;
+mod error;
 mod grading;
 mod index_status;
 mod indexing;
@@ -17,6 +18,7 @@ mod knowledge;
 mod naming;
 mod opening;
 mod paths;
+mod profile;
 mod reading;
 mod routing;
 mod samples;
@@ -26,24 +28,19 @@ mod statistics;
 mod thinking;
 mod upkeep;
 
-use std::fmt;
-use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::agent::ports::{Identity, WaitSink};
 use crate::agent::{Agent, Dialogue};
 use crate::audit::{AuditError, AuditLog, Destination, Mask, Session, SessionNotes};
-use crate::config::Settings;
 use crate::domain::{Answer, Outcome, Wait};
-use crate::kb::{KbError, KnowledgeBase};
+use crate::kb::KnowledgeBase;
 use crate::protocol::{Event, EventBody, RecordedSession, Update};
-use crate::text::Trouble;
 
 use adding::{Adding, CurrentBase};
 
@@ -51,11 +48,13 @@ pub use crate::agent::Question;
 pub use conversation::{BehindScreen, Conversation, channels};
 pub use data_folder::prepare_data_folder;
 pub use demo::SAMPLES;
+pub use error::EngineError;
 pub use grading::{Graded, Grader};
 pub use knowledge::{
     embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
 };
-pub use opening::{Opening, Profile};
+pub use opening::Opening;
+pub use profile::Profile;
 pub use routing::{Routed, Router};
 pub use sessions::Resume;
 pub use signals::{Given, Looking, Signals, signal_names};
@@ -85,59 +84,7 @@ pub struct Engine {
     endpoint_file: Option<PathBuf>,
 }
 
-/// Why there is no engine, or no answer; one line each.
-#[derive(Debug, Error)]
-pub enum EngineError {
-    /// The data folder.
-    DataDir {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The audit log.
-    Audit(#[from] AuditError),
-    /// The knowledge base.
-    Knowledge(#[from] KbError),
-    /// A setting, or a file of the user's, that cannot be used.
-    Setting(String),
-    /// The thinking engine, or the run itself.
-    Run(String),
-    /// The user stopped it.
-    Cancelled,
-}
-
-impl EngineError {
-    /// What is wrong, and what to do about it.
-    pub fn trouble(&self) -> Trouble {
-        match self {
-            Self::DataDir { path, source } => Trouble::new(
-                format!(
-                    "the data folder {} cannot be written: {source}",
-                    path.display()
-                ),
-                "set KB_AGENT_DATA_DIR to one that can",
-            ),
-            Self::Audit(error) => error.trouble(),
-            Self::Knowledge(error) => error.trouble(),
-            Self::Setting(line) | Self::Run(line) => line.as_str().into(),
-            Self::Cancelled => "interrupted".into(),
-        }
-    }
-}
-
-impl fmt::Display for EngineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.trouble().fmt(f)
-    }
-}
-
 impl Engine {
-    /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
-    pub async fn open(settings: &Settings) -> Result<Self, EngineError> {
-        Opening::begin(settings).await?.finish().await
-    }
-
     /// Goes on with a recorded conversation: questions are answered as its next ones, under its id.
     pub async fn resume(&mut self, which: Resume) -> Result<RecordedSession, EngineError> {
         let log = self.audit_log.path.clone();

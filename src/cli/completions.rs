@@ -1,7 +1,6 @@
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::Cli;
 use super::output::{Failure, say};
 
 /// Arguments of `completions`.
@@ -11,14 +10,9 @@ pub(super) struct Completions {
     shell: Shell,
 }
 
-/// Prints the completion script.
-pub(super) fn run(completions: &Completions) -> Result<(), Failure> {
+/// Prints the completion script of `command`.
+pub(super) fn run(completions: &Completions, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        completions.shell,
-        &mut Cli::command(),
-        "kb-agent",
-        &mut script,
-    );
+    clap_complete::generate(completions.shell, &mut command, "kb-agent", &mut script);
     Ok(say(String::from_utf8_lossy(&script))?)
 }

@@ -16,7 +16,7 @@ use clap::Args;
 use super::interruption::interruptible;
 use super::output::{Failure, counted};
 use crate::config::{Overrides, Survey, survey_of};
-use crate::engine::doctor::{Check, News, Status, examine, settings};
+use crate::engine::doctor::{Check, Progress, Status, examine, settings};
 use report::{Report, as_json};
 
 /// Arguments of `doctor`.
@@ -45,24 +45,24 @@ pub(super) fn run(doctor: &Doctor, given: &Given<'_>) -> Result<(), Failure> {
     let checks = interruptible(async |cancel| {
         let mut checks = Vec::new();
         let mut written = Ok(());
-        let mut tell = |news: News| {
+        let mut show = |progress: Progress| {
             if written.is_ok() {
-                written = report.tell(&news);
+                written = report.progress(&progress);
             }
-            if let News::Found(check) = news {
+            if let Progress::Checked(check) = progress {
                 checks.push(check);
             }
         };
         tokio::select! {
-            () = examine(&survey, &mut tell) => {}
+            () = examine(&survey, &mut show) => {}
             () = cancel.cancelled() => {
-                report.quiet();
+                report.erase_waiting();
                 return Err(Failure::interrupted());
             }
         }
         let own = survey.settings.as_ref().map(own::checks);
         for check in own.into_iter().flatten().chain(terminal::checks()) {
-            tell(News::Found(check));
+            show(Progress::Checked(check));
         }
         written?;
         Ok(checks)

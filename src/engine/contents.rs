@@ -18,7 +18,7 @@ use crate::text::{one_line, sanitize};
 
 use super::adding::{Adding, CurrentBase};
 use super::kinds::kind;
-use super::samples::Basis;
+use super::samples::{Basis, MakeSamples};
 
 /// So many files that were left out are named.
 const MOST_LEFT_OUT: usize = 500;
@@ -32,10 +32,6 @@ const LONGEST_PATH: usize = 400;
 const LONGEST_NAME: usize = 120;
 /// A look goes through all documents, so where they keep changing there are not more of them.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-
-/// Makes the questions to try.
-pub(super) type MakeSamples =
-    dyn Fn(&KnowledgeBase, &Documents, &AtomicBool) -> Result<Basis, KbError> + Send + Sync;
 
 /// Looks into the base and tells the screen, beside whoever keeps the index up to date: also where
 /// that is stopped, or broke off.

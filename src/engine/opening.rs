@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use secrecy::ExposeSecret;
 
 use super::adding::{Adding, CurrentBase, CurrentTools};
+use super::profile::Profile;
 use super::{Engine, EngineError, knowledge, own_files, prepare_data_folder, thinking};
 use crate::agent::Agent;
 use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
@@ -12,13 +13,11 @@ use crate::audit::{AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
 use crate::kb::embed::SentenceEmbedding;
 
-/// What an engine is, whether its index is open or not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Profile {
-    /// Whether the bundled demo is searched.
-    pub is_demo: bool,
-    /// Where the thinking engine is asked; `None` where the embedded one thinks.
-    pub endpoint: Option<String>,
+impl Engine {
+    /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.
+    pub async fn open(settings: &Settings) -> Result<Self, EngineError> {
+        Opening::begin(settings).await?.finish().await
+    }
 }
 
 /// An engine whose index is not open yet. A large one takes longer to open than a person likes to
@@ -117,21 +116,6 @@ impl Opening {
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
-}
-
-impl Profile {
-    fn of(settings: &Settings) -> Self {
-        Self {
-            is_demo: settings.sources.is_empty(),
-            endpoint: settings.llm.as_ref().map(|llm| address(&llm.base_url)),
-        }
-    }
-}
-
-/// The address without its query, which may hold a key.
-fn address(url: &str) -> String {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    url[..end].to_owned()
 }
 
 /// One line, however many runs were cut short.

@@ -13,7 +13,6 @@ use crate::kb::{Document, Documents, KbError, KnowledgeBase};
 use crate::protocol::SampleQuestion;
 use crate::text::{is_chinese, one_line};
 
-use super::contents::MakeSamples;
 use super::kinds::kind;
 use super::routing::Router;
 
@@ -76,6 +75,10 @@ const GENERIC: &[&str] = &[
     "前言",
     "附录",
 ];
+
+/// Makes the questions to try.
+pub(super) type MakeSamples =
+    dyn Fn(&KnowledgeBase, &Documents, &AtomicBool) -> Result<Basis, KbError> + Send + Sync;
 
 /// Makes questions to try.
 pub(super) struct Samples {

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::cli::output::{counted, say};
 use crate::config::Origin;
-use crate::engine::doctor::{Check, News, Setting, Status};
+use crate::engine::doctor::{Check, Progress, Setting, Status};
 use crate::text::one_line;
 
 /// Longer lines are hard to read, however wide the terminal is.
@@ -76,23 +76,23 @@ impl Report {
             });
             text.push('\n');
         }
-        // Who has stopped reading is found out by the next line.
+        // Whether the reader is gone shows with the next line.
         let _ = say(text);
     }
 
     /// What is going on, or what was found.
-    pub(super) fn tell(&mut self, news: &News) -> io::Result<()> {
-        self.quiet();
-        match news {
-            News::Trying(what) => {
+    pub(super) fn progress(&mut self, progress: &Progress) -> io::Result<()> {
+        self.erase_waiting();
+        match progress {
+            Progress::Waiting(what) => {
                 if self.is_watched {
                     let _ = write!(stderr(), "  trying {what} …");
                     let _ = stderr().flush();
                 }
                 Ok(())
             }
-            News::Found(_) if !self.is_text => Ok(()),
-            News::Found(check) => {
+            Progress::Checked(_) if !self.is_text => Ok(()),
+            Progress::Checked(check) => {
                 let mut text = String::new();
                 if check.area != self.area {
                     text = self.heading(check.area);
@@ -103,8 +103,8 @@ impl Report {
         }
     }
 
-    /// Takes away what says that something is being tried.
-    pub(super) fn quiet(&self) {
+    /// Erases the line that says what is being waited for.
+    pub(super) fn erase_waiting(&self) {
         if self.is_watched {
             let _ = write!(stderr(), "\r\u{1b}[K");
             let _ = stderr().flush();

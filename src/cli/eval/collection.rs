@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
-use super::lines::{bare, each_line};
+use super::lines::{bad, bare, each_line};
 use super::metrics::Grades;
 use crate::cli::output::Failure;
 use crate::files::{create_private_dir, private, refuse_link};
@@ -295,10 +295,6 @@ fn judgements(path: &Path, queries: &[Query]) -> Result<HashMap<String, Grades>,
         return Err(bad(path, "there is no judgement in it"));
     }
     Ok(judged)
-}
-
-pub(super) fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
-    Failure::failed(format!("{}: {what}", path.display()))
 }
 
 /// Ids are strings; some collections write numbers.

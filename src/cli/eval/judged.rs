@@ -5,7 +5,7 @@ use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
-use super::collection::bad;
+use super::lines::bad;
 use super::lines::{bare, each_line};
 use crate::cli::output::Failure;
 

@@ -4,7 +4,6 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use super::collection::bad;
 use crate::cli::output::Failure;
 use crate::files;
 
@@ -51,4 +50,9 @@ pub(super) fn each_line(
 pub(super) fn bare(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
+}
+
+/// What cannot be used of a file.
+pub(super) fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
+    Failure::failed(format!("{}: {what}", path.display()))
 }

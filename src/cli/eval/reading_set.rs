@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::collection::{bad, record};
+use super::collection::record;
 use super::judged::{read, read_records};
+use super::lines::bad;
 use crate::cli::output::Failure;
 
 const MISSING: &str = "not found; a reading folder holds passages.jsonl and questions.jsonl";

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Check, Examination, broke_off};
+use super::check::{Check, broke_off};
+use super::examination::Examination;
 use crate::config::Settings;
 use crate::engine::knowledge;
 use crate::kb::embed::SentenceEmbedding;

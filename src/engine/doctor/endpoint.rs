@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
-use super::{Check, Examination, counted, not_tried};
+use super::check::{Check, counted, not_tried};
+use super::examination::Examination;
 use crate::agent::ports::{Caveat, ReasonerError};
 use crate::config::{EndpointSettings, Settings};
 use crate::engine::thinking;

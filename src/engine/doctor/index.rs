@@ -3,9 +3,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::check::{Check, broke_off, counted};
 use super::embedding::Embedding;
+use super::examination::Examination;
 use super::storage::megabytes;
-use super::{Check, Examination, broke_off, counted};
 use crate::config::Settings;
 use crate::engine::demo;
 use crate::kb::{IndexState, Indexed, Inspection, KbError, Sources, inspect};

@@ -1,4 +1,5 @@
-use super::{Check, Examination, counted};
+use super::check::{Check, counted};
+use super::examination::Examination;
 use crate::config::{Class, Listed, Origin, SettingError, Survey};
 use crate::engine::thinking;
 

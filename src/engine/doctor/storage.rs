@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Check, Examination, Status, broke_off, counted};
+use super::check::{Check, Status, broke_off, counted};
+use super::examination::Examination;
 use crate::audit::{AuditError, look_at, verify};
 use crate::config::Settings;
 use crate::engine::{EngineError, prepare_data_folder};

@@ -11,7 +11,7 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 
 /// Rooms whose files still need each other in circles.
-const STILL_CIRCULAR: &[&str] = &["cli", "engine", "kb", "tui"];
+const STILL_CIRCULAR: &[&str] = &["kb", "tui"];
 
 /// The place of a module below the crate: `["kb", "search"]`.
 type Module = Vec<String>;

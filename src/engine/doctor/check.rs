@@ -1,0 +1,145 @@
+//! What was found of one thing.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::text::Trouble;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// To which part of the program it belongs.
+    pub area: &'static str,
+    /// What was looked at.
+    pub name: String,
+    /// How it is.
+    pub status: Status,
+    /// What was found, one line.
+    pub detail: String,
+    /// What to do, one line; never missing where something is not well.
+    pub next: Option<String>,
+    /// How long it took, where that says something.
+    pub took: Option<Duration>,
+}
+
+/// How something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// It works, and there is something to know.
+    Note,
+    /// It does not work.
+    Broken,
+}
+
+impl Status {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Broken => "broken",
+        }
+    }
+}
+
+impl Check {
+    /// All is well.
+    pub fn ok(area: &'static str, name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self {
+            area,
+            name: name.into(),
+            status: Status::Ok,
+            detail: detail.into(),
+            next: None,
+            took: None,
+        }
+    }
+
+    /// It works, and `next` would make it better.
+    pub fn note(
+        area: &'static str,
+        name: impl Into<String>,
+        detail: impl Into<String>,
+        next: impl Into<String>,
+    ) -> Self {
+        Self {
+            status: Status::Note,
+            next: Some(next.into()),
+            ..Self::ok(area, name, detail)
+        }
+    }
+
+    /// It does not work; `next` mends it.
+    pub fn broken(
+        area: &'static str,
+        name: impl Into<String>,
+        detail: impl Into<String>,
+        next: impl Into<String>,
+    ) -> Self {
+        Self {
+            status: Status::Broken,
+            ..Self::note(area, name, detail, next)
+        }
+    }
+
+    /// It does not work, as an error says.
+    pub(super) fn failed(area: &'static str, name: impl Into<String>, trouble: Trouble) -> Self {
+        let unknown_cause = || "see the diagnostics in the data folder's logs".to_owned();
+        let next = trouble.next.unwrap_or_else(unknown_cause);
+        Self::broken(area, name, trouble.what, next)
+    }
+
+    /// Something that could be better all the same.
+    #[must_use]
+    pub(super) fn hint(mut self, next: impl Into<String>) -> Self {
+        self.next = Some(next.into());
+        self
+    }
+
+    /// How long it took.
+    #[must_use]
+    pub(super) fn after(mut self, took: Duration) -> Self {
+        self.took = Some(took);
+        self
+    }
+}
+
+pub(super) fn not_tried(area: &'static str, variable: &str) -> Check {
+    Check::note(
+        area,
+        "reach",
+        format!("not tried: {variable} cannot be used"),
+        format!("correct {variable} and run kb-agent doctor again"),
+    )
+}
+
+/// The code that looks has itself failed.
+pub(super) fn broke_off(area: &'static str) -> Check {
+    let next = "run kb-agent doctor -vv, and see the diagnostics in the data folder's logs";
+    Check::broken(area, "examination", "it broke off", next)
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_and_what_to_do_are_not_read_from_one_line() {
+        let told = Check::failed("index", "contents", Trouble::from("it said: a; b"));
+        assert_eq!(told.detail, "it said: a; b");
+        assert!(told.next.unwrap().starts_with("see the diagnostics"));
+        let told = Check::failed("index", "contents", Trouble::new("x: a; b", "do c; then d"));
+        assert_eq!(told.detail, "x: a; b");
+        assert_eq!(told.next.as_deref(), Some("do c; then d"));
+    }
+}
