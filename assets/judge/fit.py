@@ -12,7 +12,7 @@ Four things are fitted for each language, from the same signals:
   grade    whether a passage answers: logistic, every collection weighing the same, by SHARES. Every
            question counts twice: with the passages that answer it and without them, since the best of
            passages that do not answer must not look like one that does. A signal may only speak for
-           what its name says (see FREE and AGAINST): what else is found is found in one collection,
+           what its name says (see FREE): what else is found is found in one collection,
            and misleads in others. The bias is lowered until of every collection all but FAR of the
            far passages stay below 0.3
   said     what the sum of a unit and the grade of its passage make of a unit among those of all passages
@@ -42,9 +42,7 @@ MISSED = 0.05
 ASKED, FOUND = 160, 10  # questions of each kind that are asked of a base, and passages found for each
 RIDGE = {"unit": 0.003, "grade": 0.005, "answers": 0.003, "said": 0.003}
 SHARES = {"answers": 1, "relevant": 1, "near": 0.75, "irrelevant": 0.75, "far": 0.5, "far_off": 0.5, "vain": 0.3}
-# Signals of passages that may speak for and against, and those that only speak against.
-FREE = ("words", "asked_length")
-AGAINST = ("missing_most",)
+FREE = ("words",)  # signals of passages that may speak for and against
 ONLY_ANSWERS = ("core_cosine",)  # no part of grades
 ONE_SUBJECT = ("cranfield", "med")  # passages of other questions are not far off
 CHINESE = ("cmrc", "drcd", "xquad_zh")
@@ -346,7 +344,7 @@ def fit_grade(rows, names):
         value = (w * (np.logaddexp(0, sums) - y * sums)).sum() + RIDGE["grade"] * (b[1:] @ b[1:]) / 2
         return value, np.concatenate([[slope.sum()], z.T @ slope + RIDGE["grade"] * b[1:]])
 
-    bounds = [(None, None)] + [(0, 0) if name in ONLY_ANSWERS else (None, None) if name in FREE else (None, 0) if name in AGAINST else (0, None) for name in names]
+    bounds = [(None, None)] + [(0, 0) if name in ONLY_ANSWERS else (None, None) if name in FREE else (0, None) for name in names]
     found = minimize(objective, np.zeros(len(bounds)), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500})
     return plain(found.x, mean, spread)
 

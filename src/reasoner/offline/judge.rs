@@ -10,7 +10,6 @@ mod order;
 mod readings;
 mod seen;
 mod signals;
-mod wanted;
 mod weighed;
 mod words;
 
@@ -25,7 +24,6 @@ use asked::Asked;
 use model::{Linear, Weights, log_odds};
 pub(super) use readings::{JudgedReading, judge_reading};
 pub(super) use seen::Seen;
-use seen::title_of;
 pub use signals::signal_names;
 use signals::{OF_PASSAGES, OF_UNITS, with_relative};
 
@@ -135,7 +133,7 @@ pub(super) fn signals(
     })
 }
 
-/// Fills in the cosines of titles and those units that share most with the question; the other units get the
+/// Fills in the cosines of those units that share most with the question; the other units get the
 /// lowest of these.
 fn measure_meaning(
     asked: &str,
@@ -150,7 +148,6 @@ fn measure_meaning(
         .collect();
     let mut texts: Vec<&str> = vec![asked, &read.core];
     for (passage, chosen) in passages.iter().zip(&chosen) {
-        texts.push(title_of(&passage.title));
         texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
     }
     let mut once = HashSet::new();
@@ -169,8 +166,6 @@ fn measure_meaning(
             .map(|at| cosine(&passage.units[*at].text).unwrap_or_default());
         let found: Vec<f64> = found.collect();
         let lowest = found.iter().copied().reduce(f64::min).unwrap_or_default();
-        let best = found.iter().copied().fold(lowest, f64::max);
-        seen.title_cosine = cosine(title_of(&passage.title)).unwrap_or(best);
         let of_core = chosen
             .iter()
             .filter_map(|at| between(core, &passage.units[*at].text));

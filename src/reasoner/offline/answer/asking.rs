@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::domain::{Language, Question, QuestionKind};
-use crate::text::is_chinese;
+use crate::text::{is_chinese, stem};
 
 use super::super::evidence::{Passage, Unit, UnitKind};
 use super::super::judge::{Judged, Seen};
@@ -216,12 +216,6 @@ fn head_of(unit: &Unit) -> Option<&str> {
 fn is_home(question: &Question, passage: &Passage) -> bool {
     let mut ids = question.literals.ids.iter();
     ids.any(|id| id.eq_ignore_ascii_case(stem(&passage.source)))
-}
-
-/// A file's name without folder and ending.
-fn stem(source: &str) -> &str {
-    let name = source.rsplit('/').next().unwrap_or_default();
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// Whether a sentence names several things: "A, B and C", "A、B 和 C".

@@ -190,7 +190,7 @@ fn belonging(choice: Choice, asking: &Asking<'_>, found: Found<'_>) -> Vec<Choic
         && choice.unit > 0
         && units[choice.unit - 1].block == one.block
         && !asking.was_told(&units[choice.unit - 1])
-        && found.seen[choice.item].units[choice.unit].told.leans;
+        && found.seen[choice.item].units[choice.unit].leans;
     if leaning {
         belonging.push(at(choice.unit - 1));
     }

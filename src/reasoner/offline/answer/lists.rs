@@ -251,7 +251,8 @@ mod tests {
     #[test]
     fn r23_a_list_that_is_cut_says_so() {
         let colours = |count: usize| {
-            let items: String = (1..=count).map(|at| format!("- shade {at}\n")).collect();
+            let items: Vec<String> = (1..=count).map(|at| format!("- shade {at}")).collect();
+            let items = items.join("\n");
             let text = format!("# Paint\n\nThe colours are:\n\n{items}");
             Sample::of(&[passage("paint.md", &text)])
                 .answer("Which colours are there?", &[])

@@ -8,9 +8,8 @@ use crate::text::is_cjk;
 use super::super::language::terms;
 use super::order::Order;
 use super::seen::SeenUnit;
-use super::wanted::{Wanted, names, wanted};
 use super::weighed::Weighed;
-use super::words::{grams, written};
+use super::words::{grams, names, written};
 
 /// A question, or a part or reading of one, with what its words weigh among some passages.
 #[derive(Debug)]
@@ -26,8 +25,6 @@ pub(super) struct Asked {
     /// Its text without the names of what the passages are all about: "which licence is the tool released
     /// under" is near every sentence about the tool, by its name.
     pub(super) core: String,
-    /// The kind of thing that would answer it.
-    pub(super) wanted: Option<Wanted>,
 }
 
 impl Asked {
@@ -50,7 +47,6 @@ impl Asked {
             order: Order::of(&terms),
             grams: grams(terms.iter()),
             core: text.to_owned(),
-            wanted: wanted(text, language),
             written: Weighed::new(written(text), holding(|unit| &unit.written), units.len()),
             words: Weighed::new(terms.into_iter(), holding(|unit| &unit.held), units.len()),
         }

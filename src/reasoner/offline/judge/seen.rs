@@ -5,22 +5,17 @@ use std::collections::HashSet;
 use crate::domain::Language;
 
 use super::super::evidence::{Passage, Unit};
-use super::super::language::{language_of, terms};
-use super::wanted::{Told, told};
+use super::super::language::{language_of, table, terms, tokens};
 use super::words::{grams, written};
 
 /// A passage.
 #[derive(Debug)]
 pub(in super::super) struct Seen {
     pub(in super::super) units: Vec<SeenUnit>,
-    /// The words of its title, in order.
-    pub(in super::super) title: Vec<String>,
-    /// The same as a set.
-    pub(super) titled: HashSet<String>,
+    /// The words of its title.
+    pub(super) title: HashSet<String>,
     /// All of its words, with those of its title, its path and its headings.
     pub(super) held: HashSet<String>,
-    /// The cosine of the question and its title; of a passage without one, that of its nearest unit.
-    pub(super) title_cosine: f64,
     /// The cosine of the question's core and the unit nearest to that.
     pub(super) core_cosine: f64,
 }
@@ -37,8 +32,8 @@ pub(in super::super) struct SeenUnit {
     /// Its words, with those of its heading and of the title of its passage.
     pub(super) titled: HashSet<String>,
     pub(super) grams: HashSet<String>,
-    /// What kinds of things it tells.
-    pub(in super::super) told: Told,
+    /// Whether it begins with a word that stands for something said before it.
+    pub(in super::super) leans: bool,
     /// The cosine of the question and it, where it is among those that share most with that; else the lowest
     /// of those.
     pub(super) cosine: f64,
@@ -48,7 +43,9 @@ impl Seen {
     /// Reads a passage; nothing is embedded yet.
     pub(in super::super) fn read(passage: &Passage) -> Self {
         let language = language_of(&passage.text);
-        let title = terms(title_of(&passage.title), language);
+        let title: HashSet<String> = terms(title_of(&passage.title), language)
+            .into_iter()
+            .collect();
         let units: Vec<SeenUnit> = passage
             .units
             .iter()
@@ -61,17 +58,15 @@ impl Seen {
         held.extend(units.iter().flat_map(|unit| unit.terms.iter().cloned()));
         Self {
             units,
-            titled: title.iter().cloned().collect(),
             title,
             held,
-            title_cosine: 0.0,
             core_cosine: 0.0,
         }
     }
 }
 
 impl SeenUnit {
-    fn read(unit: &Unit, title: &[String], language: Language) -> Self {
+    fn read(unit: &Unit, title: &HashSet<String>, language: Language) -> Self {
         let terms_of = |text: &str| terms(text, language);
         let terms = terms_of(&unit.text);
         let heading: HashSet<String> = terms_of(&unit.heading).into_iter().collect();
@@ -82,7 +77,7 @@ impl SeenUnit {
             written: written(&unit.text).collect(),
             heading,
             grams: grams(terms.iter()),
-            told: told(&unit.text, language),
+            leans: table(language).leaning.at(&tokens(&unit.text), 0).is_some(),
             cosine: 0.0,
             terms,
         }

@@ -2,7 +2,10 @@
 
 use std::collections::HashSet;
 
+use crate::domain::Language;
 use crate::text::is_cjk;
+
+use super::super::language::terms;
 
 /// Words as they are written, in lower case; of scripts without spaces pairs of characters.
 pub(super) fn written(text: &str) -> impl Iterator<Item = String> {
@@ -34,6 +37,20 @@ pub(super) fn grams<'a>(terms: impl Iterator<Item = &'a String>) -> HashSet<Stri
                 .windows(3)
                 .map(|three| three.iter().collect::<String>()),
         );
+    }
+    found
+}
+
+/// The words of names: those that a capital in the midst of a sentence shows.
+pub(super) fn names(text: &str) -> HashSet<String> {
+    let mut found = HashSet::new();
+    let mut begins = true;
+    for word in text.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        if !begins && bare.starts_with(char::is_uppercase) {
+            found.extend(terms(bare, Language::En));
+        }
+        begins = word.ends_with(['.', '!', '?', ':', '"', '“', '(']);
     }
     found
 }

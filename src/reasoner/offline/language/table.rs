@@ -21,6 +21,7 @@ pub(in super::super) struct Table {
     pub(in super::super) comparatives: Phrases,
     pub(in super::super) pronouns: Phrases,
     pub(in super::super) leads: Phrases,
+    pub(in super::super) leaning: Phrases,
     pub(in super::super) relatives: Phrases,
     pub(in super::super) links: Phrases,
     pub(in super::super) belongs: Phrases,

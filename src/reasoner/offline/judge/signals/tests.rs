@@ -11,7 +11,6 @@ const THIRD: f64 = 1.0 / 3.0;
 
 fn read(question: &str) -> (Asked, Seen) {
     let mut seen = Seen::read(&Passage::of_sentences("Pumps (of wells)", &SENTENCES));
-    seen.title_cosine = 0.2;
     for (unit, cosine) in seen.units.iter_mut().zip([0.5, 0.3, 0.1]) {
         unit.cosine = cosine;
     }
@@ -42,27 +41,16 @@ fn each_signal_of_a_unit_measures_what_it_is_called() {
         (when, "coverage", [2.0 * THIRD, THIRD, 0.0]),
         (when, "coverage_titled", [2.0 * THIRD, 2.0 * THIRD, THIRD]),
         (when, "coverage_before", [2.0 * THIRD, 1.0, THIRD]),
-        (when, "coverage_after", [1.0, THIRD, 0.0]),
-        (when, "coverage_leaning", [2.0 * THIRD, 1.0, 0.0]),
         ("Otter, Ada?", "as_written", [0.5, 0.5, 0.0]),
         ("It?", "as_written", [0.0, 1.0, 0.0]),
+        (when, "coverage_leaning", [2.0 * THIRD, 1.0, 0.0]),
         (when, "cosine", [0.5, 0.3, 0.1]),
         (when, "cosine_before", [0.5, 0.5, 0.3]),
         (when, "cosine_after", [0.3, 0.1, 0.1]),
-        (when, "pairs", [0.5, 0.0, 0.0]),
         ("fences", "grams", [0.0, 0.0, 1.0]),
         (when, "run", [2.0 * THIRD, THIRD, 0.0]),
-        (when, "heaviest", [1.0, 1.0, 0.0]),
-        ("Otter pump", "missing", [0.0, 1.0, 1.0]),
-        (when, "time", [0.0, 1.0, 0.0]),
-        (when, "lacks", [1.0, 0.0, 1.0]),
-        ("How many wells?", "number", [0.0, 1.0, 0.0]),
-        ("Who was the Otter?", "name", [0.0, 1.0, 0.0]),
-        ("Why was it built?", "reason", [0.0, 1.0, 0.0]),
-        ("What is it?", "lacks", [0.0; 3]),
-        (when, "density", [0.4, 1.0 / 9.0, 0.0]),
         (when, "early", [0.0, THIRD, 2.0 * THIRD]),
-        (when, "first", [1.0, 0.0, 0.0]),
+        (when, "heaviest", [1.0, 1.0, 0.0]),
     ] {
         let found = of_units(question, name);
         let close = found
@@ -78,25 +66,12 @@ fn each_signal_of_a_passage_measures_what_it_is_called() {
     let when = "When was the Otter pump built?";
     for (question, name, expected) in [
         (when, "held", 1.0),
-        ("Otter badger", "missing_most", 1.0),
-        (when, "missing_most", 0.0),
-        (when, "best_coverage", 2.0 * THIRD),
         (when, "best_titled", 2.0 * THIRD),
-        (when, "best_pairs", 0.5),
-        ("fences", "best_grams", 1.0),
-        (when, "best_run", 2.0 * THIRD),
         (when, "best_cosine", 0.5),
         (when, "second_cosine", 0.3),
         (when, "title_coverage", THIRD),
-        (when, "title_named", 1.0),
-        (when, "title_cosine", 0.2),
         (when, "heaviest", 1.0),
         (when, "near", 0.5),
-        (when, "wanted", 1.0),
-        (when, "wanted_by_best", -1.0),
-        ("What pump?", "wanted_by_best", 0.0),
-        (when, "lead", THIRD),
-        (when, "asked_length", 0.3),
     ] {
         let found = of_passage(question, name);
         assert!(
@@ -132,7 +107,6 @@ fn chinese_meets_in_pairs_of_characters() {
         .map(|at| of_units::coverage(&asked, &seen, at))
         .collect();
     assert!(coverage[0] > 0.3 && coverage[1] == 0.0, "{coverage:?}");
-    assert!(of_units::number(&asked, &seen, 0) > of_units::number(&asked, &seen, 1));
 }
 
 #[test]
