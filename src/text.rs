@@ -7,6 +7,7 @@
 
 mod code;
 mod invisible;
+mod naming;
 mod near;
 mod sparkline;
 mod trouble;
@@ -15,6 +16,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 pub use code::{code_ranges, ends_all_blocks, markup};
+pub use naming::{spaced, stem, without_extension};
 pub use near::{distance, nearest};
 pub use sparkline::sparkline;
 pub use trouble::Trouble;

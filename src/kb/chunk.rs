@@ -10,19 +10,18 @@ use std::collections::HashSet;
 use std::iter;
 
 use blocks::Block;
+use limits::TARGET_BYTES;
 
 use super::extract::{Extraction, Shape};
 use crate::domain::{LineRange, Place, PlaceUnit};
 
 mod blocks;
 mod cut;
+mod limits;
 mod org;
 mod rst;
 
-/// A chunk grows until here …
-const TARGET_BYTES: usize = 1100;
-/// … and never beyond this.
-pub(super) const MAX_BYTES: usize = 1500;
+pub(super) use limits::MAX_BYTES;
 
 /// Lines of a document that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use imbl::OrdSet;
 
+use super::chunk_key::ChunkKey;
 use super::links::Link;
-use super::store::ChunkKey;
-use super::walk::Stamp;
+use super::stamp::Stamp;
 use crate::domain::LineRange;
 
 /// One document of the index.

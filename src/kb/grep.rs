@@ -9,56 +9,20 @@
 
 use self::pattern::Pattern;
 use super::error::KbError;
+use super::query::not_empty;
 use super::roots::Roots;
-use super::search::not_empty;
 use super::shelf::Shelf;
 use super::store::Within;
-use crate::domain::{LineRange, Place, Score};
 
 mod blocks;
+mod passage;
 mod pattern;
 mod search;
 mod show;
 mod tally;
 
-/// How many lines are shown before and after a match.
-const CONTEXT_LINES: usize = 10;
-/// Merging stops here, or a file that matches everywhere would be one passage.
-const MAX_PASSAGE_LINES: usize = 80;
-/// Wide lines are shown with less around them.
-const MAX_PASSAGE_BYTES: usize = 40_000;
-/// Longer lines are data; they are not shown whole.
-pub(super) const MAX_LINE_BYTES: usize = 4000;
-
-/// Matching lines with what surrounds them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GrepPassage {
-    /// The file, as evidence names it.
-    pub source: String,
-    /// Where in the file.
-    pub lines: LineRange,
-    /// Where in a format that has places.
-    pub place: Option<Place>,
-    /// The text of these lines.
-    pub text: String,
-    /// The share of the query's words that it holds, rare words counting more; 1.0 for a pattern.
-    pub score: Score,
-}
-
-/// What a query was taken for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReadAs {
-    /// Words, any of which may match.
-    Words,
-    /// A regular expression.
-    Pattern,
-    /// Words after all: as the regular expression that it is by its marks, it is found nowhere.
-    WordsOfPattern,
-    /// Literal text, though it has the marks of a regular expression: it does not compile.
-    BrokenPattern,
-    /// Literal text, because there is no word in it.
-    Marks,
-}
+pub(super) use passage::MAX_LINE_BYTES;
+pub use passage::{GrepPassage, ReadAs};
 
 /// The best `k` passages for words or a regular expression, and for which of them it was taken;
 /// [`KbError::Stopped`] soon after that is wanted.

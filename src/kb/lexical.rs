@@ -12,6 +12,7 @@
 mod checked;
 mod clear;
 mod directory;
+mod doc_freq;
 mod statistics;
 mod writer;
 
@@ -32,15 +33,16 @@ use tantivy::{
 
 use super::error::KbError;
 use super::manifest::Journal;
+use super::store::Correction;
 use super::tokens;
-use super::typos::{self, Correction, Sought};
+use super::typos::{self, Sought};
 use crate::domain::Place;
 use crate::files::create_private_dir;
 use directory::Files;
 use statistics::Statistics;
 
 pub(super) use clear::discard;
-pub(super) use statistics::holding_chunks;
+pub(super) use doc_freq::alive_doc_freq;
 pub(super) use writer::LexicalWriter;
 
 const TOKENIZER: &str = "kb";
@@ -211,7 +213,7 @@ impl LexicalView {
         if k == 0 || sought.is_empty() || self.searcher.num_docs() == 0 {
             return Ok(Found::default());
         }
-        let statistics = Statistics::of(self, &sought)?;
+        let statistics = Statistics::of(&self.searcher, self.fields.words, &self.tokens, &sought)?;
         let query = self.query(&sought, within);
         let mut limit = k + MARGIN;
         let found = loop {
@@ -231,7 +233,7 @@ impl LexicalView {
         };
         let mut addresses: Vec<DocAddress> = found.into_iter().map(|(_, at)| at).collect();
         addresses.sort_unstable();
-        let scores = statistics.exact_scores(self, &sought, &addresses)?;
+        let scores = statistics.exact_scores(&sought, &addresses)?;
         let mut rows = Vec::with_capacity(addresses.len());
         for of_segment in addresses.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
             let segment = self.searcher.segment_reader(of_segment[0].segment_ord);

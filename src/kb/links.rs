@@ -15,51 +15,16 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use regex::Regex;
-use serde::{Deserialize, Serialize};
 
 use self::forms::Forms;
 use self::relations::{Named, Relations};
 
 mod forms;
+mod link;
 mod relations;
 mod vocabulary;
 
-/// One reference.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Link {
-    /// The line it stands on, from 1.
-    pub line: usize,
-    /// What it leads to.
-    pub target: LinkTarget,
-    /// How it is made.
-    pub kind: LinkKind,
-}
-
-/// What a reference leads to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkTarget {
-    /// A file, as evidence would name it; its extension may be missing.
-    Path(String),
-    /// A document by its name or title, in lower case.
-    Name(String),
-    /// A ticket, in upper case.
-    Id(String),
-}
-
-/// How a reference is made.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkKind {
-    /// By what names the relation: `Parent`, `Blocks` …, as it is written there.
-    Relation(String),
-    /// `[text](target)`, or what other markup has for that.
-    Markdown,
-    /// `[[target]]`.
-    Wiki,
-    /// By a ticket id in the text.
-    Mention,
-}
+pub use link::{Link, LinkKind, LinkTarget};
 
 /// Prefixes that look like tickets and are standards.
 const NOT_TICKETS: &[&str] = &[

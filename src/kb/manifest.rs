@@ -16,10 +16,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::chunk_key::ChunkKey;
 use super::documents::{Change, ChunkEntry, Document, Documents};
 use super::error::KbError;
-use super::store::ChunkKey;
-use super::walk::Stamp;
+use super::stamp::Stamp;
 use crate::domain::LineRange;
 use crate::files::{self, Unreadable};
 

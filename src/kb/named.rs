@@ -9,6 +9,7 @@ use super::error::KbError;
 use super::names;
 use super::store::Within;
 use super::walk::walk;
+use crate::text::stem;
 
 impl KnowledgeBase {
     /// The documents that a name, title, path or glob may mean; exact ones alone, if there are any.
@@ -53,7 +54,7 @@ impl KnowledgeBase {
         for file in files {
             if documents.get(&file.source).is_none() {
                 documents.insert(Arc::new(Document {
-                    title: names::stem(&file.source).to_owned(),
+                    title: stem(&file.source).to_owned(),
                     source: file.source,
                     hash: [0; 32],
                     stamp: file.stamp,

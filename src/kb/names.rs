@@ -9,7 +9,7 @@ use globset::GlobSet;
 use super::documents::{Document, Documents};
 use super::error::KbError;
 use crate::globs::{self, BadGlob};
-use crate::text::is_cjk;
+use crate::text::{is_cjk, spaced, stem, without_extension};
 
 /// Shorter names have too many neighbours.
 const MIN_CHARS_FOR_SLIP: usize = 4;
@@ -135,25 +135,6 @@ pub(super) fn mentioned(documents: &Documents, question: &str) -> Vec<String> {
     near
 }
 
-/// A document's file name without its extension.
-pub(crate) fn stem(source: &str) -> &str {
-    let name = source.rsplit('/').next().unwrap_or(source);
-    without_extension(name)
-}
-
-/// With single spaces where a name has spaces, hyphens or underscores.
-pub(crate) fn spaced(name: &str) -> String {
-    let mut plain = String::with_capacity(name.len());
-    let parts = name.split(|c: char| c.is_whitespace() || matches!(c, '-' | '_'));
-    for word in parts.filter(|word| !word.is_empty()) {
-        if !plain.is_empty() {
-            plain.push(' ');
-        }
-        plain.push_str(word);
-    }
-    plain
-}
-
 /// A document's names in lower case.
 struct Names<'d> {
     document: &'d Document,
@@ -184,15 +165,6 @@ impl<'d> Names<'d> {
             let begins = at == 0 || self.source[..at].ends_with('/');
             begins && self.source[at + folder.len()..].starts_with('/')
         })
-    }
-}
-
-fn without_extension(path: &str) -> &str {
-    match path.rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() && !extension.contains('/') => {
-            if stem.ends_with('/') { path } else { stem }
-        }
-        _ => path,
     }
 }
 
@@ -342,7 +314,7 @@ fn pick_by(names: &[Names<'_>], way: &dyn Fn(&Names<'_>) -> bool) -> Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kb::walk::Stamp;
+    use crate::kb::stamp::Stamp;
 
     fn document(source: &str, title: &str) -> Document {
         Document {

@@ -12,8 +12,6 @@ use std::sync::Arc;
 use super::error::KbError;
 use super::included::Included;
 use super::opened::Opened;
-use super::walk;
-use crate::agent::ports::ToolError;
 use crate::files::{self, Unreadable};
 use crate::globs::Inclusion;
 
@@ -191,42 +189,6 @@ impl Roots {
         })
     }
 
-    /// The canonical path of a file or folder of the base, however it was named: as evidence
-    /// names it, relative to a root, or absolute.
-    ///
-    /// What hidden or ignored files hold is not part of the base, although it lies within.
-    pub fn resolve(&self, asked: &str) -> Result<PathBuf, ToolError> {
-        let asked = asked.trim();
-        if asked.is_empty() {
-            return Err(ToolError::BadArguments(
-                "path is empty; name a file of the knowledge base".to_owned(),
-            ));
-        }
-        let missing = || ToolError::NotFound {
-            what: asked.to_owned(),
-        };
-        let mut outside = false;
-        for candidate in self.candidates(asked) {
-            match candidate.canonicalize() {
-                Ok(real) => match self.all.iter().find(|root| real.starts_with(&root.path)) {
-                    Some(root) if walk::lists(&root.path, &self.included(&root.path), &real) => {
-                        return Ok(real);
-                    }
-                    Some(_) => {}
-                    None => outside = true,
-                },
-                Err(_) => outside |= !self.contains_lexically(&candidate),
-            }
-        }
-        if outside {
-            Err(ToolError::OutsideRoots {
-                path: asked.to_owned(),
-            })
-        } else {
-            Err(missing())
-        }
-    }
-
     /// Opens a file of the base by its canonical path, through no link below its root: what is
     /// opened lies within the base, whatever was put in the place of the path meanwhile.
     pub fn open_file(&self, canonical: &Path) -> Result<Opened, Unreadable> {
@@ -234,7 +196,7 @@ impl Roots {
         Opened::beneath(root.unwrap_or(Path::new("")), canonical)
     }
 
-    fn candidates(&self, asked: &str) -> Vec<PathBuf> {
+    pub(super) fn candidates(&self, asked: &str) -> Vec<PathBuf> {
         if Path::new(asked).is_absolute() {
             return vec![PathBuf::from(asked)];
         }
@@ -269,7 +231,7 @@ impl Roots {
     }
 
     /// For paths that do not exist, so that asking never tells what lies outside.
-    fn contains_lexically(&self, path: &Path) -> bool {
+    pub(super) fn contains_lexically(&self, path: &Path) -> bool {
         let mut plain = PathBuf::new();
         for part in path.components() {
             match part {

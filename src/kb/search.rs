@@ -9,6 +9,7 @@ use super::error::KbError;
 use super::fusion::{Sides, share};
 use super::grep::GrepPassage;
 use super::pieces::{self, Found};
+use super::query::not_empty;
 use super::store::{ChunkId, LexicalMatches, Match, Snapshot, Within};
 use super::threads;
 use super::typos::rewritten;
@@ -363,14 +364,4 @@ fn embed(embedder: &dyn Embedder, text: &str, within: Within<'_>) -> Result<Vec<
     let made = embedder.embed_stoppable(&[text], within.caller())?;
     let mut made = made.ok_or(KbError::Stopped)?;
     Ok(made.pop().ok_or_else(missing)?)
-}
-
-pub(super) fn not_empty(query: &str) -> Result<&str, KbError> {
-    let query = query.trim();
-    if query.is_empty() {
-        return Err(KbError::BadQuery(
-            "query is empty; say what to look for".to_owned(),
-        ));
-    }
-    Ok(query)
 }

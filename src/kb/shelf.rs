@@ -18,7 +18,8 @@ use super::extract::{
     labelled,
 };
 use super::opened::Opened;
-use super::walk::{Found, Stamp};
+use super::stamp::Stamp;
+use super::walk::Found;
 use crate::files::{
     create_private_dir, is_unfinished, open_unlinked, read_all, refuse_link, write_cache_by,
 };

@@ -11,16 +11,15 @@ mod view;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 
 use super::budget::Reservation;
 use super::chunk::Chunk;
+use super::chunk_key::ChunkKey;
 use super::documents::Documents;
 use super::error::KbError;
-use super::typos::Correction;
-use super::walk::Stamp;
+use super::stamp::Stamp;
 use crate::agent::ports::{Caller, WaitSink};
 use crate::domain::{LineRange, Place};
 
@@ -127,58 +126,6 @@ pub(super) trait VectorBatch {
     fn clear(&mut self) -> Result<(), KbError>;
 }
 
-/// The hash of what a chunk says: what names its vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ChunkKey(pub(super) [u8; Self::BYTES]);
-
-impl ChunkKey {
-    pub(super) const BYTES: usize = 16;
-
-    /// Of a chunk's heading and text.
-    pub(super) fn of(heading: &str, text: &str) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        if !heading.is_empty() {
-            hasher.update(heading.as_bytes());
-            hasher.update(b"\n");
-        }
-        hasher.update(text.as_bytes());
-        let mut key = [0; Self::BYTES];
-        key.copy_from_slice(&hasher.finalize().as_bytes()[..Self::BYTES]);
-        Self(key)
-    }
-}
-
-/// A key is a hash already: its beginning serves.
-impl Hash for ChunkKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let beginning = self.0.first_chunk().copied().unwrap_or_default();
-        state.write_u64(u64::from_le_bytes(beginning));
-    }
-}
-
-/// For maps by [`ChunkKey`].
-pub(super) type KeyHash = BuildHasherDefault<AsItIs>;
-
-/// Takes the last number for the hash.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
-    }
-}
-
 /// A chunk of one snapshot, and of no other. Those of one document are in its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ChunkId(u64);
@@ -265,6 +212,13 @@ pub(super) struct LexicalMatches {
     pub full: f64,
     /// What of the query nobody wrote, and what it was taken for.
     pub corrections: Vec<Correction>,
+}
+
+/// A term of a query that is not in the index, and the nearest that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Correction {
+    pub asked: String,
+    pub meant: String,
 }
 
 /// So many rows take no time that anybody would notice.

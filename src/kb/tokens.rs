@@ -17,11 +17,14 @@ use tantivy::tokenizer::{
 use unicode_normalization::char::is_combining_mark;
 
 use self::remembering::Remembering;
-use crate::text::is_cjk;
+use self::terms::{Terms, char_at, is_unspaced};
 
 mod compound;
 mod folding;
 mod remembering;
+mod terms;
+
+pub(super) use terms::Role;
 
 /// Raised when the same text gives other terms: an index made by another version is made anew.
 pub(super) const VERSION: u32 = 2;
@@ -56,36 +59,6 @@ pub(super) struct QueryTerm {
     pub role: Role,
 }
 
-/// What a term stands for in the text it comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    /// A word, or a word of a compound such as `high-speed`.
-    Word,
-    /// Words that are joined, all of them: they may stand apart in what is looked for.
-    Joined,
-    /// Something exact: an id or number, a part of one, a character.
-    Exact,
-}
-
-impl Role {
-    /// Tantivy's tokens have room for a number, which this index makes no other use of.
-    fn as_length(self) -> usize {
-        match self {
-            Self::Word => 1,
-            Self::Joined => 2,
-            Self::Exact => 3,
-        }
-    }
-
-    fn of(length: usize) -> Self {
-        match length {
-            1 => Self::Word,
-            2 => Self::Joined,
-            _ => Self::Exact,
-        }
-    }
-}
-
 /// The distinct terms of a query, in order of appearance.
 pub(super) fn terms(text: &str) -> Vec<QueryTerm> {
     let mut analyzer = chain();
@@ -109,38 +82,6 @@ struct Words {
     terms: Terms,
     folded: String,
     token: Token,
-}
-
-/// A text's terms, one after the other.
-#[derive(Clone, Default)]
-struct Terms {
-    text: String,
-    /// Where each ends, and what it stands for.
-    ends: Vec<(usize, Role)>,
-}
-
-impl Terms {
-    fn clear(&mut self) {
-        self.text.clear();
-        self.ends.clear();
-    }
-
-    /// Adds these pieces as one term, in lower case.
-    fn push(&mut self, pieces: &[&str], role: Role) {
-        for piece in pieces {
-            let from = self.text.len();
-            if piece.is_ascii() {
-                self.text.push_str(piece);
-                self.text[from..].make_ascii_lowercase();
-            } else {
-                let lower = piece.chars().flat_map(char::to_lowercase);
-                // The same letter, whatever comes after it.
-                self.text
-                    .extend(lower.map(|c| if c == 'ς' { 'σ' } else { c }));
-            }
-        }
-        self.ends.push((self.text.len(), role));
-    }
 }
 
 impl Tokenizer for Words {
@@ -235,26 +176,6 @@ fn pairs(text: &str, from: usize, terms: &mut Terms) -> usize {
         at = end;
     }
     at
-}
-
-fn char_at(text: &str, at: usize) -> Option<char> {
-    text[at..].chars().next()
-}
-
-/// Chinese, Japanese, Korean; Thai, Lao, Myanmar, Khmer.
-fn is_unspaced(c: char) -> bool {
-    if c < '\u{e00}' {
-        return false;
-    }
-    let is_south_east = matches!(c,
-        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
-    (is_cjk(c) || is_south_east) && c.is_alphanumeric()
-}
-
-/// Part of a word in a script with spaces; Indic vowel signs are marks, not letters.
-fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric()
-        || (!c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c))
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ use tantivy::{Searcher, TantivyError, Term};
 use tantivy_fst::Automaton;
 
 use super::error::KbError;
-use super::lexical::holding_chunks;
+use super::lexical::alive_doc_freq;
+use super::store::Correction;
 use super::tokens::{self, QueryTerm, Role};
 
 /// Shorter words have too many neighbours.
@@ -44,16 +45,9 @@ const STEM: usize = 5;
 pub(super) struct Sought {
     terms: Vec<(Term, f64)>,
     /// How many chunks hold the best of them; `None` when it need not be in a full match.
-    pub holding: Option<u64>,
+    pub doc_freq: Option<u64>,
     /// What was asked for, where nobody wrote it.
     misspelt: Option<String>,
-}
-
-/// A term of a query that nobody wrote, and the nearest that somebody did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Correction {
-    asked: String,
-    meant: String,
 }
 
 impl Sought {
@@ -104,28 +98,28 @@ pub(super) fn sought(
         .into_iter()
         .map(|asked| {
             let term = Term::from_field_text(field, &asked.text);
-            let holding = holding_chunks(searcher, &term)?;
-            if holding == 0 && asked.role == Role::Word && looked_up < MOST_LOOKED_UP {
+            let doc_freq = alive_doc_freq(searcher, &term)?;
+            if doc_freq == 0 && asked.role == Role::Word && looked_up < MOST_LOOKED_UP {
                 looked_up += 1;
                 let instead = instead(searcher, field, &asked.text)?;
                 if !instead.is_empty() {
-                    let holding = instead.first().map(|near| near.holding);
+                    let doc_freq = instead.first().map(|near| near.doc_freq);
                     let terms = instead
                         .into_iter()
                         .map(|near| (Term::from_field_text(field, &near.text), near.weight))
                         .collect();
                     return Ok(Sought {
                         terms,
-                        holding,
+                        doc_freq,
                         misspelt: Some(asked.text),
                     });
                 }
             }
             // `high-speed` may well be written apart; its words are asked for themselves.
-            let is_required = holding > 0 || asked.role != Role::Joined;
+            let is_required = doc_freq > 0 || asked.role != Role::Joined;
             Ok(Sought {
                 terms: vec![(term, 1.0)],
-                holding: is_required.then_some(holding),
+                doc_freq: is_required.then_some(doc_freq),
                 misspelt: None,
             })
         })
@@ -176,7 +170,7 @@ pub(super) fn rewritten(
 struct Near {
     text: String,
     weight: f64,
-    holding: u64,
+    doc_freq: u64,
 }
 
 fn instead(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<Near>, KbError> {
@@ -213,23 +207,23 @@ fn near(searcher: &Searcher, field: Field, word: &str, edits: u8) -> Result<Vec<
     let mut ranked: Vec<(u8, bool, Reverse<u64>, String)> = Vec::with_capacity(found.len());
     for text in found {
         // Terms of removed chunks stay in the dictionary for a while.
-        let holding = holding_chunks(searcher, &Term::from_field_text(field, &text))?;
-        if holding > 0 {
+        let doc_freq = alive_doc_freq(searcher, &Term::from_field_text(field, &text))?;
+        if doc_freq > 0 {
             let distance = match automaton.0.eval(&text) {
                 Distance::Exact(distance) | Distance::AtLeast(distance) => distance,
             };
             let is_other = text.chars().next() != word.chars().next();
-            ranked.push((distance, is_other, Reverse(holding), text));
+            ranked.push((distance, is_other, Reverse(doc_freq), text));
         }
     }
     ranked.sort();
     Ok(ranked
         .into_iter()
         .take(MOST)
-        .map(|(distance, _, Reverse(holding), text)| Near {
+        .map(|(distance, _, Reverse(doc_freq), text)| Near {
             text,
             weight: WEIGHTS[usize::from(distance).min(WEIGHTS.len() - 1)],
-            holding,
+            doc_freq,
         })
         .collect())
 }
@@ -244,12 +238,12 @@ fn begun(
     let shortest = STEM.max(length.saturating_sub(ENDING));
     for kept in (shortest..length).rev() {
         let text: String = word.chars().take(kept).collect();
-        let holding = holding_chunks(searcher, &Term::from_field_text(field, &text))?;
-        if holding > 0 {
+        let doc_freq = alive_doc_freq(searcher, &Term::from_field_text(field, &text))?;
+        if doc_freq > 0 {
             return Ok(vec![Near {
                 text,
                 weight: WEIGHTS[0],
-                holding,
+                doc_freq,
             }]);
         }
     }

@@ -13,8 +13,10 @@
 //! All rows are scanned: that cannot miss a neighbour, and takes a millisecond for fifty thousand
 //! of them. Of more, their signs are looked at first (`signs`).
 
+mod addition;
 mod files;
 mod nearest;
+mod query;
 mod signs;
 mod simd;
 
@@ -24,11 +26,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use self::addition::Addition;
 use self::files::Files;
-use self::nearest::{Query, Wanted};
+use self::nearest::Wanted;
+use self::query::Query;
 use self::signs::Signs;
+use super::chunk_key::{ChunkKey, KeyHash};
 use super::error::KbError;
-use super::store::{ChunkKey, KeyHash};
 use crate::agent::ports::EmbedError;
 use crate::text::Trouble;
 
@@ -378,23 +382,6 @@ impl Vectors {
         self.files.remove_older();
         self.forget(dims);
         self.catch_up()
-    }
-}
-
-/// Rows that are about to be added, and where.
-pub(super) struct Addition {
-    files: Files,
-    at: usize,
-    dims: usize,
-    rows: Vec<u8>,
-    keys: Vec<(ChunkKey, f32)>,
-}
-
-impl Addition {
-    /// Writes them; they count from then on. Only under the lock.
-    pub fn write(&self) -> Result<(), KbError> {
-        self.files
-            .append(self.at, self.dims, &self.rows, &self.keys)
     }
 }
 

@@ -14,8 +14,9 @@ use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
 use crate::kb::{
     Document, Documents, Extraction, KbError, KnowledgeBase, Link, LinkKind, LinkTarget,
-    holds_ticket, spaced, stem,
+    holds_ticket,
 };
+use crate::text::{spaced, stem};
 
 const MAX_PASSAGES: usize = 20;
 /// Linking lines this close together are one passage.

@@ -13,7 +13,8 @@ use super::hits::{evidence, is_relevant, nearness};
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, MOST_LISTED, Measured, Score, ToolName};
-use crate::kb::{FieldFilter, FieldPassage, Hit, KnowledgeBase, Within, stem};
+use crate::kb::{FieldFilter, FieldPassage, Hit, KnowledgeBase, Within};
+use crate::text::stem;
 
 /// Passages looked at to find the files of a topic.
 const POOL: usize = 50;

@@ -51,12 +51,9 @@ fn a_misspelt_word_finds_what_was_meant() {
 #[test]
 fn of_a_text_that_the_index_does_not_know_only_the_first_words_are_looked_up() {
     let (_bench, base) = base();
-    let unknown = |count: usize| -> String {
-        let letters = |at: usize| [at / 26 % 26, at % 26].map(|at| char::from(b'a' + at as u8));
-        (0..count)
-            .map(|at| format!("qxz{}{} ", letters(at)[0], letters(at)[1]))
-            .collect()
-    };
+    let letter = |at: usize| char::from(b'a' + (at % 26) as u8);
+    let word = |at: usize| String::from_iter(['q', 'x', 'z', letter(at / 26), letter(at), ' ']);
+    let unknown = |count: usize| (0..count).map(word).collect::<String>();
     let asked = |before: usize| sources(&base, &format!("{}retreival", unknown(before)));
     assert_eq!(asked(20), ["retrieval.md"]);
     assert!(asked(40).is_empty());

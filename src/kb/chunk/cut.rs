@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::{MAX_BYTES, TARGET_BYTES};
+use super::limits::{MAX_BYTES, TARGET_BYTES};
 
 /// How much of a part the next one repeats, at most.
 const OVERLAP_BYTES: usize = 150;

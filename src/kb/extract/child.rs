@@ -13,9 +13,10 @@ use std::process::{self, ExitCode};
 use std::sync::mpsc;
 use std::thread;
 
+use super::convert::convert;
 use super::format::Format;
 use super::wire::{Answer, Question, read_document};
-use super::{Extraction, SNIFF_BYTES, SkipReason, convert};
+use super::{Extraction, SNIFF_BYTES, SkipReason};
 
 /// The first argument that makes the program this process; the second is that of its share.
 pub const READER_ARGUMENT: &str = "--read-documents";

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::archive::Archive;
 use super::draft::Draft;
-use super::office::{self, Relations};
+use super::ooxml::{self, Relations};
+use super::tables::{Tables, escaped, link};
 use super::xml::{Event, Events, Tag};
 use super::{Extraction, SkipReason};
 
@@ -34,7 +35,7 @@ pub(super) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReas
             reading.draft = notes.draft;
         }
     }
-    let title = office::title(archive).or(reading.title);
+    let title = ooxml::title(archive).or(reading.title);
     reading
         .draft
         .finish_sections(title, "its pages are empty or pictures")
@@ -134,7 +135,7 @@ struct Reading<'a> {
     title: Option<String>,
     /// Text boxes hold paragraphs within paragraphs.
     paragraphs: Vec<Paragraph>,
-    tables: office::Tables,
+    tables: Tables,
     /// Where the text of a link begins and where it leads to.
     link: Option<(usize, Option<String>)>,
     /// How far each level of each list has counted.
@@ -154,7 +155,7 @@ impl<'a> Reading<'a> {
             draft: Draft::default(),
             title: None,
             paragraphs: Vec::new(),
-            tables: office::Tables::default(),
+            tables: Tables::default(),
             link: None,
             counts: HashMap::new(),
             in_list: false,
@@ -242,7 +243,7 @@ impl<'a> Reading<'a> {
                     && p.text.is_char_boundary(start)
                 {
                     let text = p.text.split_off(start);
-                    p.text.push_str(&office::link(&text, target.as_deref()));
+                    p.text.push_str(&link(&text, target.as_deref()));
                 }
             }
             "p" => {
@@ -311,7 +312,7 @@ impl<'a> Reading<'a> {
                 let text = text.replace('\n', &format!("\n{indent}  "));
                 self.draft.push(&format!("{indent}{mark} {text}"));
             }
-            None => self.draft.push_apart(&office::escaped(text)),
+            None => self.draft.push_apart(&escaped(text)),
         }
         self.in_list = self.list(paragraph).is_some();
     }

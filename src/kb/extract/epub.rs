@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::archive::Archive;
 use super::draft::Draft;
 use super::xml::{self, Event, Events};
-use super::{Extraction, SkipReason, html, office};
+use super::{Extraction, SkipReason, html, ooxml};
 
 /// Reads the chapters of the book.
 pub(super) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReason> {
@@ -63,7 +63,7 @@ fn spine(package_at: &str, package: &str) -> Result<Vec<String>, SkipReason> {
                 if let (true, Some(id), Some(href)) =
                     (page, tag.attribute("id"), tag.attribute("href"))
                 {
-                    items.insert(id, office::inside(folder, &href.replace("%20", " ")));
+                    items.insert(id, ooxml::inside(folder, &href.replace("%20", " ")));
                 }
             }
             "itemref" => {

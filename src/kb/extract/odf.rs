@@ -6,8 +6,8 @@
 
 use super::archive::Archive;
 use super::draft::Draft;
-use super::office;
 use super::rows::Workbook;
+use super::tables::{Tables, escaped, link};
 use super::xml::{self, Event, Events, Tag};
 use super::{Extraction, Shape, SkipReason};
 use crate::domain::PlaceUnit;
@@ -51,7 +51,7 @@ struct Reading {
     depth: usize,
     links: Vec<(usize, Option<String>)>,
     lists: usize,
-    tables: office::Tables,
+    tables: Tables,
     slides: usize,
     slide_has_heading: bool,
     in_notes: bool,
@@ -181,8 +181,7 @@ impl Reading {
                     && self.paragraph.is_char_boundary(start)
                 {
                     let text = self.paragraph.split_off(start);
-                    self.paragraph
-                        .push_str(&office::link(&text, target.as_deref()));
+                    self.paragraph.push_str(&link(&text, target.as_deref()));
                 }
             }
             "list" => {
@@ -247,7 +246,7 @@ impl Reading {
             let indent = "  ".repeat((self.lists - 1).min(8));
             self.draft.push(&format!("{indent}- {text}"));
         } else {
-            self.draft.push_apart(&office::escaped(text));
+            self.draft.push_apart(&escaped(text));
         }
     }
 }

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::archive::Archive;
 use super::draft::{self, Draft};
-use super::office::{self, Relations};
+use super::ooxml::{self, Relations};
+use super::tables::{self, escaped};
 use super::xml::{Event, Events};
 use super::{Extraction, Shape, SkipReason};
 use crate::domain::PlaceUnit;
@@ -63,7 +64,7 @@ pub(super) fn document(archive: &mut Archive<'_>) -> Result<Extraction, SkipReas
             }
         }
     }
-    let title = office::title(archive).filter(|title| title != "PowerPoint Presentation");
+    let title = ooxml::title(archive).filter(|title| title != "PowerPoint Presentation");
     draft.finish(Shape::Markdown, title, "its slides are empty or pictures")
 }
 
@@ -129,7 +130,7 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
                 }
                 "t" => {
                     let text = events.text()?;
-                    paragraph.push_str(&office::link(&text, link.take().as_deref()));
+                    paragraph.push_str(&tables::link(&text, link.take().as_deref()));
                 }
                 _ => {}
             },
@@ -147,12 +148,12 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
                         None if role == Role::Body => {
                             block.push_str(&format!("{}- {text}\n", "  ".repeat(level.min(8))));
                         }
-                        None => block.push_str(&format!("{}\n", office::escaped(text))),
+                        None => block.push_str(&format!("{}\n", escaped(text))),
                     }
                 }
                 "tbl" => {
                     in_table = false;
-                    let table = office::table(&rows);
+                    let table = tables::table(&rows);
                     tables += table.len();
                     if tables > draft::MAX_TEXT_BYTES {
                         return Err(draft::too_much_text());

@@ -13,7 +13,7 @@ use super::compound::Compound;
 use super::rows::Workbook;
 use super::{Extraction, SkipReason, sheet};
 use format::Format;
-use record::{Record, Records};
+use record::{Record, Records, damaged};
 use strings::{Shared, Strings};
 
 mod format;
@@ -248,10 +248,6 @@ fn short_number(bits: u32) -> f64 {
         f64::from(bits.cast_signed() >> 2)
     };
     if bits & 1 == 0 { value } else { value / 100.0 }
-}
-
-fn damaged(what: &str) -> SkipReason {
-    SkipReason::Damaged(what.to_owned())
 }
 
 #[cfg(test)]

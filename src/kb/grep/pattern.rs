@@ -10,7 +10,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::super::error::KbError;
-use super::ReadAs;
+use super::passage::ReadAs;
 use crate::text::is_cjk;
 
 /// The bits of a mask.

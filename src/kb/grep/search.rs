@@ -13,9 +13,9 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch}
 use ignore::{DirEntry, WalkState};
 
 use super::blocks::{Block, Blocks, Kind};
+use super::passage::{CONTEXT_LINES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
 use super::tally::{Candidate, Class, Tally};
-use super::{CONTEXT_LINES, MAX_PASSAGE_LINES};
 use crate::domain::LineRange;
 use crate::kb::error::KbError;
 use crate::kb::extract::{self, MAX_FILE_BYTES};

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::blocks::{Blocks, Kind};
+use super::passage::{GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
 use super::tally::Candidate;
-use super::{GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
 use crate::domain::{LineRange, Place, Score};
 use crate::kb::error::KbError;
 use crate::kb::extract::{self, MAX_FILE_BYTES};

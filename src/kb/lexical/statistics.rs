@@ -4,6 +4,7 @@
 //! include them; an index that has seen many changes would score differently from a fresh one.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::Postings;
@@ -11,7 +12,7 @@ use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocSet, Searcher, Term};
 
-use super::LexicalView;
+use super::doc_freq::alive_doc_freq;
 use crate::kb::error::KbError;
 use crate::kb::typos::Sought;
 
@@ -25,30 +26,36 @@ const FULL_MATCH_FREQUENCY: f64 = 2.0;
 /// What BM25 needs to know for one query.
 pub(super) struct Statistics<'a> {
     searcher: &'a Searcher,
+    field: Field,
     chunks: u64,
     tokens: u64,
-    holding: HashMap<Term, u64>,
+    doc_freq: HashMap<Term, u64>,
 }
 
 impl<'a> Statistics<'a> {
-    /// Counts for these terms.
-    pub fn of(view: &'a LexicalView, sought: &[Sought]) -> Result<Self, KbError> {
-        let field = view.fields.words;
-        let tokens = if let Some(tokens) = view.tokens.get() {
+    /// Counts for these terms of a field; `counted` keeps how many tokens that has.
+    pub fn of(
+        searcher: &'a Searcher,
+        field: Field,
+        counted: &OnceLock<u64>,
+        sought: &[Sought],
+    ) -> Result<Self, KbError> {
+        let tokens = if let Some(tokens) = counted.get() {
             *tokens
         } else {
-            let tokens = tokens(&view.searcher, field)?;
-            *view.tokens.get_or_init(|| tokens)
+            let tokens = tokens(searcher, field)?;
+            *counted.get_or_init(|| tokens)
         };
-        let mut holding = HashMap::with_capacity(sought.len());
+        let mut doc_freq = HashMap::with_capacity(sought.len());
         for (term, _) in sought.iter().flat_map(Sought::terms) {
-            holding.insert(term.clone(), holding_chunks(&view.searcher, term)?);
+            doc_freq.insert(term.clone(), alive_doc_freq(searcher, term)?);
         }
         Ok(Self {
-            searcher: &view.searcher,
-            chunks: view.searcher.num_docs(),
+            searcher,
+            field,
+            chunks: searcher.num_docs(),
             tokens,
-            holding,
+            doc_freq,
         })
     }
 
@@ -57,15 +64,14 @@ impl<'a> Statistics<'a> {
     /// less than they count here.
     pub fn full_match(&self, sought: &[Sought]) -> f64 {
         let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
-        let holding = sought.iter().filter_map(|sought| sought.holding);
-        holding.map(|holding| self.rarity(holding) * gain).sum()
+        let doc_freq = sought.iter().filter_map(|sought| sought.doc_freq);
+        doc_freq.map(|doc_freq| self.idf(doc_freq) * gain).sum()
     }
 
     /// The score of each of these rows, which are in order, summed up term by term in double
     /// precision; of the terms that stand for one word the best counts.
     pub fn exact_scores(
         &self,
-        view: &LexicalView,
         sought: &[Sought],
         rows: &[DocAddress],
     ) -> Result<Vec<f64>, KbError> {
@@ -73,16 +79,16 @@ impl<'a> Statistics<'a> {
         let mut scores = Vec::with_capacity(rows.len());
         let mut best = Vec::new();
         for of_segment in rows.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
-            let segment = view.searcher.segment_reader(of_segment[0].segment_ord);
-            let lengths = segment.get_fieldnorms_reader(view.fields.words)?;
-            let index = segment.inverted_index(view.fields.words)?;
+            let segment = self.searcher.segment_reader(of_segment[0].segment_ord);
+            let lengths = segment.get_fieldnorms_reader(self.field)?;
+            let index = segment.inverted_index(self.field)?;
             let first = scores.len();
             scores.resize(first + of_segment.len(), 0.0);
             for word in sought {
                 best.clear();
                 best.resize(of_segment.len(), 0.0);
                 for (term, weight) in word.terms() {
-                    let rarity = weight * self.rarity(self.held(term));
+                    let idf = weight * self.idf(self.held(term));
                     let postings = index
                         .read_postings(term, IndexRecordOption::WithFreqs)
                         .map_err(tantivy::TantivyError::from)?;
@@ -98,7 +104,7 @@ impl<'a> Statistics<'a> {
                             let length = f64::from(lengths.fieldnorm(row.doc_id));
                             let norm = K1 * (1.0 - B + B * length / average);
                             let gain = (1.0 + K1) * frequency / (frequency + norm);
-                            *score = f64::max(*score, rarity * gain);
+                            *score = f64::max(*score, idf * gain);
                         }
                     }
                 }
@@ -111,13 +117,13 @@ impl<'a> Statistics<'a> {
     }
 
     fn held(&self, term: &Term) -> u64 {
-        self.holding.get(term).copied().unwrap_or(0)
+        self.doc_freq.get(term).copied().unwrap_or(0)
     }
 
-    fn rarity(&self, holding: u64) -> f64 {
-        let holding = holding as f64;
-        let without = (self.chunks as f64 - holding).max(0.0);
-        ((without + 0.5) / (holding + 0.5)).ln_1p()
+    fn idf(&self, doc_freq: u64) -> f64 {
+        let doc_freq = doc_freq as f64;
+        let without = (self.chunks as f64 - doc_freq).max(0.0);
+        ((without + 0.5) / (doc_freq + 0.5)).ln_1p()
     }
 }
 
@@ -131,27 +137,11 @@ impl Bm25StatisticsProvider for Statistics<'_> {
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        match self.holding.get(term) {
-            Some(holding) => Ok(*holding),
-            None => holding_chunks(self.searcher, term),
+        match self.doc_freq.get(term) {
+            Some(doc_freq) => Ok(*doc_freq),
+            None => alive_doc_freq(self.searcher, term),
         }
     }
-}
-
-/// How many chunks that are alive hold the term.
-pub(in crate::kb) fn holding_chunks(searcher: &Searcher, term: &Term) -> tantivy::Result<u64> {
-    let mut holding = 0;
-    for segment in searcher.segment_readers() {
-        let index = segment.inverted_index(term.field())?;
-        let Some(alive) = segment.alive_bitset() else {
-            holding += u64::from(index.doc_freq(term)?);
-            continue;
-        };
-        if let Some(postings) = index.read_postings(term, IndexRecordOption::Basic)? {
-            holding += u64::from(postings.doc_freq_given_deletes(alive));
-        }
-    }
-    Ok(holding)
 }
 
 /// By the lengths that the scores go by, which are rounded.

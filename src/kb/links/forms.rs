@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{LinkKind, LinkTarget};
+use super::link::{LinkKind, LinkTarget};
 
 /// No target of a link is longer; what is opened and never closed is not looked for further.
 const MAX_TARGET_BYTES: usize = 512;

@@ -5,16 +5,69 @@ use std::sync::{Arc, PoisonError};
 
 use super::embedded::EmbeddedStore;
 use super::view::View;
-use super::{Batch, ChunkKey, Incoming, VectorBatch};
+use super::{Batch, Incoming, Snapshot, Store, VectorBatch};
+use crate::kb::chunk_key::ChunkKey;
 use crate::kb::documents::{Change, ChunkEntry, Document, Documents};
 use crate::kb::error::KbError;
 use crate::kb::lexical::{LexicalWriter, Payload};
-use crate::kb::lock::Held;
+use crate::kb::lock::{Held, Right, try_lock};
 use crate::kb::manifest::{Entries, Entry, Journal};
-use crate::kb::walk::Stamp;
+use crate::kb::stamp::Stamp;
 
 /// A change of more documents than this is worth several threads.
 const LARGE: usize = 200;
+
+/// Vectors of vanished chunks that are tolerated before the files are written anew.
+const STALE_ROWS: usize = 1000;
+
+impl Store for EmbeddedStore {
+    fn snapshot(&self) -> Arc<dyn Snapshot> {
+        self.view()
+    }
+
+    fn refresh(&self, model_id: &str) -> Result<(), KbError> {
+        if let Err(error) = self.reload() {
+            // What another process is about to replace need not be readable.
+            let being_remade = matches!(error, KbError::Damaged(_))
+                && try_lock(&self.home, Right::Documents)?.is_none();
+            if !being_remade {
+                return Err(error);
+            }
+        }
+        let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
+        vectors.refresh_of(&self.home, model_id)
+    }
+
+    fn begin(&self, afresh: bool) -> Result<Box<dyn Batch + '_>, KbError> {
+        let held = self.held(Right::Documents)?;
+        let whole = self.lexical.has_its_files();
+        let (view, whole) = match (self.reload(), whole) {
+            (Err(KbError::Damaged(why)), _) => (self.view(), Err(KbError::Damaged(why))),
+            (view, whole) => (view?, whole),
+        };
+        let damaged = match whole {
+            Err(KbError::Damaged(why)) => {
+                tracing::warn!(%why, "the index is damaged and is made anew");
+                true
+            }
+            whole => whole.map(|()| false)?,
+        };
+        let afresh = afresh || damaged;
+        Ok(Box::new(DocumentBatch::new(self, held, view, afresh)))
+    }
+
+    fn begin_vectors(&self) -> Result<Box<dyn VectorBatch + '_>, KbError> {
+        let held = self.held(Right::Vectors)?;
+        let view = self.reload()?;
+        let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
+        vectors.refresh()?;
+        if view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2) {
+            vectors.compact(|key| view.says(key))?;
+        }
+        drop(vectors);
+        Ok(Box::new(EmbeddingBatch::new(self, held)))
+    }
+}
 
 /// Changes to the documents, under the lock.
 pub(super) struct DocumentBatch<'a> {

@@ -8,9 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::commit::{DocumentBatch, EmbeddingBatch};
 use super::view::{View, load};
-use super::{Batch, Snapshot, Store, VectorBatch};
 use crate::files::{create_private_dir, refuse_link};
 use crate::kb::documents::{Change, Documents};
 use crate::kb::error::KbError;
@@ -207,62 +205,10 @@ impl EmbeddedStore {
         *view = fresh;
     }
 
-    fn held(&self, right: Right<'_>) -> Result<Held, KbError> {
+    pub(super) fn held(&self, right: Right<'_>) -> Result<Held, KbError> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
     }
 }
-
-impl Store for EmbeddedStore {
-    fn snapshot(&self) -> Arc<dyn Snapshot> {
-        self.view()
-    }
-
-    fn refresh(&self, model_id: &str) -> Result<(), KbError> {
-        if let Err(error) = self.reload() {
-            // What another process is about to replace need not be readable.
-            let being_remade = matches!(error, KbError::Damaged(_))
-                && try_lock(&self.home, Right::Documents)?.is_none();
-            if !being_remade {
-                return Err(error);
-            }
-        }
-        let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
-        vectors.refresh_of(&self.home, model_id)
-    }
-
-    fn begin(&self, afresh: bool) -> Result<Box<dyn Batch + '_>, KbError> {
-        let held = self.held(Right::Documents)?;
-        let whole = self.lexical.has_its_files();
-        let (view, whole) = match (self.reload(), whole) {
-            (Err(KbError::Damaged(why)), _) => (self.view(), Err(KbError::Damaged(why))),
-            (view, whole) => (view?, whole),
-        };
-        let damaged = match whole {
-            Err(KbError::Damaged(why)) => {
-                tracing::warn!(%why, "the index is damaged and is made anew");
-                true
-            }
-            whole => whole.map(|()| false)?,
-        };
-        let afresh = afresh || damaged;
-        Ok(Box::new(DocumentBatch::new(self, held, view, afresh)))
-    }
-
-    fn begin_vectors(&self) -> Result<Box<dyn VectorBatch + '_>, KbError> {
-        let held = self.held(Right::Vectors)?;
-        let view = self.reload()?;
-        let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
-        vectors.refresh()?;
-        if view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2) {
-            vectors.compact(|key| view.says(key))?;
-        }
-        drop(vectors);
-        Ok(Box::new(EmbeddingBatch::new(self, held)))
-    }
-}
-
-/// Vectors of vanished chunks that are tolerated before the files are written anew.
-const STALE_ROWS: usize = 1000;
 
 fn dir_in(home: &Path) -> PathBuf {
     home.join(EmbeddedStore::format())

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use imbl::shared_ptr::DefaultSharedPtr;
 use imbl::{GenericHashMap, GenericHashSet};
 
-use super::{ChunkId, ChunkKey, KeyHash};
+use super::ChunkId;
+use crate::kb::chunk_key::{ChunkKey, KeyHash};
 use crate::kb::documents::{Change, Document, Documents};
 use crate::kb::vectors::Vectors;
 

@@ -13,7 +13,8 @@ use imbl::shared_ptr::DefaultSharedPtr;
 use rustc_hash::FxBuildHasher;
 
 use super::holders::{Holders, Pending};
-use super::{ChunkId, ChunkKey, LexicalMatches, Match, Passage, Snapshot, Within};
+use super::{ChunkId, LexicalMatches, Match, Passage, Snapshot, Within};
+use crate::kb::chunk_key::ChunkKey;
 use crate::kb::documents::{Change, Document, Documents};
 use crate::kb::error::KbError;
 use crate::kb::lexical::{LexicalIndex, LexicalView, Payload, Row};

@@ -2,10 +2,11 @@ use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Job, Phase};
+use super::job::{Job, Phase};
 use crate::kb::chunk::with_heading;
+use crate::kb::chunk_key::{ChunkKey, KeyHash};
 use crate::kb::error::KbError;
-use crate::kb::store::{ChunkId, ChunkKey, KeyHash, VectorBatch};
+use crate::kb::store::{ChunkId, VectorBatch};
 
 /// Chunks embedded between two writes, at first …
 const BATCH: usize = 16;

@@ -11,13 +11,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::changes::{Changes, Seen, look_at};
-use super::{Job, Phase, UpdateReport};
+use super::job::{Job, Phase, UpdateReport};
 use crate::kb::chunk::chunk;
+use crate::kb::chunk_key::ChunkKey;
 use crate::kb::documents::{Document, Documents};
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
 use crate::kb::links;
-use crate::kb::store::{Batch, ChunkKey, Incoming};
+use crate::kb::store::{Batch, Incoming};
 use crate::kb::walk::{Found, Skipped, Walked, walk};
 
 /// What is done becomes searchable after this long, and then after twice as long each time: a

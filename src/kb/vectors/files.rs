@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::files::{Unreadable, is_unfinished, open_to_write, open_unlinked, write_atomic_by};
+use crate::kb::chunk_key::ChunkKey;
 use crate::kb::error::KbError;
 use crate::kb::lock::{Held, Right, is_model_key, model_key, share, try_lock};
-use crate::kb::store::ChunkKey;
 
 const MAGIC: &[u8; 8] = b"KBVEC002";
 /// Magic, the number of dimensions, and nothing up to where rows begin at a cache line.

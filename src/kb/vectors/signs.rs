@@ -8,7 +8,7 @@
 //! candidates than that. Which rows are candidates depends on the rows alone, not on their order
 //! or on the number of threads.
 
-use super::nearest::Query;
+use super::query::Query;
 use super::simd;
 
 /// With fewer rows the exact scan takes less than a millisecond; with fewer numbers in a row the

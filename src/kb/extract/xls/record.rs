@@ -1,6 +1,5 @@
 //! The records that a workbook's stream is made of, each with those that continue it.
 
-use super::damaged;
 use crate::kb::extract::SkipReason;
 
 const CONTINUES: u16 = 0x003c;
@@ -148,4 +147,8 @@ impl<'a> Pieces<'a> {
 
 pub(super) fn ends() -> SkipReason {
     damaged("a record ends too early")
+}
+
+pub(super) fn damaged(what: &str) -> SkipReason {
+    SkipReason::Damaged(what.to_owned())
 }

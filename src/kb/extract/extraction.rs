@@ -1,0 +1,124 @@
+//! What a document says, and how that is structured.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{LineRange, Place};
+use crate::text::stem;
+
+/// What a document says, as lines of text, whatever its format.
+///
+/// Everything that points into a document points at these lines: chunks, grep, links and
+/// `read_file`. A format that is looked up otherwise says for each line where that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extraction {
+    /// The lines.
+    pub text: String,
+    /// What the document calls itself, where its format has a field for that.
+    pub title: Option<String>,
+    /// How its structure is marked.
+    pub shape: Shape,
+    /// Where its places begin, in the order of their lines; empty for formats made of lines.
+    pub places: Vec<Mark>,
+}
+
+/// From this line on, this place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// From 1.
+    pub line: usize,
+    /// Until the next mark.
+    pub place: Place,
+}
+
+/// How the structure of an extraction is marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Headings, fences and tables as in Markdown.
+    Markdown,
+    /// Paragraphs between blank lines.
+    Plain,
+    /// Items that begin at the margin.
+    Code,
+    /// Headings by the line below them, as in reStructuredText.
+    Rst,
+    /// Headings by their stars, as in Org.
+    Org,
+    /// Laid out from what a program wrote for programs.
+    Data,
+    /// Each line a row, each saying what its values are.
+    Rows,
+}
+
+impl Extraction {
+    /// Text made of lines; the name tells how it is structured.
+    pub fn of_text(source: &str, text: String) -> Self {
+        let shape = Shape::of(Path::new(source));
+        Self {
+            title: shape.title(&text),
+            text,
+            shape,
+            places: Vec::new(),
+        }
+    }
+
+    /// Where these lines are in a format that has places.
+    pub fn place(&self, lines: LineRange) -> Option<Place> {
+        let first = self.places.partition_point(|mark| mark.line <= lines.start);
+        let end = self.places.partition_point(|mark| mark.line <= lines.end);
+        let within = &self.places[first.saturating_sub(1)..end];
+        let mut marks = within.iter().map(|mark| &mark.place);
+        let place = marks.next()?.clone();
+        marks.try_fold(place, |place, next| place.hull(next))
+    }
+
+    /// What to call the document when nothing in it does.
+    pub(in crate::kb) fn name(&self, source: &str) -> String {
+        self.title
+            .clone()
+            .unwrap_or_else(|| stem(source).to_owned())
+    }
+}
+
+impl Shape {
+    /// What a text made of lines says its title is, before it begins.
+    fn title(self, text: &str) -> Option<String> {
+        const HEAD: usize = 50;
+        let mut head = text.lines().take(HEAD);
+        let named = |line: &str, mark: &str| {
+            let begins = line.get(..mark.len())?.eq_ignore_ascii_case(mark);
+            begins.then(|| {
+                line[mark.len()..]
+                    .trim()
+                    .trim_matches(['"', '\''])
+                    .to_owned()
+            })
+        };
+        let title = match self {
+            Self::Markdown if head.next()?.trim_end() == "---" => head
+                .take_while(|line| !matches!(line.trim_end(), "---" | "..."))
+                .find_map(|line| named(line, "title:")),
+            Self::Org => head
+                .take_while(|line| !line.starts_with("* "))
+                .find_map(|line| named(line, "#+title:")),
+            _ => None,
+        };
+        title.filter(|title| !title.is_empty())
+    }
+
+    pub(super) fn of(path: &Path) -> Self {
+        let extension = path
+            .extension()
+            .map(|e| e.to_string_lossy().to_lowercase())
+            .unwrap_or_default();
+        match extension.as_str() {
+            "md" | "markdown" | "mdown" | "mkd" | "mdx" => Self::Markdown,
+            "rst" | "rest" => Self::Rst,
+            "org" => Self::Org,
+            "" | "txt" | "text" | "log" | "adoc" | "tex" | "srt" | "vtt" => Self::Plain,
+            _ => Self::Code,
+        }
+    }
+}

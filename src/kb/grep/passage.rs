@@ -1,0 +1,42 @@
+//! What a search of the files finds, and how it was read.
+
+use crate::domain::{LineRange, Place, Score};
+
+/// How many lines are shown before and after a match.
+pub(super) const CONTEXT_LINES: usize = 10;
+/// Merging stops here, or a file that matches everywhere would be one passage.
+pub(super) const MAX_PASSAGE_LINES: usize = 80;
+/// Wide lines are shown with less around them.
+pub(super) const MAX_PASSAGE_BYTES: usize = 40_000;
+/// Longer lines are data; they are not shown whole.
+pub(in crate::kb) const MAX_LINE_BYTES: usize = 4000;
+
+/// Matching lines with what surrounds them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GrepPassage {
+    /// The file, as evidence names it.
+    pub source: String,
+    /// Where in the file.
+    pub lines: LineRange,
+    /// Where in a format that has places.
+    pub place: Option<Place>,
+    /// The text of these lines.
+    pub text: String,
+    /// The share of the query's words that it holds, rare words counting more; 1.0 for a pattern.
+    pub score: Score,
+}
+
+/// What a query was taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadAs {
+    /// Words, any of which may match.
+    Words,
+    /// A regular expression.
+    Pattern,
+    /// Words after all: as the regular expression that it is by its marks, it is found nowhere.
+    WordsOfPattern,
+    /// Literal text, though it has the marks of a regular expression: it does not compile.
+    BrokenPattern,
+    /// Literal text, because there is no word in it.
+    Marks,
+}

@@ -1,0 +1,87 @@
+//! A text's terms on their way, and what each stands for.
+
+use unicode_normalization::char::is_combining_mark;
+
+use crate::text::is_cjk;
+
+/// What a term stands for in the text it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kb) enum Role {
+    /// A word, or a word of a compound such as `high-speed`.
+    Word,
+    /// Words that are joined, all of them: they may stand apart in what is looked for.
+    Joined,
+    /// Something exact: an id or number, a part of one, a character.
+    Exact,
+}
+
+impl Role {
+    /// Tantivy's tokens have room for a number, which this index makes no other use of.
+    pub(super) fn as_length(self) -> usize {
+        match self {
+            Self::Word => 1,
+            Self::Joined => 2,
+            Self::Exact => 3,
+        }
+    }
+
+    pub(super) fn of(length: usize) -> Self {
+        match length {
+            1 => Self::Word,
+            2 => Self::Joined,
+            _ => Self::Exact,
+        }
+    }
+}
+
+/// A text's terms, one after the other.
+#[derive(Clone, Default)]
+pub(super) struct Terms {
+    pub(super) text: String,
+    /// Where each ends, and what it stands for.
+    pub(super) ends: Vec<(usize, Role)>,
+}
+
+impl Terms {
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
+    /// Adds these pieces as one term, in lower case.
+    pub(super) fn push(&mut self, pieces: &[&str], role: Role) {
+        for piece in pieces {
+            let from = self.text.len();
+            if piece.is_ascii() {
+                self.text.push_str(piece);
+                self.text[from..].make_ascii_lowercase();
+            } else {
+                let lower = piece.chars().flat_map(char::to_lowercase);
+                // The same letter, whatever comes after it.
+                self.text
+                    .extend(lower.map(|c| if c == 'ς' { 'σ' } else { c }));
+            }
+        }
+        self.ends.push((self.text.len(), role));
+    }
+}
+
+pub(super) fn char_at(text: &str, at: usize) -> Option<char> {
+    text[at..].chars().next()
+}
+
+/// Chinese, Japanese, Korean; Thai, Lao, Myanmar, Khmer.
+pub(super) fn is_unspaced(c: char) -> bool {
+    if c < '\u{e00}' {
+        return false;
+    }
+    let is_south_east = matches!(c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}');
+    (is_cjk(c) || is_south_east) && c.is_alphanumeric()
+}
+
+/// Part of a word in a script with spaces; Indic vowel signs are marks, not letters.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+        || (!c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)) && !is_unspaced(c))
+}

@@ -1,0 +1,89 @@
+//! One update, and what comes of it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::changes::PassedOver;
+use crate::agent::ports::Embedder;
+use crate::kb::budget::ByteBudget;
+use crate::kb::roots::Roots;
+use crate::kb::shelf::Shelf;
+use crate::kb::store::Store;
+use crate::kb::walk::Skipped;
+
+/// How far an update is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Files or chunks done.
+    pub done: usize,
+    /// Files or chunks in all.
+    pub total: usize,
+}
+
+/// What an update is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Reading files and indexing their words; counts files.
+    Reading,
+    /// Embedding; counts chunks.
+    Embedding,
+}
+
+/// What an update did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UpdateReport {
+    /// Documents that are new.
+    pub added: usize,
+    /// Documents whose text changed.
+    pub changed: usize,
+    /// Documents that are where another one was that said the same; neither new nor vanished.
+    pub moved: usize,
+    /// Documents that vanished.
+    pub removed: usize,
+    /// Documents that stayed as they were.
+    pub unchanged: usize,
+    /// Documents in the index now.
+    pub documents: usize,
+    /// Chunks in the index now.
+    pub chunks: usize,
+    /// Chunks embedded by this update.
+    pub embedded: usize,
+    /// Files that are not in the index, and why.
+    pub skipped: Vec<Skipped>,
+    /// Files that were looked at to find this out.
+    pub looked_at: usize,
+}
+
+/// One update.
+pub(in crate::kb) struct Job<'a> {
+    pub roots: &'a Roots,
+    pub store: &'a dyn Store,
+    pub shelf: &'a Shelf,
+    pub embedder: &'a dyn Embedder,
+    pub passed_over: &'a PassedOver,
+    /// What documents on their way into the index may take of the memory.
+    pub budget: &'a ByteBudget,
+    pub progress: &'a (dyn Fn(Progress) + Sync),
+    /// Ends it as soon as can be.
+    pub stop: &'a AtomicBool,
+    /// Ends an embedding as soon as something has been embedded.
+    pub pause: Option<&'a AtomicBool>,
+}
+
+impl Job<'_> {
+    pub(super) fn is_to_pause(&self) -> bool {
+        self.pause
+            .is_some_and(|pause| pause.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn count(&self, report: &mut UpdateReport) {
+        let snapshot = self.store.snapshot();
+        report.documents = snapshot.documents().len();
+        report.chunks = snapshot.chunks();
+    }
+
+    pub(super) fn report(&self, phase: Phase, done: usize, total: usize) {
+        (self.progress)(Progress { phase, done, total });
+    }
+}
