@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::budget::ByteBudget;
-use super::documents::Documents;
 use super::embed::Noting;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason};
 use super::grep::{self, GrepPassage, ReadAs};
-use super::lock::{Held, Right, try_lock};
-use super::roots::{Roots, Sources};
+use super::index::Documents;
+use super::index::{EmbeddedStore, Store, Within};
+use super::index::{Held, Right, try_lock};
 use super::search::{self, Hit, SearchMode};
-use super::shelf::Shelf;
+use super::source::TextCache;
+use super::source::{Roots, Sources};
 use super::status::KbStatus;
-use super::store::{EmbeddedStore, Store, Within};
 use super::update::{Changes, Job, PassedOver, Progress, UpdateReport};
 use crate::agent::ports::{EmbedError, Embedder, ToolError};
 use crate::files::create_private_dir;
@@ -32,7 +32,7 @@ pub struct KnowledgeBase {
     home: PathBuf,
     embedder: Noting,
     store: Box<dyn Store>,
-    shelf: Shelf,
+    texts: TextCache,
     passed_over: PassedOver,
     budget: ByteBudget,
 }
@@ -54,7 +54,7 @@ impl KnowledgeBase {
             roots,
             embedder: Noting::new(embedder),
             store: Box::new(store),
-            shelf: Shelf::open(&home),
+            texts: TextCache::open(&home),
             passed_over: PassedOver::default(),
             budget: ByteBudget::default(),
             home,
@@ -85,7 +85,7 @@ impl KnowledgeBase {
     #[must_use]
     pub fn reading_by(mut self, program: Option<&Path>) -> Self {
         if let Some(program) = program {
-            self.shelf.read_by(program.to_owned());
+            self.texts.read_by(program.to_owned());
         }
         self
     }
@@ -183,7 +183,7 @@ impl KnowledgeBase {
         let job = Job {
             roots: &self.roots,
             store: self.store.as_ref(),
-            shelf: &self.shelf,
+            texts: &self.texts,
             embedder: &self.embedder,
             passed_over: &self.passed_over,
             budget: &self.budget,
@@ -225,8 +225,8 @@ impl KnowledgeBase {
         &self.home
     }
 
-    pub(super) fn shelf(&self) -> &Shelf {
-        &self.shelf
+    pub(super) fn texts(&self) -> &TextCache {
+        &self.texts
     }
 
     /// Whether the last update of this process ended well and none is going on.
@@ -287,7 +287,7 @@ impl KnowledgeBase {
             .source_of(resolved)
             .unwrap_or_else(|| resolved.to_string_lossy().into_owned());
         let file = self.roots.open_file(resolved).map_err(SkipReason::from);
-        file.and_then(|file| self.shelf.document_unless(&file, &name, stop))
+        file.and_then(|file| self.texts.document_unless(&file, &name, stop))
             .map_err(|reason| ToolError::Failed(format!("{name}: {reason}")))
     }
 
@@ -310,7 +310,7 @@ impl KnowledgeBase {
     /// What [`SearchMode::Grep`] finds, and what it took the query for. Blocks.
     pub fn search_files(&self, query: &str, k: usize) -> Result<(Vec<Hit>, ReadAs), KbError> {
         let (passages, read_as) =
-            grep::grep(&self.roots, &self.shelf, query, k, Within::all(&NEVER))?;
+            grep::grep(&self.roots, &self.texts, query, k, Within::all(&NEVER))?;
         Ok((search::grep_hits(passages), read_as))
     }
 
@@ -355,7 +355,7 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<GrepPassage>, KbError> {
-        Ok(grep::grep(&self.roots, &self.shelf, query, k, within)?.0)
+        Ok(grep::grep(&self.roots, &self.texts, query, k, within)?.0)
     }
 
     /// The names of all indexed documents below a folder, or the file itself.

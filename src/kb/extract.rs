@@ -13,56 +13,35 @@ use std::time::Duration;
 
 use encoding_rs::Encoding;
 
-pub use child::{READER_ARGUMENT, read_documents};
-use confined::confined;
 use convert::convert;
-pub(super) use decode::utf_16_by_pattern;
 pub(super) use draft::{MAX_TEXT_BYTES, plain};
 pub use extraction::{Extraction, Mark, Shape};
 use format::Format;
-pub(super) use label::{MAX_LABEL_BYTES, label, labelled};
+use isolation::Readers;
+pub(super) use isolation::Session;
+use isolation::confined;
+pub(super) use isolation::{MAX_LABEL_BYTES, label, labelled};
+pub use isolation::{READER_ARGUMENT, read_documents};
 pub(super) use limits::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES, SNIFF_BYTES};
-use readers::Readers;
-pub(super) use readers::Session;
 pub use reason::SkipReason;
+pub(super) use text::utf_16_by_pattern;
 
 use super::opened::Opened;
 use crate::files::Unreadable;
 
-mod archive;
-mod child;
-mod compound;
-mod confined;
 mod convert;
-mod decode;
-mod docx;
-mod dos;
 mod draft;
-mod epub;
 mod extraction;
 mod format;
 #[cfg(fuzzing)]
 pub mod fuzz;
-mod html;
-mod json;
-mod label;
+mod isolation;
 mod limits;
-mod mail;
-mod notebook;
-mod odf;
 mod office;
-mod ooxml;
 mod pdf;
-mod pptx;
-mod readers;
 mod reason;
-mod records;
-mod rows;
 mod sheet;
-mod tables;
-mod wire;
-mod xls;
-mod xml;
+mod text;
 
 /// A document that takes longer on a thread is given up.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -139,7 +118,7 @@ impl Extractor {
             if size == 0 && format::is_document(file.path()) {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
             }
-            let text = decode::decode(read_bytes(file, MAX_FILE_BYTES)?)?;
+            let text = text::decode::decode(read_bytes(file, MAX_FILE_BYTES)?)?;
             return Ok(Extraction {
                 shape,
                 ..Extraction::of_text(source, text)
@@ -167,7 +146,7 @@ impl Extractor {
             let name = PathBuf::from(name.as_ref());
             return confined(TIME_LIMIT, stop, move || convert(&name, format, bytes));
         };
-        let document = readers::Document {
+        let document = isolation::Document {
             file: file.file(),
             name: &name,
             size,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
-use super::store::Within;
+use super::index::Within;
 use crate::domain::{LineRange, Place};
 
 /// The value of a box that is not ticked, and of one that is.

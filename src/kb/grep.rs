@@ -2,17 +2,17 @@
 //!
 //! Words and patterns are told apart in `pattern`. Lines that match anything are found first, in
 //! `search`, which goes through the files in `blocks`; a passage is such a line with
-//! [`CONTEXT_LINES`] around it, merged with its neighbours where they overlap. `tally` ranks
+//! some lines around it, merged with its neighbours where they overlap. `tally` ranks
 //! passages by which of the query's words they hold, rare words counting more; the score is that
 //! share, so it says the same in every base: 1.0 is "all of them". Only what comes out best is
 //! read again, in `show`.
 
 use self::pattern::Pattern;
 use super::error::KbError;
+use super::index::Within;
 use super::query::not_empty;
-use super::roots::Roots;
-use super::shelf::Shelf;
-use super::store::Within;
+use super::source::Roots;
+use super::source::TextCache;
 
 mod blocks;
 mod passage;
@@ -28,7 +28,7 @@ pub use passage::{GrepPassage, ReadAs};
 /// [`KbError::Stopped`] soon after that is wanted.
 pub(super) fn grep(
     roots: &Roots,
-    shelf: &Shelf,
+    texts: &TextCache,
     query: &str,
     k: usize,
     within: Within<'_>,
@@ -37,7 +37,7 @@ pub(super) fn grep(
     let (mut pattern, mut read_as) = Pattern::parse(query)?;
     // Some more, in case a file is gone by the time it is shown.
     let keep = k.saturating_mul(2).max(1);
-    let mut ranked = search::search_all(roots, shelf, &pattern, keep, within)?.ranked();
+    let mut ranked = search::search_all(roots, texts, &pattern, keep, within)?.ranked();
     if ranked.is_empty() && query.contains(char::is_whitespace) {
         // "What is (chunking)?" is a pattern by its marks only.
         let had_marks = matches!(read_as, ReadAs::Pattern | ReadAs::BrokenPattern);
@@ -45,10 +45,10 @@ pub(super) fn grep(
         if had_marks && read_as == ReadAs::Words {
             read_as = ReadAs::WordsOfPattern;
         }
-        ranked = search::search_all(roots, shelf, &pattern, keep, within)?.ranked();
+        ranked = search::search_all(roots, texts, &pattern, keep, within)?.ranked();
     }
     Ok((
-        show::show(roots, shelf, ranked, &pattern, k, within.stop)?,
+        show::show(roots, texts, ranked, &pattern, k, within.stop)?,
         read_as,
     ))
 }

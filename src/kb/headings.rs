@@ -2,7 +2,7 @@
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
-use super::store::Passage;
+use super::index::Passage;
 
 /// What stands between a heading and the one above it.
 const BELOW: &str = " > ";

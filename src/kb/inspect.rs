@@ -9,13 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use super::documents::{Document, Documents};
 use super::error::KbError;
-use super::lock::{Right, is_held};
-use super::roots::{Roots, Sources};
-use super::shelf::{self, Shelf};
-use super::store::{EmbeddedStore, Store};
-use super::walk::{Found, Walked, walk};
+use super::index::{Document, Documents};
+use super::index::{EmbeddedStore, Store};
+use super::index::{Right, is_held};
+use super::source::{Found, Walked, walk};
+use super::source::{Roots, Sources};
+use super::source::{TextCache, cache};
 
 /// So many new files are looked into; more are an index that is not up to date in any case.
 const MOST_LOOKED_INTO: usize = 500;
@@ -113,12 +113,12 @@ pub fn inspect(
     if let (Some(store), IndexState::Ready(indexed)) = (&store, &mut state) {
         let documents = store.snapshot().documents();
         let unknown = compare(indexed, &documents, &walked);
-        let shelf = Shelf::open(&home);
+        let texts = TextCache::open(&home);
         let silent = unknown
             .iter()
             .take(MOST_LOOKED_INTO)
             .filter(|file| match roots.open_file(&file.path) {
-                Ok(opened) => shelf.is_left_out(&opened, &file.source, stop) == Some(true),
+                Ok(opened) => texts.is_left_out(&opened, &file.source, stop) == Some(true),
                 Err(_) => true,
             })
             .count();
@@ -160,7 +160,7 @@ fn others(home: &Path) -> Vec<OtherVersion> {
     let mut others: Vec<OtherVersion> = folders
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            let is_ours = EmbeddedStore::is_a_format(&name) || shelf::is_a_folder(&name);
+            let is_ours = EmbeddedStore::is_a_format(&name) || cache::is_a_folder(&name);
             (is_ours && !EmbeddedStore::is_own(&name)).then(|| OtherVersion {
                 size: size_of_files(&entry.path()),
                 name,
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
     use crate::agent::ports::{EmbedError, Embedder};
     use crate::kb::KnowledgeBase;
-    use crate::kb::lock::try_lock;
+    use crate::kb::index::try_lock;
 
     struct Constant;
 

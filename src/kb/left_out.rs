@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::base::KnowledgeBase;
-use super::walk::Skipped;
+use super::source::Skipped;
 use crate::files::{read_text_bounded, write_atomic};
 
 const FILE: &str = "left-out";

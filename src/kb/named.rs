@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::base::KnowledgeBase;
-use super::documents::{Document, Documents};
 use super::error::KbError;
-use super::names;
-use super::store::Within;
-use super::walk::walk;
+use super::index::Within;
+use super::index::{Document, Documents};
+use super::search::names;
+use super::source::walk;
 use crate::text::stem;
 
 impl KnowledgeBase {
@@ -58,7 +58,7 @@ impl KnowledgeBase {
                     source: file.source,
                     hash: [0; 32],
                     stamp: file.stamp,
-                    settled: false,
+                    mtime_is_reliable: false,
                     number: 0,
                     chunks: Vec::new(),
                     links: Box::default(),

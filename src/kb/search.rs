@@ -1,20 +1,25 @@
 //! Searching the index: by meaning, and by words and meaning together.
 
+mod calibration;
+mod fusion;
+pub(in crate::kb) mod names;
+mod pieces;
+
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
-use super::calibration::{By, Cosines};
 use super::error::KbError;
-use super::fusion::{Sides, share};
 use super::grep::GrepPassage;
-use super::pieces::{self, Found};
+use super::index::rewritten;
+use super::index::{ChunkId, LexicalMatches, Match, Snapshot, Within};
 use super::query::not_empty;
-use super::store::{ChunkId, LexicalMatches, Match, Snapshot, Within};
 use super::threads;
-use super::typos::rewritten;
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
+use calibration::{By, Cosines};
+use fusion::{Sides, share};
+use pieces::Found;
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;

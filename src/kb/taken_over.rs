@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::base::KnowledgeBase;
-use super::chunk_key::ChunkKey;
 use super::error::KbError;
+use super::index::ChunkKey;
 
 /// Chunks between two looks at whether to go on.
 const AT_ONCE: usize = 1024;

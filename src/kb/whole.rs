@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use super::base::KnowledgeBase;
 use super::error::KbError;
 use super::extract::{self, Extraction, SkipReason};
-use super::roots::{Roots, Sources};
-use super::shelf::Shelf;
-use super::store::EmbeddedStore;
+use super::index::EmbeddedStore;
+use super::source::TextCache;
+use super::source::{Roots, Sources};
 use crate::agent::ports::ToolError;
 
 /// A file of the base as the index reads it, and where it lies.
@@ -29,7 +29,7 @@ pub struct WholeDocument {
 #[derive(Debug)]
 pub struct DocumentReader {
     roots: Roots,
-    shelf: Shelf,
+    texts: TextCache,
 }
 
 impl DocumentReader {
@@ -41,11 +41,11 @@ impl DocumentReader {
         program: Option<&Path>,
     ) -> Result<Self, KbError> {
         let roots = Roots::open(sources)?;
-        let mut shelf = Shelf::open(&EmbeddedStore::home_of(&roots, index_home)?);
+        let mut texts = TextCache::open(&EmbeddedStore::home_of(&roots, index_home)?);
         if let Some(program) = program {
-            shelf.read_by(program.to_owned());
+            texts.read_by(program.to_owned());
         }
-        Ok(Self { roots, shelf })
+        Ok(Self { roots, texts })
     }
 
     /// [`KnowledgeBase::whole_document`] of these.
@@ -54,7 +54,7 @@ impl DocumentReader {
         source: &str,
         stop: &AtomicBool,
     ) -> Result<WholeDocument, ToolError> {
-        read(&self.roots, &self.shelf, source, stop)
+        read(&self.roots, &self.texts, source, stop)
     }
 }
 
@@ -66,13 +66,13 @@ impl KnowledgeBase {
         source: &str,
         stop: &AtomicBool,
     ) -> Result<WholeDocument, ToolError> {
-        read(self.roots(), self.shelf(), source, stop)
+        read(self.roots(), self.texts(), source, stop)
     }
 }
 
 fn read(
     roots: &Roots,
-    shelf: &Shelf,
+    texts: &TextCache,
     source: &str,
     stop: &AtomicBool,
 ) -> Result<WholeDocument, ToolError> {
@@ -80,7 +80,7 @@ fn read(
     let failed = |reason: SkipReason| ToolError::Failed(format!("{source}: {reason}"));
     let file = roots.open_file(&path).map_err(SkipReason::from);
     let file = file.map_err(failed)?;
-    let extraction = shelf.document_unless(&file, source, stop);
+    let extraction = texts.document_unless(&file, source, stop);
     Ok(WholeDocument {
         extraction: extraction.map_err(failed)?,
         is_lines: extract::is_lines(&file),

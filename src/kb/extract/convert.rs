@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::draft::Draft;
 use super::format::Format;
-use super::{
-    Extraction, Shape, SkipReason, decode, html, json, mail, notebook, office, pdf, records,
-};
+use super::sheet::records;
+use super::text::{decode, html, json, mail, notebook};
+use super::{Extraction, Shape, SkipReason, office, pdf};
 
 /// What the bytes of a document say that has to be taken apart.
 pub(super) fn convert(

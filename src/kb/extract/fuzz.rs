@@ -6,9 +6,10 @@ use std::thread;
 
 use std::sync::atomic::AtomicBool;
 
-use super::child::made_of;
 use super::format::Format;
-use super::{Extraction, SNIFF_BYTES, decode};
+use super::isolation::made_of;
+use super::text::decode;
+use super::{Extraction, SNIFF_BYTES};
 use crate::fuzz::packed;
 use crate::kb::chunk;
 use crate::kb::links::links;

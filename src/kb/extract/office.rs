@@ -1,8 +1,18 @@
 //! Which document of an office program a file is.
 
-use super::archive::Archive;
-use super::compound::Compound;
-use super::{Extraction, SkipReason, docx, epub, odf, pptx, sheet, xls};
+mod archive;
+mod docx;
+mod epub;
+mod odf;
+mod ooxml;
+mod pptx;
+mod tables;
+mod xml;
+
+use super::sheet::Compound;
+use super::sheet::{xls, xlsx};
+use super::{Extraction, SkipReason};
+use archive::Archive;
 
 /// Reads whatever document the archive is.
 pub(super) fn document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
@@ -15,7 +25,7 @@ pub(super) fn document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
     }
     if archive.has("xl/workbook.xml") {
         archive.check()?;
-        return sheet::xlsx(bytes);
+        return xlsx::xlsx(bytes);
     }
     if archive.has("xl/workbook.bin") {
         return Err(unread(

@@ -19,16 +19,16 @@ use super::tally::{Candidate, Class, Tally};
 use crate::domain::LineRange;
 use crate::kb::error::KbError;
 use crate::kb::extract::{self, MAX_FILE_BYTES};
+use crate::kb::index::Within;
 use crate::kb::opened::Opened;
-use crate::kb::roots::Roots;
-use crate::kb::shelf::Shelf;
-use crate::kb::store::Within;
-use crate::kb::walk;
+use crate::kb::source::Roots;
+use crate::kb::source::TextCache;
+use crate::kb::source::walk;
 
 /// The best passages of all files, and some more in case a file is gone by the time it is shown.
 pub(super) fn search_all(
     roots: &Roots,
-    shelf: &Shelf,
+    texts: &TextCache,
     pattern: &Pattern,
     keep: usize,
     within: Within<'_>,
@@ -40,14 +40,14 @@ pub(super) fn search_all(
             .documents
             .is_none_or(|wanted| source().is_some_and(|name| wanted.contains(&name)))
     };
-    let _session = shelf.session();
+    let _session = texts.session();
     let done = Mutex::new(Tally::new(pattern.len(), keep));
     for (root, path) in roots.paths().enumerate() {
         let Ok(builder) = walk::builder(path, &roots.included(path), |_| true, |_, _| {}) else {
             continue;
         };
         builder.build_parallel().run(|| {
-            let mut worker = Worker::new(root, (shelf, stop), pattern, keep, &done);
+            let mut worker = Worker::new(root, (texts, stop), pattern, keep, &done);
             Box::new(move |entry| {
                 if stop.load(Ordering::Relaxed) {
                     return WalkState::Quit;
@@ -96,7 +96,7 @@ impl Drop for Worker<'_> {
 impl<'a> Worker<'a> {
     fn new(
         root: usize,
-        (shelf, stop): (&'a Shelf, &'a AtomicBool),
+        (texts, stop): (&'a TextCache, &'a AtomicBool),
         pattern: &Pattern,
         keep: usize,
         done: &'a Mutex<Tally>,
@@ -105,7 +105,7 @@ impl<'a> Worker<'a> {
             root,
             pattern: pattern.clone(),
             reader: Reader {
-                shelf,
+                texts,
                 stop,
                 searcher: SearcherBuilder::new()
                     .line_number(true)
@@ -138,7 +138,7 @@ impl<'a> Worker<'a> {
 
 /// What reads and searches one file after the other.
 struct Reader<'a> {
-    shelf: &'a Shelf,
+    texts: &'a TextCache,
     stop: &'a AtomicBool,
     searcher: Searcher,
     blocks: Blocks,
@@ -190,7 +190,7 @@ impl Reader<'_> {
 
     /// What is not text as it lies there may be once it is read as the index reads it.
     fn search_extracted(&mut self, file: &Opened, found: &mut Matches<'_>) -> io::Result<bool> {
-        let Ok(document) = self.shelf.document_unless(file, "", self.stop) else {
+        let Ok(document) = self.texts.document_unless(file, "", self.stop) else {
             return Ok(false);
         };
         found.forget();

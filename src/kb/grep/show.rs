@@ -14,8 +14,8 @@ use super::tally::Candidate;
 use crate::domain::{LineRange, Place, Score};
 use crate::kb::error::KbError;
 use crate::kb::extract::{self, MAX_FILE_BYTES};
-use crate::kb::roots::Roots;
-use crate::kb::shelf::Shelf;
+use crate::kb::source::Roots;
+use crate::kb::source::TextCache;
 
 /// What is read before the best line of a large file to find where its passage begins.
 const BEFORE_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;
@@ -23,7 +23,7 @@ const BEFORE_BYTES: u64 = (MAX_PASSAGE_LINES * MAX_LINE_BYTES) as u64;
 /// The best `k` of these, best first, without those whose file cannot be read any more.
 pub(super) fn show(
     roots: &Roots,
-    shelf: &Shelf,
+    cache: &TextCache,
     ranked: Vec<(Candidate, f64)>,
     pattern: &Pattern,
     k: usize,
@@ -49,7 +49,7 @@ pub(super) fn show(
             for (at, text) in
                 wanted
                     .into_iter()
-                    .zip(read(roots, (shelf, stop), path, &candidates, pattern))
+                    .zip(read(roots, (cache, stop), path, &candidates, pattern))
             {
                 texts[at] = text;
             }
@@ -78,7 +78,7 @@ struct Shown {
 /// What these passages of one file say; `None` where its lines are gone.
 fn read(
     roots: &Roots,
-    (shelf, stop): (&Shelf, &AtomicBool),
+    (cache, stop): (&TextCache, &AtomicBool),
     path: &Path,
     candidates: &[&Candidate],
     pattern: &Pattern,
@@ -93,7 +93,7 @@ fn read(
             .map(|candidate| read_around(file.file(), candidate, pattern).ok().flatten())
             .collect();
     }
-    let Ok(document) = shelf.document_unless(&file, "", stop) else {
+    let Ok(document) = cache.document_unless(&file, "", stop) else {
         return nothing();
     };
     let lines: Vec<&str> = document.text.lines().collect();

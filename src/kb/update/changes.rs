@@ -9,9 +9,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::kb::documents::Documents;
-use crate::kb::roots::Roots;
-use crate::kb::walk::{Found, Skipped, look};
+use crate::kb::index::Documents;
+use crate::kb::source::Roots;
+use crate::kb::source::{Found, Skipped, look};
 
 /// More files than this are a reason to look at everything.
 const MOST: usize = 512;

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::job::{Job, Phase};
 use crate::kb::chunk::with_heading;
-use crate::kb::chunk_key::{ChunkKey, KeyHash};
 use crate::kb::error::KbError;
-use crate::kb::store::{ChunkId, VectorBatch};
+use crate::kb::index::{ChunkId, VectorBatch};
+use crate::kb::index::{ChunkKey, KeyHash};
 
 /// Chunks embedded between two writes, at first …
 const BATCH: usize = 16;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::changes::PassedOver;
 use crate::agent::ports::Embedder;
 use crate::kb::budget::ByteBudget;
-use crate::kb::roots::Roots;
-use crate::kb::shelf::Shelf;
-use crate::kb::store::Store;
-use crate::kb::walk::Skipped;
+use crate::kb::index::Store;
+use crate::kb::source::Roots;
+use crate::kb::source::Skipped;
+use crate::kb::source::TextCache;
 
 /// How far an update is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct UpdateReport {
 pub(in crate::kb) struct Job<'a> {
     pub roots: &'a Roots,
     pub store: &'a dyn Store,
-    pub shelf: &'a Shelf,
+    pub texts: &'a TextCache,
     pub embedder: &'a dyn Embedder,
     pub passed_over: &'a PassedOver,
     /// What documents on their way into the index may take of the memory.

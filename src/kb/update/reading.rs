@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use super::changes::{Changes, Seen, look_at};
 use super::job::{Job, Phase, UpdateReport};
 use crate::kb::chunk::chunk;
-use crate::kb::chunk_key::ChunkKey;
-use crate::kb::documents::{Document, Documents};
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
+use crate::kb::index::ChunkKey;
+use crate::kb::index::{Batch, Incoming};
+use crate::kb::index::{Document, Documents};
 use crate::kb::links;
-use crate::kb::store::{Batch, Incoming};
-use crate::kb::walk::{Found, Skipped, Walked, walk};
+use crate::kb::source::{Found, Skipped, Walked, walk};
 
 /// What is done becomes searchable after this long, and then after twice as long each time: a
 /// commit interrupts the work.
@@ -93,7 +93,7 @@ fn plan<'a>(walked: &'a Walked, before: &'a Documents) -> Plan<'a> {
 }
 
 fn looks_same(old: &Document, file: &Found) -> bool {
-    old.settled && old.stamp == file.stamp
+    old.mtime_is_reliable && old.stamp == file.stamp
 }
 
 /// A file that looks changed.
@@ -106,7 +106,7 @@ struct Suspect<'a> {
 /// What became of it.
 enum Outcome {
     Skipped(SkipReason),
-    Same { settled: bool },
+    Same { mtime_is_reliable: bool },
     Text(Box<Incoming>),
 }
 
@@ -150,13 +150,13 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>, goes_on: impl Fn() -> bool) -> Opti
         stamp,
     } = suspect.file;
     // Before the reading: a change that comes later must show.
-    let settled = stamp.is_settled();
+    let mtime_is_reliable = stamp.mtime_is_reliable();
     // A document that is taken apart elsewhere takes nothing here until its text comes.
     let reservation = job
         .budget
         .reserve(stamp.size.min(MAX_FILE_BYTES), &goes_on)?;
     let file = job.roots.open_file(path).map_err(SkipReason::from);
-    let document = file.and_then(|file| job.shelf.document_unless(&file, source, job.stop));
+    let document = file.and_then(|file| job.texts.document_unless(&file, source, job.stop));
     let document = match document {
         Ok(document) => document,
         Err(SkipReason::Stopped) => return None,
@@ -166,7 +166,7 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>, goes_on: impl Fn() -> bool) -> Opti
     };
     let hash = hash(&document);
     if suspect.old.is_some_and(|old| old.hash == hash) {
-        return Some(Outcome::Same { settled });
+        return Some(Outcome::Same { mtime_is_reliable });
     }
     let reservation = reservation.resized(weight(&document), goes_on)?;
     let links = links::links(source, &document.text, job.stop)?;
@@ -177,7 +177,7 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>, goes_on: impl Fn() -> bool) -> Opti
         title,
         hash,
         stamp: *stamp,
-        settled,
+        mtime_is_reliable,
         links: serde_json::to_vec(&links).unwrap_or_default(),
         chunks: chunks
             .map(|chunk| (ChunkKey::of(&chunk.heading, &chunk.text), chunk))
@@ -239,7 +239,7 @@ impl Pass<'_> {
         self.over(job, &plan.suspects, files)?;
         // What could not be looked at keeps its texts too.
         if walked.unseen.is_empty() {
-            job.shelf.tidy(&walked.found);
+            job.texts.tidy(&walked.found);
         }
         self.finish()
     }
@@ -284,7 +284,7 @@ impl Pass<'_> {
         self.batch.expect(suspects.len());
         let mut done = files - suspects.len();
         job.report(Phase::Reading, done, files);
-        let _session = job.shelf.session();
+        let _session = job.texts.session();
         side_by_side(job, suspects, |suspect, outcome| {
             self.take(suspect, outcome)?;
             done += 1;
@@ -308,14 +308,13 @@ impl Pass<'_> {
                     _ => Ok(()),
                 }
             }
-            Outcome::Same { settled } => {
+            Outcome::Same { mtime_is_reliable } => {
                 self.report.unchanged += 1;
                 let file = suspect.file;
-                if suspect
-                    .old
-                    .is_some_and(|old| old.stamp != file.stamp || old.settled != settled)
-                {
-                    self.batch.keep(&file.source, file.stamp, settled);
+                if suspect.old.is_some_and(|old| {
+                    old.stamp != file.stamp || old.mtime_is_reliable != mtime_is_reliable
+                }) {
+                    self.batch.keep(&file.source, file.stamp, mtime_is_reliable);
                 }
                 Ok(())
             }
@@ -369,9 +368,9 @@ mod tests {
     use super::*;
     use crate::agent::ports::{EmbedError, Embedder};
     use crate::kb::budget::ByteBudget;
-    use crate::kb::roots::Roots;
-    use crate::kb::shelf::Shelf;
-    use crate::kb::store::EmbeddedStore;
+    use crate::kb::index::EmbeddedStore;
+    use crate::kb::source::Roots;
+    use crate::kb::source::TextCache;
     use crate::kb::update::PassedOver;
 
     const LIMIT: u64 = 100_000;
@@ -395,7 +394,7 @@ mod tests {
         _home: tempfile::TempDir,
         roots: Roots,
         store: EmbeddedStore,
-        shelf: Shelf,
+        texts: TextCache,
         passed_over: PassedOver,
         budget: ByteBudget,
         stop: AtomicBool,
@@ -412,7 +411,7 @@ mod tests {
             Self {
                 roots: Roots::open(&[docs.path().to_owned()]).unwrap(),
                 store: EmbeddedStore::open(home.path(), "absent").unwrap(),
-                shelf: Shelf::open(home.path()),
+                texts: TextCache::open(home.path()),
                 passed_over: PassedOver::default(),
                 budget: ByteBudget::new(LIMIT),
                 stop: AtomicBool::new(false),
@@ -425,7 +424,7 @@ mod tests {
             Job {
                 roots: &self.roots,
                 store: &self.store,
-                shelf: &self.shelf,
+                texts: &self.texts,
                 embedder: &Absent,
                 passed_over: &self.passed_over,
                 budget: &self.budget,

@@ -10,9 +10,9 @@ use notify::EventKind;
 use notify::event::{AccessKind, AccessMode, ModifyKind};
 
 use super::super::extract::SkipReason;
-use super::super::included::Included;
-use super::super::roots::Roots;
-use super::super::walk;
+use crate::kb::source::Included;
+use crate::kb::source::Roots;
+use crate::kb::source::walk;
 
 /// So many folders are asked about one by one; more are taken to matter.
 const FOLDERS: usize = 64;

@@ -1,0 +1,271 @@
+//! OpenDocument: texts as Markdown, presentations slide by slide, spreadsheets row by row.
+//!
+//! All three are one `content.xml` with the same paragraphs, lists and tables in it, so one
+//! reading serves them. Cells and rows say how often they repeat; a repetition is a number from
+//! outside and is bounded here.
+
+use super::archive::Archive;
+use super::tables::{Tables, escaped, link};
+use super::xml;
+use super::xml::{Event, Events, Tag};
+use crate::domain::PlaceUnit;
+use crate::kb::extract::draft::Draft;
+use crate::kb::extract::sheet::Workbook;
+use crate::kb::extract::{Extraction, Shape, SkipReason};
+
+/// A value that fills more neighbouring cells or rows than this is a format, not data.
+const MAX_REPEATED: usize = 64;
+
+/// Reads a text, a presentation or a spreadsheet.
+pub(in crate::kb::extract) fn document(
+    archive: &mut Archive<'_>,
+) -> Result<Extraction, SkipReason> {
+    let manifest = archive.text("META-INF/manifest.xml")?.unwrap_or_default();
+    if manifest.contains("encryption-data") {
+        return Err(SkipReason::Encrypted);
+    }
+    let content = archive.required("content.xml")?;
+    let meta = archive.text("meta.xml")?;
+    let title = meta.and_then(|meta| xml::first(&meta, "title"));
+    let mut reading = Reading::default();
+    reading.read(&content)?;
+    if reading.is_workbook {
+        return reading.workbook.document(title);
+    }
+    let title = title.or(reading.title);
+    if reading.slides > 0 {
+        return reading
+            .draft
+            .finish(Shape::Markdown, title, "its slides are empty or pictures");
+    }
+    reading
+        .draft
+        .finish_sections(title, "its pages are empty or pictures")
+}
+
+#[derive(Default)]
+struct Reading {
+    draft: Draft,
+    title: Option<String>,
+    /// What is being said, and the heading level it has; 0 for the title of the whole.
+    paragraph: String,
+    heading: Option<usize>,
+    /// Open paragraphs: notes hold paragraphs within paragraphs.
+    depth: usize,
+    links: Vec<(usize, Option<String>)>,
+    lists: usize,
+    tables: Tables,
+    slides: usize,
+    slide_has_heading: bool,
+    in_notes: bool,
+    is_workbook: bool,
+    workbook: Workbook,
+    row: usize,
+    next_row: usize,
+    next_column: usize,
+    cell: Cell,
+}
+
+/// A cell of a spreadsheet.
+#[derive(Default)]
+struct Cell {
+    text: String,
+    repeated: usize,
+}
+
+impl Reading {
+    fn read(&mut self, xml: &str) -> Result<(), SkipReason> {
+        let mut events = Events::of(xml);
+        while let Some(event) = events.next()? {
+            if self.draft.is_full() {
+                break;
+            }
+            match event {
+                Event::Open(tag) => match tag.name() {
+                    "tracked-changes" | "annotation" | "automatic-styles" | "styles" | "forms"
+                    | "shapes" => events.skip()?,
+                    _ => self.open(&tag)?,
+                },
+                Event::Close(name) => self.close(&name)?,
+                Event::Text(text) if self.depth > 0 => {
+                    self.paragraph.push_str(&text.replace('\n', " "));
+                }
+                Event::Text(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, tag: &Tag<'_>) -> Result<(), SkipReason> {
+        match tag.name() {
+            "spreadsheet" => self.is_workbook = true,
+            "h" | "p" => {
+                if self.depth == 0 {
+                    self.paragraph.clear();
+                    self.links.clear();
+                    let level = tag.attribute("outline-level").and_then(|l| l.parse().ok());
+                    let is_title = tag.attribute("style-name").as_deref() == Some("Title");
+                    self.heading = match tag.name() {
+                        "h" => Some(level.unwrap_or(1)),
+                        _ => is_title.then_some(0),
+                    };
+                }
+                self.depth += 1;
+            }
+            "s" => {
+                let count: usize = tag.attribute("c").and_then(|c| c.parse().ok()).unwrap_or(1);
+                self.paragraph.push_str(&" ".repeat(count.min(16)));
+            }
+            "tab" | "line-break" => self.paragraph.push(' '),
+            "note-citation" => self.paragraph.push_str(" ["),
+            "note-body" => self.paragraph.push_str(": "),
+            "a" => self
+                .links
+                .push((self.paragraph.len(), tag.attribute("href"))),
+            "list" => self.lists += 1,
+            "page" => {
+                self.slides += 1;
+                self.slide_has_heading = false;
+                self.draft.part();
+                self.draft.begin(PlaceUnit::Slide, None, self.slides);
+            }
+            "notes" => self.in_notes = true,
+            _ => return self.open_table(tag),
+        }
+        Ok(())
+    }
+
+    fn open_table(&mut self, tag: &Tag<'_>) -> Result<(), SkipReason> {
+        let repeated = |name: &str| {
+            tag.attribute(name)
+                .and_then(|n| n.parse::<usize>().ok())
+                .unwrap_or(1)
+                .max(1)
+        };
+        match tag.name() {
+            "table" if self.is_workbook => {
+                self.workbook
+                    .begin(&tag.attribute("name").unwrap_or_default())?;
+                self.next_row = 1;
+            }
+            "table" => self.tables.begin(),
+            "table-row" if self.is_workbook => {
+                self.row = self.next_row;
+                self.next_row = self
+                    .next_row
+                    .saturating_add(repeated("number-rows-repeated"));
+                self.next_column = 0;
+            }
+            "table-row" => self.tables.row(),
+            "table-cell" | "covered-table-cell" if self.is_workbook => {
+                self.cell = Cell {
+                    text: String::new(),
+                    repeated: repeated("number-columns-repeated"),
+                };
+            }
+            "table-cell" => self.tables.cell(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, name: &str) -> Result<(), SkipReason> {
+        match name {
+            "h" | "p" => {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    let text = std::mem::take(&mut self.paragraph);
+                    self.paragraph(text.trim());
+                }
+            }
+            "note" => self.paragraph.push(']'),
+            "a" => {
+                if let Some((start, target)) = self.links.pop()
+                    && self.paragraph.is_char_boundary(start)
+                {
+                    let text = self.paragraph.split_off(start);
+                    self.paragraph.push_str(&link(&text, target.as_deref()));
+                }
+            }
+            "list" => {
+                self.lists = self.lists.saturating_sub(1);
+                if self.lists == 0 {
+                    self.draft.part();
+                }
+            }
+            "notes" => self.in_notes = false,
+            "table-cell" | "covered-table-cell" if self.is_workbook => return self.close_cell(),
+            "table" if !self.is_workbook => {
+                if let Some(table) = self.tables.end() {
+                    self.draft.push_apart(&table);
+                    self.draft.part();
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close_cell(&mut self) -> Result<(), SkipReason> {
+        let cell = std::mem::take(&mut self.cell);
+        for column in 0..cell.repeated.min(MAX_REPEATED) {
+            let column = self.next_column.saturating_add(column);
+            self.workbook.push(self.row, column, cell.text.trim())?;
+        }
+        self.next_column = self.next_column.saturating_add(cell.repeated);
+        Ok(())
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        let heading = self.heading.take();
+        if text.is_empty() {
+            return;
+        }
+        if self.is_workbook {
+            self.cell.text.push_str(text);
+            self.cell.text.push(' ');
+            return;
+        }
+        if self.tables.say(text) {
+            return;
+        }
+        let first_of_slide = self.slides > 0 && !self.slide_has_heading && !self.in_notes;
+        if let Some(level) = heading.or(first_of_slide.then_some(1)) {
+            self.slide_has_heading = true;
+            if level == 0 {
+                self.title.get_or_insert_with(|| text.to_owned());
+            }
+            let level = if self.slides > 0 {
+                1
+            } else {
+                level + usize::from(self.title.is_some())
+            };
+            self.draft
+                .push_apart(&format!("{} {text}", "#".repeat(level.clamp(1, 6))));
+            self.draft.part();
+        } else if self.in_notes {
+            self.draft.push_apart(&format!("Notes: {text}"));
+        } else if self.lists > 0 {
+            let indent = "  ".repeat((self.lists - 1).min(8));
+            self.draft.push(&format!("{indent}- {text}"));
+        } else {
+            self.draft.push_apart(&escaped(text));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kb::extract::draft::MAX_TEXT_BYTES;
+
+    #[test]
+    fn a_long_value_that_repeats_is_counted_as_often() {
+        let value = "x".repeat(MAX_TEXT_BYTES / 32);
+        let xml = format!(
+            "<spreadsheet><table><table-row><table-cell number-columns-repeated=\"64\">\
+             <p>{value}</p></table-cell></table-row></table></spreadsheet>"
+        );
+        assert!(Reading::default().read(&xml).is_err());
+    }
+}

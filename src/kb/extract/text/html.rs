@@ -1,0 +1,227 @@
+//! Web pages as Markdown: headings, lists, tables, code and links; without scripts and menus.
+//!
+//! A browser's parser repairs whatever it is given, which some input makes very expensive: open
+//! elements are searched from the innermost outwards, and formatting that is never closed is
+//! opened again in every paragraph. What a page would cost is found out first; one that costs too
+//! much is read as the text between its tags.
+
+mod shape;
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use htmd::element_handler::{HandlerResult, Handlers};
+use htmd::options::{BulletListMarker, Options};
+use htmd::{Element, HtmlToMarkdown};
+use regex::Regex;
+
+use crate::kb::extract::draft::Draft;
+use crate::kb::extract::{Extraction, SkipReason, format};
+
+/// Never said on the page, or said on every page.
+const SILENT: &[&str] = &[
+    "script", "style", "nav", "noscript", "template", "svg", "iframe", "object", "form", "button",
+    "select",
+];
+const VOID: &[&str] = &[
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
+    "wbr",
+];
+/// A page as a document.
+pub(in crate::kb::extract) fn document(path: &Path, html: &str) -> Result<Extraction, SkipReason> {
+    let repaired;
+    let html = if format::extension(path) == "xhtml" || html.starts_with("<?xml") {
+        repaired = opened(html);
+        &repaired
+    } else {
+        html
+    };
+    let (markdown, title) = to_markdown(html)?;
+    let mut draft = Draft::default();
+    draft.push(&markdown);
+    draft.finish_sections(title, "the page has no words outside its scripts and menus")
+}
+
+/// A page's Markdown and its title.
+pub(in crate::kb::extract) fn to_markdown(
+    html: &str,
+) -> Result<(String, Option<String>), SkipReason> {
+    if shape::is_too_costly(html) {
+        return Ok((between_tags(html), None));
+    }
+    let title: Arc<Mutex<Option<String>>> = Arc::default();
+    let kept = Arc::clone(&title);
+    let keep_title = move |handlers: &dyn Handlers, element: Element<'_>| {
+        let said = handlers.walk_children(element.node).content;
+        let mut title = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        title.get_or_insert(said);
+        None::<HandlerResult>
+    };
+    let converter = HtmlToMarkdown::builder()
+        .options(Options {
+            bullet_list_marker: BulletListMarker::Dash,
+            ul_bullet_spacing: 1,
+            ol_number_spacing: 1,
+            ..Options::default()
+        })
+        .skip_tags(SILENT.to_vec())
+        .add_handler(vec!["title"], keep_title)
+        .add_handler(vec!["a"], without_anchors)
+        .build();
+    let markdown = converter
+        .convert(html)
+        .map_err(|error| SkipReason::Damaged(error.to_string()))?;
+    let title = title.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let title = title
+        .map(|title| title.trim().to_owned())
+        .filter(|title| !title.is_empty());
+    Ok((markdown, title))
+}
+
+/// Links within the page lead nowhere outside of it.
+fn without_anchors(handlers: &dyn Handlers, element: Element<'_>) -> Option<HandlerResult> {
+    let target = element
+        .attrs
+        .iter()
+        .find(|attribute| &*attribute.name.local == "href");
+    match target {
+        Some(target) if !target.value.starts_with('#') => handlers.fallback(element),
+        _ => Some(handlers.walk_children(element.node)),
+    }
+}
+
+/// XHTML closes empty elements with a mark that HTML does not know.
+pub(in crate::kb::extract) fn opened(xhtml: &str) -> String {
+    static EMPTY: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"<([A-Za-z][\w:-]*)([^<>]*)/>").ok());
+    let Some(empty) = EMPTY.as_ref() else {
+        return xhtml.to_owned();
+    };
+    let opened = empty.replace_all(xhtml, |found: &regex::Captures<'_>| {
+        let name = &found[1];
+        if VOID.contains(&name) {
+            found[0].to_owned()
+        } else {
+            format!("<{name}{}></{name}>", &found[2])
+        }
+    });
+    opened.into_owned()
+}
+
+/// What stands between two tags.
+struct Piece<'a> {
+    name: &'a str,
+    closes: bool,
+    /// Where the tag begins, and where what follows it does.
+    start: usize,
+    end: usize,
+}
+
+fn tags(html: &str) -> impl Iterator<Item = Piece<'_>> {
+    let bytes = html.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + memchr::memchr(b'<', &bytes[at..])?;
+            let closes = bytes.get(start + 1) == Some(&b'/');
+            let name_at = start + 1 + usize::from(closes);
+            let length = bytes[name_at..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_alphanumeric())
+                .count();
+            at = name_at;
+            if length == 0 {
+                continue;
+            }
+            let end =
+                memchr::memchr(b'>', &bytes[name_at..]).map_or(bytes.len(), |n| name_at + n + 1);
+            at = end;
+            return Some(Piece {
+                name: &html[name_at..name_at + length],
+                closes,
+                start,
+                end,
+            });
+        }
+    })
+}
+
+/// Each run of text as a line, without what scripts and menus say.
+fn between_tags(html: &str) -> String {
+    let mut text = String::new();
+    let mut from = 0;
+    let mut silent: Option<String> = None;
+    for tag in tags(html) {
+        if silent.is_none() && tag.start > from {
+            let words: Vec<&str> = html[from..tag.start].split_whitespace().collect();
+            if !words.is_empty() {
+                text.push_str(&unescaped(&words.join(" ")));
+                text.push('\n');
+            }
+        }
+        let name = tag.name.to_ascii_lowercase();
+        match &silent {
+            Some(open) if tag.closes && *open == name => silent = None,
+            None if !tag.closes && matches!(name.as_str(), "script" | "style") => {
+                silent = Some(name);
+            }
+            _ => {}
+        }
+        from = tag.end;
+    }
+    if silent.is_none() {
+        text.push_str(&unescaped(html[from..].trim()));
+    }
+    text
+}
+
+fn unescaped(text: &str) -> String {
+    text.replace("&nbsp;", " ")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&amp;", "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_keeps_its_structure_and_loses_its_furniture() {
+        let html = "<html><head><title>The &amp; page</title><style>b{}</style></head><body>\
+            <nav><a href=x>Menu</a></nav><h1>Setup</h1><p>See <a href=\"notes/a.md\">notes</a>.</p>\
+            <ul><li>one</li><li>two</li></ul><script>alert(1)</script>\
+            <table><tr><th>Key</th><th>Value</th></tr><tr><td>a</td><td>1</td></tr></table>\
+            <pre><code>let x = 1;\nlet y = 2;</code></pre></body></html>";
+        let (text, title) = to_markdown(html).unwrap();
+        assert_eq!(title.as_deref(), Some("The & page"));
+        assert!(text.starts_with("# Setup"), "{text}");
+        for said in [
+            "See [notes](notes/a.md).",
+            "- one\n- two",
+            "| Key",
+            "```\nlet x = 1;\nlet y = 2;\n```",
+        ] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        for silent in ["Menu", "alert", "b{}", "The & page"] {
+            assert!(!text.contains(silent), "{silent}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_is_nothing_but_nesting_is_its_text() {
+        let nested = "<div>".repeat(100_000) + "in the middle &amp; below";
+        assert_eq!(to_markdown(&nested).unwrap().0, "in the middle & below");
+        let hidden = "<div></x>".repeat(400_000) + "said";
+        assert_eq!(to_markdown(&hidden).unwrap().0, "said");
+    }
+
+    #[test]
+    fn xhtml_closes_what_html_would_leave_open() {
+        let (text, _) =
+            to_markdown(&opened("<title/><p>one<br/>two <a id=\"x\"/>three</p>")).unwrap();
+        assert!(text.contains("three"), "{text}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Jupyter notebooks: prose as it is, code in fences, what the code printed after it.
+
+use serde_json::Value;
+
+use crate::domain::PlaceUnit;
+use crate::kb::extract::draft::Draft;
+use crate::kb::extract::{Extraction, Shape, SkipReason};
+
+/// Of what one cell printed, this much tells what it was.
+const MAX_OUTPUT_LINES: usize = 30;
+const MAX_OUTPUT_BYTES: usize = 4000;
+
+/// Reads a notebook of any version since 3.
+pub(in crate::kb::extract) fn document(json: &str) -> Result<Extraction, SkipReason> {
+    let notebook: Value = serde_json::from_str(json)
+        .map_err(|error| SkipReason::Damaged(format!("it is not a notebook ({error})")))?;
+    let older = &notebook["worksheets"][0]["cells"];
+    let Some(cells) = notebook["cells"].as_array().or(older.as_array()) else {
+        return Err(SkipReason::Damaged(
+            "it is a notebook without cells".to_owned(),
+        ));
+    };
+    let language = notebook["metadata"]["kernelspec"]["language"]
+        .as_str()
+        .or(notebook["metadata"]["language_info"]["name"].as_str())
+        .unwrap_or_default();
+    let mut draft = Draft::default();
+    for (at, cell) in cells.iter().enumerate() {
+        let source = text(&cell["source"]);
+        let source = if source.is_empty() {
+            text(&cell["input"])
+        } else {
+            source
+        };
+        let outputs = outputs(cell);
+        if source.trim().is_empty() && outputs.is_empty() {
+            continue;
+        }
+        draft.part();
+        draft.begin(PlaceUnit::Cell, None, at + 1);
+        match cell["cell_type"].as_str() {
+            Some("code") => {
+                draft.push(&fenced(language, &source));
+                if !outputs.is_empty() {
+                    draft.push_apart(&fenced("text", &outputs));
+                }
+            }
+            _ => draft.push(source.trim_matches('\n')),
+        }
+    }
+    let title = notebook["metadata"]["title"].as_str().map(str::to_owned);
+    draft.finish(Shape::Markdown, title, "its cells are empty")
+}
+
+fn fenced(language: &str, code: &str) -> String {
+    let fence = if code.contains("```") { "~~~~" } else { "```" };
+    format!("{fence}{language}\n{}\n{fence}", code.trim_matches('\n'))
+}
+
+/// A string, or a list of lines.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(lines) => lines.iter().filter_map(Value::as_str).collect(),
+        _ => String::new(),
+    }
+}
+
+/// What the cell printed and returned, as far as it is text.
+fn outputs(cell: &Value) -> String {
+    let mut said = String::new();
+    for output in cell["outputs"].as_array().into_iter().flatten() {
+        let printed = match output["output_type"].as_str() {
+            Some("stream") => text(&output["text"]),
+            Some("error" | "pyerr") => format!(
+                "{}: {}",
+                output["ename"].as_str().unwrap_or("error"),
+                output["evalue"].as_str().unwrap_or_default()
+            ),
+            _ => text(&output["data"]["text/plain"]),
+        };
+        said.push_str(printed.trim_end());
+        said.push('\n');
+    }
+    let mut kept: String = said
+        .lines()
+        .take(MAX_OUTPUT_LINES)
+        .collect::<Vec<_>>()
+        .join("\n");
+    kept.truncate(kept.floor_char_boundary(MAX_OUTPUT_BYTES));
+    kept.trim().to_owned()
+}

@@ -1,0 +1,55 @@
+//! What a chunk says, as a key.
+
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+/// The hash of what a chunk says: what names its vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::kb) struct ChunkKey(pub(in crate::kb) [u8; Self::BYTES]);
+
+impl ChunkKey {
+    pub(in crate::kb) const BYTES: usize = 16;
+
+    /// Of a chunk's heading and text.
+    pub(in crate::kb) fn of(heading: &str, text: &str) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        if !heading.is_empty() {
+            hasher.update(heading.as_bytes());
+            hasher.update(b"\n");
+        }
+        hasher.update(text.as_bytes());
+        let mut key = [0; Self::BYTES];
+        key.copy_from_slice(&hasher.finalize().as_bytes()[..Self::BYTES]);
+        Self(key)
+    }
+}
+
+/// A key is a hash already: its beginning serves.
+impl Hash for ChunkKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let beginning = self.0.first_chunk().copied().unwrap_or_default();
+        state.write_u64(u64::from_le_bytes(beginning));
+    }
+}
+
+/// For maps by [`ChunkKey`].
+pub(in crate::kb) type KeyHash = BuildHasherDefault<AsItIs>;
+
+/// Takes the last number for the hash.
+#[derive(Debug, Default, Clone, Copy)]
+pub(in crate::kb) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}

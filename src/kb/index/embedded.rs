@@ -1,0 +1,15 @@
+//! The index in the data folder: words (`lexical`), vectors and the list of documents (`manifest`), one commit of
+//! all of them (`view`), what changes them (`commit`) and who may (`lock`).
+
+mod commit;
+mod holders;
+mod lexical;
+mod lock;
+mod manifest;
+mod store;
+mod vectors;
+mod view;
+
+pub use lock::Held;
+pub(in crate::kb) use lock::{Right, is_held, try_lock};
+pub(in crate::kb) use store::EmbeddedStore;

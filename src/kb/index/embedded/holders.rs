@@ -1,0 +1,172 @@
+//! Which chunks say what a vector was made of, and which of them have none yet.
+//!
+//! Both are made when somebody asks, and from then on follow each commit and each batch of
+//! vectors by what these change. Documents that repeat each other share a vector.
+
+use std::sync::Arc;
+
+use imbl::shared_ptr::DefaultSharedPtr;
+use imbl::{GenericHashMap, GenericHashSet};
+
+use super::vectors::Vectors;
+use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
+use crate::kb::index::documents::{Change, Document, Documents};
+use crate::kb::index::port::ChunkId;
+
+/// The chunks of each text.
+#[derive(Clone, Default)]
+pub(crate) struct Holders {
+    of: GenericHashMap<ChunkKey, Holder, KeyHash, DefaultSharedPtr>,
+}
+
+/// Nearly every text stands in one place only.
+#[derive(Clone)]
+enum Holder {
+    One(ChunkId),
+    More(Arc<[ChunkId]>),
+}
+
+impl Holder {
+    fn chunks(&self) -> &[ChunkId] {
+        match self {
+            Self::One(chunk) => std::slice::from_ref(chunk),
+            Self::More(chunks) => chunks,
+        }
+    }
+}
+
+impl Holders {
+    /// Of all chunks of these documents.
+    pub fn of(documents: &Documents) -> Self {
+        let mut all = Self::default();
+        for document in documents.iter() {
+            all.add(document);
+        }
+        all
+    }
+
+    /// The same after these changes.
+    pub fn after(&self, changes: &[Change]) -> Self {
+        let mut all = self.clone();
+        for change in changes {
+            if let Some(before) = &change.before {
+                all.drop(before);
+            }
+            if let Some(after) = &change.after {
+                all.add(after);
+            }
+        }
+        all
+    }
+
+    /// The chunks that say this.
+    pub fn chunks(&self, key: &ChunkKey) -> &[ChunkId] {
+        self.of.get(key).map_or(&[], Holder::chunks)
+    }
+
+    /// Whether any chunk says this.
+    pub fn say(&self, key: &ChunkKey) -> bool {
+        self.of.contains_key(key)
+    }
+
+    /// How many texts there are, each counted once.
+    pub fn len(&self) -> usize {
+        self.of.len()
+    }
+
+    fn add(&mut self, document: &Document) {
+        for (key, chunk) in chunks_of(document) {
+            let holder = match self.of.get(&key) {
+                None => Holder::One(chunk),
+                Some(known) => {
+                    Holder::More(known.chunks().iter().copied().chain([chunk]).collect())
+                }
+            };
+            self.of.insert(key, holder);
+        }
+    }
+
+    fn drop(&mut self, document: &Document) {
+        for (key, chunk) in chunks_of(document) {
+            let known = self.chunks(&key).iter().copied();
+            let left: Arc<[ChunkId]> = known.filter(|held| *held != chunk).collect();
+            match &*left {
+                [] => self.of.remove(&key),
+                [only] => self.of.insert(key, Holder::One(*only)),
+                _ => self.of.insert(key, Holder::More(left)),
+            };
+        }
+    }
+}
+
+fn chunks_of(document: &Document) -> impl Iterator<Item = (ChunkKey, ChunkId)> {
+    let chunks = (0_u32..).zip(&document.chunks);
+    chunks.map(|(at, entry)| (entry.key, ChunkId::new(document.number, at)))
+}
+
+/// The texts without a vector.
+#[derive(Clone)]
+pub(crate) struct Pending {
+    /// The rows that were looked at: which, and how many.
+    lineage: u64,
+    rows: usize,
+    keys: GenericHashSet<ChunkKey, KeyHash, DefaultSharedPtr>,
+    /// What commits have brought and was not looked for yet.
+    unchecked: Vec<ChunkKey>,
+}
+
+impl Pending {
+    /// Of all texts.
+    pub fn of(holders: &Holders, vectors: &Vectors) -> Self {
+        let lacking = holders.of.keys();
+        let lacking = lacking.filter(|key| vectors.row_of(key).is_none());
+        Self {
+            lineage: vectors.lineage(),
+            rows: vectors.len(),
+            keys: lacking.copied().collect(),
+            unchecked: Vec::new(),
+        }
+    }
+
+    /// Whether these are the rows it knows, and perhaps more of them.
+    pub fn knows(&self, vectors: &Vectors) -> bool {
+        self.lineage == vectors.lineage() && self.rows <= vectors.len()
+    }
+
+    /// Takes up the rows that have come since.
+    pub fn catch_up(&mut self, holders: &Holders, vectors: &Vectors) {
+        for key in vectors.keys_from(self.rows) {
+            self.keys.remove(key);
+        }
+        self.rows = vectors.len();
+        for key in self.unchecked.drain(..) {
+            if holders.say(&key) && vectors.row_of(&key).is_none() {
+                self.keys.insert(key);
+            }
+        }
+    }
+
+    /// The same after these changes, which leave those holders.
+    pub fn after(&self, changes: &[Change], holders: &Holders) -> Self {
+        let mut all = self.clone();
+        for change in changes {
+            let gone = change.before.iter().flat_map(|before| &before.chunks);
+            for entry in gone.filter(|entry| !holders.say(&entry.key)) {
+                all.keys.remove(&entry.key);
+            }
+            let come = change.after.iter().flat_map(|after| &after.chunks);
+            all.unchecked.extend(come.map(|entry| entry.key));
+        }
+        all
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// All of them, in no order.
+    pub fn keys(&self) -> impl Iterator<Item = &ChunkKey> {
+        self.keys.iter()
+    }
+}

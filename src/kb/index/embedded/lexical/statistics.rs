@@ -1,0 +1,163 @@
+//! BM25 over what is alive.
+//!
+//! Rows that were removed stay in their segment until it is merged, and the index's own counts
+//! include them; an index that has seen many changes would score differently from a fresh one.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::Postings;
+use tantivy::query::Bm25StatisticsProvider;
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{DocAddress, DocSet, Searcher, Term};
+
+use super::doc_freq::alive_doc_freq;
+use super::near_terms::Sought;
+use crate::kb::error::KbError;
+
+/// Tantivy's own.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+/// A passage of average length that holds every term of the query this often counts as a full
+/// match.
+const FULL_MATCH_FREQUENCY: f64 = 2.0;
+
+/// What BM25 needs to know for one query.
+pub(super) struct Statistics<'a> {
+    searcher: &'a Searcher,
+    field: Field,
+    chunks: u64,
+    tokens: u64,
+    doc_freq: HashMap<Term, u64>,
+}
+
+impl<'a> Statistics<'a> {
+    /// Counts for these terms of a field; `counted` keeps how many tokens that has.
+    pub fn of(
+        searcher: &'a Searcher,
+        field: Field,
+        counted: &OnceLock<u64>,
+        sought: &[Sought],
+    ) -> Result<Self, KbError> {
+        let tokens = if let Some(tokens) = counted.get() {
+            *tokens
+        } else {
+            let tokens = tokens(searcher, field)?;
+            *counted.get_or_init(|| tokens)
+        };
+        let mut doc_freq = HashMap::with_capacity(sought.len());
+        for (term, _) in sought.iter().flat_map(Sought::terms) {
+            doc_freq.insert(term.clone(), alive_doc_freq(searcher, term)?);
+        }
+        Ok(Self {
+            searcher,
+            field,
+            chunks: searcher.num_docs(),
+            tokens,
+            doc_freq,
+        })
+    }
+
+    /// The score of a full match. Terms that no chunk holds count as the rarest of all, so that a
+    /// base that knows nothing of the query's main words cannot come near it; corrected ones weigh
+    /// less than they count here.
+    pub fn full_match(&self, sought: &[Sought]) -> f64 {
+        let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
+        let doc_freq = sought.iter().filter_map(|sought| sought.doc_freq);
+        doc_freq.map(|doc_freq| self.idf(doc_freq) * gain).sum()
+    }
+
+    /// The score of each of these rows, which are in order, summed up term by term in double
+    /// precision; of the terms that stand for one word the best counts.
+    pub fn exact_scores(
+        &self,
+        sought: &[Sought],
+        rows: &[DocAddress],
+    ) -> Result<Vec<f64>, KbError> {
+        let average = self.tokens as f64 / (self.chunks as f64).max(1.0);
+        let mut scores = Vec::with_capacity(rows.len());
+        let mut best = Vec::new();
+        for of_segment in rows.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
+            let segment = self.searcher.segment_reader(of_segment[0].segment_ord);
+            let lengths = segment.get_fieldnorms_reader(self.field)?;
+            let index = segment.inverted_index(self.field)?;
+            let first = scores.len();
+            scores.resize(first + of_segment.len(), 0.0);
+            for word in sought {
+                best.clear();
+                best.resize(of_segment.len(), 0.0);
+                for (term, weight) in word.terms() {
+                    let idf = weight * self.idf(self.held(term));
+                    let postings = index
+                        .read_postings(term, IndexRecordOption::WithFreqs)
+                        .map_err(tantivy::TantivyError::from)?;
+                    let Some(mut postings) = postings else {
+                        continue;
+                    };
+                    for (row, score) in of_segment.iter().zip(&mut best) {
+                        if postings.doc() < row.doc_id {
+                            postings.seek(row.doc_id);
+                        }
+                        if postings.doc() == row.doc_id {
+                            let frequency = f64::from(postings.term_freq());
+                            let length = f64::from(lengths.fieldnorm(row.doc_id));
+                            let norm = K1 * (1.0 - B + B * length / average);
+                            let gain = (1.0 + K1) * frequency / (frequency + norm);
+                            *score = f64::max(*score, idf * gain);
+                        }
+                    }
+                }
+                for (score, best) in scores[first..].iter_mut().zip(&best) {
+                    *score += best;
+                }
+            }
+        }
+        Ok(scores)
+    }
+
+    fn held(&self, term: &Term) -> u64 {
+        self.doc_freq.get(term).copied().unwrap_or(0)
+    }
+
+    fn idf(&self, doc_freq: u64) -> f64 {
+        let doc_freq = doc_freq as f64;
+        let without = (self.chunks as f64 - doc_freq).max(0.0);
+        ((without + 0.5) / (doc_freq + 0.5)).ln_1p()
+    }
+}
+
+impl Bm25StatisticsProvider for Statistics<'_> {
+    fn total_num_tokens(&self, _: Field) -> tantivy::Result<u64> {
+        Ok(self.tokens)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        Ok(self.chunks)
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        match self.doc_freq.get(term) {
+            Some(doc_freq) => Ok(*doc_freq),
+            None => alive_doc_freq(self.searcher, term),
+        }
+    }
+}
+
+/// By the lengths that the scores go by, which are rounded.
+fn tokens(searcher: &Searcher, field: Field) -> tantivy::Result<u64> {
+    let mut tokens = 0;
+    for segment in searcher.segment_readers() {
+        let lengths = segment.get_fieldnorms_reader(field)?;
+        let mut rows_of_length = [0_u64; 256];
+        for doc in 0..segment.max_doc() {
+            if !segment.is_deleted(doc) {
+                rows_of_length[usize::from(lengths.fieldnorm_id(doc))] += 1;
+            }
+        }
+        for (id, rows) in (0..=u8::MAX).zip(rows_of_length) {
+            tokens += rows * u64::from(FieldNormReader::id_to_fieldnorm(id));
+        }
+    }
+    Ok(tokens)
+}

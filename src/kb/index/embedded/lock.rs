@@ -1,0 +1,155 @@
+//! Who may do what to an index that several processes use. A right belongs to an open file and
+//! ends with it, also when its process is killed.
+//!
+//! A child that is just being started has a copy of every open file until it runs its program. So
+//! a right is given back in words and does not wait for the last copy to be closed.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::files;
+use crate::kb::error::KbError;
+
+/// How long somebody is waited for who is only opening.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Longer than it takes to see whether a right is held.
+const A_LOOK: Duration = Duration::from_millis(5);
+
+/// What a process may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kb) enum Right<'a> {
+    /// To change documents, for seconds.
+    Documents,
+    /// To add vectors, for minutes.
+    Vectors,
+    /// To be the one that writes whenever something has changed, with the embedding of this
+    /// model, for as long as a screen is open.
+    Upkeep(&'a str),
+    /// To read and keep vectors of the model with this key; shared by all who do, and alone to who
+    /// removes them.
+    Model(&'a str),
+}
+
+/// What files of a model are named by.
+pub(in crate::kb) fn model_key(model_id: &str) -> String {
+    blake3::hash(model_id.as_bytes()).to_hex()[..16].to_owned()
+}
+
+/// Whether files of some model may be named by it.
+pub(in crate::kb) fn is_model_key(key: &str) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    key.len() == 16 && key.bytes().all(is_digit)
+}
+
+/// A right, held until this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    file: File,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // What fails here is done by closing the file.
+        let _ = self.file.unlock();
+    }
+}
+
+/// The right, unless another holds it. Who only looks, as [`is_held`] does, is gone in a moment.
+pub(in crate::kb) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, KbError> {
+    match held(home, right, files::try_lock)? {
+        None => {
+            thread::sleep(A_LOOK);
+            held(home, right, files::try_lock)
+        }
+        taken => Ok(taken),
+    }
+}
+
+/// Whether somebody has the right alone. Makes nothing, and shares the right for an instant, so
+/// that those who look do not take each other for holders.
+pub(in crate::kb) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
+    let path = path_of(home, right);
+    let file = match files::open_unlinked(&path) {
+        Ok(file) => file,
+        Err(error) if error.is_missing() => return Ok(false),
+        Err(error) => return Err(KbError::io(&path)(error.into())),
+    };
+    let is_shared = files::try_lock_shared(&file).map_err(KbError::io(&path))?;
+    if is_shared {
+        drop(Held { file });
+    }
+    Ok(!is_shared)
+}
+
+/// The right along with others who share it, waiting a moment for one who has it alone.
+pub(in crate::kb) fn share(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
+    patiently(|| held(home, right, files::try_lock_shared))
+}
+
+fn held(
+    home: &Path,
+    right: Right<'_>,
+    take: impl FnOnce(&File) -> io::Result<bool>,
+) -> Result<Option<Held>, KbError> {
+    let path = path_of(home, right);
+    let file = files::open_to_lock(&path).map_err(KbError::io(&path))?;
+    let is_taken = take(&file).map_err(KbError::io(&path))?;
+    Ok(is_taken.then_some(Held { file }))
+}
+
+fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
+    home.join(match right {
+        Right::Documents => "writer.lock".to_owned(),
+        Right::Vectors => "vectors.lock".to_owned(),
+        Right::Upkeep(model_id) => format!("upkeep-{}.lock", model_key(model_id)),
+        Right::Model(key) => format!("model-{key}.lock"),
+    })
+}
+
+/// The same, waiting a moment for somebody who is only opening.
+pub(in crate::kb) fn lock(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
+    patiently(|| try_lock(home, right))
+}
+
+/// What `take` gives as soon as it gives something; [`KbError::Locked`] after two seconds.
+pub(in crate::kb) fn patiently<T>(
+    take: impl Fn() -> Result<Option<T>, KbError>,
+) -> Result<T, KbError> {
+    files::wait_for(PATIENCE, take)?.ok_or(KbError::Locked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_looks_makes_nothing_and_is_no_holder() {
+        let home = tempfile::tempdir().unwrap();
+        let look = || is_held(home.path(), Right::Vectors).unwrap();
+        assert!(!look());
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
+        let held = try_lock(home.path(), Right::Vectors).unwrap().unwrap();
+        assert!(look());
+        drop(held);
+        assert!(!look());
+        let another_looks = share(home.path(), Right::Vectors).unwrap();
+        assert!(!look());
+        drop(another_looks);
+        assert!(try_lock(home.path(), Right::Vectors).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_right_that_was_given_back_is_free_while_a_copy_of_its_file_is_open() {
+        let home = tempfile::tempdir().unwrap();
+        let held = try_lock(home.path(), Right::Documents).unwrap().unwrap();
+        let copy = held.file.try_clone().unwrap();
+        let again = || try_lock(home.path(), Right::Documents).unwrap();
+        assert!(again().is_none(), "it is held");
+        drop(held);
+        assert!(again().is_some(), "it was given back");
+        drop(copy);
+    }
+}

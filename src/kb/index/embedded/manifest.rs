@@ -1,0 +1,446 @@
+//! What the index knows about each document.
+//!
+//! A journal: what a commit changes is written behind what is there, and a journal whose entries are
+//! mostly overtaken is written anew under another number. The commit of the lexical index names the
+//! journal and how much of it counts; what a kill left behind that does not. So a kill at any moment
+//! leaves either the old pair or the new pair, and a commit costs what it changes.
+//!
+//! It is read at every start, so it is compact: numbers and strings one after another, behind a
+//! sum that tells a broken record. References stay as they are written until somebody asks.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::LineRange;
+use crate::files::{self, Unreadable};
+use crate::kb::error::KbError;
+use crate::kb::index::chunk_key::ChunkKey;
+use crate::kb::index::documents::{Change, ChunkEntry, Document, Documents};
+use crate::kb::source::Stamp;
+
+/// A journal, and how much of it belongs to a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(in crate::kb) struct Journal {
+    /// Which; 0 while there is none.
+    pub number: u64,
+    /// Bytes.
+    pub len: u64,
+    /// What has been written into it, one by one.
+    pub entries: usize,
+}
+
+/// What records say: documents that are new or have changed, and names that are gone.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::kb) struct Entries {
+    pub list: Vec<Entry>,
+    /// The number that the next document gets.
+    pub next_number: u32,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::kb) enum Entry {
+    Put(Arc<Document>),
+    Gone(String),
+}
+
+impl Journal {
+    /// Whether so much of it has been overtaken that it should be written anew.
+    pub fn is_mostly_overtaken(&self, documents: usize) -> bool {
+        const TOLERATED: usize = 1024;
+        self.entries > 2 * documents + TOLERATED
+    }
+
+    /// What stands in it behind `from`, which is no more than belongs to the commit. `None` when it
+    /// is missing or broken, which calls for a rebuild. That the system refuses to read it does not.
+    pub fn read(&self, dir: &Path, from: u64) -> Result<Option<Entries>, KbError> {
+        if self.number == 0 {
+            return Ok(Some(Entries::default()));
+        }
+        let path = path(dir, self.number);
+        let read = || -> Result<Vec<u8>, Unreadable> {
+            let mut file = files::open_unlinked(&path)?;
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(self.len.saturating_sub(from))
+                .read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        match read() {
+            Ok(bytes) if bytes.len() as u64 == self.len.saturating_sub(from) => {
+                let records = match from {
+                    0 => bytes.strip_prefix(MAGIC),
+                    _ => Some(bytes.as_slice()),
+                };
+                Ok(records.and_then(decode))
+            }
+            Ok(_) => Ok(None),
+            // A pipe is none of ours; a folder may hold what somebody put there.
+            Err(Unreadable::NotRegular) if !path.is_dir() => Ok(None),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(KbError::io(&path)(error.into())),
+        }
+    }
+
+    /// Writes these behind what belongs to the commit, over whatever a kill has left there.
+    pub fn append(&self, dir: &Path, entries: &Entries) -> Result<Self, KbError> {
+        let path = path(dir, self.number);
+        let record = encode(entries);
+        let write = || -> std::io::Result<()> {
+            let mut file = files::open_to_write(&path)?;
+            file.set_len(self.len)?;
+            file.seek(SeekFrom::Start(self.len))?;
+            file.write_all(&record)?;
+            file.sync_data()
+        };
+        write().map_err(KbError::io(&path))?;
+        Ok(Self {
+            number: self.number,
+            len: self.len + record.len() as u64,
+            entries: self.entries + entries.list.len(),
+        })
+    }
+
+    /// Writes a journal of that number that says only this, whole or not at all.
+    pub fn write_anew(dir: &Path, number: u64, entries: &Entries) -> Result<Self, KbError> {
+        let goal = path(dir, number);
+        let record = encode(entries);
+        let written = files::write_atomic_by(&goal, |file| {
+            file.write_all(MAGIC)?;
+            file.write_all(&record)
+        });
+        written.map_err(KbError::io(&goal))?;
+        Ok(Self {
+            number,
+            len: (MAGIC.len() + record.len()) as u64,
+            entries: entries.list.len(),
+        })
+    }
+
+    /// The number of what is written next. It is taken from the clock, so that an index that was
+    /// thrown away and made anew never repeats a number that some reader knows.
+    pub fn next_number(last: u64) -> u64 {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_millis() as u64);
+        now.max(last + 1)
+    }
+
+    /// Removes all others, and what a kill left of one in the making. What cannot be removed now
+    /// is removed next time.
+    pub fn tidy(&self, dir: &Path) {
+        let kept = path(dir, self.number);
+        for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if (is_journal(&name) && entry.path() != kept) || files::is_unfinished(&name) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+impl Entries {
+    /// Applies them, in their order; says what became of which document.
+    pub fn apply(self, documents: &mut Documents) -> Vec<Change> {
+        let applied = self.list.into_iter().map(|entry| match entry {
+            Entry::Put(document) => Change {
+                before: documents.insert(Arc::clone(&document)),
+                after: Some(document),
+            },
+            Entry::Gone(source) => Change {
+                before: documents.remove(&source),
+                after: None,
+            },
+        });
+        applied.collect()
+    }
+}
+
+const PREFIX: &str = "documents-";
+const SUFFIX: &str = ".bin";
+const MAGIC: &[u8] = b"KBDOC002";
+/// Length and sum.
+const HEADER: usize = 16;
+const PUT: u8 = 1;
+const GONE: u8 = 0;
+
+fn path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("{PREFIX}{number}{SUFFIX}"))
+}
+
+/// Whether a file of that name is a journal, and no other file.
+pub(in crate::kb) fn is_journal(name: &str) -> bool {
+    let number = name.strip_prefix(PREFIX);
+    let number = number.and_then(|rest| rest.strip_suffix(SUFFIX));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// One record.
+fn encode(entries: &Entries) -> Vec<u8> {
+    let mut out = vec![0; HEADER];
+    number(&mut out, entries.next_number);
+    number(&mut out, entries.list.len() as u32);
+    for entry in &entries.list {
+        match entry {
+            Entry::Put(document) => {
+                out.push(PUT);
+                encode_document(&mut out, document);
+            }
+            Entry::Gone(source) => {
+                out.push(GONE);
+                number(&mut out, source.len() as u32);
+                out.extend_from_slice(source.as_bytes());
+            }
+        }
+    }
+    let sum = sum(&out[HEADER..]);
+    let len = (out.len() - HEADER) as u64;
+    out[..8].copy_from_slice(&len.to_le_bytes());
+    out[8..HEADER].copy_from_slice(&sum.to_le_bytes());
+    out
+}
+
+fn encode_document(out: &mut Vec<u8>, document: &Document) {
+    for text in [
+        document.source.as_bytes(),
+        document.title.as_bytes(),
+        &document.links,
+    ] {
+        number(out, text.len() as u32);
+        out.extend_from_slice(text);
+    }
+    out.extend_from_slice(&document.hash);
+    let stamp = document.stamp;
+    for part in [stamp.size, stamp.modified, stamp.changed, stamp.inode] {
+        out.extend_from_slice(&part.to_le_bytes());
+    }
+    out.push(u8::from(document.mtime_is_reliable));
+    number(out, document.number);
+    number(out, document.chunks.len() as u32);
+    for chunk in &document.chunks {
+        out.extend_from_slice(&chunk.key.0);
+        number(out, chunk.lines.start as u32);
+        number(out, chunk.lines.end as u32);
+    }
+}
+
+fn number(out: &mut Vec<u8>, number: u32) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+/// All of these records; `None` when anything about one is wrong.
+fn decode(bytes: &[u8]) -> Option<Entries> {
+    let mut all = Entries::default();
+    let mut records = Rest(bytes);
+    while !records.0.is_empty() {
+        let (len, stated) = (records.long()?, records.long()?);
+        let body = records.bytes(usize::try_from(len).ok()?)?;
+        if stated != sum(body) {
+            return None;
+        }
+        let mut rest = Rest(body);
+        all.next_number = rest.number()?;
+        let count = rest.number()? as usize;
+        all.list.reserve(count.min(body.len()));
+        for _ in 0..count {
+            all.list.push(match rest.array::<1>()? {
+                [PUT] => Entry::Put(Arc::new(rest.document()?)),
+                [GONE] => Entry::Gone(rest.text()?),
+                _ => return None,
+            });
+        }
+    }
+    Some(all)
+}
+
+/// What is still to be read.
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes(N)?.try_into().ok()
+    }
+
+    fn number(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.array()?))
+    }
+
+    fn long(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.array()?))
+    }
+
+    fn blob(&mut self) -> Option<&'a [u8]> {
+        let len = self.number()? as usize;
+        self.bytes(len)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        Some(str::from_utf8(self.blob()?).ok()?.to_owned())
+    }
+
+    fn document(&mut self) -> Option<Document> {
+        Some(Document {
+            source: self.text()?,
+            title: self.text()?,
+            links: self.blob()?.into(),
+            hash: self.array()?,
+            stamp: Stamp {
+                size: self.long()?,
+                modified: self.long()?,
+                changed: self.long()?,
+                inode: self.long()?,
+            },
+            mtime_is_reliable: self.array::<1>()? == [1],
+            number: self.number()?,
+            chunks: self.chunks()?,
+        })
+    }
+
+    fn chunks(&mut self) -> Option<Vec<ChunkEntry>> {
+        const ENTRY: usize = ChunkKey::BYTES + 8;
+        let count = self.number()? as usize;
+        let mut entries = Rest(self.bytes(count.checked_mul(ENTRY)?)?);
+        (0..count)
+            .map(|_| {
+                Some(ChunkEntry {
+                    key: ChunkKey(entries.array()?),
+                    lines: LineRange {
+                        start: entries.number()? as usize,
+                        end: entries.number()? as usize,
+                    },
+                })
+            })
+            .collect()
+    }
+}
+
+/// Tells a broken file from a whole one, in a fraction of the time that a hash takes.
+fn sum(bytes: &[u8]) -> u64 {
+    let mut sum = bytes.len() as u64;
+    let mut words = bytes.chunks_exact(8);
+    for word in &mut words {
+        let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
+        sum = (sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        sum ^= sum >> 29;
+    }
+    for byte in words.remainder() {
+        sum = (sum ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        sum ^= sum >> 29;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::kb::links;
+
+    fn entries() -> Entries {
+        let document = |n: usize| Document {
+            source: format!("folder/ü{n}.md"),
+            title: "Titel".repeat(n),
+            hash: [n as u8; 32],
+            stamp: Stamp {
+                size: n as u64,
+                modified: u64::MAX,
+                changed: 5,
+                inode: 6,
+            },
+            mtime_is_reliable: n.is_multiple_of(2),
+            number: n as u32 + 7,
+            chunks: (0..n)
+                .map(|at| ChunkEntry {
+                    key: ChunkKey::of("", &format!("{n} {at}")),
+                    lines: LineRange {
+                        start: at + 1,
+                        end: at + 3,
+                    },
+                })
+                .collect(),
+            links: serde_json::to_vec(&links::links(
+                "a.md",
+                "see [[Other]] and PROJ-1",
+                &AtomicBool::new(false),
+            ))
+            .unwrap()
+            .into(),
+        };
+        let mut list: Vec<Entry> = (0..5).map(|n| Entry::Put(Arc::new(document(n)))).collect();
+        list.push(Entry::Gone("folder/ü2.md".to_owned()));
+        Entries {
+            list,
+            next_number: 99,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_what_is_broken_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let entries = entries();
+        let journal = Journal::write_anew(dir.path(), 7, &entries).unwrap();
+        assert_eq!(
+            journal.read(dir.path(), 0).unwrap().as_ref(),
+            Some(&entries)
+        );
+        let other = Journal {
+            number: 8,
+            ..journal
+        };
+        assert_eq!(other.read(dir.path(), 0).unwrap(), None);
+        let mut documents = Documents::default();
+        entries.clone().apply(&mut documents);
+        assert_eq!((documents.len(), documents.chunks()), (4, 1 + 3 + 4));
+        assert_eq!(documents.get("folder/ü1.md").unwrap().links().len(), 2);
+        assert!(documents.lie_in("folder") && !documents.lie_in("fold"));
+        let record = encode(&entries);
+        for cut in 1..record.len() {
+            assert_eq!(decode(&record[..cut]), None, "cut at {cut}");
+        }
+        for at in 0..record.len() {
+            let mut broken = record.clone();
+            broken[at] ^= 0x10;
+            assert_eq!(decode(&broken), None, "broken at {at}");
+        }
+    }
+
+    #[test]
+    fn a_journal_grows_by_what_changed_and_over_what_a_kill_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = Journal::write_anew(dir.path(), 7, &entries()).unwrap();
+        let gone = |source: &str| Entries {
+            list: vec![Entry::Gone(source.to_owned())],
+            next_number: 100,
+        };
+        let killed = first
+            .append(dir.path(), &gone("a name that is long"))
+            .unwrap();
+        let second = first.append(dir.path(), &gone("folder/ü1.md")).unwrap();
+        assert!(second.len < killed.len && second.len - first.len < 100);
+        let tail = second.read(dir.path(), first.len).unwrap().unwrap();
+        assert_eq!(tail, gone("folder/ü1.md"));
+        let all = second.read(dir.path(), 0).unwrap().unwrap();
+        assert_eq!((all.list.len(), all.next_number), (7, 100));
+        // Who still reads the commit before finds it as it was.
+        assert_eq!(first.read(dir.path(), 0).unwrap(), Some(entries()));
+        assert_eq!(second.entries, 7);
+        assert!(!second.is_mostly_overtaken(5));
+        second.tidy(dir.path());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

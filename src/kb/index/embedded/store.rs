@@ -1,0 +1,216 @@
+//! The store in the data folder: the lexical index, the vectors and the manifest as one.
+//!
+//! Below `home` lie the vectors, which stay valid as long as the model does, and a folder for the
+//! words and the manifest, which is named by everything that decides what is in it: another
+//! version of the program finds another folder, or none, and makes it. Nobody removes the folder of
+//! another version: somebody may still use that one.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::lexical;
+use super::lexical::{LexicalIndex, Payload};
+use super::lock::{Held, Right, lock, try_lock};
+use super::vectors::Vectors;
+use super::view::{View, load};
+use crate::files::{create_private_dir, refuse_link};
+use crate::kb::error::KbError;
+use crate::kb::index::documents::{Change, Documents};
+use crate::kb::index::tokens;
+use crate::kb::source::Roots;
+use crate::kb::source::cache;
+
+/// Raised when what is on disk changes its shape, or when the same files would be read or cut
+/// into other chunks.
+const FORMAT: u32 = 5;
+
+/// The store in the data folder.
+pub(in crate::kb) struct EmbeddedStore {
+    pub(crate) home: PathBuf,
+    pub(crate) dir: PathBuf,
+    pub(crate) lexical: LexicalIndex,
+    pub(crate) vectors: Arc<RwLock<Vectors>>,
+    view: RwLock<Arc<View>>,
+    /// Held while a view is loaded, or an older one could replace a newer one.
+    loading: Mutex<()>,
+}
+
+impl EmbeddedStore {
+    /// Opens the index in `home`. A first opening makes files and a damaged index is made anew:
+    /// both only under the lock, and both only when that is what is wrong. Every other failure is
+    /// the caller's to see.
+    pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
+        match Self::open_existing(home, model_id) {
+            Ok(None) | Err(KbError::Damaged(_)) => {}
+            Ok(Some(store)) => return Ok(store),
+            Err(error) => return Err(error),
+        }
+        let _held = lock(home, Right::Documents)?;
+        // Another process may have done it meanwhile.
+        match Self::open_existing(home, model_id) {
+            Ok(Some(store)) => return Ok(store),
+            Ok(None) => {}
+            Err(KbError::Damaged(why)) => {
+                tracing::warn!(%why, "the index is damaged and is made anew");
+            }
+            Err(error) => return Err(error),
+        }
+        // The vectors stay: they are named by what they were made of, so that the chunks find
+        // them again.
+        let dir = dir_in(home);
+        create_private_dir(&dir).map_err(KbError::io(&dir))?;
+        let lexical = LexicalIndex::create(&dir.join("lexical"))?;
+        Self::over(home, dir, lexical, model_id)
+    }
+
+    /// Removes the words and the manifest, whatever they are like.
+    pub fn discard(home: &Path) -> Result<(), KbError> {
+        let _held = lock(home, Right::Documents)?;
+        lexical::discard(&dir_in(home))
+    }
+
+    /// Opens the index in `home` as it is; `None` when there is none of this format. Makes and mends
+    /// nothing.
+    pub fn open_existing(home: &Path, model_id: &str) -> Result<Option<Self>, KbError> {
+        let dir = dir_in(home);
+        match LexicalIndex::open(&dir.join("lexical"))? {
+            Some(lexical) => Self::over(home, dir, lexical, model_id).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn over(
+        home: &Path,
+        dir: PathBuf,
+        lexical: LexicalIndex,
+        model_id: &str,
+    ) -> Result<Self, KbError> {
+        let vectors = Arc::new(RwLock::new(Vectors::open(home, model_id)?));
+        let view = RwLock::new(Arc::new(load(&dir, &lexical, &vectors, None)?));
+        Ok(Self {
+            home: home.to_owned(),
+            dir,
+            lexical,
+            vectors,
+            view,
+            loading: Mutex::new(()),
+        })
+    }
+
+    /// What this version calls its format.
+    pub fn format() -> String {
+        format!("v{FORMAT}-{}", tokens::VERSION)
+    }
+
+    /// What this version keeps in `home`, by the names of its folders.
+    pub fn is_own(name: &str) -> bool {
+        name == Self::format() || name == cache::folder()
+    }
+
+    /// The folder of the index of these roots. A link in its place, on the way or in the place of one
+    /// of this version's folders would lead to files that are not ours.
+    pub fn home_of(roots: &Roots, index_home: &Path) -> Result<PathBuf, KbError> {
+        let home = index_home.join(roots.folder_name());
+        let (texts, dir) = (home.join(cache::folder()), dir_in(&home));
+        let lexical = dir.join("lexical");
+        for folder in [index_home, &home, &texts, &dir, &lexical] {
+            refuse_link(folder).map_err(KbError::Link)?;
+        }
+        Ok(home)
+    }
+
+    /// Whether some version of the program calls an index so.
+    pub fn is_a_format(name: &str) -> bool {
+        let numbers = name.strip_prefix('v').unwrap_or_default();
+        !numbers.is_empty() && numbers.chars().all(|c| c.is_ascii_digit() || c == '-')
+    }
+
+    /// Whether the last commit is whole; one that is not is made anew by the next update.
+    pub fn is_sound(&self) -> bool {
+        self.view().sound
+    }
+
+    /// What is wrong with the files of the last commit, each of which is read; and with those of
+    /// this model's vectors.
+    pub fn damage(&self, model_id: &str) -> (Option<String>, Option<String>) {
+        let words = match self.lexical.is_as_written() {
+            Err(KbError::Damaged(why)) => Some(why),
+            _ => None,
+        };
+        (words, Vectors::damage(&self.home, model_id))
+    }
+
+    /// How long the vectors of this model are; `None` while there are none.
+    pub fn dimensions(&self) -> Option<usize> {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        vectors.dimensions()
+    }
+
+    /// The commit that is searched now.
+    pub(crate) fn view(&self) -> Arc<View> {
+        let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&view)
+    }
+
+    /// Moves on to the last commit, whoever made it.
+    pub(crate) fn reload(&self) -> Result<Arc<View>, KbError> {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.view();
+        if known.sound && known.commit == self.lexical.payload()? {
+            return Ok(known);
+        }
+        let (dir, lexical, vectors) = (&self.dir, &self.lexical, &self.vectors);
+        let fresh = Arc::new(load(dir, lexical, vectors, Some(&known))?);
+        self.install(Arc::clone(&fresh));
+        Ok(fresh)
+    }
+
+    /// The commit that this process has just made out of the one before.
+    pub(crate) fn show(
+        &self,
+        before: &View,
+        commit: Payload,
+        documents: (Documents, u32),
+        changes: &[Change],
+    ) -> Result<Arc<View>, KbError> {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let lexical = self.lexical.searcher()?;
+        let view = Arc::new(before.after(commit, documents, changes, lexical));
+        self.install(Arc::clone(&view));
+        Ok(view)
+    }
+
+    /// The commit that this process has just made out of nothing.
+    pub(crate) fn show_afresh(
+        &self,
+        commit: Payload,
+        documents: (Documents, u32),
+    ) -> Result<Arc<View>, KbError> {
+        let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
+        let lexical = self.lexical.searcher()?;
+        let vectors = Arc::clone(&self.vectors);
+        let view = Arc::new(View::new(commit, documents, lexical, vectors));
+        self.install(Arc::clone(&view));
+        Ok(view)
+    }
+
+    /// The same commit, with its segments as they are now.
+    pub(crate) fn look_again(&self) -> Result<(), KbError> {
+        let view = self.view();
+        let documents = (view.documents.clone(), view.next_number);
+        self.show(&view, view.commit, documents, &[]).map(|_| ())
+    }
+
+    fn install(&self, fresh: Arc<View>) {
+        let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        *view = fresh;
+    }
+
+    pub(crate) fn held(&self, right: Right<'_>) -> Result<Held, KbError> {
+        try_lock(&self.home, right)?.ok_or(KbError::Locked)
+    }
+}
+
+fn dir_in(home: &Path) -> PathBuf {
+    home.join(EmbeddedStore::format())
+}

@@ -1,0 +1,530 @@
+//! The vectors of all chunks, scanned.
+//!
+//! Rows of int8 with one scale each, keyed by the hash of the text they were made of, so that a
+//! chunk that only moved is never embedded again. Two files: `…rows` with nothing but the numbers,
+//! and `…keys` with a key and a scale for each row. A batch goes to the rows first and to the keys
+//! second, and only what the keys name counts: a kill in between costs that batch. Both grow in
+//! place and never shrink; what drops rows writes a pair of files under a new number, so that
+//! whoever still reads the old pair can go on.
+//!
+//! The rows are read into memory by the first search: a file that somebody cuts off under a map
+//! would end the process, and reading costs no more than the faults of a map do.
+//!
+//! All rows are scanned: that cannot miss a neighbour, and takes a millisecond for fifty thousand
+//! of them. Of more, their signs are looked at first (`signs`).
+
+mod addition;
+mod files;
+mod nearest;
+mod query;
+mod signs;
+mod simd;
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::agent::ports::EmbedError;
+use crate::kb::error::KbError;
+use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
+use crate::text::Trouble;
+use addition::Addition;
+use files::Files;
+use nearest::Wanted;
+use query::Query;
+use signs::Signs;
+
+/// The keys in memory and the rows on disk.
+#[derive(Debug)]
+pub(in crate::kb) struct Vectors {
+    files: Files,
+    dims: usize,
+    keys: Vec<ChunkKey>,
+    scales: Vec<f32>,
+    /// Opened with the keys: what another process replaces meanwhile can still be read.
+    rows_file: Option<File>,
+    /// Read by the first search.
+    rows: OnceLock<Vec<u8>>,
+    /// Whether every key on disk has its row; if not, the pair is written anew before it grows.
+    whole: bool,
+    /// Where each key's row is; made when somebody asks.
+    places: OnceLock<HashMap<ChunkKey, u32, KeyHash>>,
+    /// For the first look at many rows; made at the second search, because many a process makes
+    /// only one.
+    signs: OnceLock<Signs>,
+    searched: AtomicBool,
+    /// Counts how often the rows were other ones, and not merely more of them.
+    lineage: u64,
+}
+
+impl Vectors {
+    /// Reads what `home` holds for this model; another model has other files.
+    pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
+        let mut vectors = Self {
+            files: Files::new(home, model_id),
+            dims: 0,
+            keys: Vec::new(),
+            scales: Vec::new(),
+            rows_file: None,
+            rows: OnceLock::new(),
+            whole: true,
+            places: OnceLock::new(),
+            signs: OnceLock::new(),
+            searched: AtomicBool::new(false),
+            lineage: 0,
+        };
+        vectors.refresh()?;
+        Ok(vectors)
+    }
+
+    /// Takes over what another process has written since.
+    pub fn refresh(&mut self) -> Result<(), KbError> {
+        // What drops rows removes the old files, perhaps between two looks at them.
+        const ATTEMPTS: usize = 5;
+        for _ in 0..ATTEMPTS {
+            match self.catch_up() {
+                Err(KbError::Io { source, .. })
+                    if source.kind() == std::io::ErrorKind::NotFound => {}
+                result => return result,
+            }
+        }
+        // Keys whose rows are gone are worth nothing: there is no pair, and the next batch makes one.
+        tracing::debug!("the vectors' rows are missing");
+        Ok(())
+    }
+
+    /// What is wrong with the files, as far as their sizes tell; makes and mends nothing.
+    pub fn damage(home: &Path, model_id: &str) -> Option<String> {
+        Files::damage(home, model_id)
+    }
+
+    /// [`Vectors::refresh`], of another model's rows if that is another one.
+    pub fn refresh_of(&mut self, home: &Path, model_id: &str) -> Result<(), KbError> {
+        if self.files.are_of(model_id) {
+            return self.refresh();
+        }
+        let lineage = self.lineage;
+        *self = Self::open(home, model_id)?;
+        self.lineage += lineage + 1;
+        Ok(())
+    }
+
+    /// Whether a vector can be compared with what is here.
+    pub fn fits(&self, vector: &[f32]) -> Result<(), KbError> {
+        if self.keys.is_empty() || vector.len() == self.dims {
+            return Ok(());
+        }
+        Err(KbError::Embed(EmbedError(Trouble::new(
+            format!(
+                "the model gives vectors of {} numbers where the index holds vectors of {}",
+                vector.len(),
+                self.dims
+            ),
+            "`kb-agent index --rebuild` embeds everything again",
+        ))))
+    }
+
+    /// How long each is; `None` while there is none.
+    pub fn dimensions(&self) -> Option<usize> {
+        (!self.keys.is_empty()).then_some(self.dims)
+    }
+
+    /// Stays the same as long as rows are only added.
+    pub fn lineage(&self) -> u64 {
+        self.lineage
+    }
+
+    /// What the row was made of.
+    pub fn key(&self, row: usize) -> Option<&ChunkKey> {
+        self.keys.get(row)
+    }
+
+    /// The keys of that row and all after it.
+    pub fn keys_from(&self, row: usize) -> &[ChunkKey] {
+        self.keys.get(row..).unwrap_or_default()
+    }
+
+    /// How many rows there are, those of vanished chunks included.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Where the row of this chunk is.
+    pub fn row_of(&self, key: &ChunkKey) -> Option<usize> {
+        let places = self.places.get_or_init(|| {
+            let numbered = (0_u32..).zip(&self.keys);
+            numbered.map(|(at, key)| (*key, at)).collect()
+        });
+        places.get(key).map(|at| *at as usize)
+    }
+
+    /// Whether vectors of this length can be added to the files as they are.
+    pub fn has_room(&self, dims: usize) -> bool {
+        self.files.exist() && self.dims == dims && self.whole
+    }
+
+    /// Sees to it that vectors of this length can be added. Only under the lock.
+    pub fn make_room(&mut self, dims: usize) -> Result<(), KbError> {
+        if !self.files.exist() || self.dims != dims {
+            self.write_anew(dims, |_| false)
+        } else if !self.whole {
+            self.write_anew(self.dims, |_| true)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What of these is to be added to what is there; `None` when nothing is. Writing it needs
+    /// nothing of this, so that searches do not wait for the disk; afterwards
+    /// [`Vectors::refresh`] takes it over. Only under the lock.
+    pub fn addition(&self, found: &[(ChunkKey, Vec<f32>)]) -> Option<Addition> {
+        let mut seen: HashSet<ChunkKey, KeyHash> = HashSet::default();
+        let mut keys = Vec::with_capacity(found.len());
+        let mut rows = Vec::with_capacity(found.len() * self.dims);
+        for (key, vector) in found {
+            let is_new = self.row_of(key).is_none() && seen.insert(*key);
+            if vector.len() == self.dims && is_new {
+                keys.push((*key, nearest::quantise(vector, &mut rows)));
+            }
+        }
+        (!keys.is_empty()).then(|| Addition {
+            files: self.files.clone(),
+            at: self.keys.len(),
+            dims: self.dims,
+            rows,
+            keys,
+        })
+    }
+
+    /// Keeps only these rows. Only under the lock.
+    pub fn compact(&mut self, keep: impl Fn(&ChunkKey) -> bool) -> Result<(), KbError> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        self.write_anew(self.dims, keep)
+    }
+
+    /// Removes the files of all other models that nobody uses, once there are some of this one. Only
+    /// under the lock.
+    pub fn remove_other_models(&self) {
+        if !self.keys.is_empty() {
+            self.files.remove_other_models();
+        }
+    }
+
+    /// The `k` nearest of the rows that `wanted` lets through, with their cosine, best first; of
+    /// some of them only once `stop` is raised.
+    pub fn nearest(
+        &self,
+        query: &[f32],
+        k: usize,
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+        stop: &AtomicBool,
+    ) -> Result<Vec<(usize, f64)>, KbError> {
+        let Some(query) = Query::new(query, self.dims) else {
+            return Ok(Vec::new());
+        };
+        let table = self.table()?;
+        let again = self.searched.swap(true, Ordering::Relaxed);
+        let signs = (again && signs::pay(self.len(), self.dims))
+            .then(|| self.signs.get_or_init(|| Signs::of(table.rows, self.dims)));
+        let wanted = Wanted { row: wanted, stop };
+        Ok(nearest::nearest(&query, &table, signs, k, &wanted))
+    }
+
+    /// The cosine with each of these rows; `None` when the query is of another length.
+    pub fn cosines(&self, query: &[f32], rows: &[usize]) -> Result<Option<Vec<f64>>, KbError> {
+        let Some(query) = Query::new(query, self.dims) else {
+            return Ok(None);
+        };
+        let table = self.table()?;
+        let cosines = rows.iter().map(|&row| f64::from(table.cosine(&query, row)));
+        Ok(Some(cosines.collect()))
+    }
+
+    /// The row of this chunk, as it is kept.
+    pub fn vector(&self, key: &ChunkKey) -> Result<Option<Vec<f32>>, KbError> {
+        let Some(at) = self.row_of(key) else {
+            return Ok(None);
+        };
+        let (table, scale) = (self.table()?, self.scales[at]);
+        let numbers = table.row(at).iter().map(|byte| byte.cast_signed());
+        let vector = numbers.map(|number| f32::from(number) * scale);
+        Ok(Some(vector.collect()))
+    }
+
+    fn table(&self) -> Result<nearest::Table<'_>, KbError> {
+        Ok(nearest::Table {
+            keys: &self.keys,
+            scales: &self.scales,
+            rows: self.rows()?,
+            dims: self.dims,
+        })
+    }
+
+    /// From that row on.
+    fn read_rows(&self, from: usize) -> Result<Vec<u8>, KbError> {
+        match &self.rows_file {
+            Some(file) => self.files.rows(file, from..self.keys.len(), self.dims),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// As many as there are keys.
+    fn rows(&self) -> Result<&[u8], KbError> {
+        if let Some(rows) = self.rows.get() {
+            return Ok(rows);
+        }
+        let read = self.read_rows(0)?;
+        Ok(self.rows.get_or_init(|| read))
+    }
+
+    /// After a failure nothing is known, so that the next time everything is read.
+    fn catch_up(&mut self) -> Result<(), KbError> {
+        let result = self.try_to_catch_up();
+        if result.is_err() {
+            self.lose();
+        }
+        result
+    }
+
+    fn lose(&mut self) {
+        self.forget(0);
+        self.files.lose();
+    }
+
+    fn try_to_catch_up(&mut self) -> Result<(), KbError> {
+        let same = !self.files.find_latest()?;
+        let known = if same { self.keys.len() } else { 0 };
+        let Some(read) = self.files.read(known, self.dims)? else {
+            if !self.keys.is_empty() {
+                self.forget(0);
+            }
+            return Ok(());
+        };
+        if !same || read.from == 0 {
+            self.forget(read.dims);
+        }
+        self.whole = read.whole;
+        self.rows_file = Some(read.rows);
+        if !read.keys.is_empty() {
+            self.push(&read.keys);
+            self.read_on();
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, dims: usize) {
+        self.lineage += 1;
+        self.dims = dims;
+        self.keys.clear();
+        self.scales.clear();
+        self.rows_file = None;
+        self.rows = OnceLock::new();
+        self.places = OnceLock::new();
+        self.signs = OnceLock::new();
+    }
+
+    fn push(&mut self, fresh: &[(ChunkKey, f32)]) {
+        for (key, scale) in fresh {
+            if let Some(places) = self.places.get_mut() {
+                places.insert(*key, self.keys.len() as u32);
+            }
+            self.keys.push(*key);
+            self.scales.push(*scale);
+        }
+    }
+
+    /// Reads the rows of new keys, where the others have been read.
+    fn read_on(&mut self) {
+        let Some(mut rows) = self.rows.take() else {
+            return;
+        };
+        let known = rows.len() / self.dims;
+        match self.read_rows(known) {
+            Ok(more) => rows.extend(more),
+            Err(error) => {
+                // The next search reads all of them, or says what is wrong.
+                tracing::debug!(%error, "the new rows cannot be read");
+                self.signs = OnceLock::new();
+                return;
+            }
+        }
+        if let Some(signs) = self.signs.get_mut() {
+            signs.extend(&rows, self.dims);
+        }
+        self.rows = OnceLock::from(rows);
+    }
+
+    fn write_anew(&mut self, dims: usize, keep: impl Fn(&ChunkKey) -> bool) -> Result<(), KbError> {
+        let kept: Vec<usize> = (0..self.keys.len())
+            .filter(|&at| keep(&self.keys[at]))
+            .collect();
+        let table = if kept.is_empty() {
+            None
+        } else {
+            match self.table() {
+                // Rows that cannot be read are made anew as well.
+                Err(KbError::Damaged(_)) => None,
+                table => Some(table?),
+            }
+        };
+        let kept: Vec<_> = match table {
+            Some(table) => kept
+                .into_iter()
+                .map(|at| (table.keys[at], table.scales[at], table.row(at)))
+                .collect(),
+            None => Vec::new(),
+        };
+        self.files = self.files.write_anew(dims, &kept)?;
+        self.files.remove_older();
+        self.forget(dims);
+        self.catch_up()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+    use std::io::Write;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn nearest(vectors: &Vectors, query: &[f32], k: usize) -> Result<Vec<(usize, f64)>, KbError> {
+        vectors.nearest(query, k, &|_| true, &AtomicBool::new(false))
+    }
+
+    fn unit(seed: u8) -> Vec<f32> {
+        let raw: Vec<f32> = (0..48_u8)
+            .map(|n| f32::from(n.wrapping_mul(seed).wrapping_add(seed)) - 127.0)
+            .collect();
+        let norm = raw.iter().map(|v| v * v).sum::<f32>().sqrt();
+        raw.iter().map(|v| v / norm).collect()
+    }
+
+    fn key(n: u8) -> ChunkKey {
+        ChunkKey([n; ChunkKey::BYTES])
+    }
+
+    fn rows(from: u8, to: u8) -> Vec<(ChunkKey, Vec<f32>)> {
+        (from..to).map(|n| (key(n), unit(n))).collect()
+    }
+
+    fn file(dir: &Path, extension: &str) -> PathBuf {
+        let mut found = fs::read_dir(dir).unwrap().flatten().map(|e| e.path());
+        let is = |path: &PathBuf| path.extension().is_some_and(|end| end == extension);
+        found.find(is).unwrap()
+    }
+
+    /// As an embedding does it.
+    fn append(vectors: &mut Vectors, found: &[(ChunkKey, Vec<f32>)]) {
+        vectors.make_room(found[0].1.len()).unwrap();
+        if let Some(addition) = vectors.addition(found) {
+            addition.write().unwrap();
+        }
+        vectors.refresh().unwrap();
+    }
+
+    fn best(vectors: &Vectors, n: u8, k: usize) -> Vec<ChunkKey> {
+        let found = nearest(vectors, &unit(n), k).unwrap();
+        found.iter().map(|(row, _)| vectors.keys[*row]).collect()
+    }
+
+    #[test]
+    fn rows_survive_reopening_and_torn_writes() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        append(&mut vectors, &rows(1, 21));
+        for (torn, extension) in [("keys", "keys"), ("some of a row", "rows")] {
+            let path = file(dir.path(), extension);
+            let mut file = OpenOptions::new().append(true).open(path).unwrap();
+            file.write_all(torn.as_bytes()).unwrap();
+        }
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 20);
+        append(&mut vectors, &rows(1, 40));
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 39);
+        let found = nearest(&vectors, &unit(30), 3).unwrap();
+        assert_eq!((found.len(), vectors.keys[found[0].0]), (3, key(30)));
+        assert!((found[0].1 - 1.0).abs() < 0.01, "{found:?}");
+        assert!(found[0].1 >= found[1].1 && found[1].1 >= found[2].1);
+        vectors.compact(|k| *k != key(30)).unwrap();
+        let vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 38);
+        assert_ne!(best(&vectors, 30, 1), [key(30)]);
+        assert_eq!(Vectors::open(dir.path(), "other").unwrap().len(), 0);
+        let own = fs::read_dir(dir.path()).unwrap().flatten();
+        let own = own.filter(|entry| entry.file_name().to_string_lossy().starts_with("vectors-"));
+        assert_eq!(own.count(), 2);
+    }
+
+    #[test]
+    fn another_handle_takes_over_what_was_appended_and_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = Vectors::open(dir.path(), "m").unwrap();
+        let mut reader = Vectors::open(dir.path(), "m").unwrap();
+        append(&mut writer, &rows(1, 5));
+        assert_eq!(reader.len(), 0);
+        reader.refresh().unwrap();
+        assert_eq!(best(&reader, 3, 1), [key(3)]);
+        let lineage = reader.lineage();
+        reader.refresh().unwrap();
+        assert_eq!(reader.lineage(), lineage);
+        append(&mut writer, &rows(5, 9));
+        reader.refresh().unwrap();
+        assert_eq!((reader.len(), best(&reader, 7, 1)), (8, vec![key(7)]));
+        // The old rows can be read until the reader moves on.
+        writer.compact(|k| *k == key(2)).unwrap();
+        assert_eq!(best(&reader, 7, 1), [key(7)]);
+        reader.refresh().unwrap();
+        assert_eq!(
+            (reader.len(), reader.row_of(&key(7)), reader.row_of(&key(2))),
+            (1, None, Some(0))
+        );
+    }
+
+    #[test]
+    fn keys_without_rows_do_not_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        append(&mut vectors, &rows(1, 9));
+        drop(vectors);
+        let path = file(dir.path(), "rows");
+        let short = fs::read(&path).unwrap();
+        fs::write(&path, &short[..short.len() - 3 * 48 - 1]).unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 4);
+        append(&mut vectors, &rows(1, 20));
+        let vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 19);
+        for n in 1..20 {
+            assert_eq!(best(&vectors, n, 1), [key(n)]);
+        }
+    }
+
+    #[test]
+    fn files_that_are_not_ours_are_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        append(&mut vectors, &rows(1, 9));
+        fs::write(file(dir.path(), "keys"), "something else altogether").unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert_eq!(vectors.len(), 0);
+        append(&mut vectors, &rows(1, 3));
+        assert_eq!(Vectors::open(dir.path(), "m").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_vector_of_another_length_finds_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut vectors = Vectors::open(dir.path(), "m").unwrap();
+        assert!(nearest(&vectors, &unit(1), 5).unwrap().is_empty());
+        append(&mut vectors, &rows(1, 2));
+        assert!(nearest(&vectors, &[1.0], 5).unwrap().is_empty());
+        assert_eq!(vectors.cosines(&[1.0], &[0]).unwrap(), None);
+    }
+}

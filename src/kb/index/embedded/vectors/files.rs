@@ -1,0 +1,335 @@
+//! The pair of files behind the vectors.
+//!
+//! `vectors-MODEL-NUMBER.rows` and `.keys`. The keys come into their place last, when a pair is
+//! made and when it grows, so that rows without keys are the only thing a kill can leave behind;
+//! the next write goes over them. Whoever has a model's files open holds that model's right with
+//! others, so that those of a model that nobody uses any more can be told.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::files::{Unreadable, is_unfinished, open_to_write, open_unlinked, write_atomic_by};
+use crate::kb::error::KbError;
+use crate::kb::index::chunk_key::ChunkKey;
+use crate::kb::index::embedded::lock::{Held, Right, is_model_key, model_key, share, try_lock};
+
+const MAGIC: &[u8; 8] = b"KBVEC002";
+/// Magic, the number of dimensions, and nothing up to where rows begin at a cache line.
+const HEADER: usize = 64;
+/// A key and a scale.
+const RECORD: usize = ChunkKey::BYTES + size_of::<f32>();
+const PREFIX: &str = "vectors-";
+
+/// Which pair of files.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    home: PathBuf,
+    model: String,
+    /// 0 while there is none.
+    number: u64,
+    /// `None` where the system gives no such rights: then nothing keeps them but being used last.
+    _used: Option<Arc<Held>>,
+}
+
+/// What the keys say.
+pub(super) struct KeysRead {
+    pub dims: usize,
+    /// The first of these keys is at this row.
+    pub from: usize,
+    pub keys: Vec<(ChunkKey, f32)>,
+    /// Whether every key has its row.
+    pub whole: bool,
+    /// The rows that belong to them.
+    pub rows: File,
+}
+
+impl Files {
+    /// Of that model.
+    pub fn new(home: &Path, model_id: &str) -> Self {
+        let files = Self::unused(home, model_id);
+        let used = share(home, Right::Model(&files.model)).inspect_err(|error| {
+            tracing::debug!(%error, "could not mark these vectors as in use");
+        });
+        Self {
+            _used: used.ok().map(Arc::new),
+            ..files
+        }
+    }
+
+    fn unused(home: &Path, model_id: &str) -> Self {
+        Self {
+            home: home.to_owned(),
+            model: model_key(model_id),
+            number: 0,
+            _used: None,
+        }
+    }
+
+    /// Whether there is a pair.
+    pub fn exist(&self) -> bool {
+        self.number > 0
+    }
+
+    /// Forgets which pair it was: the next look finds another one.
+    pub fn lose(&mut self) {
+        self.number = 0;
+    }
+
+    /// Moves on to the latest pair; says whether that is another one.
+    pub fn find_latest(&mut self) -> Result<bool, KbError> {
+        let entries = fs::read_dir(&self.home).map_err(KbError::io(&self.home))?;
+        let latest = entries
+            .flatten()
+            .filter_map(|entry| self.number_in(entry.file_name().to_str()?, ".keys"))
+            .max()
+            .unwrap_or(0);
+        Ok(std::mem::replace(&mut self.number, latest) != latest)
+    }
+
+    /// The keys from row `known` on, or all where the file does not go on from there. `None`
+    /// where there is no pair, or one that is not ours.
+    pub fn read(&self, known: usize, dims: usize) -> Result<Option<KeysRead>, KbError> {
+        if !self.exist() {
+            return Ok(None);
+        }
+        let (keys_path, rows_path) = (self.path("keys"), self.path("rows"));
+        let opened = |path: &Path| match open_unlinked(path) {
+            Err(Unreadable::NotRegular) => Ok(None),
+            opened => opened.map(Some).map_err(|e| KbError::io(path)(e.into())),
+        };
+        let (Some(mut file), Some(rows)) = (opened(&keys_path)?, opened(&rows_path)?) else {
+            return Ok(None);
+        };
+        // The keys are counted before the rows, which are written before the keys.
+        let named = body_len(&file, RECORD).map_err(KbError::io(&keys_path))?;
+        let read = move || -> std::io::Result<Option<KeysRead>> {
+            let mut header = [0; HEADER];
+            file.read_exact(&mut header)?;
+            let stored = u32::from_le_bytes([header[8], header[9], header[10], header[11]]);
+            let stored = stored as usize;
+            if header[..8] != MAGIC[..] || stored == 0 {
+                return Ok(None);
+            }
+            let count = named.min(body_len(&rows, stored)?);
+            let from = if dims == stored && known <= count {
+                known
+            } else {
+                0
+            };
+            file.seek(SeekFrom::Start((HEADER + from * RECORD) as u64))?;
+            let mut bytes = Vec::with_capacity((count - from) * RECORD);
+            file.take(((count - from) * RECORD) as u64)
+                .read_to_end(&mut bytes)?;
+            Ok(Some(KeysRead {
+                dims: stored,
+                from,
+                keys: bytes.chunks_exact(RECORD).map(decode).collect(),
+                whole: named == count,
+                rows,
+            }))
+        };
+        match read() {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+            result => result.map_err(KbError::io(&keys_path)),
+        }
+    }
+
+    /// These rows, read.
+    pub fn rows(
+        &self,
+        mut file: &File,
+        which: Range<usize>,
+        dims: usize,
+    ) -> Result<Vec<u8>, KbError> {
+        let len = which.len() * dims;
+        let mut read = || -> std::io::Result<Vec<u8>> {
+            file.seek(SeekFrom::Start((HEADER + which.start * dims) as u64))?;
+            // What a file says of itself asks for no more memory than it fills.
+            let mut bytes = Vec::with_capacity(len.min(file.metadata()?.len() as usize));
+            file.take(len as u64).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let path = self.path("rows");
+        match read() {
+            Ok(bytes) if bytes.len() == len => Ok(bytes),
+            Ok(_) => Err(KbError::Damaged(format!("{} is cut off", path.display()))),
+            Err(error) => Err(KbError::io(&path)(error)),
+        }
+    }
+
+    /// What is wrong with this model's latest pair, by the sizes of its files.
+    pub fn damage(home: &Path, model_id: &str) -> Option<String> {
+        let mut files = Self::unused(home, model_id);
+        files.find_latest().ok()?;
+        if !files.exist() {
+            return None;
+        }
+        let said = |path: &Path, how: &str| Some(format!("{} {how}", path.display()));
+        let (keys, rows) = (files.path("keys"), files.path("rows"));
+        match files.read(0, 0) {
+            Ok(Some(read)) if read.whole => None,
+            Ok(Some(_)) => said(&rows, "is cut off"),
+            Ok(None) => said(&keys, "is broken"),
+            Err(KbError::Io { path, source }) if source.kind() == ErrorKind::NotFound => {
+                said(&path, "is missing")
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Writes behind the first `at` rows.
+    pub fn append(
+        &self,
+        at: usize,
+        dims: usize,
+        rows: &[u8],
+        keys: &[(ChunkKey, f32)],
+    ) -> Result<(), KbError> {
+        let mut records = Vec::with_capacity(keys.len() * RECORD);
+        for (key, scale) in keys {
+            encode(key, *scale, &mut records);
+        }
+        self.write_at("rows", HEADER + at * dims, rows, true)?;
+        self.write_at("keys", HEADER + at * RECORD, &records, false)
+    }
+
+    /// Writes a new pair and returns it; the old one stays until [`Files::remove_older`].
+    pub fn write_anew(
+        &self,
+        dims: usize,
+        kept: &[(ChunkKey, f32, &[u8])],
+    ) -> Result<Self, KbError> {
+        // By the clock, so that a number that some reader knows never comes again.
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_millis() as u64);
+        let next = Self {
+            number: now.max(self.number + 1),
+            ..self.clone()
+        };
+        next.write_file("rows", dims, |file| {
+            kept.iter().try_for_each(|(_, _, row)| file.write_all(row))
+        })?;
+        next.write_file("keys", dims, |file| {
+            let mut record = Vec::with_capacity(RECORD);
+            kept.iter().try_for_each(|(key, scale, _)| {
+                record.clear();
+                encode(key, *scale, &mut record);
+                file.write_all(&record)
+            })
+        })?;
+        Ok(next)
+    }
+
+    /// Whether these are the files of that model.
+    pub fn are_of(&self, model_id: &str) -> bool {
+        self.model == model_key(model_id)
+    }
+
+    /// Removes this model's other files. What cannot be removed now is removed next time.
+    pub fn remove_older(&self) {
+        let is_older = |name: &str| {
+            named(name).is_some_and(|(model, number)| model == self.model && number != self.number)
+        };
+        // What a kill has left of a pair in the making goes too.
+        self.remove(|name| is_older(name) || is_unfinished(name));
+    }
+
+    /// Removes the files of all other models, but not of those that somebody uses now.
+    pub fn remove_other_models(&self) {
+        let entries = fs::read_dir(&self.home).into_iter().flatten().flatten();
+        let others: BTreeSet<String> = entries
+            .filter_map(|entry| Some(named(entry.file_name().to_str()?)?.0.to_owned()))
+            .filter(|model| *model != self.model)
+            .collect();
+        for other in others {
+            if let Ok(Some(_alone)) = try_lock(&self.home, Right::Model(&other)) {
+                self.remove(|name| named(name).is_some_and(|(model, _)| model == other));
+            }
+        }
+    }
+
+    fn remove(&self, is_old: impl Fn(&str) -> bool) {
+        for entry in fs::read_dir(&self.home).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().is_some_and(&is_old) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn path(&self, extension: &str) -> PathBuf {
+        let (model, number) = (&self.model, self.number);
+        self.home
+            .join(format!("{PREFIX}{model}-{number}.{extension}"))
+    }
+
+    fn number_in(&self, name: &str, ending: &str) -> Option<u64> {
+        let rest = name.strip_prefix(PREFIX)?.strip_prefix(&self.model)?;
+        rest.strip_prefix('-')?.strip_suffix(ending)?.parse().ok()
+    }
+
+    fn write_at(
+        &self,
+        extension: &str,
+        at: usize,
+        bytes: &[u8],
+        sync: bool,
+    ) -> Result<(), KbError> {
+        let path = self.path(extension);
+        let write = || -> std::io::Result<()> {
+            let mut file = open_to_write(&path)?;
+            file.seek(SeekFrom::Start(at as u64))?;
+            file.write_all(bytes)?;
+            if sync { file.sync_data() } else { Ok(()) }
+        };
+        write().map_err(KbError::io(&path))
+    }
+
+    fn write_file(
+        &self,
+        extension: &str,
+        dims: usize,
+        body: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
+    ) -> Result<(), KbError> {
+        let path = self.path(extension);
+        let written = write_atomic_by(&path, |file| {
+            let mut header = [0; HEADER];
+            header[..8].copy_from_slice(MAGIC);
+            header[8..12].copy_from_slice(&(dims as u32).to_le_bytes());
+            file.write_all(&header)?;
+            body(file)
+        });
+        written.map_err(KbError::io(&path))
+    }
+}
+
+/// Of which model and with which number the file of that name is; `None` where it is none of ours.
+fn named(name: &str) -> Option<(&str, u64)> {
+    let (model, rest) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let (number, ending) = rest.split_once('.')?;
+    let is_ours = is_model_key(model) && matches!(ending, "keys" | "rows");
+    Some((model, number.parse().ok().filter(|_| is_ours)?))
+}
+
+/// Complete records behind the header.
+fn body_len(file: &File, record: usize) -> std::io::Result<usize> {
+    Ok((file.metadata()?.len() as usize).saturating_sub(HEADER) / record)
+}
+
+fn encode(key: &ChunkKey, scale: f32, record: &mut Vec<u8>) {
+    record.extend_from_slice(&key.0);
+    record.extend_from_slice(&scale.to_le_bytes());
+}
+
+fn decode(record: &[u8]) -> (ChunkKey, f32) {
+    let (key, scale) = record.split_at(ChunkKey::BYTES);
+    (
+        ChunkKey(key.try_into().unwrap_or_default()),
+        f32::from_le_bytes(scale.try_into().unwrap_or_default()),
+    )
+}

@@ -1,0 +1,399 @@
+//! One commit of the embedded store, as it is searched.
+//!
+//! A chunk is named by its document's number and its place there, which is how the lexical index
+//! knows it; the vectors know it by its key, and `holders` puts the two together. The view of the
+//! next commit takes over what this one has worked out, but for what changed.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use imbl::GenericHashMap;
+use imbl::shared_ptr::DefaultSharedPtr;
+use rustc_hash::FxBuildHasher;
+
+use super::holders::{Holders, Pending};
+use super::lexical::{LexicalIndex, LexicalView, Payload, Row};
+use super::manifest::Journal;
+use super::vectors::Vectors;
+use crate::kb::error::KbError;
+use crate::kb::index::chunk_key::ChunkKey;
+use crate::kb::index::documents::{Change, Document, Documents};
+use crate::kb::index::port::{ChunkId, LexicalMatches, Match, Passage, Snapshot, Within};
+
+type ByNumber = GenericHashMap<u32, Arc<Document>, FxBuildHasher, DefaultSharedPtr>;
+
+/// One commit.
+pub(crate) struct View {
+    /// What it says about itself.
+    pub commit: Payload,
+    /// Whether the journal that the commit names could be read.
+    pub sound: bool,
+    pub documents: Documents,
+    pub next_number: u32,
+    by_number: OnceLock<ByNumber>,
+    holders: OnceLock<Holders>,
+    pending: Mutex<Option<Pending>>,
+    lexical: LexicalView,
+    vectors: Arc<RwLock<Vectors>>,
+}
+
+impl View {
+    pub(crate) fn new(
+        commit: Payload,
+        (documents, next_number): (Documents, u32),
+        lexical: LexicalView,
+        vectors: Arc<RwLock<Vectors>>,
+    ) -> Self {
+        Self {
+            commit,
+            sound: true,
+            documents,
+            next_number,
+            by_number: OnceLock::new(),
+            holders: OnceLock::new(),
+            pending: Mutex::new(None),
+            lexical,
+            vectors,
+        }
+    }
+
+    /// The commit that comes after this one by these changes.
+    pub(crate) fn after(
+        &self,
+        commit: Payload,
+        (documents, next_number): (Documents, u32),
+        changes: &[Change],
+        lexical: LexicalView,
+    ) -> Self {
+        let vectors = Arc::clone(&self.vectors);
+        let mut next = Self::new(commit, (documents, next_number), lexical, vectors);
+        if let Some(known) = self.by_number.get() {
+            let mut by_number = known.clone();
+            for change in changes {
+                if let Some(before) = &change.before {
+                    by_number.remove(&before.number);
+                }
+                if let Some(after) = &change.after {
+                    by_number.insert(after.number, Arc::clone(after));
+                }
+            }
+            next.by_number = OnceLock::from(by_number);
+        }
+        if let Some(known) = self.holders.get() {
+            let holders = known.after(changes);
+            let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            let pending = pending.as_ref();
+            next.pending = Mutex::new(pending.map(|known| known.after(changes, &holders)));
+            next.holders = OnceLock::from(holders);
+        }
+        next
+    }
+
+    /// How many rows of the vectors no chunk needs, and what the others are for.
+    pub(crate) fn stale_rows(&self, vectors: &Vectors) -> usize {
+        let needed = self.holders().len() - self.pending_in(vectors).len();
+        vectors.len().saturating_sub(needed)
+    }
+
+    /// Whether any chunk says what has this key.
+    pub(crate) fn says(&self, key: &ChunkKey) -> bool {
+        self.holders().say(key)
+    }
+
+    fn holders(&self) -> &Holders {
+        self.holders.get_or_init(|| Holders::of(&self.documents))
+    }
+
+    fn pending_in(&self, vectors: &Vectors) -> Pending {
+        let holders = self.holders();
+        let mut known = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pending = known
+            .take()
+            .filter(|known| known.knows(vectors))
+            .unwrap_or_else(|| Pending::of(holders, vectors));
+        pending.catch_up(holders, vectors);
+        known.insert(pending).clone()
+    }
+
+    fn document(&self, number: u32) -> Option<&Document> {
+        let by_number = self.by_number.get_or_init(|| {
+            let documents = self.documents.shared();
+            documents.map(|one| (one.number, Arc::clone(one))).collect()
+        });
+        by_number.get(&number).map(|document| &**document)
+    }
+
+    fn chunk_of(&self, row: Row) -> Option<ChunkId> {
+        let document = self.document(row.document)?;
+        let is_there = (row.chunk as usize) < document.chunks.len();
+        is_there.then(|| ChunkId::new(row.document, row.chunk))
+    }
+
+    /// A chunk's document and its place there.
+    fn place_of(&self, chunk: ChunkId) -> Option<(&Document, usize)> {
+        let document = self.document(chunk.document())?;
+        let at = chunk.at() as usize;
+        (at < document.chunks.len()).then_some((document, at))
+    }
+
+    fn found(&self, chunk: ChunkId, score: f64) -> Option<Match> {
+        let (document, at) = self.place_of(chunk)?;
+        Some(Match {
+            chunk,
+            source: document.source.clone(),
+            lines: document.chunks[at].lines,
+            score,
+        })
+    }
+
+    /// The row of a chunk's vector.
+    fn row(&self, chunk: ChunkId, vectors: &Vectors) -> Option<usize> {
+        let (document, at) = self.place_of(chunk)?;
+        vectors.row_of(&document.chunks[at].key)
+    }
+
+    /// The nearest chunks of all.
+    fn nearest(
+        &self,
+        vector: &[f32],
+        k: usize,
+        vectors: &Vectors,
+        stop: &AtomicBool,
+    ) -> Result<Vec<(ChunkId, f64)>, KbError> {
+        let holders = self.holders();
+        let is_live = |row| vectors.key(row).is_some_and(|key| holders.say(key));
+        let mut found = Vec::new();
+        for (row, score) in vectors.nearest(vector, k, &is_live, stop)? {
+            let chunks = vectors.key(row).map(|key| holders.chunks(key));
+            found.extend(chunks.into_iter().flatten().map(|chunk| (*chunk, score)));
+        }
+        Ok(found)
+    }
+
+    /// The nearest chunks of these documents, each looked at; all that are as near as the last.
+    fn nearest_within<'a>(
+        &self,
+        vector: &[f32],
+        k: usize,
+        sources: impl Iterator<Item = &'a String>,
+        (vectors, within): (&Vectors, Within<'_>),
+    ) -> Result<Vec<(ChunkId, f64)>, KbError> {
+        let documents = sources.filter_map(|source| self.documents.get(source));
+        let all = documents
+            .flat_map(|document| {
+                let chunks = (0_u32..).zip(&document.chunks);
+                chunks.map(|(at, entry)| (ChunkId::new(document.number, at), entry.key))
+            })
+            .filter_map(|(chunk, key)| Some((chunk, vectors.row_of(&key)?)));
+        let mut found: Vec<(ChunkId, f64)> = Vec::new();
+        within.in_pieces(all, |piece| {
+            let (chunks, rows): (Vec<ChunkId>, Vec<usize>) = piece.into_iter().unzip();
+            let cosines = vectors.cosines(vector, &rows)?.unwrap_or_default();
+            found.extend(chunks.into_iter().zip(cosines));
+            Ok(())
+        })?;
+        if let Some(last) = k.checked_sub(1).filter(|last| *last < found.len()) {
+            let (_, last, _) = found.select_nth_unstable_by(last, |a, b| b.1.total_cmp(&a.1));
+            let last = last.1;
+            found.retain(|(_, cosine)| *cosine >= last);
+        }
+        Ok(found)
+    }
+}
+
+impl Snapshot for View {
+    fn commit(&self) -> u64 {
+        self.commit.generation
+    }
+
+    fn documents(&self) -> Documents {
+        self.documents.clone()
+    }
+
+    fn chunks(&self) -> usize {
+        self.documents.chunks()
+    }
+
+    fn lexical(
+        &self,
+        query: &str,
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<LexicalMatches, KbError> {
+        if !self.sound {
+            return Ok(LexicalMatches::default());
+        }
+        within.go_on()?;
+        let numbers: Option<Vec<u32>> = within.documents.map(|sources| {
+            let documents = sources
+                .iter()
+                .filter_map(|source| self.documents.get(source));
+            documents.map(|document| document.number).collect()
+        });
+        let found = self.lexical.search(query, k, numbers.as_deref())?;
+        let matches = found.rows.into_iter();
+        let mut matches: Vec<Match> = matches
+            .filter_map(|(row, score)| self.found(self.chunk_of(row)?, score))
+            .collect();
+        matches.sort_by(Match::best_first);
+        matches.truncate(k);
+        Ok(LexicalMatches {
+            matches,
+            full: found.full,
+            corrections: found.corrections,
+        })
+    }
+
+    fn semantic(
+        &self,
+        vector: &[f32],
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<Vec<Match>, KbError> {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        vectors.fits(vector)?;
+        let nearest = match within.documents {
+            Some(sources) => self.nearest_within(vector, k, sources.iter(), (&vectors, within))?,
+            None => self.nearest(vector, k, &vectors, within.stop)?,
+        };
+        drop(vectors);
+        within.go_on()?;
+        let matches = nearest.into_iter();
+        let mut matches: Vec<Match> = matches
+            .filter_map(|(chunk, score)| self.found(chunk, score))
+            .collect();
+        matches.sort_by(Match::best_first);
+        matches.truncate(k);
+        Ok(matches)
+    }
+
+    fn similarities(
+        &self,
+        vector: &[f32],
+        chunks: &[ChunkId],
+    ) -> Result<Vec<Option<f64>>, KbError> {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        let cosine = |chunk: &ChunkId| {
+            let Some(row) = self.row(*chunk, &vectors) else {
+                return Ok(None);
+            };
+            let cosines = vectors.cosines(vector, &[row])?;
+            Ok(cosines.and_then(|cosines| cosines.first().copied()))
+        };
+        chunks.iter().map(cosine).collect()
+    }
+
+    fn vectors(&self, keys: &[ChunkKey]) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        keys.iter().map(|key| vectors.vector(key)).collect()
+    }
+
+    fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<Passage>, KbError> {
+        let missing = || KbError::Damaged("a passage is missing".to_owned());
+        chunks
+            .iter()
+            .map(|chunk| {
+                let (document, at) = self.place_of(*chunk).ok_or_else(missing)?;
+                let row = Row {
+                    document: document.number,
+                    chunk: at as u32,
+                };
+                let wording = self.lexical.wording(row)?.ok_or_else(missing)?;
+                Ok(Passage {
+                    source: document.source.clone(),
+                    lines: document.chunks[at].lines,
+                    place: wording.place,
+                    heading: wording.heading,
+                    text: wording.text,
+                })
+            })
+            .collect()
+    }
+
+    fn chunk(&self, source: &str, at: usize) -> Option<ChunkId> {
+        let document = self.documents.get(source)?;
+        (at < document.chunks.len()).then(|| ChunkId::new(document.number, at as u32))
+    }
+
+    fn pending(&self) -> Result<Arc<[(ChunkId, ChunkKey)]>, KbError> {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        let (holders, pending) = (self.holders(), self.pending_in(&vectors));
+        drop(vectors);
+        let chunks = pending.keys().filter_map(|key| {
+            let first = holders.chunks(key).iter().min()?;
+            Some((*first, *key))
+        });
+        let mut chunks: Vec<(ChunkId, ChunkKey)> = chunks.collect();
+        chunks.sort_unstable();
+        let lacking = chunks.chunk_by(|a, b| a.0.document() == b.0.document());
+        let mut lacking: Vec<_> = lacking
+            .filter_map(|lacks| Some((lacks, &self.document(lacks.first()?.0.document())?.source)))
+            .collect();
+        lacking.sort_unstable_by_key(|(lacks, source)| (lacks.len(), *source));
+        Ok(lacking
+            .into_iter()
+            .flat_map(|(lacks, _)| lacks)
+            .copied()
+            .collect())
+    }
+
+    fn pending_count(&self) -> usize {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        self.pending_in(&vectors).len()
+    }
+}
+
+/// Another process may commit, and tidy up, between any two of these reads: then they are done
+/// again, so that documents and words always are of the same commit. Of a journal that `known`
+/// has read, only what came since is.
+pub(crate) fn load(
+    dir: &Path,
+    lexical: &LexicalIndex,
+    vectors: &Arc<RwLock<Vectors>>,
+    known: Option<&View>,
+) -> Result<View, KbError> {
+    const ATTEMPTS: usize = 10;
+    for _ in 0..ATTEMPTS {
+        let commit = lexical.payload()?;
+        let Journal { number, len, .. } = commit.journal;
+        let known = known.filter(|known| {
+            let journal = known.commit.journal;
+            known.sound && number > 0 && journal.number == number && journal.len <= len
+        });
+        let from = known.map_or(0, |known| known.commit.journal.len);
+        let entries = commit.journal.read(dir, from)?;
+        let searcher = lexical.searcher()?;
+        if lexical.payload()? != commit {
+            continue;
+        }
+        let sound = entries.is_some();
+        let entries = entries.unwrap_or_default();
+        return Ok(match known {
+            Some(known) if sound => {
+                let next_number = match len {
+                    len if len == from => known.next_number,
+                    _ => entries.next_number,
+                };
+                let mut documents = known.documents.clone();
+                let changes = entries.apply(&mut documents);
+                known.after(commit, (documents, next_number), &changes, searcher)
+            }
+            _ => {
+                let next_number = entries.next_number;
+                let mut documents = Documents::default();
+                entries.apply(&mut documents);
+                View {
+                    sound,
+                    ..View::new(
+                        commit,
+                        (documents, next_number),
+                        searcher,
+                        Arc::clone(vectors),
+                    )
+                }
+            }
+        });
+    }
+    Err(KbError::Locked)
+}

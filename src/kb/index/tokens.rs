@@ -1,0 +1,326 @@
+//! Text to index terms.
+//!
+//! Stock tokenizers lose what people look up in a knowledge base: `PROJ-123` falls into two
+//! common pieces, `max_items` and `MaxItems` are one opaque word each, Chinese is one word a
+//! sentence. Here a compound is kept whole *and* given in parts (`compound`), and scripts without
+//! spaces give single characters and pairs (measured better than a dictionary). Stop words and
+//! English stems follow. Case, width and accents are folded first (`folding`).
+//!
+//! Everything that is indexed passes here, so nothing is allocated a word: a text's terms lie one
+//! after the other in one buffer that is used again for the next text.
+
+use std::collections::HashSet;
+
+use tantivy::tokenizer::{
+    Language, Stemmer, StopWordFilter, TextAnalyzer, Token, TokenStream, Tokenizer,
+};
+use unicode_normalization::char::is_combining_mark;
+
+use remembering::Remembering;
+use terms::{Terms, char_at, is_unspaced};
+
+mod compound;
+mod folding;
+mod remembering;
+mod terms;
+
+pub(in crate::kb) use terms::Role;
+
+/// Raised when the same text gives other terms: an index made by another version is made anew.
+pub(in crate::kb) const VERSION: u32 = 2;
+
+/// Lucene's English list.
+const STOP_WORDS: &[&str] = &[
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it",
+    "no", "not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these",
+    "they", "this", "to", "was", "will", "with",
+];
+
+/// The whole chain, for the index.
+pub(in crate::kb) fn analyzer() -> TextAnalyzer {
+    TextAnalyzer::builder(Remembering::new(chain())).build()
+}
+
+fn chain() -> TextAnalyzer {
+    TextAnalyzer::builder(Words::default())
+        .filter(StopWordFilter::remove(
+            STOP_WORDS.iter().map(|&word| word.to_owned()),
+        ))
+        .filter(Stemmer::new(Language::English))
+        .build()
+}
+
+/// A term of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::kb) struct QueryTerm {
+    /// As it is in the index.
+    pub text: String,
+    /// What it stands for.
+    pub role: Role,
+}
+
+/// The distinct terms of a query, in order of appearance.
+pub(in crate::kb) fn terms(text: &str) -> Vec<QueryTerm> {
+    let mut analyzer = chain();
+    let mut stream = analyzer.token_stream(text);
+    let mut terms: Vec<QueryTerm> = Vec::new();
+    let mut known = HashSet::new();
+    while stream.advance() {
+        let token = stream.token();
+        if known.insert(token.text.clone()) {
+            terms.push(QueryTerm {
+                text: token.text.clone(),
+                role: Role::of(token.position_length),
+            });
+        }
+    }
+    terms
+}
+
+#[derive(Clone, Default)]
+struct Words {
+    terms: Terms,
+    folded: String,
+    token: Token,
+}
+
+impl Tokenizer for Words {
+    type TokenStream<'a> = Stream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+        self.terms.clear();
+        if text.is_ascii() {
+            split(text, &mut self.terms);
+        } else {
+            self.folded.clear();
+            folding::fold(text, &mut self.folded);
+            split(&self.folded, &mut self.terms);
+        }
+        Stream {
+            terms: &self.terms,
+            token: &mut self.token,
+            next: 0,
+            start: 0,
+        }
+    }
+}
+
+struct Stream<'a> {
+    terms: &'a Terms,
+    token: &'a mut Token,
+    next: usize,
+    start: usize,
+}
+
+impl TokenStream for Stream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some(&(end, role)) = self.terms.ends.get(self.next) else {
+            return false;
+        };
+        self.token.position = self.next;
+        self.token.position_length = role.as_length();
+        self.token.text.clear();
+        self.token.text.push_str(&self.terms.text[self.start..end]);
+        self.start = end;
+        self.next += 1;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+/// Of a text that is folded.
+fn split(text: &str, terms: &mut Terms) {
+    let mut at = 0;
+    while let Some(&byte) = text.as_bytes().get(at) {
+        at = if byte.is_ascii_alphanumeric() {
+            compound::take(text, at, terms)
+        } else if byte.is_ascii() {
+            if byte == b'.' {
+                compound::take_dotted(text, at, terms);
+            }
+            at + 1
+        } else {
+            match char_at(text, at) {
+                Some(c) if is_unspaced(c) => pairs(text, at, terms),
+                Some(c) if c.is_alphanumeric() => compound::take(text, at, terms),
+                Some(c) => at + c.len_utf8(),
+                None => text.len(),
+            }
+        };
+    }
+}
+
+/// Characters and pairs of characters of a script without spaces; returns where the run ends. A
+/// vowel or tone mark stays with the character that it belongs to.
+fn pairs(text: &str, from: usize, terms: &mut Terms) -> usize {
+    let mut before: Option<&str> = None;
+    let mut at = from;
+    while char_at(text, at).is_some_and(is_unspaced) {
+        let mut end = at;
+        while let Some(c) = char_at(text, end).filter(|&c| end == at || is_combining_mark(c)) {
+            end += c.len_utf8();
+        }
+        let one = &text[at..end];
+        if let Some(before) = before {
+            terms.push(&[before, one], Role::Exact);
+        }
+        terms.push(&[one], Role::Exact);
+        before = Some(one);
+        at = end;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<String> {
+        terms(text).into_iter().map(|term| term.text).collect()
+    }
+
+    /// Whether all terms of the query are among those of the text.
+    fn finds(query: &str, text: &str) -> bool {
+        let text = texts(text);
+        let query = texts(query);
+        !query.is_empty() && query.iter().all(|term| text.contains(term))
+    }
+
+    #[test]
+    fn identifiers_are_found_whole_and_in_parts() {
+        for (text, expected) in [
+            ("PROJ-123", vec!["proj-123", "proj", "123"]),
+            ("max_items", vec!["max_item", "max", "item"]),
+            ("HTTPServer", vec!["httpserver", "http", "server"]),
+            ("end. Next", vec!["end", "next"]),
+            ("the user's don't", vec!["user", "don"]),
+            ("tools.md", vec!["tools.md", "tool", "md"]),
+            ("v1.2.3", vec!["v1.2.3", "1.2.3", "v1", "1", "2", "3"]),
+            ("C++ or C#", vec!["c", "c++", "c#"]),
+            ("use .NET here", vec!["use", ".net", "net", "here"]),
+            ("1,234,567 bytes", vec!["1234567", "byte"]),
+            (
+                "src/kb/base.rs",
+                vec![
+                    "src/kb/base.r",
+                    "kb/base.r",
+                    "src",
+                    "kb",
+                    "base.r",
+                    "base",
+                    "rs",
+                ],
+            ),
+            (
+                "jane.doe@example.com",
+                vec![
+                    "jane.doe@example.com",
+                    "jane.do",
+                    "jane",
+                    "doe",
+                    "example.com",
+                    "exampl",
+                    "com",
+                ],
+            ),
+            ("0xDEADbeef", vec!["0xdeadbeef", "0x", "dea", "dbeef"]),
+            ("ＡＢＣ", vec!["abc"]),
+            (
+                "快速路径",
+                vec!["快", "快速", "速", "速路", "路", "路径", "径"],
+            ),
+            ("用grep搜索", vec!["用", "grep", "搜", "搜索", "索"]),
+        ] {
+            assert_eq!(texts(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_in_part_or_in_another_dress_is_found() {
+        for (query, text) in [
+            ("cafe", "un café"),
+            ("café", "a cafe"),
+            ("STRASSE", "die Straße"),
+            ("smorrebrod", "smørrebrød"),
+            ("naive", "nai\u{308}ve"),
+            ("ΛΌΓΟΣ", "ο λογος"),
+            ("еще", "Ещё"),
+            ("istanbul", "İstanbul"),
+            ("ﬁle", "file"),
+            ("グーグル", "ｸﾞｰｸﾞﾙで検索"),
+            ("データ", "データベース"),
+            ("人々", "多くの人々"),
+            ("검색", "한국어검색엔진"),
+            ("ภาษา", "ภาษาไทย"),
+            ("हिन्दी", "यह हिन्दी है"),
+            ("kb/base.rs", "see src/kb/base.rs:12"),
+            ("base.rs", "see src/kb/base.rs"),
+            ("example.com", "https://example.com/docs/a?b=1"),
+            ("1.2.3", "released v1.2.3"),
+            ("1234567", "1,234,567 rows"),
+            (
+                "550e8400-e29b-41d4-a716-446655440000",
+                "id=550E8400-E29B-41D4-A716-446655440000",
+            ),
+            ("KB_AGENT_SOURCE", "set `KB_AGENT_SOURCE=…`"),
+            ("non-breaking", "non\u{2011}breaking"),
+        ] {
+            assert!(
+                finds(query, text),
+                "{query}: {:?} in {:?}",
+                texts(query),
+                texts(text)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_different_stays_different() {
+        for (query, text) in [
+            ("C++", "C#"),
+            ("PROJ-123", "PROJ-124 123 PROJ"),
+            ("ハ", "バ"),
+            (".NET", "the net"),
+            ("1.2.3", "3.2.1"),
+        ] {
+            assert!(
+                !finds(query, text),
+                "{query}: {:?} in {:?}",
+                texts(query),
+                texts(text)
+            );
+        }
+    }
+
+    #[test]
+    fn the_role_says_what_may_be_corrected() {
+        let roles: Vec<_> = terms("retrieval high-speed PROJX-12 快")
+            .into_iter()
+            .collect();
+        let role = |text: &str| roles.iter().find(|term| term.text == text).unwrap().role;
+        assert_eq!(role("retriev"), Role::Word);
+        assert_eq!(role("high-spe"), Role::Joined);
+        assert_eq!(role("speed"), Role::Word);
+        assert_eq!(role("projx-12"), Role::Exact);
+        assert_eq!(role("projx"), Role::Exact);
+        assert_eq!(role("快"), Role::Exact);
+    }
+
+    #[test]
+    fn any_text_ends() {
+        let long = "a".repeat(5000);
+        for text in [
+            "", "-", "..", "a-", "/a/", "@", "\u{301}", "a\u{301}", "c++", "1,", &long, "'s", "é'",
+        ] {
+            let _ = terms(text);
+        }
+        assert!(terms(&long).is_empty());
+    }
+}

@@ -1,0 +1,378 @@
+//! Which documents a name means.
+//!
+//! People and models name a file by what they remember of it: its path, its name with or without
+//! extension, its title, a folder, a pattern; in any case, with a letter wrong. The plainest way
+//! that finds anything decides, so that an exact name never brings its neighbours along.
+
+use globset::GlobSet;
+
+use crate::globs::{self, BadGlob};
+use crate::kb::error::KbError;
+use crate::kb::index::{Document, Documents};
+use crate::text::{is_cjk, spaced, stem, without_extension};
+
+/// Shorter names have too many neighbours.
+const MIN_CHARS_FOR_SLIP: usize = 4;
+/// From this length on two letters may be wrong.
+const CHARS_FOR_TWO_SLIPS: usize = 9;
+
+/// The documents that a path, file name, title, folder or glob means, or that come near.
+pub(in crate::kb) fn find(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
+    let asked = plain(asked);
+    let found = without_slips(documents, asked)?;
+    if !found.is_empty() || asked.is_empty() || is_glob(asked) {
+        return Ok(found);
+    }
+    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    Ok(nearest(&names, &asked.to_lowercase().replace('\\', "/")))
+}
+
+/// The documents of the folder of that name, else what it means without a letter wrong; with a `/`
+/// at its end it means a folder and nothing else.
+pub(in crate::kb) fn named(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
+    let (name, is_folder) = (plain(asked), asked.trim_end().ends_with('/'));
+    if name.is_empty() {
+        return Ok(Vec::new());
+    }
+    let beginning = format!("{name}/");
+    let below = pick(documents, |d| d.source.starts_with(&beginning));
+    if !below.is_empty() {
+        return Ok(below);
+    }
+    if !is_folder {
+        return without_slips(documents, name);
+    }
+    let folded = name.to_lowercase().replace('\\', "/");
+    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let below = pick_by(&names, &|n| n.is_below(&folded));
+    if below.is_empty() && is_glob(name) {
+        return glob(documents, &format!("{name}/**"));
+    }
+    Ok(below)
+}
+
+fn plain(asked: &str) -> &str {
+    let asked = asked.trim();
+    asked.strip_prefix("./").unwrap_or(asked).trim_matches('/')
+}
+
+fn is_glob(asked: &str) -> bool {
+    asked.contains(['*', '?', '[', '{'])
+}
+
+fn without_slips(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(exact) = documents.get(asked) {
+        return Ok(vec![exact.source.clone()]);
+    }
+    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let folded = asked.to_lowercase().replace('\\', "/");
+    let ending = format!("/{folded}");
+    let plain = spaced(&folded);
+    let ways: [&dyn Fn(&Names<'_>) -> bool; 6] = [
+        &|n| n.source == folded || n.source.ends_with(&ending),
+        // Without its extension.
+        &|n| {
+            let path = without_extension(&n.source);
+            path == folded || path.ends_with(&ending) || n.title == folded
+        },
+        &|n| spaced(n.stem()) == plain || spaced(&n.title) == plain,
+        // A ticket's title often goes on after its id.
+        &|n| {
+            n.title
+                .strip_prefix(&folded)
+                .is_some_and(|rest| rest.starts_with([':', ' ', '：']))
+        },
+        &|n| n.is_below(&folded),
+        &|n| spaced(without_extension(&n.source)).ends_with(&format!("/{plain}")),
+    ];
+    let found = ways
+        .into_iter()
+        .map(|way| pick_by(&names, way))
+        .find(|found| !found.is_empty());
+    match found {
+        Some(found) => Ok(found),
+        None if is_glob(asked) => glob(documents, asked),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The documents whose file's name stands in the question: `tools.md` always, `fast-path` and
+/// `PROJ-101` too, but `tools` alone is an ordinary word.
+pub(in crate::kb) fn mentioned(documents: &Documents, question: &str) -> Vec<String> {
+    let folded = question.to_lowercase();
+    let words = words(&folded);
+    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let found = pick_by(&names, &|n| {
+        let file = n.file();
+        let telling = n.stem().contains(['-', '_']);
+        words.iter().any(|word| {
+            *word == n.source
+                || (word.contains('.') && ends_with_path(&n.source, word))
+                || (telling && *word == n.stem())
+        }) || (file.contains('.')
+            && file.contains(|c: char| c == ' ' || is_cjk(c))
+            && folded.contains(file))
+    });
+    if !found.is_empty() {
+        return found;
+    }
+    // With a letter wrong only what is plainly meant as a file.
+    let mut near: Vec<String> = words
+        .iter()
+        .filter(|word| {
+            word.rsplit_once('.').is_some_and(|(_, extension)| {
+                let dotted = format!(".{extension}");
+                !extension.is_empty() && names.iter().any(|n| n.source.ends_with(&dotted))
+            })
+        })
+        .flat_map(|word| nearest(&names, word))
+        .collect();
+    near.sort();
+    near.dedup();
+    near
+}
+
+/// A document's names in lower case.
+struct Names<'d> {
+    document: &'d Document,
+    source: String,
+    title: String,
+}
+
+impl<'d> Names<'d> {
+    fn of(document: &'d Document) -> Self {
+        Self {
+            document,
+            source: document.source.to_lowercase(),
+            title: document.title.to_lowercase(),
+        }
+    }
+
+    fn file(&self) -> &str {
+        self.source.rsplit('/').next().unwrap_or(&self.source)
+    }
+
+    fn stem(&self) -> &str {
+        stem(&self.source)
+    }
+
+    /// Whether one of the folders above it is called that.
+    fn is_below(&self, folder: &str) -> bool {
+        self.source.match_indices(folder).any(|(at, _)| {
+            let begins = at == 0 || self.source[..at].ends_with('/');
+            begins && self.source[at + folder.len()..].starts_with('/')
+        })
+    }
+}
+
+fn ends_with_path(source: &str, path: &str) -> bool {
+    source
+        .strip_suffix(path)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// The words of a question, where letters and scripts without spaces are words apart.
+fn words(folded: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    let mut words: Vec<&str> = Vec::new();
+    for run in folded.split(|c: char| !is_part(c)) {
+        words.push(run);
+        // 请看tools.md里的说明
+        if run.contains(is_cjk) && !run.chars().all(is_cjk) {
+            words.extend(run.split(is_cjk));
+        }
+    }
+    words
+        .into_iter()
+        .map(|word| word.trim_matches(['.', '-', '/']))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// The pattern as it is; if that finds nothing, at any depth.
+fn glob(documents: &Documents, pattern: &str) -> Result<Vec<String>, KbError> {
+    let anywhere = format!("**/{pattern}");
+    let ways = if pattern.contains('/') {
+        vec![pattern, &anywhere]
+    } else {
+        vec![anywhere.as_str()]
+    };
+    for way in ways {
+        // A name may hold brackets and be no pattern.
+        let Some(matcher) = matcher(way)? else {
+            continue;
+        };
+        let found = pick(documents, |d| matcher.is_match(&d.source));
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// `None` for what is no pattern; an error for one that asks for too much.
+fn matcher(pattern: &str) -> Result<Option<GlobSet>, KbError> {
+    match globs::set_of(pattern) {
+        Ok(set) => Ok(Some(set)),
+        Err(BadGlob::Malformed) => Ok(None),
+        Err(BadGlob::TooComplicated) => {
+            let line = "the pattern is too complicated; use fewer braces, or name the file";
+            Err(KbError::BadQuery(line.to_owned()))
+        }
+    }
+}
+
+/// The documents whose name is one slip away from this, or two from a long one.
+fn nearest(names: &[Names<'_>], folded: &str) -> Vec<String> {
+    let asked: Vec<char> = folded.chars().collect();
+    let most = match asked.len() {
+        n if n < MIN_CHARS_FOR_SLIP => return Vec::new(),
+        n if n < CHARS_FOR_TWO_SLIPS => 1,
+        _ => 2,
+    };
+    let mut best = most;
+    let mut found: Vec<String> = Vec::new();
+    for n in names {
+        let path = without_extension(&n.source);
+        let slips = [
+            n.file(),
+            n.stem(),
+            n.source.as_str(),
+            path,
+            n.title.as_str(),
+        ]
+        .into_iter()
+        .filter_map(|name| slips(&asked, name, best))
+        .min();
+        match slips {
+            Some(slips) if slips < best || found.is_empty() => {
+                best = slips;
+                found = vec![n.document.source.clone()];
+            }
+            Some(slips) if slips == best => found.push(n.document.source.clone()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// How many letters are wrong, missing, too many or swapped with the next, if at most so many.
+fn slips(asked: &[char], name: &str, most: usize) -> Option<usize> {
+    // Bytes first: characters are counted only where the length may fit.
+    if name.len() + most < asked.len() || name.len() > 4 * (asked.len() + most) {
+        return None;
+    }
+    let name: Vec<char> = name.chars().collect();
+    if name.len().abs_diff(asked.len()) > most {
+        return None;
+    }
+    // Another number is another document, no slip.
+    let digits = |name: &[char]| -> String { name.iter().filter(|c| c.is_numeric()).collect() };
+    if digits(&name) != digits(asked) {
+        return None;
+    }
+    let mut before = vec![usize::MAX; asked.len() + 1];
+    let mut row: Vec<usize> = (0..=asked.len()).collect();
+    for (i, &c) in name.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, &a) in asked.iter().enumerate() {
+            let mut least = (row[j] + usize::from(a != c))
+                .min(row[j + 1] + 1)
+                .min(next[j] + 1);
+            if i > 0 && j > 0 && a == name[i - 1] && asked[j - 1] == c {
+                least = least.min(before[j - 1] + 1);
+            }
+            next.push(least);
+        }
+        if next.iter().all(|&slips| slips > most) {
+            return None;
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().filter(|&slips| slips <= most)
+}
+
+fn pick(documents: &Documents, way: impl Fn(&Document) -> bool) -> Vec<String> {
+    documents
+        .iter()
+        .filter(|document| way(document))
+        .map(|document| document.source.clone())
+        .collect()
+}
+
+fn pick_by(names: &[Names<'_>], way: &dyn Fn(&Names<'_>) -> bool) -> Vec<String> {
+    names
+        .iter()
+        .filter(|names| way(names))
+        .map(|names| names.document.source.clone())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kb::source::Stamp;
+
+    fn document(source: &str, title: &str) -> Document {
+        Document {
+            source: source.to_owned(),
+            title: title.to_owned(),
+            hash: [0; 32],
+            stamp: Stamp::default(),
+            mtime_is_reliable: true,
+            number: 0,
+            chunks: Vec::new(),
+            links: Box::default(),
+        }
+    }
+
+    #[test]
+    fn with_a_slash_at_its_end_a_name_means_a_folder_only() {
+        let documents = Documents::from_iter([
+            document("house.md", "House"),
+            document("notes/a.md", "House"),
+            document("work/house/lease.md", "Lease"),
+            document("work/housing/plan.md", "Plan"),
+        ]);
+        let named = |asked: &str| named(&documents, asked).unwrap();
+        assert_eq!(named("house/"), ["work/house/lease.md"]);
+        assert_eq!(named("House/"), ["work/house/lease.md"]);
+        assert_eq!(named("work/house/"), ["work/house/lease.md"]);
+        assert_eq!(named("work/hous*/").len(), 2);
+        assert!(named("lease/").is_empty());
+        assert!(named("house.md/").is_empty());
+        assert_eq!(named("house"), ["house.md", "notes/a.md"]);
+        assert!(named("/").is_empty());
+    }
+
+    #[test]
+    fn ends_a_pattern_that_asks_for_too_much_with_an_error() {
+        let document = document("notes/a.md", "A");
+        let documents = Documents::from_iter([document]);
+        let find = |asked: &str| find(&documents, asked);
+        let nested = |depth: usize| "{a,".repeat(depth) + "b" + &"}".repeat(depth);
+        for depth in [9, 280, 1000] {
+            assert!(matches!(find(&nested(depth)), Err(KbError::BadQuery(_))));
+        }
+        let wide = "{*a*,?b?}".repeat(200);
+        assert!(matches!(find(&wide), Ok(found) if found.is_empty()));
+        assert_eq!(find("{x,{a,b}}.md").unwrap(), ["notes/a.md"]);
+        assert!(find("[a").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_slip_is_a_letter_wrong_missing_too_many_or_swapped() {
+        let count = |a: &str, b: &str| slips(&a.chars().collect::<Vec<_>>(), b, 2);
+        assert_eq!(count("audit-log", "audit-log"), Some(0));
+        for slip in ["audit-lok", "audt-log", "auditt-log", "audit-lgo"] {
+            assert_eq!(count(slip, "audit-log"), Some(1), "{slip}");
+        }
+        assert_eq!(count("aduit-lgo", "audit-log"), Some(2));
+        assert_eq!(count("adit-lg0s", "audit-log"), None);
+        assert_eq!(count("离线模试", "离线模式"), Some(1));
+        assert_eq!(count("proj-108", "proj-101"), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! Which entries below a root belong to the base: decided here for all who go through its folders.
+//!
+//! What the ignore rules leave out and what is hidden is left out without a word, as everywhere.
+//! What holds secrets by its name is left out and said. What the user names to be included is
+//! read although it is hidden or holds secrets by its name. A file that the user names itself is read
+//! in any case; a folder that would be left out and leads to it is gone through, and nothing else of
+//! it is looked at.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use super::rules::{Budget, Read, Rules, Ruling};
+use super::secret;
+use crate::kb::extract::SkipReason;
+use crate::kb::source::included::Included;
+
+/// Goes through a root: comes by what belongs to the base. `is_on_the_way` is asked first and
+/// costs little; `aside` is told what is left out and why. An error is why nothing of the root is
+/// looked at.
+pub(in crate::kb) fn builder(
+    root: &Path,
+    included: &Included,
+    is_on_the_way: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+    aside: impl Fn(&Path, SkipReason) + Send + Sync + 'static,
+) -> Result<WalkBuilder, SkipReason> {
+    let belonging = Belonging::of(root, included, &aside)?;
+    let mut builder = WalkBuilder::new(root);
+    builder.standard_filters(false).follow_links(false);
+    builder.filter_entry(move |entry| {
+        is_on_the_way(entry)
+            && match belonging.judge(entry, &aside) {
+                Verdict::In => true,
+                Verdict::Out => false,
+                Verdict::LeftOut(reason) => {
+                    aside(entry.path(), reason);
+                    false
+                }
+            }
+    });
+    Ok(builder)
+}
+
+enum Verdict {
+    In,
+    Out,
+    LeftOut(SkipReason),
+}
+
+/// What one way through a root knows.
+struct Belonging {
+    root: PathBuf,
+    included: Included,
+    budget: Budget,
+    none: Arc<Rules>,
+    /// The rules that hold in the folders that were come by; those without any are not kept.
+    known: RwLock<HashMap<PathBuf, Arc<Rules>>>,
+    /// Folders that are only gone through, on the way to a file that was named.
+    passages: RwLock<HashSet<PathBuf>>,
+}
+
+impl Belonging {
+    fn of(
+        root: &Path,
+        included: &Included,
+        aside: &impl Fn(&Path, SkipReason),
+    ) -> Result<Self, SkipReason> {
+        let belonging = Self {
+            root: root.to_owned(),
+            included: included.clone(),
+            budget: Budget::default(),
+            none: Arc::default(),
+            known: RwLock::default(),
+            passages: RwLock::default(),
+        };
+        belonging.enter(root, &belonging.none, aside)?;
+        Ok(belonging)
+    }
+
+    fn judge(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Verdict {
+        let path = entry.path();
+        if !super::is_dir(entry) {
+            return if self.included.names(path) {
+                Verdict::In
+            } else if self.is_passage(path.parent()) {
+                Verdict::Out
+            } else {
+                self.judge_file(entry)
+            };
+        }
+        let verdict = if self.is_passage(path.parent()) {
+            Verdict::Out
+        } else {
+            self.judge_folder(entry, aside)
+        };
+        if !matches!(verdict, Verdict::In) && self.included.leads_to_named(path) {
+            if let Verdict::LeftOut(reason) = verdict {
+                aside(path, reason);
+            }
+            let mut passages = self
+                .passages
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            passages.insert(path.to_owned());
+            return Verdict::In;
+        }
+        verdict
+    }
+
+    fn judge_folder(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Verdict {
+        let path = entry.path();
+        let rules = self.rules_in(path.parent().unwrap_or(path));
+        let ruling = rules.rule(path, true);
+        if ruling == Ruling::Ignored || is_hidden(entry) && ruling != Ruling::Kept {
+            return Verdict::Out;
+        }
+        match self.enter(path, &rules, aside) {
+            Ok(()) => Verdict::In,
+            Err(reason) => Verdict::LeftOut(reason),
+        }
+    }
+
+    fn judge_file(&self, entry: &DirEntry) -> Verdict {
+        let path = entry.path();
+        let rules = self.rules_in(path.parent().unwrap_or(path));
+        let ruling = rules.rule(path, false);
+        if ruling == Ruling::Ignored {
+            return Verdict::Out;
+        }
+        let relative = path.strip_prefix(&self.root).unwrap_or(path);
+        if self.included.fits(relative) {
+            return Verdict::In;
+        }
+        if let Some(held) = secret::held_by(relative) {
+            return Verdict::LeftOut(SkipReason::HoldsSecrets(held.to_owned()));
+        }
+        if is_hidden(entry) && ruling != Ruling::Kept {
+            return Verdict::Out;
+        }
+        Verdict::In
+    }
+
+    fn is_passage(&self, folder: Option<&Path>) -> bool {
+        let passages = self.passages.read().unwrap_or_else(PoisonError::into_inner);
+        folder.is_some_and(|folder| passages.contains(folder))
+    }
+
+    fn rules_in(&self, folder: &Path) -> Arc<Rules> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.get(folder).unwrap_or(&self.none))
+    }
+
+    /// Reads the rules of a folder before anything in it is looked at.
+    fn enter(
+        &self,
+        folder: &Path,
+        above: &Arc<Rules>,
+        aside: &impl Fn(&Path, SkipReason),
+    ) -> Result<(), SkipReason> {
+        let Read { rules, irregular } =
+            Rules::read(above, folder, &self.budget).map_err(SkipReason::BadRules)?;
+        for path in irregular {
+            aside(&path, SkipReason::NotRegular);
+        }
+        if !Arc::ptr_eq(&rules, &self.none) {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.insert(folder.to_owned(), rules);
+        }
+        Ok(())
+    }
+}
+
+fn is_hidden(entry: &DirEntry) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(b".")
+}
