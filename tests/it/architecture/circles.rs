@@ -396,6 +396,7 @@ fn a_circle_is_seen() {
         ("a", ""),
         ("a::b", ""),
         ("a::b::c", "use crate::a::d::e::E;"),
+        ("a::d", ""),
         ("a::d::e", "pub struct E;"),
         ("a::d::f", "use crate::a::b::g::G;"),
         ("a::b::g", "pub struct G;"),
