@@ -26,7 +26,7 @@ pub const SAMPLES: &[(&str, &str)] = &[
     ("chitchat", "hello"),
     ("simple", "What are the four rules?"),
     ("complex · rule", "Compare rules.md with thresholds.md"),
-    ("complex · graded", "Compare vector_search with grep_search"),
+    ("complex · graded", "Compare graph_related with read_file"),
     ("refine", "Compare vector_search with keyword matching"),
     (
         "re-retrieve",

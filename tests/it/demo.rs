@@ -65,8 +65,8 @@ const EXPECTED: &[(&str, Expected)] = &[
             4,
             None,
             &[
-                "vector_search compares meaning",
-                "it does not know synonyms",
+                "what a document or ticket is linked with",
+                "returns a file, or a range of its lines",
             ],
         ),
     ),

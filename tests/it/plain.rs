@@ -37,7 +37,7 @@ fn assert_plain(said: &str) {
 #[test]
 fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
     let demo = Workplace::with_demo();
-    let lines = "hello\n\nCompare vector_search with grep_search\n/sources\n/sources 1\n/runs\n";
+    let lines = "hello\n\nCompare graph_related with read_file\n/sources\n/sources 1\n/runs\n";
     for args in [&["--plain"][..], &[]] {
         let output = piped(&demo, args, lines);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -48,7 +48,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Question: hello\n",
             "  Route: chitchat.",
             "Answered, offline, extractive, route chitchat, 1 call, 3 saved",
-            "Question: Compare vector_search with grep_search\n",
+            "Question: Compare graph_related with read_file\n",
             "Node analyze_and_route.\n",
             "  From analyze_and_route to plan: complex.",
             "  Tool grep_search, \"",
@@ -58,7 +58,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Answer: ",
             "Source [1]: ",
             ", lines ",
-            "Run 2: Compare vector_search with grep_search. complex, answered, 4 calls",
+            "Run 2: Compare graph_related with read_file. complex, answered, 4 calls",
         ] {
             assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
         }

@@ -23,8 +23,8 @@ mod simd;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::agent::ports::EmbedError;
 use crate::kb::error::KbError;
@@ -47,6 +47,8 @@ pub(in crate::kb) struct Vectors {
     rows_file: Option<File>,
     /// Read by the first search.
     rows: OnceLock<Vec<u8>>,
+    /// Held while they are read: the file has one position for all searches.
+    reading: Mutex<()>,
     /// Whether every key on disk has its row; if not, the pair is written anew before it grows.
     whole: bool,
     /// Where each key's row is; made when somebody asks.
@@ -69,6 +71,7 @@ impl Vectors {
             scales: Vec::new(),
             rows_file: None,
             rows: OnceLock::new(),
+            reading: Mutex::new(()),
             whole: true,
             places: OnceLock::new(),
             signs: OnceLock::new(),
@@ -277,6 +280,10 @@ impl Vectors {
         if let Some(rows) = self.rows.get() {
             return Ok(rows);
         }
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rows) = self.rows.get() {
+            return Ok(rows);
+        }
         let read = self.read_rows(0)?;
         Ok(self.rows.get_or_init(|| read))
     }
@@ -460,6 +467,27 @@ mod tests {
         let own = fs::read_dir(dir.path()).unwrap().flatten();
         let own = own.filter(|entry| entry.file_name().to_string_lossy().starts_with("vectors-"));
         assert_eq!(own.count(), 2);
+    }
+
+    #[test]
+    fn the_first_searches_read_the_rows_at_the_same_time() {
+        const SEARCHES: usize = 8;
+        let dir = tempfile::tempdir().unwrap();
+        append(&mut Vectors::open(dir.path(), "m").unwrap(), &rows(1, 200));
+        for _ in 0..50 {
+            let vectors = Vectors::open(dir.path(), "m").unwrap();
+            let start = std::sync::Barrier::new(SEARCHES);
+            let search = || {
+                start.wait();
+                best(&vectors, 30, 1)
+            };
+            std::thread::scope(|scope| {
+                let searches: Vec<_> = (0..SEARCHES).map(|_| scope.spawn(search)).collect();
+                for search in searches {
+                    assert_eq!(search.join().unwrap(), [key(30)]);
+                }
+            });
+        }
     }
 
     #[test]
