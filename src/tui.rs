@@ -17,14 +17,18 @@ mod audit;
 mod background;
 mod borders;
 mod cells;
+mod citation_ink;
 mod code_cache;
 mod commands;
 mod compare;
 mod copy;
 mod drag;
 mod editor;
+mod error;
 mod event_loop;
+mod everywhere;
 mod find;
+mod focus;
 #[cfg(not(fuzzing))]
 mod fold;
 #[cfg(fuzzing)]
@@ -42,6 +46,7 @@ mod looks;
 mod markdown;
 mod matching;
 mod menu;
+mod message;
 mod mistake;
 mod model;
 mod mouse;
@@ -52,8 +57,10 @@ mod overlays;
 mod pace;
 mod pages;
 mod palette;
+mod pane;
 mod pane_state;
 mod panes;
+mod path_line;
 mod playhead;
 mod pointer;
 mod prompt;
@@ -66,6 +73,8 @@ mod screen;
 mod selection;
 mod session_list;
 mod sessions;
+mod settle;
+mod setup;
 mod sheet;
 mod slash;
 mod sliders;
@@ -79,6 +88,7 @@ mod terminal;
 mod theme;
 mod timeline;
 mod turn;
+mod turn_cache;
 mod turns;
 mod update;
 mod view;
@@ -90,82 +100,25 @@ mod wrap;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::RoutingLimits;
-use crate::protocol::{Command, Event, Mode, RecordedSession, RunRecord, Update};
+use crate::protocol::{Command, Event, Update};
+
+use theme::Theme;
 
 pub use background::Background;
+pub use error::TuiError;
 pub use glyphs::Glyphs;
 pub use layout::LEAST;
-pub use looks::{OwnFiles, TerminalLooks};
+pub use looks::TerminalLooks;
+pub use message::{Effect, Msg};
+pub use pointer::Unit;
 pub use screen::Screen;
-pub use selection::Unit;
+pub use setup::{OwnFiles, Sample, Setup, WalkStep};
 pub use split::Split;
 pub use terminal::{editor_has_terminal, give_back_terminal};
-use theme::Theme;
 pub use theme::{ColorDepth, ThemeName};
-pub use update::{Effect, Msg};
-pub use walk::WalkStep;
-
-/// What the screen needs to know before the first event.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    /// How it looks.
-    pub theme: ThemeName,
-    /// The user's own themes and keys.
-    pub own: OwnFiles,
-    /// Whether colour is unwanted, whatever the theme.
-    pub no_color: bool,
-    /// Which engine thinks.
-    pub mode: Mode,
-    /// Its model.
-    pub model: String,
-    /// Where it is asked, without what is secret; nothing where the embedded engine thinks.
-    pub endpoint: Option<String>,
-    /// The settings that route.
-    pub limits: RoutingLimits,
-    /// Questions to try, one for each route; where there are none they are made from what the
-    /// knowledge base holds.
-    pub samples: Vec<Sample>,
-    /// What is to be said at the start, one line each.
-    pub notices: Vec<String>,
-    /// Whether the index is still being opened.
-    pub is_opening: bool,
-    /// The recorded conversation that goes on.
-    pub resumed: Option<RecordedSession>,
-    /// Whether the terminal reports the mouse.
-    pub mouse: bool,
-    /// Where the borders between panes stand, and are kept while the screen is open.
-    pub split: watch::Sender<Split>,
-    /// How runs are written as Markdown.
-    pub markdown: fn(&[RunRecord]) -> String,
-    /// Questions that ask themselves first, until a key is pressed.
-    pub walk: Vec<WalkStep>,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            theme: ThemeName::default(),
-            own: OwnFiles::default(),
-            no_color: false,
-            mode: Mode::Offline,
-            model: String::new(),
-            endpoint: None,
-            limits: RoutingLimits::default(),
-            samples: Vec::new(),
-            notices: Vec::new(),
-            is_opening: false,
-            resumed: None,
-            mouse: true,
-            split: watch::Sender::default(),
-            markdown: |_| String::new(),
-            walk: Vec::new(),
-        }
-    }
-}
 
 /// What is wrong with a user's theme, in one line.
 pub fn check_theme(source: &str) -> Result<(), String> {
@@ -176,37 +129,6 @@ pub fn check_theme(source: &str) -> Result<(), String> {
 pub fn check_keymap(source: &str) -> Result<(), String> {
     let ours = keymap::Keymap::load();
     ours.map_err(|error| error.to_string())?.put_own(source)
-}
-
-/// A question to try.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
-    /// The route it should go: `chitchat`, `simple` or `complex`.
-    pub route: &'static str,
-    /// The question.
-    pub text: String,
-}
-
-/// Why the screen could not be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum TuiError {
-    /// The terminal failed.
-    #[error("terminal: {0}")]
-    Terminal(#[from] std::io::Error),
-    /// Something panicked; the message has been printed.
-    #[error("stopped by a panic; its message stands above")]
-    Panicked,
-    /// A replay was asked for, and the events hold no `run_started`.
-    #[error("what is recorded of this run does not hold its beginning")]
-    NoBeginning,
-    /// A file that is part of the program is wrong.
-    #[error("{name}: {reason}")]
-    Asset {
-        /// Which file.
-        name: String,
-        /// What is wrong with it.
-        reason: String,
-    },
 }
 
 /// Shows the screen until the person leaves or `leave` is cancelled.

@@ -6,27 +6,22 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::{Command, NoticeLevel};
 
-use super::ask;
-use super::audit;
-use super::compare;
-use super::copy;
+use super::everywhere::quit;
 use super::find::Find;
-use super::follow;
+use super::focus::{focus, show_turn};
 use super::keymap::{Action, Place};
-use super::layout::Pane;
+use super::layout::Arrangement;
 use super::list::List;
+use super::message::Effect;
 use super::model::{Detail, Model, Overlay};
-use super::mouse;
 use super::overlay::{Page, Palette};
-use super::panes::chat::Chosen;
+use super::pane::Pane;
+use super::pane_state::Chosen;
 use super::panes::{detail, path};
-use super::reading;
-use super::recall;
-use super::sessions;
 use super::slash::ROUTES;
-use super::statistics;
-use super::update::Effect;
-use super::what_if;
+use super::{
+    ask, audit, compare, copy, everywhere, follow, reading, recall, sessions, statistics, what_if,
+};
 
 /// An action while nothing lies above the panes.
 pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effect> {
@@ -96,7 +91,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Replay => return vec![Effect::Replay { slow: false }],
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
-        Action::Mouse => return mouse::report(model, !model.mouse),
+        Action::Mouse => return everywhere::report(model, !model.mouse),
         Action::ActOnAnswer => model.chat.chosen = Chosen::ActedOn,
         // Only while a document is read, a run is replayed or limits are moved.
         Action::NextEvent
@@ -142,7 +137,7 @@ pub fn on_overlay(model: &mut Model, action: Action) -> Vec<Effect> {
     let list = overlay.list_mut();
     match action {
         Action::Copy => return copy::copy(model),
-        Action::Mouse => return mouse::report(model, !model.mouse),
+        Action::Mouse => return everywhere::report(model, !model.mouse),
         Action::NextEvent => audit::step_event(model, 1),
         Action::PreviousEvent => audit::step_event(model, -1),
         Action::NextWarning if is_event => audit::next_warning_event(model, true),
@@ -183,27 +178,9 @@ fn choose(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-/// Gives the keys to a pane.
-pub fn focus(model: &mut Model, pane: Pane) {
-    model.focus = pane;
-    stop_acting(model);
-    if pane == Pane::Chat {
-        follow::end(model);
-    } else {
-        model.side = pane;
-    }
-}
-
-/// Letters are typed from now on.
-pub fn stop_acting(model: &mut Model) {
-    if model.chat.chosen == Chosen::ActedOn {
-        model.chat.chosen = Chosen::Yes;
-    }
-}
-
 /// Unfolds the part that is selected, or folds it again.
 fn unfold(model: &mut Model) {
-    let width = model.arrangement().overlay_room().width.into();
+    let width = Arrangement::of(model).overlay_room().width.into();
     let Some(Overlay::Detail(shown)) = &model.overlay else {
         return;
     };
@@ -250,7 +227,6 @@ fn open(model: &mut Model) {
     }
 }
 
-/// Goes round: after the last citation comes the first.
 /// A key that means something as long as nothing is typed, although it is a letter.
 pub fn on_empty_prompt(
     model: &mut Model,
@@ -270,6 +246,7 @@ pub fn on_empty_prompt(
     Some(Vec::new())
 }
 
+/// Goes round: after the last citation comes the first.
 fn select_citation(model: &mut Model, by: isize) {
     let count = model.shown_run().map_or(0, |run| run.citations.len());
     if count == 0 {
@@ -310,23 +287,6 @@ fn show_run(model: &mut Model, by: isize) {
     model.chat.reveal = true;
 }
 
-/// The panes show the run of that turn.
-pub(super) fn show_turn(model: &mut Model, at: usize) {
-    let last = model.turns.len().saturating_sub(1);
-    model.turns.open(at);
-    model.shown = (at != last || model.pending.is_some()).then_some(at);
-    model.chat.citation = None;
-    model.evidence.list = List::default();
-    model.path.list = List::default();
-    model.path.selected = None;
-    model.audit.left_end = false;
-    let asked = crate::text::one_line(&model.turns[at].exchange().query, 60);
-    model.say(
-        NoticeLevel::Info,
-        &format!("Panes show run {} of {}: {asked}", at + 1, last + 1),
-    );
-}
-
 fn cancel(model: &mut Model) -> Vec<Effect> {
     if model.is_busy() {
         if ask::take_back(model) {
@@ -352,25 +312,6 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
         model.prompt.set("");
     } else {
         model.chat.last();
-    }
-    Vec::new()
-}
-
-pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
-    if std::mem::replace(&mut model.leaving, true) {
-        return vec![Effect::Quit];
-    }
-    let key = model.keymap.name_of(Action::Quit).unwrap_or_default();
-    if model.prompt.is_empty() {
-        model.say(NoticeLevel::Info, &format!("{key} again leaves."));
-    } else {
-        let typed = model.prompt.text();
-        model.prompt.remember(&typed);
-        model.prompt.set("");
-        model.say(
-            NoticeLevel::Info,
-            &format!("Question cleared; ↑ brings it back. {key} again leaves."),
-        );
     }
     Vec::new()
 }

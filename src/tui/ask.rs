@@ -3,14 +3,14 @@
 use crate::domain::{Complexity, Wait};
 use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion, Timestamp};
 
-use super::Sample;
 use super::fold::{Finish, Waited};
 use super::list::List;
+use super::message::Effect;
 use super::model::{Model, Overlay, Question};
-use super::panes::chat::{ChatScroll, Chosen};
+use super::pane_state::{ChatScroll, Chosen};
 use super::prompt::MAX_QUESTION;
+use super::setup::Sample;
 use super::slash::route_called;
-use super::update::Effect;
 
 /// Questions that may wait for their turn.
 const MOST_QUEUED: usize = 20;

@@ -8,8 +8,9 @@ use ratatui::layout::{Margin, Position};
 use ratatui::style::Modifier;
 
 use super::ink::Ink;
-use super::layout::{Arrangement, Pane};
+use super::layout::Arrangement;
 use super::model::Model;
+use super::pane::Pane;
 use super::theme::Theme;
 
 const UP: u8 = 1;

@@ -70,7 +70,8 @@ mod tests {
 
     use super::*;
     use crate::tui::ink::Ink;
-    use crate::tui::theme::{ColorDepth, ThemeName};
+    use crate::tui::theme::ColorDepth;
+    use crate::tui::theme::ThemeName;
 
     #[test]
     fn ui_a_row_is_written_as_ratatui_writes_it() {

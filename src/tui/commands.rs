@@ -4,14 +4,15 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::{IndexCommand, NoticeLevel};
 
+use super::focus::focus;
 use super::keymap::{Action, Place};
-use super::layout::Pane;
+use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::overlay::Palette;
-use super::palette::{self, Item};
-use super::slash::{self, Does, SlashCommand};
-use super::update::Effect;
-use super::{act, ask, compare, indexing, menu, reading};
+use super::palette::Item;
+use super::pane::Pane;
+use super::slash::{Does, SlashCommand};
+use super::{act, ask, compare, indexing, menu, palette, reading, slash};
 
 /// An action in the list above the prompt.
 pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
@@ -120,7 +121,7 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
         },
         Item::Command(command) => {
             // Its argument is still to be chosen.
-            act::focus(model, Pane::Chat);
+            focus(model, Pane::Chat);
             model.prompt.set(&format!("{} ", command.name));
             None
         }
@@ -130,11 +131,11 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
         return Vec::new();
     };
     match place {
-        Place::Path => act::focus(model, Pane::Path),
-        Place::Evidence => act::focus(model, Pane::Evidence),
-        Place::Audit => act::focus(model, Pane::Audit),
+        Place::Path => focus(model, Pane::Path),
+        Place::Evidence => focus(model, Pane::Evidence),
+        Place::Audit => focus(model, Pane::Audit),
         Place::Prompt | Place::Answer | Place::Citation | Place::Chosen | Place::Acting => {
-            act::focus(model, Pane::Chat);
+            focus(model, Pane::Chat);
         }
         _ => {}
     }

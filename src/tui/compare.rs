@@ -4,10 +4,10 @@ use crate::protocol::{Command, NoticeLevel, RunId};
 
 use super::fold::Exchange;
 use super::list::List;
+use super::message::Effect;
 use super::model::{Model, Overlay, Question};
 use super::overlay::Comparison;
 use super::prompt::MAX_QUESTION;
-use super::update::Effect;
 
 /// Compares the run that the panes show with another of its question, else with the one before.
 pub fn open(model: &mut Model) {

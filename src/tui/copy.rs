@@ -8,10 +8,10 @@ use crate::protocol::{NoticeLevel, RunRecord};
 
 use super::fold::EvidenceRow;
 use super::ink::counted;
-use super::layout::Pane;
+use super::message::Effect;
 use super::model::{Model, OpenRun, Overlay};
+use super::pane::Pane;
 use super::panes::detail;
-use super::update::Effect;
 
 /// More than this is not copied: terminals drop what is longer without a word.
 const MOST_BYTES: usize = 48 * 1024;

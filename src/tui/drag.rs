@@ -2,15 +2,16 @@
 
 use ratatui::layout::Position;
 
+use super::layout::Arrangement;
+use super::message::Effect;
 use super::model::Model;
 use super::pointer::Pointer;
 use super::selection;
-use super::update::Effect;
 
 /// The button went down.
 pub fn press(model: &mut Model, at: Position) {
     let is_free = model.overlay.is_none() && model.reading.is_none();
-    let borders = model.arrangement().borders;
+    let borders = Arrangement::of(model).borders;
     let border = borders
         .iter()
         .find(|border| is_free && border.line.contains(at));
@@ -28,7 +29,7 @@ pub fn drag(model: &mut Model, to: Position) {
     };
     match model.pointer.divider {
         Some(divider) => {
-            let borders = model.arrangement().borders;
+            let borders = Arrangement::of(model).borders;
             if let Some(border) = borders.iter().find(|border| border.divider == divider) {
                 model.split.drag(border, to);
             }

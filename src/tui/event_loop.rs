@@ -3,7 +3,8 @@
 //! Waits for any of them, takes all that is pending, then draws at most once and only if a
 //! message arrived. The clock ticks only while something moves; an idle screen wakes for nothing.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::Poll;
@@ -23,16 +24,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::protocol::{Command, Timestamp, Update};
 
-use super::TuiError;
 use super::announce::Announcer;
 use super::background::{Answers, WAIT};
-use super::editor;
+use super::error::TuiError;
+use super::message::{Effect, Msg};
 use super::model::FRAME;
 use super::pointer::Clicks;
 use super::screen::Screen;
 use super::suspend::{JobSignal, JobSignals, is_job, stop_job};
-use super::terminal::{self, Output, TerminalGuard};
-use super::update::{Effect, Msg};
+use super::terminal::{Output, TerminalGuard};
+use super::{editor, terminal};
 
 /// How long a signal takes to be seen on a busy machine.
 const SIGNALS_ARRIVE: Duration = Duration::from_millis(50);

@@ -8,11 +8,11 @@ use crate::domain::{EvidenceId, NodeName};
 use crate::protocol::EventBody;
 
 use super::fold::{AuditLine, AuditRow};
-use super::layout::Pane;
 use super::list::List;
 use super::model::Model;
-use super::panes::graph::PathItem;
+use super::pane::Pane;
 use super::panes::{audit, chat, evidence, path};
+use super::path_line::PathItem;
 
 /// Moves the selection.
 pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {

@@ -2,8 +2,8 @@
 
 use crate::protocol::{Command, IndexCommand, NoticeLevel};
 
+use super::message::Effect;
 use super::model::Model;
-use super::update::Effect;
 
 /// Takes up another folder or file.
 pub fn add(model: &mut Model, path: &str) -> Vec<Effect> {

@@ -1,10 +1,10 @@
 //! Where the next key is looked up: what lies uppermost, which pane has the keys, what is chosen there.
 
 use super::keymap::Place;
-use super::layout::Pane;
 use super::menu;
 use super::model::{Model, Overlay};
-use super::panes::chat::Chosen;
+use super::pane::Pane;
+use super::pane_state::Chosen;
 
 impl Model {
     /// Where the next key is looked up.

@@ -3,22 +3,10 @@
 use ratatui::buffer::Buffer;
 
 use super::background::Background;
+use super::error::TuiError;
 use super::glyphs::Glyphs;
+use super::setup::Setup;
 use super::theme::{ColorDepth, Theme, ThemeName};
-use super::{Setup, TuiError};
-
-/// The user's own files, as they were read.
-#[derive(Debug, Clone, Default)]
-pub struct OwnFiles {
-    /// The theme that is wanted, where it is none of ours.
-    pub theme: Option<String>,
-    /// Themes by name; one with the name of ours takes its place.
-    pub themes: Vec<(String, String)>,
-    /// Keys.
-    pub keymap: Option<String>,
-    /// What could not be read, one line each.
-    pub unreadable: Vec<String>,
-}
 
 /// What the terminal says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,6 +187,7 @@ fn made_for(theme: &Theme) -> Option<Background> {
 mod tests {
     use super::*;
     use crate::tui::ink::Ink;
+    use crate::tui::setup::OwnFiles;
 
     fn looks(theme: ThemeName, own: OwnFiles) -> (Looks, Option<String>) {
         let setup = Setup {

@@ -14,34 +14,21 @@ use crate::text::one_line;
 use super::cells::{clear, put};
 use super::ink::{Ink, Row, cut_path, pad};
 use super::keymap::Action;
-use super::layout::Pane;
-use super::list::List;
-use super::matching::{MOST_NAMES, Matched, matching_names};
+use super::layout::Arrangement;
+use super::matching::{MOST_NAMES, matching_names};
+use super::message::Effect;
 use super::model::Model;
-use super::slash::{self, SlashCommand};
+use super::pane::Pane;
+use super::pane_state::Menu;
+use super::slash;
+use super::slash::SlashCommand;
 use super::theme::Theme;
-use super::update::Effect;
 
 /// Rows of the list, where the screen has room for them.
 const MOST_ROWS: u16 = 12;
 
 /// What a path follows.
 const ADD: &str = "/add";
-
-/// What is selected, and what the selection belongs to.
-#[derive(Debug, Clone, Default)]
-pub struct Menu {
-    /// The selected row.
-    pub list: List,
-    /// The text that the rows were made for.
-    text: String,
-    /// Whether it was closed; typing opens it again.
-    closed: bool,
-    /// Names that match what stands after an `@`.
-    names: Matched,
-    /// Paths that begin as what stands after `/add`.
-    paths: Vec<String>,
-}
 
 /// One row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -283,7 +270,7 @@ fn take(model: &mut Model, is_chosen: bool) {
 
 /// Where the list stands, its upper border included.
 fn area(model: &Model, count: usize) -> Option<Rect> {
-    let prompt = model.arrangement().prompt.filter(|_| count > 0)?;
+    let prompt = Arrangement::of(model).prompt.filter(|_| count > 0)?;
     let border = prompt.y.checked_sub(1)?;
     // The first line of the screen stays.
     let room = border.checked_sub(2).filter(|room| *room > 0)?;

@@ -14,25 +14,25 @@ use crate::protocol::{
 };
 use crate::text::one_line;
 
+use super::error::TuiError;
 use super::find::{Find, Searched};
 use super::fold::{AuditLine, AuditRow, Level, RunView, Waited, audit_lines};
-use super::ink::Row;
 use super::keymap::Keymap;
-use super::layout::{Arrangement, Pane};
-use super::menu::{self, Menu};
-pub use super::overlay::{Detail, Overlay};
 use super::pace::Pace;
-pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
-use super::panes::{audit, chat, evidence, path};
+use super::pane::Pane;
+use super::pane_state::{ChatScroll, Menu};
 use super::playhead::Playhead;
 use super::pointer::Pointer;
 use super::prompt::Prompt;
+use super::setup::{Sample, Setup};
 use super::source_view::SourceView;
 use super::split::Split;
 use super::theme::ThemeName;
-pub use super::turn::{OpenRun, Question, Retry, Turn};
 use super::turns::Turns;
-use super::{Sample, Setup, TuiError};
+
+pub use super::overlay::{Detail, Overlay};
+pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
+pub use super::turn::{OpenRun, Question, Retry, Turn};
 
 /// Between two frames of the animation.
 pub const FRAME: Duration = Duration::from_millis(120);
@@ -112,7 +112,7 @@ pub struct Model {
     /// Whether the next Ctrl+C leaves.
     pub leaving: bool,
     /// The conversation on the screen.
-    pub chat: chat::ChatScroll,
+    pub chat: ChatScroll,
     /// The path pane.
     pub path: PathState,
     /// The evidence pane.
@@ -177,7 +177,7 @@ impl Model {
             themes: ThemeName::ALL.map(|theme| theme.to_string()).into(),
             route: None,
             leaving: false,
-            chat: chat::ChatScroll::default(),
+            chat: ChatScroll::default(),
             path: PathState::default(),
             evidence: EvidenceState::default(),
             audit: AuditState::default(),
@@ -291,11 +291,6 @@ impl Model {
         matches!(row.level, Level::Warning | Level::Error)
     }
 
-    /// Where everything stands on a screen of the present size.
-    pub fn arrangement(&self) -> Arrangement {
-        Arrangement::of(self)
-    }
-
     /// One line for the person.
     pub fn say(&mut self, level: NoticeLevel, message: &str) {
         self.notice = Some(Notice {
@@ -320,72 +315,6 @@ impl Model {
             .is_some_and(|notice| notice.level == NoticeLevel::Info)
         {
             self.notice = None;
-        }
-    }
-
-    /// Lays out what may be seen next, once a frame is out.
-    pub fn lay_out_ahead(&mut self) {
-        if let Some(area) = self.arrangement().pane(Pane::Chat) {
-            chat::lay_out_neighbours(self, area.as_size());
-        }
-    }
-
-    /// Settles what depends on the size of the screen, so that drawing only reads.
-    pub fn settle(&mut self) {
-        let places = self.arrangement();
-        if let (Some(view), Some(area)) = (&mut self.reading, places.reading) {
-            view.settle(area.as_size());
-        }
-        if let Some(area) = places.pane(Pane::Chat) {
-            chat::settle(self, area.as_size());
-        }
-        menu::settle(self);
-        let audit_rows = self.audit_lines().len();
-        if let Some(area) = places.pane(Pane::Audit) {
-            let height = usize::from(area.height).saturating_sub(audit::reserved(self));
-            if !self.audit.left_end {
-                self.audit.list.last(audit_rows);
-            }
-            self.audit.list.settle(audit_rows, height);
-        }
-        if let Some(area) = places.pane(Pane::Evidence) {
-            evidence::settle(self, area.as_size());
-        }
-        if let Some(area) = places.pane(Pane::Path) {
-            path::settle(self, area.as_size());
-        }
-        let height = super::sheet::height(&places);
-        match &mut self.overlay {
-            Some(Overlay::Sessions(list)) => return list.narrowed.settle(height),
-            Some(Overlay::Recall(recalled)) => return recalled.narrowed.settle(height),
-            _ => {}
-        }
-        let Some(shown) = &self.overlay else {
-            return;
-        };
-        let room = match shown {
-            Overlay::Compare(_) => places.wide_overlay_room(),
-            _ => places.overlay_room(),
-        };
-        let (_, rows) = super::overlays::rows(self, shown, room.width.into());
-        let is_choice = shown.is_choice();
-        if let Some(shown) = &mut self.overlay {
-            let (count, height) = (rows.len(), room.height.into());
-            if is_choice {
-                shown.list_mut().settle(count, height);
-            } else {
-                shown.list_mut().settle_view(count, height);
-            }
-        }
-    }
-
-    /// The rows of a pane, as settled.
-    pub fn rows(&self, pane: Pane, size: Size) -> Vec<Row> {
-        match pane {
-            Pane::Chat => self.chat.visible.clone(),
-            Pane::Path => path::rows(self, size),
-            Pane::Evidence => evidence::rows(self, size),
-            Pane::Audit => audit::rows(self, size),
         }
     }
 }

@@ -3,15 +3,15 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
-use crate::protocol::NoticeLevel;
-
+use super::focus::{focus, show_turn};
 use super::keymap::Action;
-use super::layout::Pane;
+use super::layout::Arrangement;
+use super::message::Effect;
 use super::model::{Model, Turn};
-use super::panes::chat::Chosen;
+use super::pane::Pane;
+use super::pane_state::Chosen;
 use super::panes::{citations, evidence, path};
-use super::update::Effect;
-use super::{act, audit, commands, drag, follow, menu, reading, window};
+use super::{audit, commands, drag, follow, menu, reading, window};
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -57,12 +57,12 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         view.step(by);
         return reading::more(model);
     }
-    let places = model.arrangement();
+    let places = Arrangement::of(model);
     let Some(pane) = places.pane_at(position) else {
         return Vec::new();
     };
     if by == 0 {
-        act::focus(model, pane);
+        focus(model, pane);
         let Some(area) = places.pane(pane).filter(|area| area.contains(position)) else {
             return Vec::new();
         };
@@ -103,19 +103,6 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Has the terminal report the mouse, or leaves it to select text by itself.
-pub fn report(model: &mut Model, wanted: bool) -> Vec<Effect> {
-    model.mouse = wanted;
-    let key = model.keymap.name_of(Action::Mouse).unwrap_or_default();
-    let words = if wanted {
-        "The mouse works here again.".to_owned()
-    } else {
-        format!("The mouse is the terminal's: select text with it. {key} takes it back.")
-    };
-    model.say(NoticeLevel::Info, &words);
-    vec![Effect::ReportMouse(wanted)]
-}
-
 /// A click on an answer chooses it: the panes go to its run. On the mark of a citation it shows the
 /// source.
 fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
@@ -129,7 +116,7 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
         return Vec::new();
     }
     if model.shown_at() != Some(turn) {
-        act::show_turn(model, turn);
+        show_turn(model, turn);
     }
     model.chat.chosen = Chosen::Yes;
     let Some(at) = at else {

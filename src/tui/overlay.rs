@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::protocol::{History, RunId, Timestamp};
 
 use super::list::List;
-use super::panes::graph::PathItem;
+use super::path_line::PathItem;
 use super::recalled::Recalled;
 use super::session_list::SessionList;
 use super::sliders::Sliders;

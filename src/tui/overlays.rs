@@ -5,12 +5,11 @@ use crate::domain::Complexity;
 use super::ink::{Ink, Row, pad};
 use super::keymap::Place;
 use super::model::{Model, Overlay};
-use super::pages;
-use super::palette;
-use super::panes::path::route_ink;
+use super::panes::wording::route_ink;
 use super::panes::{compare, detail, statistics, welcome, what_if};
 use super::slash::{COMMANDS, ROUTES};
 use super::wrap::wrap;
+use super::{pages, palette};
 
 /// Title and all rows.
 pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Vec<Row>) {

@@ -1,11 +1,13 @@
-//! What the panes hold besides the run that they show.
+//! What the panes and the list above the prompt hold besides the run that they show.
 
 use std::collections::BTreeSet;
 
 use crate::protocol::{NoticeLevel, Timestamp};
 
+use super::ink::Row;
 use super::list::List;
-use super::panes::graph::{Line, PathItem};
+use super::matching::Matched;
+use super::path_line::{Line, PathItem};
 
 /// One line for the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,4 +53,85 @@ pub struct AuditState {
     pub filter: String,
     /// Whether the filter is being typed.
     pub typing: bool,
+}
+
+/// What the conversation shows at present.
+#[derive(Debug, Clone, Default)]
+pub struct ChatScroll {
+    /// Turn and row at the top; `None` follows the end.
+    pub anchor: Option<(usize, usize)>,
+    /// Rows to move before the next drawing.
+    pub moving: isize,
+    /// Rows that are seen.
+    pub height: usize,
+    /// The turns that have their rows, the one that was needed last at the end.
+    pub laid_out: Vec<usize>,
+    /// Turn and row of the first of these rows.
+    pub from: (usize, usize),
+    /// The rows, as settled.
+    pub visible: Vec<Row>,
+    /// The turn of each of these rows; the last number stands for what comes after them all.
+    pub turns: Vec<usize>,
+    /// Which citation of the shown run is selected: its place in their list.
+    pub citation: Option<usize>,
+    /// Whether the answer that the panes show is chosen, and what letters are for then.
+    pub chosen: Chosen,
+    /// Whether the selected citation, or else the chosen answer, is to be brought in sight.
+    pub reveal: bool,
+}
+
+impl ChatScroll {
+    /// Moves by rows.
+    pub fn step(&mut self, by: isize) {
+        self.moving = self.moving.saturating_add(by);
+    }
+
+    /// Moves by pages.
+    pub fn page(&mut self, pages: isize) {
+        self.step(pages * self.height.saturating_sub(2).max(1).cast_signed());
+    }
+
+    /// To the beginning.
+    pub fn first(&mut self) {
+        self.anchor = Some((0, 0));
+        self.moving = 0;
+    }
+
+    /// To the end, and stays there.
+    pub fn last(&mut self) {
+        self.anchor = None;
+        self.moving = 0;
+    }
+
+    /// Whether it stays at the end.
+    pub fn is_following(&self) -> bool {
+        self.anchor.is_none()
+    }
+}
+
+/// What was done about the answer that the panes show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Chosen {
+    /// Nothing.
+    #[default]
+    No,
+    /// It was gone to. Letters are typed all the same.
+    Yes,
+    /// Letters act on it, until something is typed.
+    ActedOn,
+}
+
+/// The list above the prompt: what is selected, and what the selection belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct Menu {
+    /// The selected row.
+    pub list: List,
+    /// The text that the rows were made for.
+    pub text: String,
+    /// Whether it was closed; typing opens it again.
+    pub closed: bool,
+    /// Names that match what stands after an `@`.
+    pub names: Matched,
+    /// Paths that begin as what stands after `/add`.
+    pub paths: Vec<String>,
 }

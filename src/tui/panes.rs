@@ -26,3 +26,4 @@ pub mod waterfall;
 pub mod welcome;
 pub mod what_if;
 pub mod why;
+pub mod wording;

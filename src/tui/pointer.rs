@@ -3,9 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::Position;
+use ratatui::layout::{Position, Rect};
 
-use super::selection::{Selection, Unit};
 use super::split::Divider;
 
 /// Clicks that follow sooner belong together.
@@ -76,5 +75,47 @@ mod tests {
             let now = begin + Duration::from_millis(after);
             assert_eq!(clicks.unit(click(column), now), unit, "{after}");
         }
+    }
+}
+
+/// What clicks in quick succession select.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Two: the word.
+    Word,
+    /// Three: the line.
+    Line,
+}
+
+/// A stretch of cells in reading order, both ends in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selection {
+    /// The inside of what it began in.
+    pub area: Rect,
+    /// Where it began.
+    pub anchor: Position,
+    /// Where it ends.
+    pub head: Position,
+}
+
+impl Selection {
+    /// From first to last, row by row.
+    pub fn ends(&self) -> (Position, Position) {
+        let order = |at: Position| (at.y, at.x);
+        if order(self.anchor) <= order(self.head) {
+            (self.anchor, self.head)
+        } else {
+            (self.head, self.anchor)
+        }
+    }
+
+    /// The columns selected in a row of the screen, the last one in it.
+    pub fn columns(&self, y: u16) -> Option<(u16, u16)> {
+        let (first, last) = self.ends();
+        (first.y..=last.y).contains(&y).then(|| {
+            let from = if y == first.y { first.x } else { self.area.x };
+            let edge = self.area.right().saturating_sub(1);
+            (from, if y == last.y { last.x } else { edge })
+        })
     }
 }

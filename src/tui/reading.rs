@@ -3,15 +3,14 @@
 use crate::protocol::{Command, DocumentText, NoticeLevel};
 use crate::text::one_line;
 
-use super::act::quit;
 use super::copy;
+use super::everywhere::{quit, report};
 use super::fold::EvidenceRow;
 use super::keymap::Action;
 use super::list::List;
+use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::mouse;
 use super::source_view::SourceView;
-use super::update::Effect;
 
 /// Opens the document of the item that is selected in the evidence pane.
 pub fn open_selected(model: &mut Model) -> Vec<Effect> {
@@ -71,7 +70,7 @@ pub fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::PreviousEvidence => return next(model, -1),
         Action::Copy => return copy_passage(model),
         Action::Edit => return edit(model),
-        Action::Mouse => return mouse::report(model, !model.mouse),
+        Action::Mouse => return report(model, !model.mouse),
         Action::Help => model.overlay = Some(Overlay::Help(List::default())),
         Action::Cancel => model.reading = None,
         Action::Quit => {

@@ -4,8 +4,8 @@ use crossterm::event::KeyEvent;
 
 use super::follow;
 use super::keymap::Action;
-use super::layout::Pane;
 use super::model::{Model, Overlay};
+use super::pane::Pane;
 use super::recalled::Recalled;
 
 /// Opens the search, beginning with what is typed.

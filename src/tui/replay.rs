@@ -12,13 +12,15 @@ use ratatui::layout::Size;
 use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update};
 
 use super::keymap::Action;
-use super::layout::Pane;
+use super::message::{Effect, Msg};
 use super::model::{AuditState, EvidenceState, Model, PathState, Turn};
-use super::panes::chat::ChatScroll;
+use super::pane::Pane;
+use super::pane_state::ChatScroll;
 use super::playhead::{Missing, Playhead};
 use super::prompt::Prompt;
+use super::settle;
 use super::timeline::Timeline;
-use super::update::{Effect, Msg, update};
+use super::update::update;
 
 /// How fast it can play.
 const SPEEDS: [f64; 7] = [0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0];
@@ -159,7 +161,7 @@ impl Replay {
     /// Makes what is drawn fit the terminal.
     pub fn settle(&mut self, size: Size) {
         self.model.size = size;
-        self.model.settle();
+        settle::settle(&mut self.model);
     }
 
     /// Whether it goes on by itself.

@@ -10,7 +10,7 @@ use crate::protocol::{Event, EventPacker, NoticeLevel, RecordedSession, Timestam
 
 use super::list::List;
 use super::model::{EvidenceState, Model, Turn};
-use super::panes::chat;
+use super::pane_state::ChatScroll;
 
 /// Shows this conversation instead of the one that is shown.
 pub fn show(model: &mut Model, mut recorded: RecordedSession) {
@@ -20,7 +20,7 @@ pub fn show(model: &mut Model, mut recorded: RecordedSession) {
     model.shown = model.turns.iter().position(of_run).filter(|at| *at != last);
     model.pending = None;
     model.current = None;
-    model.chat = chat::ChatScroll::default();
+    model.chat = ChatScroll::default();
     model.begin_find_again();
     model.path.list = List::default();
     model.path.selected = None;

@@ -2,25 +2,26 @@
 //!
 //! The event loop and the tests drive the same thing, so what a test sees is what is drawn.
 
+use crossterm::event::{KeyEventKind, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use tokio::sync::watch;
 
-use crossterm::event::{KeyEventKind, MouseEventKind};
-
 use crate::protocol::{Event, NoticeLevel, Update};
 
 use super::announce::Announced;
+use super::error::TuiError;
 use super::looks::{Looks, TerminalLooks};
+use super::message::{Effect, Msg};
 use super::model::{AskedBy, Model};
 use super::replay::{Outcome, Replay};
-use super::resume;
+use super::setup::Setup;
 use super::split::Split;
-use super::update::{Effect, Msg, update};
+use super::update::update;
 use super::view::view;
 use super::walk::Walk;
-use super::{Setup, TuiError};
+use super::{resume, settle};
 
 /// State and looks.
 #[derive(Debug)]
@@ -220,7 +221,7 @@ impl Screen {
             replay.settle(self.model.size);
             replay.model()
         } else {
-            self.model.settle();
+            settle::settle(&mut self.model);
             &self.model
         };
         terminal.draw(|frame| {
@@ -233,7 +234,7 @@ impl Screen {
     /// Lays out what may be seen next. To be done between a frame and the next key.
     pub fn lay_out_ahead(&mut self) {
         if self.replay.is_none() {
-            self.model.lay_out_ahead();
+            settle::lay_out_ahead(&mut self.model);
         }
     }
 

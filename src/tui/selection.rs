@@ -6,52 +6,13 @@ use ratatui::style::{Modifier, Style};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::copy;
 use super::ink::Row;
+use super::layout::Arrangement;
+use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::overlays;
-use super::update::Effect;
-use super::window;
-
-/// What clicks in quick succession select.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Two: the word.
-    Word,
-    /// Three: the line.
-    Line,
-}
-
-/// A stretch of cells in reading order, both ends in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Selection {
-    /// The inside of what it began in.
-    area: Rect,
-    anchor: Position,
-    head: Position,
-}
-
-impl Selection {
-    /// From first to last, row by row.
-    fn ends(&self) -> (Position, Position) {
-        let order = |at: Position| (at.y, at.x);
-        if order(self.anchor) <= order(self.head) {
-            (self.anchor, self.head)
-        } else {
-            (self.head, self.anchor)
-        }
-    }
-
-    /// The columns selected in a row of the screen, the last one in it.
-    fn columns(&self, y: u16) -> Option<(u16, u16)> {
-        let (first, last) = self.ends();
-        (first.y..=last.y).contains(&y).then(|| {
-            let from = if y == first.y { first.x } else { self.area.x };
-            let edge = self.area.right().saturating_sub(1);
-            (from, if y == last.y { last.x } else { edge })
-        })
-    }
-}
+use super::pointer::{Selection, Unit};
+use super::settle::pane_rows;
+use super::{copy, overlays, window};
 
 /// The drag goes on to here.
 pub fn extend(model: &mut Model, pressed: Position, to: Position) {
@@ -141,7 +102,7 @@ pub fn mark(model: &Model, buffer: &mut Buffer) {
 
 /// The area in which that cell is text, and its rows as drawn.
 fn text_at(model: &Model, at: Position) -> Option<(Rect, Vec<Row>)> {
-    let places = model.arrangement();
+    let places = Arrangement::of(model);
     if let Some(overlay) = &model.overlay {
         if !matches!(
             overlay,
@@ -159,7 +120,7 @@ fn text_at(model: &Model, at: Position) -> Option<(Rect, Vec<Row>)> {
         return area.contains(at).then(|| (area, view.visible.clone()));
     }
     let (pane, area) = places.panes.iter().find(|(_, area)| area.contains(at))?;
-    Some((*area, model.rows(*pane, area.as_size())))
+    Some((*area, pane_rows(model, *pane, area.as_size())))
 }
 
 fn is_of_word(grapheme: &str) -> bool {

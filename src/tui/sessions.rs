@@ -5,11 +5,11 @@ use crossterm::event::{KeyCode, KeyEvent};
 use crate::protocol::{Command, NoticeLevel, SessionCommand, SessionUpdate};
 
 use super::keymap::Action;
+use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::narrowed::type_into;
 use super::resume;
 use super::session_list::Doing;
-use super::update::Effect;
 
 /// Opens the list.
 pub fn open(model: &mut Model) -> Vec<Effect> {

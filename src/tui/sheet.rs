@@ -13,7 +13,7 @@ use super::ink::{Ink, Row, counted};
 use super::layout::Arrangement;
 use super::model::{Model, Overlay};
 use super::narrowed::Narrowed;
-use super::panes::chat::outcome_word;
+use super::panes::wording::outcome_word;
 use super::session_list::{Doing, SessionList};
 use super::theme::Theme;
 use super::window::beside;

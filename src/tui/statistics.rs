@@ -4,9 +4,9 @@ use crate::protocol::{Command, History, NoticeLevel};
 use crate::text::one_line;
 
 use super::list::List;
+use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::overlay::StatisticsWindow;
-use super::update::Effect;
 
 /// Opens the window, and asks for what it shows.
 pub fn open(model: &mut Model) -> Vec<Effect> {

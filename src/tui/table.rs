@@ -3,8 +3,8 @@
 use pulldown_cmark::Alignment;
 use unicode_width::UnicodeWidthStr;
 
+use super::citation_ink::with_citations;
 use super::ink::{Ink, Row, cut, pad};
-use super::markdown::with_citations;
 
 /// A table as it is read.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use crate::protocol::{
 };
 
 use super::fold::{AuditRow, Exchange, RunView};
-use super::panes::turn_rows::TurnCache;
+use super::turn_cache::TurnCache;
 
 /// A question and its run.
 #[derive(Debug, Clone)]

@@ -3,86 +3,26 @@
 //! Pure: no clock, no terminal, no channel. Time enters as a message, and what must happen
 //! outside leaves as an effect.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Position, Size};
 
-use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update};
+use crate::protocol::{Command, Event, EventBody, NoticeLevel, Update};
 use crate::text::{one_line, sanitize};
 
-use super::background::Background;
+use super::focus::{focus, stop_acting};
 use super::keymap::{Action, Place};
-use super::layout::Pane;
 use super::list::List;
+use super::message::{Effect, Msg};
 use super::model::{Model, Overlay, Turn};
+use super::mouse::mouse;
 use super::narrowed::type_into;
-use super::panes::chat::Chosen;
-use super::selection::{self, Unit};
-use super::split::Split;
+use super::pane::Pane;
+use super::pane_state::Chosen;
 use super::{
-    act, ask, commands, compare, indexing, menu, mouse::mouse, reading, recall, sessions,
-    statistics,
+    act, ask, commands, compare, indexing, menu, reading, recall, selection, sessions, statistics,
 };
-
-/// What can reach the screen.
-#[derive(Debug, Clone)]
-pub enum Msg {
-    /// A key.
-    Key(KeyEvent),
-    /// Pasted text, whole.
-    Paste(String),
-    /// The mouse.
-    Mouse(MouseEvent),
-    /// Clicks in quick succession select what is under that column and row.
-    Select(Unit, u16, u16),
-    /// The terminal's background is known now.
-    Background(Background),
-    /// The terminal has this size now.
-    Resize(u16, u16),
-    /// What the engine tells.
-    Update(Update),
-    /// The next frame of the animation, at this moment.
-    Tick(Timestamp),
-    /// A command could not be delivered.
-    Refused(Command),
-    /// The engine is gone.
-    EngineGone,
-    /// The editor is closed, or could not be opened: one line says why.
-    Edited(Result<(), String>),
-    /// There is no shell to go back to.
-    NotSuspended,
-}
-
-/// What must happen outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// Tell the engine.
-    Send(Command),
-    /// Leave.
-    Quit,
-    /// Put this on the clipboard, if the terminal lets us.
-    Copy(String),
-    /// Open the person's editor.
-    Edit {
-        /// The file.
-        path: PathBuf,
-        /// At which line, from 1.
-        line: usize,
-    },
-    /// Remember where the borders between panes stand.
-    KeepSplit(Split),
-    /// Have the terminal report the mouse, or not.
-    ReportMouse(bool),
-    /// Stop, until the shell says to go on.
-    Suspend,
-    /// Replay the run that the panes show.
-    Replay {
-        /// Whether it plays at once, and slowly enough to be followed.
-        slow: bool,
-    },
-}
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
@@ -93,7 +33,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         effects.push(Effect::Send(Command::LeaveStatistics));
     }
     if !model.prompt.is_empty() {
-        act::stop_acting(model);
+        stop_acting(model);
     }
     model.keep_open();
     effects
@@ -229,7 +169,7 @@ fn paste(model: &mut Model, text: &str) {
     }
     // Whatever has the keys, it takes no text, and what was pasted must not be lost.
     (model.overlay, model.beneath, model.reading) = (None, None, None);
-    act::focus(model, Pane::Chat);
+    focus(model, Pane::Chat);
     model.prompt.paste(&sanitize(text));
 }
 

@@ -6,26 +6,26 @@ use ratatui::layout::{Position, Rect};
 use ratatui::widgets::Widget;
 
 use crate::protocol::Mode;
+use crate::tui::panes::wording::route_ink;
 
 use super::borders::borders;
 use super::cells::put;
 use super::follow::Followed;
 use super::ink::{Ink, Row, counted, grouped};
 use super::keymap::{Action, Place};
-use super::layout::{Arrangement, Breadth, LEAST, Pane};
-use super::menu;
+use super::layout::{Arrangement, Breadth, LEAST};
 use super::model::{AskedBy, Model};
 use super::notice::notice;
-use super::pace;
+use super::pane::Pane;
 use super::panes::{audit, evidence, path, source};
-use super::selection;
-use super::sheet;
+use super::settle::pane_rows;
 use super::theme::Theme;
 use super::window::window;
+use super::{menu, pace, selection, sheet};
 
 /// Draws the screen as settled.
 pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
-    let places = model.arrangement();
+    let places = Arrangement::of(model);
     // A resize can overtake the model; what is drawn must fit the buffer at hand.
     if places.screen != frame.area() {
         return;
@@ -42,7 +42,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     titles(model, &places, theme, buffer);
     let followed = Followed::of(model);
     for &(pane, area) in &places.panes {
-        for (line, row) in area.rows().zip(model.rows(pane, area.as_size())) {
+        for (line, row) in area.rows().zip(pane_rows(model, pane, area.as_size())) {
             put(buffer, theme, line, &row);
         }
         let selected = match pane {
@@ -274,7 +274,7 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
     };
     let mut sign = Row::of(ink, " > ");
     if let Some(route) = model.route {
-        sign.push(path::route_ink(route), format!("{} ", route.as_str()));
+        sign.push(route_ink(route), format!("{} ", route.as_str()));
     }
     if let Some(find) = &model.find {
         let caret = Row::of(Ink::Focus, " find ").with(Ink::Text, find.typed.clone());

@@ -8,11 +8,14 @@ use std::collections::VecDeque;
 use crate::domain::NodeName;
 use crate::protocol::{Event, EventBody, NoticeLevel, Timestamp, Update};
 
-use super::act;
 use super::ask;
-use super::layout::{Breadth, Pane};
+use super::focus::focus;
+use super::layout::{Arrangement, Breadth};
+use super::message::{Effect, Msg};
 use super::model::{AskedBy, Model, Question};
-use super::update::{Effect, Msg, update};
+use super::pane::Pane;
+use super::setup::WalkStep;
+use super::update::update;
 
 /// How long an answer stands before the next question, milliseconds.
 const REST: u64 = 5_000;
@@ -24,15 +27,6 @@ const OVER: &str = "That was the demo. Now you: type a question, / lists the com
                     Ctrl+C twice leaves.";
 /// What is said when a key ended it.
 const LEFT: &str = "The demo is left. Type a question, / lists the commands, ? the keys.";
-
-/// A question of the walk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WalkStep {
-    /// The question.
-    pub question: String,
-    /// What it shows, one line.
-    pub about: String,
-}
 
 /// A walk that goes on.
 #[derive(Debug)]
@@ -130,8 +124,8 @@ fn end(model: &mut Model) {
 
 /// Where not all panes have room, the one in which something happens is shown.
 fn show(model: &mut Model, pane: Pane) {
-    match model.arrangement().breadth {
-        Breadth::Narrow => act::focus(model, pane),
+    match Arrangement::of(model).breadth {
+        Breadth::Narrow => focus(model, pane),
         Breadth::Medium if pane != Pane::Chat => model.side = pane,
         Breadth::Medium | Breadth::Wide | Breadth::Tiny => {}
     }

@@ -111,7 +111,7 @@ pub fn inside(shown: &Overlay, rows: usize, room: Rect) -> Rect {
 
 /// Which row of the window is at this cell.
 pub fn row_at(model: &Model, shown: &Overlay, position: Position) -> Option<usize> {
-    let room = model.arrangement().overlay_room();
+    let room = Arrangement::of(model).overlay_room();
     let (_, rows) = overlays::rows(model, shown, room.width.into());
     let inside = inside(shown, rows.len(), room);
     let row = usize::from(position.y.checked_sub(inside.y)?);

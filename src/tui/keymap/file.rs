@@ -4,7 +4,8 @@ use serde::Deserialize;
 
 use crate::tui::mistake::of_toml;
 
-use super::{Action, Binding, Key, Place};
+use super::action::{Action, Binding};
+use super::{Key, Place};
 
 /// One line of a table.
 pub struct Entry {

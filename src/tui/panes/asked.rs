@@ -5,7 +5,7 @@ use crate::tui::ink::{Ink, Row, cut};
 use crate::tui::model::Retry;
 use crate::tui::wrap::wrap;
 
-use super::path::route_ink;
+use super::wording::route_ink;
 
 /// Columns before the text of a turn.
 pub const GUTTER: usize = 7;

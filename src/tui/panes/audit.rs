@@ -7,8 +7,8 @@ use ratatui::layout::Size;
 use crate::protocol::{EventBody, Timestamp};
 use crate::tui::fold::{AuditLine, AuditRow, Level, group_summary};
 use crate::tui::ink::{Ink, Row, duration, pad};
-use crate::tui::layout::Pane;
 use crate::tui::model::Model;
+use crate::tui::pane::Pane;
 
 use super::waterfall::{bar, bar_width};
 

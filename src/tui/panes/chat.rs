@@ -6,91 +6,17 @@
 
 use ratatui::layout::Size;
 
-use crate::domain::Outcome;
 use crate::tui::ink::Row;
 use crate::tui::model::{Model, Turn};
+use crate::tui::pane_state::Chosen;
+use crate::tui::turn_cache::TurnCache;
 
-use super::turn_rows::{TurnCache, text_of, turn_rows};
+use super::turn_rows::{text_of, turn_rows};
 use super::welcome::welcome;
 use super::{citations, found, waiting};
 
 /// So many turns keep their rows besides as many as a screen of the shortest holds.
 const SPARE: usize = 32;
-
-/// What the conversation shows at present.
-#[derive(Debug, Clone, Default)]
-pub struct ChatScroll {
-    /// Turn and row at the top; `None` follows the end.
-    anchor: Option<(usize, usize)>,
-    /// Rows to move before the next drawing.
-    moving: isize,
-    height: usize,
-    /// The turns that have their rows, the one that was needed last at the end.
-    laid_out: Vec<usize>,
-    /// Turn and row of the first of these rows.
-    pub from: (usize, usize),
-    /// The rows, as settled.
-    pub visible: Vec<Row>,
-    /// The turn of each of these rows; the last number stands for what comes after them all.
-    pub turns: Vec<usize>,
-    /// Which citation of the shown run is selected: its place in their list.
-    pub citation: Option<usize>,
-    /// Whether the answer that the panes show is chosen, and what letters are for then.
-    pub chosen: Chosen,
-    /// Whether the selected citation, or else the chosen answer, is to be brought in sight.
-    pub reveal: bool,
-}
-
-/// What was done about the answer that the panes show.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Chosen {
-    /// Nothing.
-    #[default]
-    No,
-    /// It was gone to. Letters are typed all the same.
-    Yes,
-    /// Letters act on it, until something is typed.
-    ActedOn,
-}
-
-impl ChatScroll {
-    /// Moves by rows.
-    pub fn step(&mut self, by: isize) {
-        self.moving = self.moving.saturating_add(by);
-    }
-
-    /// Moves by pages.
-    pub fn page(&mut self, pages: isize) {
-        self.step(pages * self.height.saturating_sub(2).max(1).cast_signed());
-    }
-
-    /// To the beginning.
-    pub fn first(&mut self) {
-        self.anchor = Some((0, 0));
-        self.moving = 0;
-    }
-
-    /// To the end, and stays there.
-    pub fn last(&mut self) {
-        self.anchor = None;
-        self.moving = 0;
-    }
-
-    /// Whether it stays at the end.
-    pub fn is_following(&self) -> bool {
-        self.anchor.is_none()
-    }
-}
-
-/// The word for how a run ended.
-pub fn outcome_word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Answered => "answered",
-        Outcome::NotFound => "not found",
-        Outcome::Cancelled => "cancelled",
-        Outcome::Failed => "failed",
-    }
-}
 
 /// Lays out what is seen of the conversation.
 pub fn settle(model: &mut Model, size: Size) {
@@ -303,7 +229,7 @@ impl Window<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::Setup;
+    use crate::tui::setup::Setup;
 
     #[test]
     fn ui_the_pages_above_and_below_are_laid_out_before_they_are_scrolled_to() {

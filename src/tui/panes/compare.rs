@@ -2,6 +2,7 @@
 //! the answers with the words that differ.
 
 mod answers;
+mod columns;
 
 use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::RunId;
@@ -11,13 +12,13 @@ use crate::tui::model::Model;
 use crate::tui::overlay::Comparison;
 
 use super::graph;
-use super::path::route_ink;
 use super::score::band;
+use super::wording::{outcome_word, route_ink};
+use columns::{BETWEEN, beside};
 
 /// Columns narrower than this stand below each other.
 const NARROWEST: usize = 38;
-/// Between the columns.
-const BETWEEN: &str = " │ ";
+
 /// A graph with all that it can tell takes no more lines than this.
 const MOST_PATH_LINES: usize = 22;
 /// The words before figures.
@@ -116,25 +117,6 @@ fn column(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
     rows
 }
 
-/// Two columns with a line between them, or one below the other where there is no room.
-fn beside(mut left: Vec<Row>, mut right: Vec<Row>, half: usize, is_wide: bool) -> Vec<Row> {
-    if !is_wide {
-        left.push(Row::default());
-        left.append(&mut right);
-        return left.into_iter().map(|row| row.fit(half)).collect();
-    }
-    let count = left.len().max(right.len());
-    left.resize(count, Row::default());
-    right.resize(count, Row::default());
-    let pairs = left.into_iter().zip(right);
-    pairs
-        .map(|(left, right)| {
-            let left = left.fit(half).pad_to(half);
-            left.with(Ink::Border, BETWEEN).join(right.fit(half))
-        })
-        .collect()
-}
-
 fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<Row> {
     let figure = |label: &str, of: &dyn Fn(&RunView) -> String, difference: String| {
         let column = half.saturating_sub(LABEL).clamp(8, 24);
@@ -154,7 +136,7 @@ fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<R
     let sign = if difference < 0.0 { "−" } else { "+" };
     let saved = |run: &RunView| run.finish.as_ref().map_or(0, |finish| finish.saved);
     let outcome = |run: &RunView| match &run.finish {
-        Some(finish) => super::chat::outcome_word(finish.outcome).to_owned(),
+        Some(finish) => outcome_word(finish.outcome).to_owned(),
         None => "at work".to_owned(),
     };
     let mut rows = vec![

@@ -6,15 +6,14 @@ use crate::text::{one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
 use crate::tui::ink::{Ink, Row, counted, duration, grouped, measure};
 use crate::tui::model::{Detail, Model, OpenRun};
+use crate::tui::path_line::PathItem;
 
-use super::evidence::short_tool;
-use super::graph::PathItem;
 use super::node::sign;
 use super::page::{DetailLine, INDENT, Page};
-use super::path::{broken_off, reason_ink};
 use super::savings::savings;
 use super::score::band;
 use super::why::cue_words;
+use super::wording::{broken_off, reason_ink, short_tool};
 
 /// What stands above the window.
 pub fn title(item: PathItem) -> &'static str {

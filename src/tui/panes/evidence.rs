@@ -6,26 +6,15 @@
 use ratatui::layout::Size;
 use unicode_width::UnicodeWidthStr;
 
-use crate::domain::{Complexity, GradedBy, NodeName, RouteReason, ToolName};
+use crate::domain::{Complexity, GradedBy, NodeName, RouteReason};
 use crate::tui::fold::{EvidenceRow, Grading, RunView, Standing};
 use crate::tui::ink::{Ink, Row, cut_path, pad};
-use crate::tui::layout::Pane;
 use crate::tui::model::Model;
+use crate::tui::pane::Pane;
 use crate::tui::wrap::wrap;
 
 use super::score::{Room, found_by, judgement, legend};
-
-/// The tool in at most six letters.
-pub fn short_tool(tool: ToolName) -> &'static str {
-    match tool {
-        ToolName::VectorSearch => "vector",
-        ToolName::GrepSearch => "grep",
-        ToolName::HybridSearch => "hybrid",
-        ToolName::ReadFile => "read",
-        ToolName::LocalFileQa => "files",
-        ToolName::GraphRelated => "graph",
-    }
-}
+use super::wording::{reason_ink, short_tool};
 
 /// What stands beside the title: the counts and the verdict, of one round.
 pub fn status(model: &Model) -> Row {
@@ -116,7 +105,7 @@ fn verdict(run: &RunView, grading: &Grading, row: &mut Row) {
         Some(RouteReason::MaxIterations) => RouteReason::MaxIterations,
         _ => RouteReason::from(grading.action),
     };
-    row.push(super::path::reason_ink(Some(reason)), reason.as_str());
+    row.push(reason_ink(Some(reason)), reason.as_str());
 }
 
 /// The pane.

@@ -6,7 +6,7 @@ use crate::tui::fold::Exchange;
 use crate::tui::ink::{Ink, Row, counted, cut_path, duration, grouped};
 use crate::tui::wrap::wrap;
 
-use super::path::route_ink;
+use super::wording::route_ink;
 
 /// `[1] routing.md:10-42  [2] …`, as many on a line as fit.
 pub fn citations(run: &Exchange, width: usize) -> Vec<Row> {

@@ -7,78 +7,13 @@ use crate::domain::{Complexity, EDGES, Edge, NodeName, RouteReason};
 use crate::tui::fold::{NodeState, RunView, TakenEdge};
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
+use crate::tui::path_line::{Line, PathItem, Rank};
 
 use super::gutter::{Gutter, is_loop};
 use super::node::{compact_row, node_row};
-use super::path::reason_ink;
 use super::trace::meter;
 use super::why::why_rows;
-
-/// What can be selected in the path pane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PathItem {
-    /// A node.
-    Node(NodeName),
-    /// The line of calls made and saved.
-    Meter,
-}
-
-impl PathItem {
-    /// From top to bottom.
-    pub const ALL: [Self; 6] = [
-        Self::Node(NodeName::AnalyzeAndRoute),
-        Self::Node(NodeName::Plan),
-        Self::Node(NodeName::ToolExec),
-        Self::Node(NodeName::GradeEvidence),
-        Self::Node(NodeName::Synthesize),
-        Self::Meter,
-    ];
-}
-
-/// One line of the pane.
-#[derive(Debug, Clone)]
-pub struct Line {
-    /// What it tells of.
-    pub item: PathItem,
-    /// Whether it is the item's own line, and no edge or explanation below it.
-    pub is_head: bool,
-    /// What is drawn.
-    pub row: Row,
-    rank: Rank,
-    /// The edge that it tells of.
-    pub edge: Option<&'static Edge>,
-}
-
-/// What goes last comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
-    /// Nodes, what was decided, the meter.
-    Needed,
-    /// What decided the route.
-    Cue,
-    /// Loops that were not taken.
-    Loop,
-    /// The plan.
-    Plan,
-    /// Connectors without words.
-    Connector,
-    /// Short cuts that were not taken.
-    ShortCut,
-    /// Parts of the question, tool calls.
-    Extra,
-}
-
-impl Rank {
-    const FROM_ALL: [Self; 7] = [
-        Self::Extra,
-        Self::ShortCut,
-        Self::Connector,
-        Self::Plan,
-        Self::Loop,
-        Self::Cue,
-        Self::Needed,
-    ];
-}
+use super::wording::{reason_ink, route_ink};
 
 /// The lines for a pane of this size. More than fit only where the nodes alone do not.
 pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<Line> {
@@ -107,28 +42,6 @@ fn compact(run: Option<&RunView>, model: &Model, width: usize, height: usize) ->
         lines.push(Line::head(PathItem::Meter, meter(run, model, width)));
     }
     lines
-}
-
-impl Line {
-    fn head(item: PathItem, row: Row) -> Self {
-        Self {
-            item,
-            is_head: true,
-            row,
-            rank: Rank::Needed,
-            edge: None,
-        }
-    }
-
-    fn below(name: NodeName, rank: Rank, row: Row) -> Self {
-        Self {
-            item: PathItem::Node(name),
-            is_head: false,
-            row,
-            rank,
-            edge: None,
-        }
-    }
 }
 
 fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<Line> {
@@ -270,7 +183,7 @@ fn words(edge: &Edge, taken: &[&TakenEdge], run: Option<&RunView>) -> Row {
 }
 
 fn forced_ink(complexity: Complexity) -> Ink {
-    super::path::route_ink(complexity)
+    route_ink(complexity)
 }
 
 fn map_ink(reason: RouteReason) -> Ink {

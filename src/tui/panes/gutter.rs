@@ -3,8 +3,7 @@
 use crate::domain::{EDGES, Edge};
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row};
-
-use super::graph::{Line, PathItem};
+use crate::tui::path_line::{Line, PathItem};
 
 /// Whether an edge leads back.
 pub fn is_loop(edge: &Edge) -> bool {

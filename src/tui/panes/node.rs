@@ -5,8 +5,7 @@ use crate::tui::fold::{NodeState, NodeView, RunView};
 use crate::tui::ink::{Ink, Row, counted, duration, grouped, pad};
 use crate::tui::model::Model;
 
-use super::evidence::short_tool;
-use super::path::{broken_off, reason_ink, spinner};
+use super::wording::{broken_off, reason_ink, short_tool, spinner};
 
 /// The longest name.
 const NAME: usize = 17;

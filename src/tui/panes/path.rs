@@ -2,28 +2,16 @@
 
 use ratatui::layout::Size;
 
-use crate::domain::{Complexity, NodeName, Outcome, RouteReason};
-use crate::tui::fold::{NodeState, RunView};
+use crate::domain::{NodeName, Outcome};
+use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, duration};
-use crate::tui::layout::Pane;
 use crate::tui::model::Model;
+use crate::tui::pane::Pane;
+use crate::tui::path_line::PathItem;
 
-use super::graph::{PathItem, lines};
+use super::graph::lines;
 use super::trace::unrolled;
-
-/// One frame of the sign of something at work.
-pub fn spinner(frame: usize) -> &'static str {
-    ["◐", "◓", "◑", "◒"][frame % 4]
-}
-
-/// The ink of a route.
-pub fn route_ink(complexity: Complexity) -> Ink {
-    match complexity {
-        Complexity::Chitchat => Ink::Chitchat,
-        Complexity::Simple => Ink::Simple,
-        Complexity::Complex => Ink::Complex,
-    }
-}
+use super::wording::{outcome_word, route_ink};
 
 /// What stands beside the title: route, round, time.
 pub fn status(model: &Model) -> Row {
@@ -55,7 +43,7 @@ pub fn status(model: &Model) -> Row {
             _ => Ink::Warning,
         };
         row.push(Ink::Dim, if row.pieces.is_empty() { "" } else { " · " });
-        row.push(ink, super::chat::outcome_word(outcome));
+        row.push(ink, outcome_word(outcome));
     }
     let round = run.rounds();
     if round > 1 {
@@ -116,29 +104,6 @@ pub fn selected_row(model: &Model) -> Option<usize> {
 pub fn drawn_items(model: &Model) -> impl Iterator<Item = PathItem> {
     let lines = model.path.lines.iter().skip(model.path.list.top);
     lines.map(|line| line.item)
-}
-
-/// How a visit ended that did not come to its end.
-pub fn broken_off(state: NodeState, ms: f64) -> String {
-    let how = match state {
-        NodeState::Failed => "failed",
-        _ => "stopped",
-    };
-    format!("{how} after {}", duration(ms))
-}
-
-/// The ink of a reason.
-pub fn reason_ink(reason: Option<RouteReason>) -> Ink {
-    match reason {
-        Some(RouteReason::Chitchat) => Ink::Chitchat,
-        Some(RouteReason::Simple) => Ink::Simple,
-        Some(RouteReason::Complex) => Ink::Complex,
-        Some(RouteReason::Generate) => Ink::Strong,
-        Some(RouteReason::Refine | RouteReason::ReRetrieve | RouteReason::MaxIterations) => {
-            Ink::Weak
-        }
-        Some(RouteReason::Forced) | None => Ink::Text,
-    }
 }
 
 fn ordinal(n: u32) -> String {

@@ -5,8 +5,9 @@ use crate::tui::ink::{Ink, Row, cut_path};
 use crate::tui::model::Model;
 use crate::tui::source_view::SourceView;
 
-use super::evidence::{judged, short_tool};
+use super::evidence::judged;
 use super::score::Room;
+use super::wording::short_tool;
 
 /// The title, and what is to be said of the document.
 pub fn head(model: &Model, view: &SourceView, width: usize) -> Vec<Row> {

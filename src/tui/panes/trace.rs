@@ -4,8 +4,7 @@ use crate::tui::fold::{NodeState, RunView};
 use crate::tui::ink::{Ink, Row, counted, duration, pad};
 use crate::tui::model::Model;
 
-use super::chat::outcome_word;
-use super::path::{broken_off, reason_ink, spinner};
+use super::wording::{broken_off, outcome_word, reason_ink, spinner};
 
 /// Calls made of those the full pipeline would have made.
 pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {

@@ -11,24 +11,6 @@ use crate::tui::wrap::wrap;
 use super::asked::{GUTTER, asked};
 use super::foot;
 
-/// Wrapped rows of a turn.
-#[derive(Debug, Clone, Default)]
-pub struct TurnCache {
-    width: usize,
-    revision: u64,
-    rows: Vec<Row>,
-    /// While the answer grows.
-    code: CodeCache,
-}
-
-impl TurnCache {
-    /// The rows, where they are those of this text at this width.
-    fn rows(&self, exchange: &Exchange, width: usize) -> Option<&[Row]> {
-        let is_it = self.width == width && self.revision == exchange.revision;
-        (is_it && !self.rows.is_empty()).then_some(&*self.rows)
-    }
-}
-
 /// The rows of a turn as text, one a line.
 pub fn text_of(turn: &Turn, width: usize) -> String {
     let lines = |rows: &[Row]| {

@@ -7,7 +7,7 @@ use crate::tui::ink::{Ink, Row, counted, cut};
 use crate::tui::model::{AskedBy, Model, Question, Retry, Turn};
 
 use super::asked::{GUTTER, asked};
-use super::path::{route_ink, spinner};
+use super::wording::{route_ink, spinner};
 
 /// More of what a tool looks for says no more, characters.
 const LONGEST_SUBJECT: usize = 40;

@@ -4,9 +4,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
 use crate::text::one_line;
-use crate::tui::Sample;
 use crate::tui::ink::{Ink, Row, counted, cut_path, grouped, pad};
 use crate::tui::model::Model;
+use crate::tui::setup::Sample;
 use crate::tui::wrap::wrap;
 
 /// How many of the things that were to be said first are said.

@@ -12,7 +12,7 @@ use crate::tui::sliders::{Slider, Sliders};
 use crate::tui::turn::Turn;
 use crate::tui::wrap::wrap;
 
-use super::path::reason_ink;
+use super::wording::reason_ink;
 
 /// Cells of a slider, and of one in a narrow window.
 const TRACK: usize = 24;

@@ -5,9 +5,9 @@ use crate::protocol::Mode;
 use crate::text::one_line;
 use crate::tui::fold::{RunView, ToolUse};
 use crate::tui::ink::{Ink, Row, counted, duration};
+use crate::tui::path_line::Rank;
 
-use super::evidence::short_tool;
-use super::graph::Rank;
+use super::wording::short_tool;
 
 /// The rows below a node, each with how much it matters.
 pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)> {

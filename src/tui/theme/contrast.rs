@@ -33,7 +33,8 @@ mod tests {
     use super::*;
     use crate::tui::ink::Ink;
     use crate::tui::theme::colours::{ColorDepth, VGA, of_index};
-    use crate::tui::theme::{Theme, ThemeName, sheet};
+    use crate::tui::theme::name::ThemeName;
+    use crate::tui::theme::{Theme, sheet};
 
     /// What text must have.
     const ENOUGH: f64 = 4.5;

@@ -8,8 +8,8 @@ use serde::de::value::Error as ValueError;
 use crate::tui::ink::Ink;
 use crate::tui::mistake::of_toml;
 
-use super::ThemeName;
 use super::colours::{ColorDepth, color};
+use super::name::ThemeName;
 
 /// What a theme says.
 pub struct Sheet {

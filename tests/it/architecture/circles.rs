@@ -10,9 +10,6 @@ use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-/// Rooms whose files still need each other in circles.
-const STILL_CIRCULAR: &[&str] = &["tui"];
-
 /// The place of a module below the crate: `["kb", "search"]`.
 type Module = Vec<String>;
 
@@ -297,37 +294,18 @@ fn called(module: &Module) -> String {
 #[test]
 fn no_files_need_each_other_in_a_circle() {
     let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let mut broken = Vec::new();
-    let mut still = BTreeSet::new();
-    for circle in house.circles() {
-        let names: Vec<String> = circle.iter().map(called).collect();
-        let is_in = |room: &&&str| {
-            names
-                .iter()
-                .all(|name| format!("{name}::").starts_with(&format!("{room}::")))
-        };
-        match STILL_CIRCULAR.iter().find(is_in) {
-            Some(room) => _ = still.insert(*room),
-            None => broken.push(names.join(", ")),
-        }
-    }
-    assert!(broken.is_empty(), "circles:\n{}", broken.join("\n"));
-    let mended: Vec<_> = STILL_CIRCULAR
+    let circles = house.circles();
+    let circles: Vec<String> = circles
         .iter()
-        .filter(|room| !still.contains(*room))
+        .map(|circle| circle.iter().map(called).collect::<Vec<_>>().join(", "))
         .collect();
-    assert!(mended.is_empty(), "without a circle by now: {mended:?}");
+    assert!(circles.is_empty(), "circles:\n{}", circles.join("\n"));
 }
 
 #[test]
 fn no_parts_of_a_room_need_each_other_in_a_circle() {
     let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let mut circles = circles_of_parts(&house);
-    circles.retain(|part| {
-        !STILL_CIRCULAR
-            .iter()
-            .any(|room| part.starts_with(&format!("{room}::")))
-    });
+    let circles = circles_of_parts(&house);
     assert!(
         circles.is_empty(),
         "parts in circles: {}",

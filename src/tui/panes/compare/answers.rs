@@ -2,12 +2,13 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use super::beside;
 use crate::tui::code_cache::CodeCache;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Emphasis, Ink, Row};
 use crate::tui::markdown;
 use crate::tui::wrap::wrap;
+
+use super::columns::beside;
 
 /// Below this share of common words a difference reads worse than both answers.
 const ALIKE: f32 = 0.5;

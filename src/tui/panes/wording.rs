@@ -1,0 +1,64 @@
+//! The words and inks of routes, reasons, ends and tools: the same in every pane.
+
+use crate::domain::{Complexity, Outcome, RouteReason, ToolName};
+use crate::tui::fold::NodeState;
+use crate::tui::ink::{Ink, duration};
+
+/// The ink of a route.
+pub fn route_ink(complexity: Complexity) -> Ink {
+    match complexity {
+        Complexity::Chitchat => Ink::Chitchat,
+        Complexity::Simple => Ink::Simple,
+        Complexity::Complex => Ink::Complex,
+    }
+}
+
+/// The ink of a reason.
+pub fn reason_ink(reason: Option<RouteReason>) -> Ink {
+    match reason {
+        Some(RouteReason::Chitchat) => Ink::Chitchat,
+        Some(RouteReason::Simple) => Ink::Simple,
+        Some(RouteReason::Complex) => Ink::Complex,
+        Some(RouteReason::Generate) => Ink::Strong,
+        Some(RouteReason::Refine | RouteReason::ReRetrieve | RouteReason::MaxIterations) => {
+            Ink::Weak
+        }
+        Some(RouteReason::Forced) | None => Ink::Text,
+    }
+}
+
+/// The word for how a run ended.
+pub fn outcome_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Answered => "answered",
+        Outcome::NotFound => "not found",
+        Outcome::Cancelled => "cancelled",
+        Outcome::Failed => "failed",
+    }
+}
+
+/// How a visit ended that did not come to its end.
+pub fn broken_off(state: NodeState, ms: f64) -> String {
+    let how = match state {
+        NodeState::Failed => "failed",
+        _ => "stopped",
+    };
+    format!("{how} after {}", duration(ms))
+}
+
+/// The tool in at most six letters.
+pub fn short_tool(tool: ToolName) -> &'static str {
+    match tool {
+        ToolName::VectorSearch => "vector",
+        ToolName::GrepSearch => "grep",
+        ToolName::HybridSearch => "hybrid",
+        ToolName::ReadFile => "read",
+        ToolName::LocalFileQa => "files",
+        ToolName::GraphRelated => "graph",
+    }
+}
+
+/// One frame of the sign of something at work.
+pub fn spinner(frame: usize) -> &'static str {
+    ["◐", "◓", "◑", "◒"][frame % 4]
+}
