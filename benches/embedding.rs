@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use kb_agent::agent::ports::Embedder;
-use kb_agent::kb::embed::{SentenceEmbedding, WordPiece};
+use kb_agent::embed::{SentenceEmbedding, WordPiece};
 
 const PASSAGES: usize = 64;
 const PASSAGE_TOKENS: usize = 200;

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use corpus::{Seeded, Vocabulary};
 use kb_agent::agent::ports::{EmbedError, Embedder};
+use kb_agent::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
 use kb_agent::engine::{Upkeep, keep_up_to_date};
-use kb_agent::kb::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
 use kb_agent::kb::{Changes, KnowledgeBase, SearchMode, Watch};
 
 const WORDS_A_FILE: usize = 60;

@@ -14,12 +14,11 @@
 //! | `update` | brings the index up to date with the files |
 //! | `watch` | tells when it is time for that |
 //!
-//! `embed` makes vectors of text. [`KnowledgeBase`] (`base`) is the front of all: `fields`, `headings`, `named` and
+//! [`KnowledgeBase`] (`base`) is the front of all: `fields`, `headings`, `named` and
 //! `whole` ask it what documents say of themselves; `inspect` looks at an index without touching it, `taken_over`
-//! has vectors go from one base to another. `opened`, `budget`, `threads`, `query` and `error` are what several
+//! has vectors go from one base to another. `monitored` keeps why the last embedding failed.
+//! `opened`, `budget`, `query` and `error` are what several
 //! rooms need.
-
-pub mod embed;
 
 mod base;
 mod budget;
@@ -34,6 +33,7 @@ mod index;
 mod inspect;
 mod left_out;
 mod links;
+mod monitored;
 mod named;
 mod opened;
 mod query;
@@ -41,7 +41,6 @@ mod search;
 mod source;
 mod status;
 mod taken_over;
-mod threads;
 mod update;
 mod watch;
 mod whole;

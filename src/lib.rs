@@ -8,12 +8,14 @@
 //!              └─► engine ─┬─► config
 //!                          ├─► reasoner ──┐
 //!                          ├─► tools ─► kb ┼─► agent::ports, domain, text
+//!                          ├─► embed ─────┤
 //!                          ├─► audit ─────┘
 //!                          └─► agent ──► protocol ─► domain ─► text
 //!
-//! reasoner, kb ─► http ─► text       what the chat and the embedding endpoint share
+//! reasoner, embed ─► http ─► text    what the chat and the embedding endpoint share
 //! config, reasoner, kb, audit, engine, cli ─► files ─► std     reading and writing files safely
 //! config, kb ─► globs                patterns of files
+//! embed, kb ─► threads               which of them gets the cores
 //! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
@@ -23,6 +25,7 @@ pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod domain;
+pub mod embed;
 pub mod engine;
 pub mod files;
 #[cfg(any(test, fuzzing))]
@@ -34,5 +37,6 @@ pub mod protocol;
 pub mod reasoner;
 pub mod report;
 pub mod text;
+mod threads;
 pub mod tools;
 pub mod tui;

@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::domain::{
     Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, scores_of,
 };
-use crate::kb::embed::{Remembering, SentenceEmbedding};
+use crate::embed::{Remembering, SentenceEmbedding};
 use crate::protocol::{Mode, RunId};
 use crate::reasoner::offline;
 

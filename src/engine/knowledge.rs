@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::agent::ports::Embedder;
 use crate::config::Settings;
+use crate::embed::{EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding};
 use crate::files::wait_for;
-use crate::kb::embed::{EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding};
 use crate::kb::{Changes, DocumentReader, KbError, KnowledgeBase, Progress, Sources, UpdateReport};
 
 use super::{EngineError, demo};

@@ -68,12 +68,12 @@ mod tests {
     use crate::agent::ports::{Ports, WaitSink};
     use crate::agent::{Agent, Worker};
     use crate::domain::{Evidence, RoutingLimits, ToolCall};
+    use crate::embed::SentenceEmbedding;
     use crate::engine::adding::CurrentBase;
     use crate::engine::paths::PathLister;
     use crate::engine::reading::{Receivers, dispatch};
     use crate::engine::statistics::StatisticsReader;
     use crate::kb::KnowledgeBase;
-    use crate::kb::embed::SentenceEmbedding;
     use crate::protocol::EventBody;
     use crate::reasoner::offline::OfflineReasoner;
 

@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::agent::ports::{Embedder, Identity, Ports, Reasoner};
 use crate::audit::{AuditLog, Destination, Interrupted, Mask, Session};
 use crate::config::Settings;
-use crate::kb::embed::SentenceEmbedding;
+use crate::embed::SentenceEmbedding;
 
 impl Engine {
     /// Builds every part. Closes runs that a kill left open; nothing is indexed yet.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::agent::ports::{AnalyzeJob, CallOrigin, Embedder, Identity, Reasoner};
 use crate::config::Settings;
 use crate::domain::{NodeName, RoutingPlan};
-use crate::kb::embed::SentenceEmbedding;
+use crate::embed::SentenceEmbedding;
 use crate::protocol::RunId;
 use crate::reasoner::offline::OfflineReasoner;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::ports::Embedder;
-use crate::kb::embed::{Remembering, SentenceEmbedding};
+use crate::embed::{Remembering, SentenceEmbedding};
 use crate::reasoner::offline;
 
 use super::EngineError;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
-use crate::kb::embed::Remembering;
+use crate::embed::Remembering;
 use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, Job, JobSettings, Jobs};
 use crate::reasoner::offline::OfflineReasoner;
 

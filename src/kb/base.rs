@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::budget::ByteBudget;
-use super::embed::Noting;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason};
 use super::grep::{self, GrepPassage, ReadAs};
 use super::index::Documents;
 use super::index::{EmbeddedStore, Store, Within};
 use super::index::{Held, Right, try_lock};
+use super::monitored::MonitoredEmbedder;
 use super::search::{self, Hit, SearchMode};
 use super::source::TextCache;
 use super::source::{Roots, Sources};
@@ -30,7 +30,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 pub struct KnowledgeBase {
     roots: Roots,
     home: PathBuf,
-    embedder: Noting,
+    embedder: MonitoredEmbedder,
     store: Box<dyn Store>,
     texts: TextCache,
     passed_over: PassedOver,
@@ -52,7 +52,7 @@ impl KnowledgeBase {
         let store = EmbeddedStore::open(&home, embedder.model_id())?;
         Ok(Self {
             roots,
-            embedder: Noting::new(embedder),
+            embedder: MonitoredEmbedder::new(embedder),
             store: Box::new(store),
             texts: TextCache::open(&home),
             passed_over: PassedOver::default(),
@@ -258,7 +258,7 @@ impl KnowledgeBase {
 
     /// Why the last embedding failed, of a question or of chunks; `None` when it did not.
     pub fn embedding_trouble(&self) -> Option<EmbedError> {
-        self.embedder.trouble()
+        self.embedder.last_error()
     }
 
     /// The canonical path of a file or folder of the base. Symlinks and `..` are resolved before

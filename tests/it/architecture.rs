@@ -17,6 +17,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fuzz", &[]),
     ("protocol", &["domain", "text"]),
     ("agent", &["protocol", "domain", "text"]),
+    // The vectors of texts, behind the port.
+    ("embed", &["agent::ports", "http", "threads", "text"]),
+    // How many threads searches and embeddings take, for both of them.
+    ("threads", &[]),
     // Patterns of files, refused where the crate behind them would panic.
     ("globs", &[]),
     ("config", &["domain", "files", "globs", "http", "text"]),
@@ -37,11 +41,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "agent::ports",
             "domain",
+            // The curves of the built-in embedding are for no other.
+            "embed::MODEL_ID",
             "files",
             "fuzz",
             "globs",
-            "http",
             "text",
+            "threads",
         ],
     ),
     ("tools", &["kb", "agent::ports", "domain", "text"]),
@@ -55,8 +61,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "engine",
         &[
-            "config", "reasoner", "tools", "kb", "audit", "agent", "report", "protocol", "domain",
-            "files", "text",
+            "config", "reasoner", "tools", "kb", "embed", "audit", "agent", "report", "protocol",
+            "domain", "files", "text",
         ],
     ),
     (

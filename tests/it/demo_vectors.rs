@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use kb_agent::agent::ports::{EmbedError, Embedder};
+use kb_agent::embed::{DIMENSIONS, MODEL_ID, Precomputed, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
-use kb_agent::kb::embed::{DIMENSIONS, MODEL_ID, Precomputed, SentenceEmbedding};
 use tempfile::TempDir;
 
 use crate::workplace::{Workplace, events, json_lines, text};

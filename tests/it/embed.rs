@@ -6,7 +6,7 @@
 //! pooling from what the smaller weights cost. Numbers are kept in 8 bits: .0001 of cosine.
 
 use kb_agent::agent::ports::Embedder;
-use kb_agent::kb::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
+use kb_agent::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
 
 struct Reference {
     text: &'static str,

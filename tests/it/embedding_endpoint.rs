@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kb_agent::agent::ports::Embedder;
-use kb_agent::kb::embed::{EmbeddingEndpoint, EndpointEmbedder};
+use kb_agent::embed::{EmbeddingEndpoint, EndpointEmbedder};
 use kb_agent::kb::{KbError, KnowledgeBase, SearchMode};
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};

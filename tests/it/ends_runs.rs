@@ -14,8 +14,8 @@ use kb_agent::domain::{
     Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingLimits, Score, ToolCall,
     ToolName,
 };
+use kb_agent::embed::SentenceEmbedding;
 use kb_agent::kb::KnowledgeBase;
-use kb_agent::kb::embed::SentenceEmbedding;
 use kb_agent::protocol::{EventBody, Mode, RunId};
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use kb_agent::kb::embed::SentenceEmbedding;
+use kb_agent::embed::SentenceEmbedding;
 use kb_agent::kb::{Hit, KnowledgeBase, SearchMode};
 use serde::Deserialize;
 use tempfile::TempDir;

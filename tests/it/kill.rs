@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kb_agent::agent::ports::{EmbedError, Embedder};
-use kb_agent::kb::embed::MODEL_ID;
+use kb_agent::embed::MODEL_ID;
 use kb_agent::kb::{KnowledgeBase, SearchMode};
 use serde_json::Value;
 

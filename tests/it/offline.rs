@@ -13,7 +13,7 @@ use kb_agent::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingPlan, Score,
     ToolCall, ToolName, ToolRecord, Turn, Usage,
 };
-use kb_agent::kb::embed::SentenceEmbedding;
+use kb_agent::embed::SentenceEmbedding;
 use kb_agent::protocol::RunId;
 use kb_agent::reasoner::offline::OfflineReasoner;
 use tokio::sync::mpsc;

@@ -8,7 +8,7 @@ use kb_agent::agent::ports::{Reasoner, ToolError, Toolbox, WaitSink};
 use kb_agent::domain::{
     Complexity, Evidence, LineRange, NodeName, Outcome, RoutingLimits, ToolCall, ToolName,
 };
-use kb_agent::kb::embed::SentenceEmbedding;
+use kb_agent::embed::SentenceEmbedding;
 use kb_agent::protocol::EventBody;
 use kb_agent::reasoner::offline::OfflineReasoner;
 use serde_json::json;

@@ -4,8 +4,8 @@ use std::time::Instant;
 use super::check::{Check, broke_off};
 use super::examination::Examination;
 use crate::config::Settings;
+use crate::embed::SentenceEmbedding;
 use crate::engine::knowledge;
-use crate::kb::embed::SentenceEmbedding;
 
 const AREA: &str = "embedding";
 const TEXT: &str = "The east gate opens at seven in the morning.";

@@ -15,7 +15,7 @@
 //! the middle of the curves says less than is true, which is the side to err on.
 
 use super::fusion::{Sides, fuse};
-use crate::kb::embed::MODEL_ID;
+use crate::embed::MODEL_ID;
 use crate::kb::index::Match;
 use crate::text::{is_chinese, is_cjk};
 

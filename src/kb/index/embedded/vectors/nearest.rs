@@ -10,7 +10,7 @@ use super::signs;
 use super::signs::Signs;
 use super::simd;
 use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::threads;
+use crate::threads;
 
 /// Rows multiplied between two looks at the sums.
 const BLOCK: usize = 256;

@@ -7,7 +7,8 @@ use secrecy::SecretString;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::reply::{self, Unusable};
+use super::reply;
+use super::reply::Unusable;
 use crate::agent::ports::{EmbedError, Waiting};
 use crate::http::{Site, Variables, backoff, error_message, models, retry_after};
 use crate::text::Trouble;

@@ -84,7 +84,7 @@ impl Embedding {
         if vector.is_empty() || !vector.iter().all(|x| x.is_finite()) {
             return Err(Unusable::NotNumbers);
         }
-        Ok(super::super::normalised(vector))
+        Ok(crate::embed::normalised(vector))
     }
 }
 

@@ -7,22 +7,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::agent::ports::{Caller, EmbedError, Embedder};
 
 /// An embedding that remembers how its last call went.
-pub struct Noting {
+pub struct MonitoredEmbedder {
     inner: Arc<dyn Embedder>,
-    trouble: Mutex<Option<EmbedError>>,
+    last_error: Mutex<Option<EmbedError>>,
 }
 
-impl Noting {
+impl MonitoredEmbedder {
     /// Notes what happens to `inner`.
     pub fn new(inner: Arc<dyn Embedder>) -> Self {
         Self {
             inner,
-            trouble: Mutex::default(),
+            last_error: Mutex::default(),
         }
     }
 
     /// Why the last call failed; `None` when it did not.
-    pub fn trouble(&self) -> Option<EmbedError> {
+    pub fn last_error(&self) -> Option<EmbedError> {
         self.held().clone()
     }
 
@@ -32,11 +32,13 @@ impl Noting {
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, Option<EmbedError>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+        self.last_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Embedder for Noting {
+impl Embedder for MonitoredEmbedder {
     fn model_id(&self) -> &str {
         self.inner.model_id()
     }

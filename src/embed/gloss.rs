@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 
 /// Sorted lines of a word, ten times the logarithm of its count, and what it means.
-const WORDS: &str = include_str!("../../../assets/gloss/zh-en.tsv");
+const WORDS: &str = include_str!("../../assets/gloss/zh-en.tsv");
 /// Longer words are not in it, in characters.
 const LONGEST: usize = 5;
 /// The logarithm of the count of all words together.

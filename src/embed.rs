@@ -10,7 +10,6 @@
 
 mod endpoint;
 mod gloss;
-mod noting;
 mod precomputed;
 mod remembering;
 mod wordpiece;
@@ -24,11 +23,11 @@ use rten_tensor::prelude::AsView;
 use rten_tensor::{NdTensor, Tensor};
 use thread_priority::ThreadPriority;
 
-use super::threads::{self, InBulk};
 use crate::agent::ports::{Caller, EmbedError, Embedder};
+use crate::threads;
+use crate::threads::InBulk;
 
 pub use endpoint::{EmbeddingEndpoint, EndpointEmbedder};
-pub use noting::Noting;
 pub use precomputed::Precomputed;
 pub use remembering::Remembering;
 pub use wordpiece::WordPiece;
@@ -173,7 +172,7 @@ impl Loaded {
         let model = ModelOptions::with_ops(operators)
             .prepack_weights(true)
             .load_static_slice(include_bytes!(
-                "../../assets/embedding/all-minilm-l6-v2-int8.onnx"
+                "../assets/embedding/all-minilm-l6-v2-int8.onnx"
             ))
             .map_err(failed)?;
         let node = |name| model.node_id(name).map_err(failed);

@@ -25,7 +25,7 @@ pub struct WordPiece {
 impl WordPiece {
     /// With the vocabulary of `bert-base-uncased`, which all-MiniLM-L6-v2 shares.
     pub fn bert_uncased() -> Self {
-        let ids: HashMap<&'static str, i32> = include_str!("../../../assets/embedding/vocab.txt")
+        let ids: HashMap<&'static str, i32> = include_str!("../../assets/embedding/vocab.txt")
             .lines()
             .zip(0..)
             .collect();

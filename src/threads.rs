@@ -18,7 +18,7 @@ static LAST_SEARCH: Mutex<Option<Instant>> = Mutex::new(None);
 
 /// Held while work in bulk is under way.
 #[derive(Debug)]
-pub(super) struct InBulk(());
+pub(crate) struct InBulk(());
 
 impl InBulk {
     /// Until it is dropped.
@@ -35,12 +35,12 @@ impl Drop for InBulk {
 }
 
 /// Says that somebody waits for a search.
-pub(super) fn search_begins() {
+pub(crate) fn search_begins() {
     *LAST_SEARCH.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
 }
 
 /// On how many threads a search runs best now.
-pub(super) fn for_a_search() -> usize {
+pub(crate) fn for_a_search() -> usize {
     if IN_BULK.load(Ordering::Relaxed) > 0 {
         return 1;
     }
@@ -48,7 +48,7 @@ pub(super) fn for_a_search() -> usize {
 }
 
 /// On how many threads work in bulk may run now.
-pub(super) fn for_bulk() -> usize {
+pub(crate) fn for_bulk() -> usize {
     let last = *LAST_SEARCH.lock().unwrap_or_else(PoisonError::into_inner);
     left_for_bulk(cores(), last.map(|last| last.elapsed()))
 }
