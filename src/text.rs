@@ -6,6 +6,7 @@
 //! [`StreamSanitizer`], which remembers an unfinished sequence from one piece to the next.
 
 mod code;
+mod figures;
 mod invisible;
 mod naming;
 mod near;
@@ -16,6 +17,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 pub use code::{code_ranges, ends_all_blocks, markup};
+pub use figures::{counted, duration};
 pub use naming::{spaced, stem, without_extension};
 pub use near::{distance, nearest};
 pub use sparkline::sparkline;

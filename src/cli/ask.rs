@@ -5,12 +5,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, counted, say, say_json};
+use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::domain::{Citation, Complexity, Wait, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, Question};
 use crate::protocol::{EventBody, Mode, RunEnd};
-use crate::text::sanitize;
+use crate::text::{counted, sanitize};
 
 /// A question longer than this is a document.
 const LONGEST_QUESTION: usize = 64 << 10;

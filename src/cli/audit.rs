@@ -2,9 +2,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::output::{Failure, counted, say};
+use super::output::{Failure, say};
 use crate::audit::{Verified, verify};
 use crate::config::Settings;
+use crate::text::counted;
 
 /// Arguments of `audit`.
 #[derive(Debug, Args)]

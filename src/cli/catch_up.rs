@@ -9,9 +9,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::output::{Failure, complain, counted};
+use super::output::{Failure, complain};
 use crate::engine::{embed_pending, update_words};
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport};
+use crate::text::counted;
 
 /// How long an answer waits for the meaning of what is new, once its words can be found.
 const PATIENCE: Duration = Duration::from_secs(2);

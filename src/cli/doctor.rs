@@ -14,9 +14,10 @@ use std::path::Path;
 use clap::Args;
 
 use super::interruption::interruptible;
-use super::output::{Failure, counted};
+use super::output::Failure;
 use crate::config::{Overrides, Survey, survey_of};
 use crate::engine::doctor::{Check, Progress, Status, examine, settings};
+use crate::text::counted;
 use report::{Report, as_json};
 
 /// Arguments of `doctor`.

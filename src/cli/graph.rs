@@ -1,11 +1,11 @@
 use clap::Args;
 
-use super::output::{Failure, counted, say};
+use super::output::{Failure, say};
 use crate::audit::events_of_run;
 use crate::config::Settings;
 use crate::domain::{EDGES, ENTRY, Edge, NodeName};
 use crate::protocol::{Event, EventBody, RunEnd};
-use crate::text::one_line;
+use crate::text::{counted, one_line};
 
 /// Cells of a column of nodes.
 const NAMES: usize = 17;

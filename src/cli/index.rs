@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::catch_up::{LAST_STEP, Part, update};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, counted, say, say_json};
+use super::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
 };
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport, Watch};
-use crate::text::{one_line, sanitize};
+use crate::text::{counted, one_line, sanitize};
 
 /// Arguments of `index`.
 #[derive(Debug, Args)]

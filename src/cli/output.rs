@@ -82,12 +82,6 @@ impl From<io::Error> for Failure {
 /// What a figure that nothing was recorded for is drawn as.
 pub(super) const NOTHING: &str = "–";
 
-/// `1 call`, `2 calls`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
-}
-
 /// One line for a person, on standard error.
 pub(super) fn complain(line: &str) {
     let line = format!("kb-agent: {}\n", crate::text::one_line(line, 2000));

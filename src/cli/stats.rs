@@ -6,12 +6,12 @@ use clap::Args;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Side, column, table, terminal_width};
-use super::output::{Failure, NOTHING, complain, counted, say, say_json};
+use super::output::{Failure, NOTHING, complain, say, say_json};
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
 use crate::protocol::{History, Hits, Latency, OfRule, Outcomes, Statistics};
-use crate::text::one_line;
+use crate::text::{counted, one_line};
 use crate::tui::TerminalLooks;
 
 const FAST_PATHS: [Column; 4] = [

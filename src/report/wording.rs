@@ -2,7 +2,7 @@
 
 use crate::domain::{Citation, Complexity, Cue, Outcome};
 use crate::protocol::{EvidenceRecord, RunRecord, RunSummary, Standing, Step};
-use crate::text::one_line;
+use crate::text::{counted, one_line};
 
 /// What a figure that nothing was recorded for is written as.
 const NOTHING: &str = "–";
@@ -217,10 +217,4 @@ fn side(name: &str, rank: Option<usize>, value: Option<f64>) -> Option<String> {
 
 fn line(text: &str) -> String {
     one_line(text, LONGEST)
-}
-
-/// `1 call`, `2 calls`.
-fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

@@ -327,18 +327,6 @@ pub fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(used)))
 }
 
-/// `412 ms`, `3.2 s`, `2 m 05 s`.
-pub fn duration(ms: f64) -> String {
-    if ms < 999.5 {
-        format!("{ms:.0} ms")
-    } else if ms < 59_950.0 {
-        format!("{:.1} s", ms / 1000.0)
-    } else {
-        let seconds = (ms / 1000.0).round() as u64;
-        format!("{} m {:02} s", seconds / 60, seconds % 60)
-    }
-}
-
 /// A score or an average with two decimals, or with as many as it takes not to look like a mark
 /// that it did not reach: 0.695 is no 0.70.
 pub fn measure(value: f64) -> String {
@@ -422,9 +410,6 @@ mod tests {
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(duration(412.4), "412 ms");
-        assert_eq!(duration(3210.0), "3.2 s");
-        assert_eq!(duration(125_000.0), "2 m 05 s");
         assert_eq!(grouped(1_234_567), "1 234 567");
     }
 

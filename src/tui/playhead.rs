@@ -1,7 +1,8 @@
 //! Where a replay stands, and the line that says so.
 
-use super::ink::{Ink, Row, duration};
+use super::ink::{Ink, Row};
 use super::timeline::Shortened;
+use crate::text::duration;
 
 /// Cells of the bar between the first event and the last.
 const BAR: usize = 16;

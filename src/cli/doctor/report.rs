@@ -3,15 +3,14 @@
 
 use std::env;
 use std::io::{self, IsTerminal, Write, stderr, stdout};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use crate::cli::output::{counted, say};
+use crate::cli::output::say;
 use crate::config::Origin;
 use crate::engine::doctor::{Check, Progress, Setting, Status};
-use crate::text::one_line;
+use crate::text::{counted, duration, one_line};
 
 /// Longer lines are hard to read, however wide the terminal is.
 const WIDEST: usize = 100;
@@ -123,7 +122,9 @@ impl Report {
     }
 
     fn line(&self, check: &Check) -> String {
-        let took = check.took.map(|took| format!(" ({})", shown(took)));
+        let took = check
+            .took
+            .map(|took| format!(" ({})", duration(took.as_secs_f64() * 1000.0)));
         let took = took.unwrap_or_default();
         let mark = check.status.as_str();
         let line = format!("  {mark:<6} {}: {}{took}", check.name, check.detail);
@@ -237,14 +238,6 @@ fn summary(checks: &[Check]) -> String {
             "Nothing is broken{notes}. Next: kb-agent opens the screen, kb-agent ask QUESTION \
              answers one question."
         ),
-    }
-}
-
-fn shown(took: Duration) -> String {
-    if took.as_millis() < 1000 {
-        format!("{} ms", took.as_millis())
-    } else {
-        format!("{:.1} s", took.as_secs_f64())
     }
 }
 

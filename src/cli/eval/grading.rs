@@ -14,11 +14,11 @@ use super::graded_passages::{Passage, Question, foreign, question};
 use super::grades::{Actions, Bands, Figures};
 use super::judged::{bar, read};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, complain, counted, say, say_json};
+use crate::cli::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
 use crate::engine::Grader;
-use crate::text::{one_line, sanitize};
+use crate::text::{counted, one_line, sanitize};
 
 /// Arguments of `eval grading`.
 #[derive(Debug, Args)]

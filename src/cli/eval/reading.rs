@@ -20,10 +20,10 @@ use super::overlap::{DocFreq, first_best};
 use super::reading_set::{Passage, Question, ReadingSet};
 use crate::cli::columns::{Column, Side, column, table, terminal_width};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, complain, counted, say, say_json};
+use crate::cli::output::{Failure, complain, say, say_json};
 use crate::config::Settings;
 use crate::engine::Grader;
-use crate::text::{is_chinese, one_line, sanitize};
+use crate::text::{counted, is_chinese, one_line, sanitize};
 
 /// What stands above the figures of the sets.
 const COLUMNS: [Column; 9] = [

@@ -3,8 +3,8 @@
 use crate::domain::{Complexity, RoutingLimits};
 use crate::engine::Engine;
 use crate::protocol::{KnowledgeContents, KnowledgeStatus, Mode};
+use crate::text::counted;
 
-use super::super::output::counted;
 use super::listing::made_of;
 use super::narrator::line;
 

@@ -5,9 +5,8 @@ use crate::engine::Engine;
 use crate::protocol::{
     DocumentText, Event, EvidenceItem, KnowledgeContents, Mode, RunRecord, SessionSummary,
 };
-use crate::text::one_line;
+use crate::text::{counted, one_line};
 
-use super::super::output::counted;
 use super::command::COMMANDS;
 use super::narrator::{line, place};
 

@@ -5,9 +5,7 @@ use crate::domain::{
     SUFFICIENT_FROM, Wait, WarningKind, Warnings, dollars,
 };
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, RunRecord, Verdict};
-use crate::text::{StreamSanitizer, one_line, sanitize};
-
-use super::super::output::counted;
+use crate::text::{StreamSanitizer, counted, duration, one_line, sanitize};
 
 /// Longer texts on one line are cut, characters.
 const LONGEST: usize = 300;
@@ -307,13 +305,6 @@ fn reasons(because: &[Cue]) -> String {
 fn source(citation: &Citation) -> String {
     let (n, source) = (citation.n, line(&citation.source));
     format!("Source [{n}]: {source}:{}.", citation.location())
-}
-
-fn duration(ms: f64) -> String {
-    if ms < 1000.0 {
-        return format!("{ms:.0} ms");
-    }
-    format!("{:.1} s", ms / 1000.0)
 }
 
 /// Clean, on one line.

@@ -123,12 +123,6 @@ pub(super) fn broke_off(area: &'static str) -> Check {
     Check::broken(area, "examination", "it broke off", next)
 }
 
-/// `1 file`, `2 files`.
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,12 +1,12 @@
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::check::{Check, counted, not_tried};
+use super::check::{Check, not_tried};
 use super::examination::Examination;
 use crate::agent::ports::{Caveat, ReasonerError};
 use crate::config::{EndpointSettings, Settings};
 use crate::engine::thinking;
 use crate::reasoner::llm::{Answered, CutShort, EndpointReasoner, Job, Judged, Structured};
-use crate::text::nearest;
+use crate::text::{counted, duration, nearest};
 
 const AREA: &str = "endpoint";
 /// So many models are named where none is near.
@@ -230,7 +230,7 @@ fn stream(model: &str, answered: &Answered) -> Check {
     };
     let line = format!(
         "{model}: first token after {}; {rate}{whole}{}",
-        shown(answered.first),
+        duration(answered.first.as_secs_f64() * 1000.0),
         told(&answered.warnings)
     );
     let next = match answered.cut_short {
@@ -250,12 +250,4 @@ fn told(warnings: &[Caveat]) -> String {
     warnings
         .iter()
         .fold(String::new(), |line, caveat| line + "; " + &caveat.message)
-}
-
-fn shown(time: Duration) -> String {
-    if time.as_millis() < 1000 {
-        format!("{} ms", time.as_millis())
-    } else {
-        format!("{:.1} s", time.as_secs_f64())
-    }
 }

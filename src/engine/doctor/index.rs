@@ -3,13 +3,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::check::{Check, broke_off, counted};
+use super::check::{Check, broke_off};
 use super::embedding::Embedding;
 use super::examination::Examination;
 use super::storage::megabytes;
 use crate::config::Settings;
 use crate::engine::demo;
 use crate::kb::{IndexState, Indexed, Inspection, KbError, Sources, inspect};
+use crate::text::counted;
 
 const AREA: &str = "index";
 const WAIT: &str = "wait: another kb-agent is at it right now";

@@ -1,7 +1,8 @@
-use super::check::{Check, counted};
+use super::check::Check;
 use super::examination::Examination;
 use crate::config::{Class, Listed, Origin, SettingError, Survey};
 use crate::engine::thinking;
+use crate::text::counted;
 
 const AREA: &str = "settings";
 

@@ -7,12 +7,13 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::check::{Check, Status, broke_off, counted};
+use super::check::{Check, Status, broke_off};
 use super::examination::Examination;
 use crate::audit::{AuditError, look_at, verify};
 use crate::config::Settings;
 use crate::engine::{EngineError, prepare_data_folder};
 use crate::files::unlinked;
+use crate::text::counted;
 
 const AREA: &str = "storage";
 const MEGABYTE: u64 = 1 << 20;

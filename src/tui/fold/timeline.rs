@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::domain::{KEEP_FROM, ToolName};
 use crate::protocol::{EventBody, Timestamp};
-use crate::tui::ink::{counted, duration, measure};
+use crate::text::duration;
+use crate::tui::ink::{counted, measure};
 
 use super::trail::{AuditRow, Level};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::domain::{EvidenceId, GradedBy, KEEP_FROM, NodeName, Outcome, dollars};
 use crate::protocol::{Event, EventBody, EvidenceItem, RunEnd, Timestamp};
-use crate::text::{one_line, sanitize};
-use crate::tui::ink::{counted, duration, grouped, measure};
+use crate::text::{duration, one_line, sanitize};
+use crate::tui::ink::{counted, grouped, measure};
 
 use super::step::Grading;
 use super::{EvidenceFold, RunView};

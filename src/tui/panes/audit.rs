@@ -5,8 +5,9 @@
 use ratatui::layout::Size;
 
 use crate::protocol::{EventBody, Timestamp};
+use crate::text::duration;
 use crate::tui::fold::{AuditLine, AuditRow, Level, group_summary};
-use crate::tui::ink::{Ink, Row, duration, pad};
+use crate::tui::ink::{Ink, Row, pad};
 use crate::tui::model::Model;
 use crate::tui::pane::Pane;
 

@@ -6,8 +6,9 @@ mod columns;
 
 use crate::domain::{Complexity, is_same_passage};
 use crate::protocol::RunId;
+use crate::text::duration;
 use crate::tui::fold::{EvidenceRow, RunView, Standing};
-use crate::tui::ink::{Ink, Row, counted, duration, grouped, measure, pad};
+use crate::tui::ink::{Ink, Row, counted, grouped, measure, pad};
 use crate::tui::model::Model;
 use crate::tui::overlay::Comparison;
 

@@ -2,9 +2,9 @@
 
 use crate::domain::{GradedBy, KEEP_FROM, NodeName, RoutingPlan, ToolCall};
 use crate::protocol::{EventBody, ItemScore, NumberedItem};
-use crate::text::{one_line, sanitize};
+use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
-use crate::tui::ink::{Ink, Row, counted, duration, grouped, measure};
+use crate::tui::ink::{Ink, Row, counted, grouped, measure};
 use crate::tui::model::{Detail, Model, OpenRun};
 use crate::tui::path_line::PathItem;
 

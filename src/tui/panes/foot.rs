@@ -2,8 +2,9 @@
 
 use crate::domain::dollars;
 use crate::protocol::Mode;
+use crate::text::duration;
 use crate::tui::fold::Exchange;
-use crate::tui::ink::{Ink, Row, counted, cut_path, duration, grouped};
+use crate::tui::ink::{Ink, Row, counted, cut_path, grouped};
 use crate::tui::wrap::wrap;
 
 use super::wording::route_ink;

@@ -1,8 +1,9 @@
 //! One node on one line: its state, its time, its calls, what it did.
 
 use crate::domain::{GradedBy, NodeName};
+use crate::text::duration;
 use crate::tui::fold::{NodeState, NodeView, RunView};
-use crate::tui::ink::{Ink, Row, counted, duration, grouped, pad};
+use crate::tui::ink::{Ink, Row, counted, grouped, pad};
 use crate::tui::model::Model;
 
 use super::wording::{broken_off, reason_ink, short_tool, spinner};

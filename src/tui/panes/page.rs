@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::protocol::EventBody;
-use crate::text::{one_line, sanitize};
-use crate::tui::ink::{Ink, Row, counted, duration, grouped};
+use crate::text::{duration, one_line, sanitize};
+use crate::tui::ink::{Ink, Row, counted, grouped};
 use crate::tui::wrap::wrap;
 
 use super::fences::{Stretch, stretches};

@@ -3,8 +3,9 @@
 use ratatui::layout::Size;
 
 use crate::domain::{NodeName, Outcome};
+use crate::text::duration;
 use crate::tui::fold::RunView;
-use crate::tui::ink::{Ink, Row, duration};
+use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
 use crate::tui::pane::Pane;
 use crate::tui::path_line::PathItem;

@@ -2,8 +2,8 @@
 
 use crate::domain::dollars;
 use crate::protocol::{History, Hits, Latency, Statistics};
-use crate::text::one_line;
-use crate::tui::ink::{Ink, Row, counted, duration, grouped, pad};
+use crate::text::{duration, one_line};
+use crate::tui::ink::{Ink, Row, counted, grouped, pad};
 use crate::tui::overlay::StatisticsWindow;
 use crate::tui::wrap::wrap;
 

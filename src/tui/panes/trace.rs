@@ -1,7 +1,8 @@
 //! The path as it ran, loops unrolled, and what it cost.
 
+use crate::text::duration;
 use crate::tui::fold::{NodeState, RunView};
-use crate::tui::ink::{Ink, Row, counted, duration, pad};
+use crate::tui::ink::{Ink, Row, counted, pad};
 use crate::tui::model::Model;
 
 use super::wording::{broken_off, outcome_word, reason_ink, spinner};

@@ -2,9 +2,9 @@
 
 use crate::domain::{Cue, NodeName, QueryType, ToolCall};
 use crate::protocol::Mode;
-use crate::text::one_line;
+use crate::text::{duration, one_line};
 use crate::tui::fold::{RunView, ToolUse};
-use crate::tui::ink::{Ink, Row, counted, duration};
+use crate::tui::ink::{Ink, Row, counted};
 use crate::tui::path_line::Rank;
 
 use super::wording::short_tool;

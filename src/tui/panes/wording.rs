@@ -1,8 +1,9 @@
 //! The words and inks of routes, reasons, ends and tools: the same in every pane.
 
 use crate::domain::{Complexity, Outcome, RouteReason, ToolName};
+use crate::text::duration;
 use crate::tui::fold::NodeState;
-use crate::tui::ink::{Ink, duration};
+use crate::tui::ink::Ink;
 
 /// The ink of a route.
 pub fn route_ink(complexity: Complexity) -> Ink {
