@@ -7,7 +7,10 @@ use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, Op
 use thiserror::Error;
 
 use crate::agent::ports::{EmbedError, ToolError};
-use crate::text::Trouble;
+use crate::text::{Trouble, one_line};
+
+/// Tantivy quotes whole files; in characters.
+const LONGEST_REASON: usize = 200;
 
 /// Why the knowledge base could not be opened, updated or searched.
 #[derive(Debug, Error)]
@@ -156,8 +159,8 @@ impl From<TantivyError> for KbError {
             | T::IncompatibleIndex(_)
             | T::DeserializeError(_)
             | T::MissingPlugin(_)
-            | T::UnexpectedPlugin(_) => Self::Damaged(one_line(&error.to_string())),
-            _ => Self::Lexical(one_line(&error.to_string())),
+            | T::UnexpectedPlugin(_) => Self::Damaged(one_line(&error.to_string(), LONGEST_REASON)),
+            _ => Self::Lexical(one_line(&error.to_string(), LONGEST_REASON)),
         }
     }
 }
@@ -172,21 +175,10 @@ fn of_file(path: &Path, error: &io::Error) -> KbError {
             } else {
                 place + ": "
             };
-            KbError::Damaged(one_line(&format!("{place}{error}")))
+            KbError::Damaged(one_line(&format!("{place}{error}"), LONGEST_REASON))
         }
         kind => KbError::io(path)(io::Error::new(kind, error.to_string())),
     }
-}
-
-/// Tantivy quotes whole files.
-fn one_line(message: &str) -> String {
-    const LIMIT: usize = 200;
-    let mut line = message.replace(['\n', '\r'], " ");
-    if line.len() > LIMIT {
-        line.truncate(line.floor_char_boundary(LIMIT));
-        line.push('…');
-    }
-    line
 }
 
 impl From<KbError> for ToolError {

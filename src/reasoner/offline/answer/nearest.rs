@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::domain::{Language, Question};
+use crate::text::one_line;
 
 use super::super::evidence::{Passage, Unit, UnitKind};
 use super::super::judge::Seen;
@@ -74,7 +75,7 @@ fn nearest_unit(asked: &HashSet<&String>, passage: &Passage, seen: &Seen) -> Opt
 fn said(unit: &Unit) -> String {
     let heading = match unit.heading.as_str() {
         "" => String::new(),
-        heading => format!(" — {}", one_line(heading)),
+        heading => format!(" — {}", unmarked(heading)),
     };
     let line: String = unit.text.chars().take(LONGEST_SAID).collect();
     let more = if line.len() < unit.text.len() {
@@ -82,12 +83,11 @@ fn said(unit: &Unit) -> String {
     } else {
         ""
     };
-    format!("{heading}: “{}{more}”", one_line(&line))
+    format!("{heading}: “{}{more}”", unmarked(&line))
 }
 
 /// A text on one line, without signs that would be taken for the answer's own.
-fn one_line(text: &str) -> String {
+fn unmarked(text: &str) -> String {
     let text = text.replace(['[', ']', '`', '|', '*', '<', '>'], " ");
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
+    one_line(&text, usize::MAX)
 }
