@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{NodeName, RoutingLimits, Usage, Wait};
+use crate::domain::{NodeName, PathType, RoutingLimits, Usage, Wait};
 use crate::protocol::EventBody;
 
 use super::events::EventWriter;
@@ -94,6 +94,18 @@ impl Run<'_> {
             Ok(Err(error)) => Err(self.lost_call(Stop::Failed(error.to_string()))),
             Err(stop) => Err(self.lost_call(stop)),
         }
+    }
+
+    /// Counts the calls that a short cut leaves out, and says so.
+    pub(super) async fn cut_short(&mut self, path_type: PathType, rule_name: &str) {
+        self.state.calls_saved += path_type.calls_saved();
+        self.events
+            .emit(EventBody::FastPathHit {
+                path_type,
+                rule_name: rule_name.to_owned(),
+                query: self.state.asked.clone(),
+            })
+            .await;
     }
 
     /// Who is asking, for headers and logs.

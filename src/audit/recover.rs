@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::domain::{Complexity, GradedBy, NodeName, Outcome, PathType};
+use crate::domain::{Complexity, NodeName, Outcome};
 use crate::protocol::{Event, EventBody, RunId, SCHEMA, Spent, Timestamp};
 
 use super::read::{ReadError, for_each_event, for_each_line};
@@ -109,15 +109,10 @@ impl Course {
             EventBody::NodeEntered { node, .. } => self.path.push(*node),
             EventBody::EvidenceGraded { by, .. } => {
                 self.iterations = self.iterations.saturating_add(1);
-                let saved = u32::from(*by == GradedBy::NoEvidence);
-                self.saved = self.saved.saturating_add(saved);
+                self.saved = self.saved.saturating_add(by.calls_saved());
             }
             EventBody::FastPathHit { path_type, .. } => {
-                let saved = match path_type {
-                    PathType::Chitchat => 2,
-                    PathType::SimpleSkipGrading | PathType::RuleAutoApprove => 1,
-                };
-                self.saved = self.saved.saturating_add(saved);
+                self.saved = self.saved.saturating_add(path_type.calls_saved());
             }
             EventBody::NodeFinished {
                 reasoning_calls,

@@ -26,6 +26,11 @@ impl GradedBy {
         }
     }
 
+    /// How many calls it leaves out besides those of a short cut: nothing cannot be graded.
+    pub fn calls_saved(self) -> u32 {
+        u32::from(self == Self::NoEvidence)
+    }
+
     /// Whether somebody looked at the text before giving the number.
     pub fn is_measured(self) -> bool {
         self == Self::Grader

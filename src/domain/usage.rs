@@ -95,6 +95,14 @@ impl PathType {
             Self::RuleAutoApprove => "rule_auto_approve",
         }
     }
+
+    /// How many calls of the full pipeline it leaves out: of small talk both plan and grading.
+    pub fn calls_saved(self) -> u32 {
+        match self {
+            Self::Chitchat => 2,
+            Self::SimpleSkipGrading | Self::RuleAutoApprove => 1,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -54,15 +54,7 @@ pub(in crate::agent) async fn analyze_and_route(
     let reason = route_after_analyze(plan.complexity);
     if plan.complexity == Complexity::Chitchat {
         run.state.reply = analysis.reply;
-        // plan and grade_evidence are not needed
-        run.state.calls_saved += 2;
-        run.events
-            .emit(EventBody::FastPathHit {
-                path_type: PathType::Chitchat,
-                rule_name: reason.as_str().to_owned(),
-                query: run.state.asked.clone(),
-            })
-            .await;
+        run.cut_short(PathType::Chitchat, reason.as_str()).await;
     }
     run.state.routing_plan = Some(plan);
     Ok(Some(reason))

@@ -21,7 +21,6 @@ pub(in crate::agent) async fn grade_evidence(
         run.limits,
     );
     let action = if run.state.context.is_empty() {
-        run.state.calls_saved += 1;
         let action = GraderAction::ReRetrieve;
         tell_verdict(run, action, &[], GradedBy::NoEvidence).await;
         action
@@ -42,13 +41,7 @@ pub(in crate::agent) async fn grade_evidence(
 }
 
 async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
-    run.state.calls_saved += 1;
-    run.events
-        .emit(EventBody::FastPathHit {
-            path_type: PathType::RuleAutoApprove,
-            rule_name: rule.as_str().to_owned(),
-            query: run.state.asked.clone(),
-        })
+    run.cut_short(PathType::RuleAutoApprove, rule.as_str())
         .await;
     let scores = vec![Score::FULL; run.state.context.len()];
     tell_verdict(run, GraderAction::Generate, &scores, GradedBy::Rule(rule)).await;
@@ -119,6 +112,7 @@ async fn apply(run: &mut Run<'_>, scores: &[Score], by: GradedBy) -> GraderActio
 }
 
 async fn tell_verdict(run: &mut Run<'_>, action: GraderAction, scores: &[Score], by: GradedBy) {
+    run.state.calls_saved += by.calls_saved();
     let average = run.limits.thresholds.average_of_kept(scores);
     let average = average.unwrap_or(0.0);
     let scores = run

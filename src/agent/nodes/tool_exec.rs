@@ -85,14 +85,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
 
     let reason = route_after_tool_exec(run.state.complexity());
     if run.state.complexity() == Complexity::Simple {
-        // grade_evidence is not needed
-        run.state.calls_saved += 1;
-        run.events
-            .emit(EventBody::FastPathHit {
-                path_type: PathType::SimpleSkipGrading,
-                rule_name: reason.as_str().to_owned(),
-                query: run.state.asked.clone(),
-            })
+        run.cut_short(PathType::SimpleSkipGrading, reason.as_str())
             .await;
     }
     Ok(Some(reason))
