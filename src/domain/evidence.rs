@@ -59,6 +59,25 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// A text that stands in no file, the item of that number in a batch, from 1: a file's name would
+    /// be one more thing to be judged.
+    pub fn without_file(number: usize, text: &str) -> Self {
+        Self {
+            id: EvidenceId(format!("e{number}")),
+            source: String::new(),
+            lines: LineRange {
+                start: 1,
+                end: text.lines().count().max(1),
+            },
+            place: None,
+            tool: ToolName::HybridSearch,
+            score: Score::ZERO,
+            measured: Measured::default(),
+            text: text.to_owned(),
+            low: false,
+        }
+    }
+
     /// Where in the document, as a person looks it up.
     pub fn location(&self) -> String {
         location(self.lines, self.place.as_ref())

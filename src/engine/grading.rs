@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::ports::{AnalyzeJob, CallOrigin, Embedder, GradeJob, Identity, Reasoner};
 use crate::config::Settings;
-use crate::domain::{
-    Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, scores_of,
-};
+use crate::domain::{Evidence, NodeName, Score, scores_of};
 use crate::embed::{Remembering, SentenceEmbedding};
 use crate::protocol::{Mode, RunId};
 use crate::reasoner::offline;
@@ -68,7 +66,11 @@ impl Grader {
         sub_questions: &[String],
         passages: &[&str],
     ) -> Result<Graded, EngineError> {
-        let context = items(passages);
+        let context: Vec<Evidence> = passages
+            .iter()
+            .enumerate()
+            .map(|(at, text)| Evidence::without_file(at + 1, text))
+            .collect();
         let question = self.reasoner.read(query, &[]);
         let job = GradeJob {
             origin: self.origin(NodeName::GradeEvidence),
@@ -143,23 +145,4 @@ impl Grader {
             waits: None,
         }
     }
-}
-
-/// Passages without a file: a name would be one more thing to be graded.
-fn items(passages: &[&str]) -> Vec<Evidence> {
-    let item = |(at, text): (usize, &&str)| Evidence {
-        id: EvidenceId(format!("e{}", at + 1)),
-        source: String::new(),
-        lines: LineRange {
-            start: 1,
-            end: text.lines().count().max(1),
-        },
-        place: None,
-        tool: ToolName::HybridSearch,
-        score: Score::ZERO,
-        measured: Measured::default(),
-        text: (*text).to_owned(),
-        low: false,
-    };
-    passages.iter().enumerate().map(item).collect()
 }

@@ -1,7 +1,7 @@
 //! What is measured of the judge, and what its weights are fitted on.
 
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Question, Score, ToolName};
+use crate::domain::{Evidence, Question};
 
 use super::evidence::Passage;
 use super::judge::{Seen, Signals, judge, signals};
@@ -55,20 +55,7 @@ impl Given<'_> {
     fn read(&self) -> Passage {
         match self {
             Self::Sentences(title, sentences) => Passage::of_sentences(title, sentences),
-            Self::Text(text) => Passage::read(&Evidence {
-                id: EvidenceId("e1".to_owned()),
-                source: String::new(),
-                lines: LineRange {
-                    start: 1,
-                    end: text.lines().count().max(1),
-                },
-                place: None,
-                tool: ToolName::HybridSearch,
-                score: Score::ZERO,
-                measured: Measured::default(),
-                text: (*text).to_owned(),
-                low: false,
-            }),
+            Self::Text(text) => Passage::read(&Evidence::without_file(1, text)),
         }
     }
 }
