@@ -5,6 +5,7 @@
 //! screen or standard output passes through [`sanitize`] or, where it arrives in pieces, through
 //! [`StreamSanitizer`], which remembers an unfinished sequence from one piece to the next.
 
+mod blocks;
 mod code;
 mod figures;
 mod invisible;
@@ -16,6 +17,7 @@ mod trouble;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+pub use blocks::{Fence, Fences, front_matter};
 pub use code::{code_ranges, ends_all_blocks, markup};
 pub use figures::{counted, duration};
 pub use naming::{spaced, stem, without_extension};

@@ -12,6 +12,7 @@ use super::base::KnowledgeBase;
 use super::error::KbError;
 use super::index::Within;
 use crate::domain::{LineRange, Place};
+use crate::text::Fences;
 
 /// The value of a box that is not ticked, and of one that is.
 pub(crate) const OPEN_BOX: &str = "[ ]";
@@ -143,14 +144,11 @@ impl KnowledgeBase {
 pub(crate) fn fields(text: &str) -> Vec<Field> {
     let mut found = Vec::new();
     let mut heads: Option<(usize, Vec<String>)> = None;
-    let mut in_code = false;
+    let mut fences = Fences::default();
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
         let bare_line = line.trim();
-        if bare_line.starts_with("```") || bare_line.starts_with("~~~") {
-            in_code = !in_code;
-        }
-        if in_code {
+        if fences.hold(bare_line) {
             continue;
         }
         if !bare_line.starts_with('|') {

@@ -2,6 +2,7 @@
 //! top-level items of a source file.
 
 use crate::kb::extract::plain;
+use crate::text::{Fence, front_matter};
 
 /// Lines `start..=end`, counted from 0, under a path of headings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +50,7 @@ impl Headings {
 /// Blocks of Markdown, in order, each handed to `take`.
 pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
     let mut headings = Headings::default();
-    let mut at = front_matter(lines);
+    let mut at = front_matter(lines.iter().copied());
     if at > 0 {
         take(headings.block(0, at - 1));
     }
@@ -59,7 +60,7 @@ pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
             at += 1;
         } else if let Some(fence) = fence(line) {
             let end = (at + 1..lines.len())
-                .find(|&n| closes(lines[n], fence))
+                .find(|&n| fence.is_closed_by(lines[n]))
                 .unwrap_or(lines.len() - 1);
             take(headings.block(at, end));
             at = end + 1;
@@ -122,19 +123,6 @@ fn split_before(lines: &[&str], take: &mut impl FnMut(Block), starts: impl Fn(us
     }
 }
 
-/// How many lines of metadata stand at the top between `---` marks.
-fn front_matter(lines: &[&str]) -> usize {
-    if lines.first().map(|line| line.trim_end()) != Some("---") {
-        return 0;
-    }
-    lines
-        .iter()
-        .take(100)
-        .skip(1)
-        .position(|line| matches!(line.trim_end(), "---" | "..."))
-        .map_or(0, |at| at + 2)
-}
-
 /// The names of the columns of the table that begins here.
 fn table(lines: &[&str], at: usize) -> Option<String> {
     let (header, rule) = (lines[at], lines.get(at + 1)?.trim());
@@ -153,17 +141,8 @@ fn table(lines: &[&str], at: usize) -> Option<String> {
     })
 }
 
-fn fence(line: &str) -> Option<(char, usize)> {
-    let line = unindented(line)?;
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = line.chars().take_while(|&c| c == mark).count();
-    let info = &line[length..];
-    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length))
-}
-
-fn closes(line: &str, (mark, length): (char, usize)) -> bool {
-    let line = line.trim();
-    line.len() >= length && line.chars().all(|c| c == mark)
+fn fence(line: &str) -> Option<Fence> {
+    unindented(line).and_then(Fence::opened_by)
 }
 
 /// Level, title and height in lines of the heading that stands at this line.

@@ -2,7 +2,7 @@
 
 use super::{Extraction, Mark, Shape, SkipReason};
 use crate::domain::{Place, PlaceUnit};
-use crate::text::one_line;
+use crate::text::{Fences, one_line};
 
 /// No document says more than this; what does was made to fill the memory.
 pub(in crate::kb) const MAX_TEXT_BYTES: usize = 32 * 1024 * 1024;
@@ -140,18 +140,11 @@ pub(in crate::kb) fn plain(heading: &str) -> String {
 /// A mark for each heading of a Markdown text; what stands before the first has none.
 fn sections(text: &str) -> Vec<Mark> {
     let mut marks = Vec::new();
-    let mut fence: Option<&str> = None;
+    let mut fences = Fences::default();
     for (at, line) in text.lines().enumerate() {
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| line.starts_with(mark));
-        match (fence, mark) {
-            (None, Some(mark)) => fence = Some(mark),
-            (Some(open), Some(mark)) if open == mark => fence = None,
-            _ => {}
-        }
+        let is_code = fences.hold(line);
         let level = line.bytes().take_while(|byte| *byte == b'#').count();
-        if fence.is_some() || !(1..=6).contains(&level) || !line[level..].starts_with(' ') {
+        if is_code || !(1..=6).contains(&level) || !line[level..].starts_with(' ') {
             continue;
         }
         let number = marks.len() + 1;

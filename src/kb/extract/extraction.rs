@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{LineRange, Place};
-use crate::text::stem;
+use crate::text::{front_matter, stem};
 
 /// What a document says, as lines of text, whatever its format.
 ///
@@ -86,7 +86,7 @@ impl Shape {
     /// What a text made of lines says its title is, before it begins.
     fn title(self, text: &str) -> Option<String> {
         const HEAD: usize = 50;
-        let mut head = text.lines().take(HEAD);
+        let head = text.lines().take(HEAD);
         let named = |line: &str, mark: &str| {
             let begins = line.get(..mark.len())?.eq_ignore_ascii_case(mark);
             begins.then(|| {
@@ -97,8 +97,8 @@ impl Shape {
             })
         };
         let title = match self {
-            Self::Markdown if head.next()?.trim_end() == "---" => head
-                .take_while(|line| !matches!(line.trim_end(), "---" | "..."))
+            Self::Markdown => head
+                .take(front_matter(text.lines()))
                 .find_map(|line| named(line, "title:")),
             Self::Org => head
                 .take_while(|line| !line.starts_with("* "))

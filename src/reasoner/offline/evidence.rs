@@ -10,6 +10,7 @@ mod units;
 use std::borrow::Cow;
 
 use crate::domain::{Evidence, Language};
+use crate::text;
 
 use super::language::language_of;
 pub(super) use units::{Unit, UnitKind};
@@ -111,9 +112,12 @@ fn prose(item: &Evidence, ending: &str) -> (String, Vec<Unit>) {
     (title.unwrap_or_default().to_owned(), units)
 }
 
-/// What stands between two rules at a file's beginning, and the rest.
+/// The metadata at the top with the rules around it, and the rest.
 fn front_matter(text: &str) -> Option<(&str, &str)> {
-    text.strip_prefix("---\n")?.split_once("\n---\n")
+    let lines = text::front_matter(text.lines());
+    let (before, body) = text.split_at(text.split_inclusive('\n').take(lines).map(str::len).sum());
+    // The last line may be cut.
+    (lines > 0 && before.ends_with('\n')).then_some((before, body))
 }
 
 #[cfg(test)]

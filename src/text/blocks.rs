@@ -1,0 +1,86 @@
+//! Lines of a Markdown file that begin and end something: the fences of code, and the metadata at
+//! the top.
+
+/// Front matter that goes on for longer is a text between two rules.
+const LONGEST_FRONT_MATTER: usize = 100;
+
+/// The line that opens a block of code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fence {
+    mark: char,
+    length: usize,
+}
+
+impl Fence {
+    /// The fence that a line opens; blanks before it are the caller's to judge.
+    pub fn opened_by(line: &str) -> Option<Self> {
+        let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+        let length = line.chars().take_while(|&c| c == mark).count();
+        let info = &line[length..];
+        (length >= 3 && !(mark == '`' && info.contains('`'))).then_some(Self { mark, length })
+    }
+
+    /// Whether a line ends what this one began.
+    pub fn is_closed_by(self, line: &str) -> bool {
+        let line = line.trim();
+        line.len() >= self.length && line.chars().all(|c| c == self.mark)
+    }
+}
+
+/// Follows a text line by line: whether it is in a block of code, its fences included.
+#[derive(Debug, Default)]
+pub struct Fences(Option<Fence>);
+
+impl Fences {
+    /// Whether the next line is part of a block of code.
+    pub fn hold(&mut self, line: &str) -> bool {
+        match self.0 {
+            Some(fence) if fence.is_closed_by(line) => self.0 = None,
+            Some(_) => {}
+            None => {
+                self.0 = Fence::opened_by(line);
+                return self.0.is_some();
+            }
+        }
+        true
+    }
+}
+
+/// How many lines of metadata begin a file, the rules around them included; 0 where there are none.
+pub fn front_matter<'a>(mut lines: impl Iterator<Item = &'a str>) -> usize {
+    if lines.next().map(str::trim_end) != Some("---") {
+        return 0;
+    }
+    lines
+        .take(LONGEST_FRONT_MATTER - 1)
+        .position(|line| matches!(line.trim_end(), "---" | "..."))
+        .map_or(0, |at| at + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_fence_as_long_and_of_the_same_mark_ends_a_block() {
+        let mut fences = Fences::default();
+        let text = "a\n````md\n```\nb\n~~~~\n````\nc\n~~~\nd ```\n~~~\n``` a `\ne";
+        let held: Vec<&str> = text.lines().filter(|line| !fences.hold(line)).collect();
+        assert_eq!(held, ["a", "c", "``` a `", "e"]);
+    }
+
+    #[test]
+    fn metadata_is_between_two_rules_at_the_top() {
+        for (text, lines) in [
+            ("---\ntitle: a\n---\nb", 3),
+            ("--- \ntitle: a\n...\n", 3),
+            ("---\n---\n", 2),
+            ("---\ntitle: a\n", 0),
+            ("a\n---\nb\n---\n", 0),
+            ("", 0),
+        ] {
+            assert_eq!(front_matter(text.lines()), lines, "{text:?}");
+        }
+        assert_eq!(front_matter(["---"; 1].into_iter().chain(["a"; 200])), 0);
+    }
+}
