@@ -17,6 +17,54 @@
 //! config, kb ─► globs                patterns of files
 //! embed, kb ─► threads               which of them gets the cores
 //! ```
+//!
+//! The layers and the rooms inside them are data in `tests/it/architecture.rs`, which fails at the
+//! first import that points up or closes a circle.
+//!
+//! # The way of a question
+//!
+//! ```text
+//! key ─► tui::update ─► Command ─► agent::worker ─► agent::run ─► nodes: analyze_and_route ─► plan
+//!                                                    │              ─► tool_exec ─► grade_evidence
+//!                                                    │              ─► synthesize
+//!                                                    ├─► ports::Reasoner   reasoner::{offline, llm}
+//!                                                    └─► ports::Toolbox    tools ─► kb::search, kb::grep
+//! EventBody ◄────────────────────────────────────────┘
+//!     ├─► audit          appends it, masked, before it is shown
+//!     ├─► tui::fold      what the panes draw
+//!     └─► cli            `ask`, `ask --json`
+//! ```
+//!
+//! Which node comes next is decided by the pure functions of `domain` (`route_after_…`,
+//! `approving_rule`); the nodes only act on it. `replay`, what-if and the statistics read the same
+//! events again from the log.
+//!
+//! # The way of a saved file
+//!
+//! ```text
+//! kb::watch ─► kb::update::plan ─► kb::extract ─► kb::chunk ─► kb::index ─► embed, in bulk
+//! (changed)    (what differs)      (bytes, text)  (passages)   (commit)     (vectors)
+//! ```
+//!
+//! `extract` runs in a process of its own, because documents come from anywhere. A commit makes the
+//! words of a file searchable at once; its vectors follow.
+//!
+//! # Where to add
+//!
+//! | what | copy | then name it in |
+//! |---|---|---|
+//! | a tool | `tools/grep_search.rs` | `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`), `tools/catalog.rs`, `tools/toolbox.rs`; its arguments in `reasoner/llm/read/plan.rs` and `reasoner/llm/shape.rs`; when the built-in engine takes it in `reasoner/offline/plan.rs`; whether a question alone makes a call in `agent/nodes/plan.rs`; its short name in `tui/panes/wording.rs`; tests in `tests/it/tools.rs` |
+//! | a file format | `kb/extract/text/notebook.rs` | `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name), `kb/extract/convert.rs`; `kb/extract/fuzz.rs`; a sample in `tests/it/formats.rs` |
+//! | a chat server | an entry of `assets/llm/servers.toml` | nothing: users can do the same in their own `servers.toml` |
+//! | a theme | `assets/themes/light.toml` | `tui/theme/name.rs`, `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`; users can put their own into `themes/` |
+//! | a language | `assets/language/de.toml` | `domain/question.rs` (`Language`), `reasoner/offline/language.rs`, `reasoner/offline/language/table.rs`; `reasoner/llm/prompt/synthesize.rs` |
+//! | what a node says of its work | a field of `EventBody` in `protocol.rs` (optional, `serde(default)`: old logs stay readable) | the node in `agent/nodes/`; `tui/fold/run.rs` keeps it, `tui/panes/node.rs` draws it |
+//! | a setting | an entry of `config/variables.rs` | `config/settings.rs`; `.env.example` |
+//! | a subcommand | `cli/search.rs` | `cli.rs` |
+//! | a key | an entry of `assets/keymap.toml` | an action of that name in `tui/keymap/action.rs` and in `tui/act.rs` |
+//!
+//! The compiler and `cargo test` name what is missing: the matches over `ToolName`, `Format`,
+//! `ThemeName` and `Language` have no wildcard.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
