@@ -21,7 +21,7 @@ pub use blocks::{Fence, Fences, front_matter};
 pub use code::{code_ranges, ends_all_blocks, markup};
 pub use figures::{counted, duration};
 pub use naming::{spaced, stem, without_extension};
-pub use near::{distance, nearest};
+pub use near::nearest;
 pub use sparkline::sparkline;
 pub use trouble::Trouble;
 

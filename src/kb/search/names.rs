@@ -5,6 +5,7 @@
 //! that finds anything decides, so that an exact name never brings its neighbours along.
 
 use globset::GlobSet;
+use strsim::osa_distance;
 
 use crate::globs::{self, BadGlob};
 use crate::kb::error::KbError;
@@ -227,8 +228,8 @@ fn matcher(pattern: &str) -> Result<Option<GlobSet>, KbError> {
 
 /// The documents whose name is one slip away from this, or two from a long one.
 fn nearest(names: &[Names<'_>], folded: &str) -> Vec<String> {
-    let asked: Vec<char> = folded.chars().collect();
-    let most = match asked.len() {
+    let letters = folded.chars().count();
+    let most = match letters {
         n if n < MIN_CHARS_FOR_SLIP => return Vec::new(),
         n if n < CHARS_FOR_TWO_SLIPS => 1,
         _ => 2,
@@ -245,7 +246,7 @@ fn nearest(names: &[Names<'_>], folded: &str) -> Vec<String> {
             n.title.as_str(),
         ]
         .into_iter()
-        .filter_map(|name| slips(&asked, name, best))
+        .filter_map(|name| slips(folded, letters, name, best))
         .min();
         match slips {
             Some(slips) if slips < best || found.is_empty() => {
@@ -260,39 +261,20 @@ fn nearest(names: &[Names<'_>], folded: &str) -> Vec<String> {
 }
 
 /// How many letters are wrong, missing, too many or swapped with the next, if at most so many.
-fn slips(asked: &[char], name: &str, most: usize) -> Option<usize> {
+fn slips<'a>(asked: &'a str, letters: usize, name: &'a str, most: usize) -> Option<usize> {
     // Bytes first: characters are counted only where the length may fit.
-    if name.len() + most < asked.len() || name.len() > 4 * (asked.len() + most) {
-        return None;
-    }
-    let name: Vec<char> = name.chars().collect();
-    if name.len().abs_diff(asked.len()) > most {
+    if name.len() + most < letters
+        || name.len() > 4 * (letters + most)
+        || name.chars().count().abs_diff(letters) > most
+    {
         return None;
     }
     // Another number is another document, no slip.
-    let digits = |name: &[char]| -> String { name.iter().filter(|c| c.is_numeric()).collect() };
-    if digits(&name) != digits(asked) {
+    let digits = |name: &'a str| name.chars().filter(|c| c.is_numeric());
+    if !digits(name).eq(digits(asked)) {
         return None;
     }
-    let mut before = vec![usize::MAX; asked.len() + 1];
-    let mut row: Vec<usize> = (0..=asked.len()).collect();
-    for (i, &c) in name.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, &a) in asked.iter().enumerate() {
-            let mut least = (row[j] + usize::from(a != c))
-                .min(row[j + 1] + 1)
-                .min(next[j] + 1);
-            if i > 0 && j > 0 && a == name[i - 1] && asked[j - 1] == c {
-                least = least.min(before[j - 1] + 1);
-            }
-            next.push(least);
-        }
-        if next.iter().all(|&slips| slips > most) {
-            return None;
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().filter(|&slips| slips <= most)
+    Some(osa_distance(name, asked)).filter(|slips| *slips <= most)
 }
 
 fn pick(documents: &Documents, way: impl Fn(&Document) -> bool) -> Vec<String> {
@@ -365,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_slip_is_a_letter_wrong_missing_too_many_or_swapped() {
-        let count = |a: &str, b: &str| slips(&a.chars().collect::<Vec<_>>(), b, 2);
+        let count = |a: &str, b: &str| slips(a, a.chars().count(), b, 2);
         assert_eq!(count("audit-log", "audit-log"), Some(0));
         for slip in ["audit-lok", "audt-log", "auditt-log", "audit-lgo"] {
             assert_eq!(count(slip, "audit-log"), Some(1), "{slip}");

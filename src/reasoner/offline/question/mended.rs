@@ -1,7 +1,8 @@
+use strsim::osa_distance;
+
 use super::super::language::{is_stop, language_of, terms};
 use super::literals::literals_of;
 use crate::domain::Language;
-use crate::text::distance;
 
 /// Shorter words are too near to too many; longer ones are no words, in letters.
 const LETTERS: std::ops::RangeInclusive<usize> = 5..=24;
@@ -44,7 +45,7 @@ pub(in super::super) fn mended(
             && !named.iter().any(|name| name.contains(word));
         let other = slip.then(|| {
             let near = vocabulary.iter().filter(|other| is_slip(&lower, other));
-            let nearest = near.min_by_key(|other| (distance(&lower, other), **other));
+            let nearest = near.min_by_key(|other| (osa_distance(&lower, other), **other));
             nearest
                 .map(|near| (*near).to_owned())
                 .or_else(|| known_nearby(&lower, &known))
@@ -67,7 +68,7 @@ fn is_slip(a: &str, b: &str) -> bool {
     LETTERS.contains(&b.len())
         && a.as_bytes()[0] == b.as_bytes()[0]
         && a.len().abs_diff(b.len()) <= most
-        && distance(a, b) <= most
+        && osa_distance(a, b) <= most
 }
 
 /// The one known word from which this one comes by two letters that changed places, else by one that is
