@@ -4,14 +4,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
-use time::OffsetDateTime;
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
-
-/// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form of a date that HTTP still sends (RFC 9110, 5.6.7).
-const HTTP_DATE: &[BorrowedFormatItem<'_>] = format_description!(
-    "[weekday repr:short], [day] [month repr:short] [year] [hour]:[minute]:[second] GMT"
-);
 
 /// How long a whole response may take where silence of `silence` is borne with: who sends a byte now
 /// and then is alive, and may still never come to an end. A stream that goes on saying something
@@ -54,9 +46,8 @@ fn growing(first: Duration, tried: u32) -> Duration {
 
 /// A date that has passed is now.
 fn until(date: &str, now: SystemTime) -> Option<Duration> {
-    let then = time::PrimitiveDateTime::parse(date, HTTP_DATE).ok()?;
-    let wait = then.assume_utc() - OffsetDateTime::from(now);
-    Some(Duration::try_from(wait).unwrap_or(Duration::ZERO))
+    let then = httpdate::parse_http_date(date).ok()?;
+    Some(then.duration_since(now).unwrap_or(Duration::ZERO))
 }
 
 #[cfg(test)]
@@ -101,8 +92,8 @@ mod tests {
 
     #[test]
     fn a_date_ahead_is_waited_for() {
-        let now = OffsetDateTime::from_unix_timestamp(784_111_770).unwrap();
-        let wait = until("Sun, 06 Nov 1994 08:49:37 GMT", now.into());
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_770);
+        let wait = until("Sun, 06 Nov 1994 08:49:37 GMT", now);
         assert_eq!(wait, Some(Duration::from_secs(7)));
     }
 
