@@ -1,8 +1,10 @@
 //! How links are written in Markdown, wikis, HTML, Org, reStructuredText and AsciiDoc.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use percent_encoding::percent_decode_str;
 use regex::Regex;
 
 use super::link::{LinkKind, LinkTarget};
@@ -266,7 +268,7 @@ fn without_title(inside: &str) -> &str {
 }
 
 /// The line with code in it blanked out, every byte at its place.
-fn without_code(line: &str) -> std::borrow::Cow<'_, str> {
+fn without_code(line: &str) -> Cow<'_, str> {
     if !line.contains('`') {
         return line.into();
     }
@@ -312,27 +314,9 @@ fn relative(folder: &str, target: &str) -> Option<String> {
 }
 
 /// `%20` is a space; what decodes to no text stays as it is.
-fn decoded(target: &str) -> String {
-    if !target.contains('%') {
-        return target.to_owned();
-    }
-    let mut bytes = Vec::with_capacity(target.len());
-    let mut rest = target.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let code = tail
-            .get(..2)
-            .filter(|_| *first == b'%')
-            .and_then(|hex| str::from_utf8(hex).ok())
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        if let Some(byte) = code {
-            bytes.push(byte);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| target.to_owned())
+fn decoded(target: &str) -> Cow<'_, str> {
+    let text = percent_decode_str(target).decode_utf8();
+    text.unwrap_or(Cow::Borrowed(target))
 }
 
 /// The labels that a line refers to: `[text][label]`, `[label][]` and `[label]`.
