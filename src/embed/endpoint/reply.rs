@@ -1,5 +1,8 @@
 //! What servers answer to `/embeddings`, and what of it can be used.
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -94,29 +97,13 @@ fn floats(bytes: &[u8]) -> Option<Vec<f32>> {
         .then(|| numbers.iter().map(|raw| f32::from_le_bytes(*raw)).collect())
 }
 
-/// Base64 with the standard alphabet, RFC 4648.
+/// Base64 with the standard alphabet, RFC 4648, which some servers do not pad.
 fn decode(text: &str) -> Option<Vec<u8>> {
-    let text = text.trim_end_matches('=');
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
-    let (mut held, mut bits) = (0_u32, 0_u32);
-    for symbol in text.bytes() {
-        let value = match symbol {
-            b'A'..=b'Z' => symbol - b'A',
-            b'a'..=b'z' => symbol - b'a' + 26,
-            b'0'..=b'9' => symbol - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        held = held << 6 | u32::from(value);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-            held &= (1 << bits) - 1;
-        }
-    }
-    Some(bytes)
+    const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let standard = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+    standard.decode(text).ok()
 }
 
 #[cfg(test)]
