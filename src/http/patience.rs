@@ -1,6 +1,5 @@
 //! How long to wait for a response, and before a request is made again.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
@@ -40,8 +39,7 @@ pub fn reconnecting(tried: u32) -> Duration {
 
 fn growing(first: Duration, tried: u32) -> Duration {
     let base = first * 2_u32.saturating_pow(tried.clamp(1, 6) - 1);
-    let share = RandomState::new().hash_one(tried) as u32;
-    base + base.mul_f64(0.5 * f64::from(share) / f64::from(u32::MAX))
+    base + base.mul_f64(0.5 * fastrand::f64())
 }
 
 /// A date that has passed is now.
