@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::check::{Check, Status, broke_off};
 use super::examination::Examination;
@@ -21,9 +21,8 @@ const MEGABYTE: u64 = 1 << 20;
 const TOO_LITTLE: u64 = 50 * MEGABYTE;
 /// With less than this it is worth a word.
 const LITTLE: u64 = 500 * MEGABYTE;
-/// How long `df` may take: it hangs on a network disk that is away.
+/// How long a disk may take to answer: a network disk that is away never does.
 const PATIENCE: Duration = Duration::from_secs(2);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Where things are kept.
 pub(super) async fn check(settings: &Settings, examination: &mut Examination<'_>) {
@@ -172,43 +171,20 @@ fn mode(_: &Path) -> Option<u32> {
     None
 }
 
-/// Bytes, as POSIX `df` tells them: the standard library does not ask the system.
+/// Bytes that users may fill.
+#[cfg(unix)]
 fn free(path: &Path) -> Option<u64> {
-    if !cfg!(unix) {
-        return None;
-    }
-    let mut asked = Command::new("df")
-        .arg("-Pk")
-        .arg(path)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let begun = Instant::now();
-    while asked.try_wait().ok()?.is_none() {
-        if begun.elapsed() > PATIENCE {
-            // Who hangs on a disk dies when that answers, and is not waited for.
-            let _ = asked.kill();
-            return None;
-        }
-        thread::sleep(LOOK_AGAIN);
-    }
-    let told = asked.wait_with_output().ok()?;
-    free_in(&String::from_utf8_lossy(&told.stdout))
+    let (tell, told) = mpsc::sync_channel(1);
+    let path = path.to_owned();
+    // A thread that hangs on a disk ends when that answers, and is not waited for.
+    thread::spawn(move || tell.send(rustix::fs::statvfs(&path)));
+    let disk = told.recv_timeout(PATIENCE).ok()?.ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// What stands before the share in use: names before and behind it may hold spaces.
-fn free_in(table: &str) -> Option<u64> {
-    let words: Vec<&str> = table.lines().nth(1)?.split_whitespace().collect();
-    let is_share = |word: &&str| {
-        let number = word.strip_suffix('%');
-        number.is_some_and(|number| number.parse::<u32>().is_ok())
-    };
-    let share = words.iter().position(is_share)?;
-    let kilobytes: u64 = words.get(share.checked_sub(1)?)?.parse().ok()?;
-    Some(kilobytes.saturating_mul(1024))
+#[cfg(not(unix))]
+fn free(_: &Path) -> Option<u64> {
+    None
 }
 
 pub(super) fn megabytes(bytes: u64) -> String {
@@ -223,20 +199,12 @@ pub(super) fn megabytes(bytes: u64) -> String {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
-    fn the_room_is_read_from_the_table_of_df() {
-        let table = |row: &str| {
-            format!("Filesystem 1024-blocks Used Available Capacity Mounted on\n{row}\n")
-        };
-        for (row, free) in [
-            ("/dev/sda1 1000 400 600 40% /", Some(600 * 1024)),
-            ("map auto home 0 0 0 100% /System/My 5% Disk", Some(0)),
-            ("server:/a b 10 1 9 10% /mnt/x y", Some(9 * 1024)),
-            ("overlay - - - - /", None),
-        ] {
-            assert_eq!(free_in(&table(row)), free, "{row}");
-        }
-        assert_eq!(free_in(""), None);
+    fn the_room_on_a_disk_is_known_and_on_none_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(free(home.path()).is_some());
+        assert_eq!(free(&home.path().join("nowhere")), None);
     }
 
     #[test]
