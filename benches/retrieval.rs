@@ -408,7 +408,7 @@ enum Voice {
     MadeUp,
     /// The model.
     Real,
-    /// Nobody: a hybrid search then is a lexical one.
+    /// Nothing: a hybrid search then is a lexical one.
     None,
 }
 
@@ -426,13 +426,13 @@ impl Embedder for Voices {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         match self.voice.load(Ordering::Relaxed) {
             voice if voice == Voice::Real as u8 => self.real.embed(texts),
-            voice if voice == Voice::None as u8 => Err(EmbedError("nobody embeds".into())),
+            voice if voice == Voice::None as u8 => Err(EmbedError("no embedding".into())),
             _ => Ok(texts.iter().map(|text| made_up(text)).collect()),
         }
     }
 
-    fn takes_the_cores(&self) -> bool {
-        self.real.takes_the_cores()
+    fn is_cpu_bound(&self) -> bool {
+        self.real.is_cpu_bound()
     }
 }
 

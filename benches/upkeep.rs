@@ -290,8 +290,8 @@ impl Embedder for Voices {
         self.embed(texts).map(Some)
     }
 
-    fn takes_the_cores(&self) -> bool {
-        self.model.takes_the_cores()
+    fn is_cpu_bound(&self) -> bool {
+        self.model.is_cpu_bound()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! One thread owns the file. Events pass *through* it on their way to the screen: an event is
 //! written first and forwarded then, so that a process that is killed has lost no line that
-//! anybody saw. The file is a log for people who were not there: secrets and card numbers are
+//! a user saw. The file is a log for people who were not there: secrets and card numbers are
 //! masked before they reach it, and runs that a kill cut short are closed at the next start. Each
 //! line carries the hash of the line before, so that a line that was changed, removed or added
 //! later is found.

@@ -248,7 +248,7 @@ fn own_program() -> PathBuf {
     std::env::current_exe().unwrap_or_default()
 }
 
-/// Every setting with what it may be and what it is where nobody sets it.
+/// Every setting with what it may be and what it is while it is not set.
 fn settings_help() -> String {
     let nothing_set = survey(&Environment::default(), &Overrides::default());
     let mut text =
@@ -272,7 +272,7 @@ fn settings_help() -> String {
 /// What to say of a first word that is neither a folder nor a command, and nearly a command.
 fn misspelt(first: &OsStr) -> Option<Failure> {
     let word = first.to_str()?;
-    // Whoever writes a separator means a path.
+    // A name with a separator is a path.
     let is_word = word.chars().all(|c| c.is_alphanumeric() || c == '-') && !word.starts_with('-');
     if !is_word || Path::new(word).exists() {
         return None;

@@ -2,7 +2,7 @@
 //!
 //! Settings come from flags, the environment, and `.env` files: the user's own, and that of the working
 //! folder, which may say all only where the user trusts it. The result is a plain value that the engine takes apart: no other room knows where a setting came
-//! from, and nobody holds the whole.
+//! from, and no other part holds the whole.
 
 mod address;
 mod dotenv;
@@ -28,7 +28,7 @@ pub use error::SettingError;
 pub use listing::{Idle, Listed, Survey, survey, survey_of};
 pub use restated::Restated;
 pub use settings::{DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, is_theme_name};
-pub use trust::{Request, Word, admit, distrust};
+pub use trust::{Request, TrustAnswer, admit, distrust};
 pub use unknown::Unknown;
 pub use variable::{Class, Variable};
 pub use variables::variables;

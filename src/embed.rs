@@ -90,7 +90,7 @@ impl Embedder for SentenceEmbedding {
         made.map(Some)
     }
 
-    /// Behind everything that somebody waits for.
+    /// Behind everything that a user waits for.
     fn embed_unless(
         &self,
         texts: &[&str],
@@ -116,7 +116,7 @@ impl Embedder for SentenceEmbedding {
         made.map(Some)
     }
 
-    fn takes_the_cores(&self) -> bool {
+    fn is_cpu_bound(&self) -> bool {
         true
     }
 
@@ -139,7 +139,7 @@ struct Loaded {
     /// As many for work in bulk, which leaves the cores to whatever else wants them; made when there
     /// is some.
     behind: OnceLock<Vec<Arc<ThreadPool>>>,
-    /// All cores on one text: somebody waits for it.
+    /// All cores on one text: a user waits for it.
     all: Arc<ThreadPool>,
     /// Where the next call starts, so that calls at the same time do not queue on one pool.
     turn: AtomicUsize,
@@ -190,7 +190,7 @@ impl Loaded {
         })
     }
 
-    /// A text that somebody waits for: on one core while work in bulk has the others.
+    /// A text that a user waits for: on one core while work in bulk has the others.
     fn at_once(&self, text: &str) -> Result<Vec<f32>, EmbedError> {
         threads::search_begins();
         let pool = match threads::for_a_search() {

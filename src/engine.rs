@@ -45,7 +45,7 @@ use crate::protocol::{Event, EventBody, RecordedSession, Update};
 use adding::{Adding, CurrentBase};
 
 pub use crate::agent::Question;
-pub use conversation::{BehindScreen, Conversation, channels};
+pub use conversation::{Conversation, EngineChannels, channels};
 pub use data_folder::prepare_data_folder;
 pub use demo::SAMPLES;
 pub use error::EngineError;
@@ -103,7 +103,7 @@ impl Engine {
         Ok(resumed.recorded)
     }
 
-    /// Calls the conversation so in lists, until somebody calls it otherwise.
+    /// Calls the conversation so in lists, until it is renamed.
     pub async fn name_conversation(&self, name: &'static str) {
         let (log, session) = (self.audit_log.path.clone(), self.agent.session.clone());
         let rename = move || SessionNotes::rename(&log, &session, Some(name));

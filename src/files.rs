@@ -107,7 +107,7 @@ pub fn open_to_write(path: &Path) -> io::Result<File> {
     Ok(regular(unlinked().write(true).open(path)?)?)
 }
 
-/// Says no to a link: it leads to somebody's file or folder, which is not ours to write to.
+/// Says no to a link: it leads to a file or folder that is not ours to write to.
 pub fn refuse_link(path: &Path) -> io::Result<()> {
     // With a separator at its end, it would be the folder behind the link.
     match fs::symlink_metadata(path.components().as_path()) {
@@ -294,7 +294,7 @@ fn write_beside(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {
-    // Made with mode 0600 by the crate, under a name that nobody can guess.
+    // Made with mode 0600 by the crate, under a name that cannot be guessed.
     let unfinished = tempfile::Builder::new()
         .prefix(UNFINISHED.0)
         .rand_bytes(RANDOM)

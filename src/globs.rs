@@ -1,4 +1,4 @@
-//! Patterns for the names of files, from whoever writes them: a model, a setting, an ignore file.
+//! Patterns for the names of files, written by a model, a setting, an ignore file.
 //!
 //! The glob crate goes down into braces by recursion, and its single matcher panics where the
 //! regular expression that it makes is refused. So braces are counted first, and only sets are
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// Braces within braces within braces: more are no pattern that somebody means.
+/// Braces within braces within braces: more are no pattern that anyone writes on purpose.
 const MAX_NESTING: usize = 8;
-/// A longer pattern is none that somebody means either.
+/// A longer pattern is not written on purpose either.
 const MAX_BYTES: usize = 4096;
 
 /// Why a pattern cannot be used.

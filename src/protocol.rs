@@ -1,7 +1,7 @@
 //! Everything that crosses a channel, and the format of the audit log.
 //!
 //! A question is one ordered stream of [`Event`]s with one writer. The screen, the audit log,
-//! `ask --json` and whoever reads the log later are readers of that same stream; a pane draws a
+//! `ask --json` and later readers of the log are readers of that same stream; a pane draws a
 //! fold over events and never the agent's own state. What is not in the stream did not happen.
 //!
 //! The serde form of [`Event`] *is* the file format: one JSON object a line, unknown fields
@@ -279,9 +279,9 @@ pub enum EventBody {
         reasoning_calls: u32,
         /// Calls of the full pipeline that were not needed.
         calls_saved: u32,
-        /// Tokens sent; 0 when nobody counted.
+        /// Tokens sent; 0 when they were not counted.
         prompt_tokens: u64,
-        /// Tokens received; 0 when nobody counted.
+        /// Tokens received; 0 when they were not counted.
         completion_tokens: u64,
         /// What else is known of the cost.
         #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! Who gets the cores: a search that somebody waits for before passages that are embedded in bulk.
+//! Who gets the cores: a search that a user waits for before passages that are embedded in bulk.
 //!
 //! The threads of work in bulk leave the cores to whatever else wants them, but no sooner than the
 //! system looks: a thread of a search that is started, or gives way for a moment, on a core where
@@ -34,7 +34,7 @@ impl Drop for InBulk {
     }
 }
 
-/// Says that somebody waits for a search.
+/// Says that a search is waited for.
 pub(crate) fn search_begins() {
     *LAST_SEARCH.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
 }

@@ -26,7 +26,7 @@ pub(super) struct CitationFilter {
     held: Option<usize>,
     /// Whether something in the block may begin code.
     may_hold_code: bool,
-    line: Line,
+    line: MarkdownLine,
     /// Whether the line before this one is blank.
     after_blank: bool,
     /// How long the block must be before its end is looked for again.
@@ -39,7 +39,7 @@ pub(super) struct CitationFilter {
 
 /// What is known of the line that is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum MarkdownLine {
     /// Nothing but this many blanks.
     Blank(usize),
     Text,
@@ -63,7 +63,7 @@ impl CitationFilter {
             shown: 0,
             held: None,
             may_hold_code: false,
-            line: Line::Blank(0),
+            line: MarkdownLine::Blank(0),
             after_blank: false,
             look_from: 0,
             patience: 64 << 10,
@@ -116,7 +116,7 @@ impl CitationFilter {
 
     fn accept(&mut self, c: char, shown: &mut String) {
         // A line that begins with a mark may begin with something else, or be blank, without it.
-        let at_margin = self.line == Line::Blank(0) && !c.is_whitespace() && c != '[';
+        let at_margin = self.line == MarkdownLine::Blank(0) && !c.is_whitespace() && c != '[';
         if self.after_blank && at_margin {
             self.look_for_an_end(shown);
         }
@@ -124,16 +124,16 @@ impl CitationFilter {
         self.block.push(c);
         self.line = match (self.line, c) {
             (line, '\n') => {
-                self.after_blank = line != Line::Text;
-                Line::Blank(0)
+                self.after_blank = line != MarkdownLine::Text;
+                MarkdownLine::Blank(0)
             }
-            (Line::Blank(count), ' ') => Line::Blank(count + 1),
-            (Line::Blank(_), '\t') => Line::Blank(INDENT),
-            (Line::Blank(count), _) => {
+            (MarkdownLine::Blank(count), ' ') => MarkdownLine::Blank(count + 1),
+            (MarkdownLine::Blank(_), '\t') => MarkdownLine::Blank(INDENT),
+            (MarkdownLine::Blank(count), _) => {
                 self.may_hold_code |= count >= INDENT;
-                Line::Text
+                MarkdownLine::Text
             }
-            (Line::Text, _) => Line::Text,
+            (MarkdownLine::Text, _) => MarkdownLine::Text,
         };
         self.may_hold_code |= matches!(c, '`' | '~' | '<');
         if c == ']' {
@@ -224,7 +224,7 @@ impl CitationFilter {
         self.held = None;
         self.may_hold_code = false;
         self.look_from = 0;
-        self.line = Line::Blank(0);
+        self.line = MarkdownLine::Blank(0);
         self.after_blank = false;
     }
 

@@ -11,11 +11,11 @@ use super::citations::without_marks;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dialogue {
     session: String,
-    turns: Vec<Said>,
+    turns: Vec<Utterance>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Said {
+struct Utterance {
     /// The first run of the question.
     first: RunId,
     turn: Turn,
@@ -58,7 +58,7 @@ impl Dialogue {
             Some(first) => self.place_of(first),
             None => self.turns.len(),
         };
-        let said = Said {
+        let said = Utterance {
             first: retry_of.unwrap_or(run),
             turn: Turn {
                 question,

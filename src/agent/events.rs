@@ -11,7 +11,7 @@ use super::ports::Caveat;
 /// Numbers and stamps what happens, and sends it on.
 ///
 /// Sending waits while the reader is behind: a slow screen slows the agent and nothing is lost.
-/// When the reader is gone the event is dropped; whoever dropped it also cancels the run.
+/// When the reader is gone the event is dropped; what dropped it also cancels the run.
 #[derive(Debug)]
 pub struct EventWriter {
     run: RunId,

@@ -47,7 +47,7 @@ pub trait Reasoner: Send + Sync {
         Ok(())
     }
 
-    /// Reads a question in its conversation, oldest turn first; once a turn, for all four jobs. Whoever
+    /// Reads a question in its conversation, oldest turn first; once a turn, for all four jobs. What
     /// reads nothing into it takes it as it stands.
     fn read(&self, query: &str, history: &[Turn]) -> Question {
         let _ = history;
@@ -303,7 +303,7 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
     /// Whether it computes on this machine's cores, so that what runs beside it slows it down.
-    fn takes_the_cores(&self) -> bool {
+    fn is_cpu_bound(&self) -> bool {
         false
     }
 

@@ -126,7 +126,7 @@ impl Agent {
         let ready = ready.and_then(|ready| ready.map_err(|error| Stop::Failed(error.to_string())));
         let stopped = match naming_error.map_or(ready, Err) {
             Ok(()) => run.walk_apart().await.err(),
-            // No node was entered, and none is told of.
+            // No node was entered, and no event names one.
             Err(stop) => Some(stop),
         };
         run.finish(stopped, started).await

@@ -83,7 +83,7 @@ impl Head {
     }
 
     /// Says no to a file in the head's place that is neither a head nor what is left of one: it is
-    /// somebody's, and would be replaced.
+    /// the user's, and would be replaced.
     pub(super) fn refuse_foreign(log: &Path) -> io::Result<()> {
         let path = Self::path(log);
         let why = match files::open_unlinked(&path) {

@@ -48,7 +48,7 @@ struct OpenPart {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct IndexedLog {
     version: u32,
     parts: Vec<KnownPart>,
 }
@@ -339,7 +339,7 @@ fn read(log: &Path) -> Vec<KnownPart> {
     if blake3::hash(body).to_hex().as_bytes() != &bytes[..end] {
         return Vec::new();
     }
-    let kept = serde_json::from_slice::<Kept>(body).ok();
+    let kept = serde_json::from_slice::<IndexedLog>(body).ok();
     let kept = kept.filter(|kept| kept.version == VERSION);
     kept.map(|kept| kept.parts).unwrap_or_default()
 }

@@ -41,7 +41,7 @@ pub struct AuditLog {
     end: Option<Mark>,
     head: HeadState,
     failing: bool,
-    /// The file was removed or replaced while it was open, and nobody has been told yet.
+    /// The file was removed or replaced while it was open, and that was not reported yet.
     was_replaced: bool,
 }
 
@@ -94,7 +94,7 @@ impl AuditLog {
         let was_killed = Session::any_dead(path);
         let looked_at = match (was_killed || !is_known, log.is_as_noted()) {
             (true, _) => parts::all(path),
-            // Somebody writes to it, or did and was not there to note it.
+            // Another process writes to it, or did and ended before it could note that.
             (false, false) => vec![path.clone()],
             (false, true) => Vec::new(),
         };
@@ -193,7 +193,7 @@ impl AuditLog {
         written
     }
 
-    /// Waits until nobody else writes, and makes sure that the open file still is the log.
+    /// Waits until no other process writes, and makes sure that the open file still is the log.
     fn lock(&mut self) -> io::Result<()> {
         let patience = if self.failing {
             LITTLE_PATIENCE

@@ -47,7 +47,7 @@ pub enum ReadError {
         /// The newest of them, each by a name that only it has and its first question.
         candidates: String,
     },
-    /// Nobody waits for it any more.
+    /// The caller stopped waiting for it.
     #[error("the reading of the audit log was stopped")]
     Stopped,
 }

@@ -24,7 +24,7 @@ pub(super) fn put_aside(file: &File, to: &Destination, head: &mut Head) -> io::R
     }
     let path = &to.path;
     head.advance(file, Tail::behind(file, head.mark())?.end)?;
-    // Whoever starts after a kill between the two finds the chain's end here.
+    // A process that starts after a kill between the two finds the chain's end here.
     head.write(path)?;
     let part = parts::next_name(path);
     fs::rename(path, &part)?;

@@ -120,7 +120,7 @@ impl Session {
     }
 
     /// Removes what sessions that were killed left behind, and nothing else: the folder may be
-    /// somebody's.
+    /// the user's.
     pub(super) fn sweep(log: &Path) {
         for path in dead(log) {
             let _ = fs::remove_file(path);

@@ -1,7 +1,7 @@
 //! Behind which line the next one is written.
 //!
 //! What stands at the end of the file need not be ours. The next line refers to the last one that
-//! goes on from what was noted, so that a line which somebody appended is passed over and shows.
+//! goes on from what was noted, so that a line which another program appended is passed over and shows.
 //! Where what was noted is not there any more, or nothing is noted, the next line says so itself:
 //! what is written later does not heal it.
 

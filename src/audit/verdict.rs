@@ -16,14 +16,14 @@ use super::lines::Lines;
 use super::link::{Kind, Link, Noted};
 
 /// A part, and a line in it from 1.
-type Place = (usize, u64);
+type FilePosition = (usize, u64);
 
 /// A line that does not go on from the one before it, and what is known around it.
 pub(super) struct Doubt<'a> {
     pub(super) paths: &'a [PathBuf],
     pub(super) head: Option<&'a Head>,
     /// Where the line stands that the head notes, if that is before this one.
-    pub(super) noted_at: Option<Place>,
+    pub(super) noted_at: Option<FilePosition>,
     /// The last line before it that fits.
     pub(super) last: Option<&'a Link>,
     /// What the first line of all refers to.
@@ -39,17 +39,17 @@ pub(super) struct Doubt<'a> {
 #[derive(Default)]
 struct Elsewhere {
     /// The earlier line that says the same.
-    copied_from: Option<Place>,
+    copied_from: Option<FilePosition>,
     /// The line that was read last before it is the one that it refers to.
     is_behind_referred: bool,
     /// The line behind the earlier one that it refers to.
-    forked_at: Option<Place>,
+    forked_at: Option<FilePosition>,
     /// The later line that goes on where this one should.
-    passed_over_by: Option<Place>,
+    passed_over_by: Option<FilePosition>,
     /// The later line that goes on there and is the one that this one refers to.
-    moved_to: Option<Place>,
+    moved_to: Option<FilePosition>,
     /// The later line that says the same.
-    repeated_at: Option<Place>,
+    repeated_at: Option<FilePosition>,
     /// An earlier line of its part tells that the head was made anew.
     is_told_before: bool,
     /// How many lines its part had, and which was the last, when that was noted.
@@ -68,7 +68,7 @@ impl Doubt<'_> {
     }
 
     /// The first line that is not as it was written, and what happened to it.
-    pub(super) fn verdict(&self) -> (Place, How) {
+    pub(super) fn verdict(&self) -> (FilePosition, How) {
         let here = self.link.place();
         let elsewhere = self.elsewhere();
         // Where what it refers to was moved behind it, it stands rightly, unless it comes again.
@@ -99,7 +99,7 @@ impl Doubt<'_> {
     }
 
     /// The line that was noted as the last of this part is not there.
-    fn last_noted_is_gone(&self, elsewhere: &Elsewhere) -> Option<(Place, How)> {
+    fn last_noted_is_gone(&self, elsewhere: &Elsewhere) -> Option<(FilePosition, How)> {
         let (lines, _) = elsewhere.noted.filter(|(lines, _)| *lines > 0)?;
         if elsewhere.noted_now.is_some() {
             return None;
@@ -142,7 +142,7 @@ impl Doubt<'_> {
     }
 
     /// This line is whole: what it refers to is not what stands before it.
-    fn before_a_whole_line(&self, elsewhere: &Elsewhere) -> (Place, How) {
+    fn before_a_whole_line(&self, elsewhere: &Elsewhere) -> (FilePosition, How) {
         let here = self.link.place();
         let Some(last) = self.last else {
             return (here, How::Removed);

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, say, say_json};
+use super::output::{Failure, complain, print_json, print_text};
 use crate::config::Settings;
 use crate::domain::{Citation, Complexity, Wait, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, Question};
@@ -91,13 +91,13 @@ async fn answer(
         let event = engine.published(event);
         let told = match (&event.body, json) {
             _ if written.is_err() => Ok(()),
-            (_, true) => say_json(&event),
+            (_, true) => print_json(&event),
             (EventBody::AnswerDelta { text }, _) => {
                 begun = true;
-                say(text)
+                print_text(text)
             }
             // What follows begins on a line of its own, also after an answer that was cut off.
-            (EventBody::RunFinished { .. }, _) if begun => say("\n"),
+            (EventBody::RunFinished { .. }, _) if begun => print_text("\n"),
             _ => Ok(()),
         };
         if let Err(error) = told {
@@ -136,7 +136,7 @@ async fn answer(
         complain(line);
     }
     if let (Some(end), false) = (&end, json) {
-        say(footer(end, mode, &citations, warnings.count()))?;
+        print_text(footer(end, mode, &citations, warnings.count()))?;
     }
     run.answer(end).await?;
     Ok(())

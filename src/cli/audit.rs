@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::output::{Failure, say};
+use super::output::{Failure, print_text};
 use crate::audit::{Verified, verify};
 use crate::config::Settings;
 use crate::text::counted;
@@ -34,11 +34,11 @@ pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), Failure> {
         return Err(Failure::failed(fault));
     }
     if found.parts > 0 {
-        return Ok(say(format!("{shown}: {}\n", summary(&found)))?);
+        return Ok(print_text(format!("{shown}: {}\n", summary(&found)))?);
     }
     match log {
         Some(_) => Err(Failure::failed(format!("there is no audit log {shown}"))),
-        None => Ok(say(format!(
+        None => Ok(print_text(format!(
             "no audit log yet: the first question makes {shown}\n"
         ))?),
     }

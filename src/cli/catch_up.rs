@@ -225,7 +225,7 @@ async fn update_showing(
 /// Progress where a person can see it: a bar on a terminal, else a word to who waits for long.
 struct Shown {
     bar: Option<Bar>,
-    word: Word,
+    word: SilentNotice,
     closed: AtomicBool,
 }
 
@@ -234,7 +234,7 @@ impl Shown {
         let draws = by == Shows::Bar && std::io::stderr().is_terminal();
         Self {
             bar: draws.then(Bar::new),
-            word: Word::default(),
+            word: SilentNotice::default(),
             closed: AtomicBool::new(false),
         }
     }
@@ -245,11 +245,11 @@ impl Shown {
         }
         match &self.bar {
             Some(bar) => bar.show(progress),
-            None => self.word.say(progress),
+            None => self.word.report(progress),
         }
     }
 
-    /// Nothing is shown from now on, whoever still reports.
+    /// Nothing is shown from now on, whatever still reports.
     fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         if let Some(bar) = &self.bar {
@@ -258,13 +258,13 @@ impl Shown {
     }
 }
 
-/// One word to somebody who waits without a terminal, so that silence is not taken for a hang.
-struct Word {
+/// One word to a caller that waits without a terminal, so that silence is not taken for a hang.
+struct SilentNotice {
     begun: Instant,
     said: AtomicBool,
 }
 
-impl Default for Word {
+impl Default for SilentNotice {
     fn default() -> Self {
         Self {
             begun: Instant::now(),
@@ -273,10 +273,10 @@ impl Default for Word {
     }
 }
 
-impl Word {
+impl SilentNotice {
     const PATIENCE: Duration = Duration::from_secs(5);
 
-    fn say(&self, progress: Progress) {
+    fn report(&self, progress: Progress) {
         let is_due = progress.phase == Phase::Embedding && self.begun.elapsed() > Self::PATIENCE;
         if is_due && !self.said.swap(true, Ordering::Relaxed) {
             complain(&format!(

@@ -3,7 +3,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::engine::{
-    BehindScreen, Conversation, Engine, EngineError, Opening, Resume, SAMPLES, channels,
+    Conversation, Engine, EngineChannels, EngineError, Opening, Resume, SAMPLES, channels,
 };
 use crate::protocol::RecordedSession;
 use crate::report::markdown;
@@ -46,7 +46,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     interruptible_screen(async |cancel| {
         let left = converse(settings, resume, walk, cancel).await?;
-        start.say_how_to_resume(&settings.audit_log, &left);
+        start.print_how_to_resume(&settings.audit_log, &left);
         Ok(())
     })
 }
@@ -135,7 +135,7 @@ async fn converse(
     };
     let left = Left::of(conversation?).await;
     if cancel.is_cancelled() {
-        // A terminal that went has nobody to be told of it.
+        // A terminal that went cannot show it.
         return Err(Failure::interrupted());
     }
     result.map_err(Failure::failed)?;
@@ -146,7 +146,7 @@ async fn converse(
 async fn begin(
     opening: Opening,
     name: Option<&'static str>,
-    ends: BehindScreen,
+    ends: EngineChannels,
     leave: CancellationToken,
 ) -> Result<Conversation, EngineError> {
     let starting = async {

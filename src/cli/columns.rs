@@ -32,7 +32,7 @@ pub(super) const fn column(title: &'static str, side: Side, spare: u8) -> Column
     Column { title, side, spare }
 }
 
-/// The cells of the terminal's width; `None` where nobody looks at a terminal.
+/// The cells of the terminal's width; `None` where the output is no terminal.
 pub(super) fn terminal_width() -> Option<usize> {
     if !stdout().is_terminal() {
         return None;

@@ -1,7 +1,7 @@
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::output::{Failure, say};
+use super::output::{Failure, print_text};
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
@@ -14,5 +14,5 @@ pub(super) struct Completions {
 pub(super) fn run(completions: &Completions, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(completions.shell, &mut command, "kb-agent", &mut script);
-    Ok(say(String::from_utf8_lossy(&script))?)
+    Ok(print_text(String::from_utf8_lossy(&script))?)
 }

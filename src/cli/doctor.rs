@@ -69,7 +69,7 @@ pub(super) fn run(doctor: &Doctor, given: &Given<'_>) -> Result<(), Failure> {
         Ok(checks)
     })?;
     let result = if doctor.json {
-        super::output::say_json(&as_json(&listed, &checks))
+        super::output::print_json(&as_json(&listed, &checks))
     } else {
         report.summary(&checks)
     };

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::output::{Failure, say, say_json};
+use super::output::{Failure, print_json, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::protocol::SCHEMA;
@@ -40,9 +40,9 @@ pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), Failure> {
         .map_err(Failure::failed)?;
     let records = lookup.records(&wanted).map_err(Failure::failed)?;
     let said = match export.format {
-        Format::Md => say(report::markdown(&records)),
-        Format::Html => say(report::html(&records)),
-        Format::Json => say_json(&json!({"schema": SCHEMA, "runs": records})),
+        Format::Md => print_text(report::markdown(&records)),
+        Format::Html => print_text(report::html(&records)),
+        Format::Json => print_json(&json!({"schema": SCHEMA, "runs": records})),
     };
     Ok(said?)
 }

@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::output::{Failure, say};
+use super::output::{Failure, print_text};
 use crate::audit::events_of_run;
 use crate::config::Settings;
 use crate::domain::{EDGES, ENTRY, Edge, NodeName};
@@ -32,7 +32,7 @@ pub(super) fn run(graph: &Graph, settings: &Settings) -> Result<(), Failure> {
         (false, true) => topology(),
         (false, false) => path(&events),
     };
-    Ok(say(text)?)
+    Ok(print_text(text)?)
 }
 
 fn topology() -> String {

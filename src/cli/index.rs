@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::catch_up::{LAST_STEP, Part, update};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, say, say_json};
+use super::output::{Failure, complain, print_json, print_text};
 use crate::config::Settings;
 use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
@@ -100,10 +100,10 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
     })?;
     let name = knowledge.status().name;
     if index.json {
-        say_json(&as_json(&name, &report, started.elapsed()))?;
+        print_json(&as_json(&name, &report, started.elapsed()))?;
     } else {
         let left_out: Vec<&Skipped> = report.skipped.iter().collect();
-        say(as_text(&name, &report, &left_out, started.elapsed()))?;
+        print_text(as_text(&name, &report, &left_out, started.elapsed()))?;
     }
     match trouble {
         Some(error) => Err(Failure::failed(error)),
@@ -134,7 +134,7 @@ fn watch(
     interruptible(async |cancel| {
         match update(knowledge.clone(), index.words(), &cancel).await? {
             Ok(report) => lines.words(&report, &knowledge)?,
-            // What another process is about to finish is told of when it is this one's turn.
+            // What another process is about to finish is reported when it is this one's turn.
             Err(KbError::Locked) if !index.rebuild => {}
             Err(error) => return Err(Failure::failed(error)),
         }
@@ -143,7 +143,7 @@ fn watch(
         let mut upkeep = tokio::task::spawn_blocking(move || {
             keep_up_to_date(&knowledge, &watched, &apart, &|told| {
                 if let Err(error) = lines.tell(told, &knowledge) {
-                    // Nobody reads any more: there is nobody to stay for.
+                    // The reader is gone: there is nothing to stay for.
                     lines
                         .broken
                         .lock()
@@ -238,12 +238,12 @@ impl Lines {
             return Ok(());
         }
         if !self.json {
-            return say(as_text(&self.name, report, &left_out, took));
+            return print_text(as_text(&self.name, report, &left_out, took));
         }
         let mut line = as_json(&self.name, report, took);
         line["ready"] = json!("words");
         line["pending"] = json!(base.status().pending);
-        say_json(&line)
+        print_json(&line)
     }
 
     /// What the last line did not leave out, or not for that reason.
@@ -265,7 +265,7 @@ impl Lines {
         let took = self.end(Phase::Embedding);
         let status = base.status();
         if self.json {
-            return say_json(&json!({
+            return print_json(&json!({
                 "ready": "embeddings",
                 "name": self.name,
                 "documents": status.documents,
@@ -275,7 +275,7 @@ impl Lines {
                 "ms": took.as_millis() as u64,
             }));
         }
-        say(format!(
+        print_text(format!(
             "{}: {} embedded in {:.1} s, {} to come\n",
             sanitize(&self.name),
             counted(embedded, "chunk"),

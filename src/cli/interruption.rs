@@ -75,9 +75,9 @@ fn run<T>(
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    /// Somebody, who may ask again to say that it is to be at once.
-    Somebody,
+enum StopSource {
+    /// User, who may ask again to say that it is to be at once.
+    User,
     /// A terminal that goes. The system and the shell both say so, in whatever order, and no more
     /// is meant by hearing it twice.
     Window,
@@ -92,12 +92,12 @@ struct Ending {
 }
 
 impl Ending {
-    fn ask(&self, by: Asked) {
+    fn ask(&self, by: StopSource) {
         if self.over.load(Ordering::SeqCst) {
             end_now();
         }
         if self.asked.swap(true, Ordering::SeqCst) {
-            if by == Asked::Somebody {
+            if by == StopSource::User {
                 end_now();
             }
             return;
@@ -155,9 +155,9 @@ fn watch(ending: &Arc<Ending>, more: &[i32]) -> io::Result<()> {
         .spawn(move || {
             for signal in signals.forever() {
                 ending.ask(match signal {
-                    SIGHUP => Asked::Window,
+                    SIGHUP => StopSource::Window,
                     SIGINT | SIGQUIT if editor_has_terminal() => continue,
-                    _ => Asked::Somebody,
+                    _ => StopSource::User,
                 });
             }
         })?;
@@ -196,7 +196,7 @@ fn watch_terminal(ending: &Arc<Ending>) -> io::Result<()> {
                 let mut both = [&input, &output].map(|fd| PollFd::new(fd, PollFlags::empty()));
                 match poll(&mut both, None) {
                     Err(Errno::INTR) => {}
-                    Ok(_) => return ending.ask(Asked::Window),
+                    Ok(_) => return ending.ask(StopSource::Window),
                     Err(error) => {
                         return tracing::warn!(%error, "the terminal's end cannot be seen");
                     }
@@ -217,7 +217,7 @@ fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
         .spawn(move || {
             while runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
                 if !editor_has_terminal() {
-                    ending.ask(Asked::Somebody);
+                    ending.ask(StopSource::User);
                 }
             }
         })?;

@@ -90,14 +90,14 @@ pub(super) fn complain(line: &str) {
 }
 
 /// Writes to standard output what a person reads.
-pub(super) fn say(text: impl Display) -> io::Result<()> {
+pub(super) fn print_text(text: impl Display) -> io::Result<()> {
     let mut out = io::stdout().lock();
     write!(out, "{text}")?;
     out.flush()
 }
 
 /// Writes one JSON object on a line of its own.
-pub(super) fn say_json(value: &impl Serialize) -> io::Result<()> {
+pub(super) fn print_json(value: &impl Serialize) -> io::Result<()> {
     let mut line = escape_json(&serde_json::to_string(value)?).into_owned();
     line.push('\n');
     let mut out = io::stdout().lock();

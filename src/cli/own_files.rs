@@ -15,7 +15,7 @@ const KEYMAP: &str = "keymap.toml";
 const LARGEST: u64 = 256 * 1024;
 const MOST_THEMES: usize = 200;
 
-/// What there is; what cannot be read is told, and missed by nobody else.
+/// What there is; what cannot be read is reported, and nothing else is missed.
 pub(super) fn own_files(settings: &Settings) -> OwnFiles {
     let mut own = OwnFiles {
         theme: ThemeName::parse(&settings.theme)

@@ -25,7 +25,7 @@ use crate::tui::WalkStep;
 use super::catch_up::{Needs, Shows, bring_up_to_date_showing};
 use super::chat::{name_of, take_up};
 use super::interruption::interruptible_lines;
-use super::output::{Failure, complain, say};
+use super::output::{Failure, complain, print_text};
 use super::resumable::{Left, Start};
 use about::About;
 use conversation::Plain;
@@ -48,7 +48,7 @@ pub(super) fn run(
         if stdin().is_terminal() {
             start
                 .in_lines()
-                .say_how_to_resume(&settings.audit_log, &left);
+                .print_how_to_resume(&settings.audit_log, &left);
         }
         Ok(())
     })
@@ -96,7 +96,7 @@ async fn converse(
         doing: Doing::Nothing,
     };
     if is_typed {
-        say(&greeting)?;
+        print_text(&greeting)?;
     }
     let mut input = Input::begin()?;
     let result = plain

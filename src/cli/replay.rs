@@ -4,7 +4,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::interruption::interruptible_screen;
-use super::output::{Failure, say_json};
+use super::output::{Failure, print_json};
 use super::own_files::own_files;
 use super::plain;
 use super::runs;
@@ -45,7 +45,7 @@ pub(super) fn run(wanted: &Replay, settings: &Settings) -> Result<(), Failure> {
     let events = events_of_run(&log, run).map_err(Failure::failed)?;
     if wanted.json.is_some() {
         for event in events {
-            say_json(&event)?;
+            print_json(&event)?;
         }
         return Ok(());
     }

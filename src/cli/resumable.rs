@@ -56,7 +56,7 @@ impl Start {
 
     /// Says on standard error by which command a shell goes on with a conversation, where something
     /// was asked in it.
-    pub(super) fn say_how_to_resume(&self, log: &Path, left: &Left) {
+    pub(super) fn print_how_to_resume(&self, log: &Path, left: &Left) {
         let name = Lookup::of(log).ok();
         let Some(name) = name.and_then(|lookup| lookup.short_name(&left.session)) else {
             return;

@@ -4,7 +4,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::columns::{Column, Side, column, table, terminal_width};
-use super::output::{Failure, NOTHING, complain, say, say_json};
+use super::output::{Failure, NOTHING, complain, print_json, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome};
@@ -51,7 +51,7 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
     listed.reverse();
     if json {
         for run in listed {
-            say_json(run)?;
+            print_json(run)?;
         }
         return Ok(());
     }
@@ -64,7 +64,7 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
     }
     let names = lookup.short_names();
     let rows: Vec<_> = listed.iter().map(|run| row(run, &names)).collect();
-    Ok(say(table(&COLUMNS, &rows, terminal_width()))?)
+    Ok(print_text(table(&COLUMNS, &rows, terminal_width()))?)
 }
 
 fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {

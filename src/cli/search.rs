@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::catch_up::{Needs, bring_up_to_date};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, say, say_json};
+use super::output::{Failure, complain, print_json, print_text};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, ToolName, location};
 use crate::engine::open_knowledge;
@@ -74,7 +74,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         }
         Ok(found)
     })?;
-    let Found {
+    let SearchOutput {
         mode,
         read_as,
         hits,
@@ -89,9 +89,9 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
     };
     for hit in &hits {
         if search.json {
-            say_json(&as_json(hit, tool))?;
+            print_json(&as_json(hit, tool))?;
         } else {
-            say(as_text(hit))?;
+            print_text(as_text(hit))?;
         }
     }
     if hits.is_empty() {
@@ -101,7 +101,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
 }
 
 /// The hits and how they were found.
-struct Found {
+struct SearchOutput {
     mode: SearchMode,
     /// What the query was taken for, where that is in question.
     read_as: Option<ReadAs>,
@@ -114,15 +114,15 @@ fn by_all_means(
     mode: SearchMode,
     query: &str,
     k: usize,
-) -> Result<Found, KbError> {
-    let found = |mode, hits| Found {
+) -> Result<SearchOutput, KbError> {
+    let found = |mode, hits| SearchOutput {
         mode,
         read_as: None,
         hits,
     };
     if mode == SearchMode::Grep {
         let (hits, read_as) = base.search_files(query, k)?;
-        return Ok(Found {
+        return Ok(SearchOutput {
             read_as: Some(read_as),
             ..found(mode, hits)
         });

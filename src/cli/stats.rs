@@ -6,7 +6,7 @@ use clap::Args;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Side, column, table, terminal_width};
-use super::output::{Failure, NOTHING, complain, say, say_json};
+use super::output::{Failure, NOTHING, complain, print_json, print_text};
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
@@ -52,7 +52,7 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), Failure> {
     let history = history(log, &AtomicBool::new(false)).map_err(Failure::failed)?;
     let statistics = &history.total;
     if stats.json {
-        return Ok(say_json(statistics)?);
+        return Ok(print_json(statistics)?);
     }
     if statistics.runs == 0 {
         complain(&format!("no runs are recorded in {shown}"));
@@ -60,7 +60,7 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), Failure> {
     }
     let width = terminal_width();
     let Some((width, span)) = width.zip(history.span()) else {
-        return Ok(say(in_lines(statistics, width))?);
+        return Ok(print_text(in_lines(statistics, width))?);
     };
     let rates = table(&FAST_PATHS, &fast_paths(statistics), Some(width));
     let times = table(&LATENCIES, &latencies(statistics), Some(width));
@@ -73,7 +73,7 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), Failure> {
         with_bars(&times, &latencies_by_day(&history), width),
     );
     let glyphs = TerminalLooks::of_environment().glyphs;
-    Ok(say(glyphs.in_text(&text))?)
+    Ok(print_text(glyphs.in_text(&text))?)
 }
 
 /// All of it without a bar, for lines of at most `width` cells.

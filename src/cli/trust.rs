@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::output::{Failure, complain, say};
-use crate::config::{Environment, Overrides, Request, SettingError, Word, admit, distrust};
+use super::output::{Failure, complain, print_text};
+use crate::config::{Environment, Overrides, Request, SettingError, TrustAnswer, admit, distrust};
 use crate::text::one_line;
 
 /// Arguments of `trust`.
@@ -40,7 +40,7 @@ pub(super) fn run(
         } else {
             "was not trusted"
         };
-        return Ok(say(format!("{} {how}\n", shown(&folder)))?);
+        return Ok(print_text(format!("{} {how}\n", shown(&folder)))?);
     }
     let folder = named.canonicalize().map_err(|error| {
         Failure::usage(format!(
@@ -58,7 +58,7 @@ pub(super) fn run(
     let mut told = String::new();
     let mut decide = |request: &Request| {
         told.push_str(&described(request));
-        Word::Yes
+        TrustAnswer::Yes
     };
     let refused = admit(&mut environment, overrides, &mut decide);
     if let Some(error) = refused.into_iter().next() {
@@ -75,7 +75,7 @@ pub(super) fn run(
             shown(&folder)
         ));
     }
-    Ok(say(told)?)
+    Ok(print_text(told)?)
 }
 
 /// Lets in what the folder's `.env` may set; asks on a terminal, and says what to do elsewhere.
@@ -83,9 +83,9 @@ pub(super) fn ask(environment: &mut Environment, overrides: &Overrides) -> Resul
     let can_ask = stdin().is_terminal() && stderr().is_terminal();
     let mut decide = |request: &Request| {
         if can_ask {
-            answer(request).unwrap_or(Word::Unasked)
+            answer(request).unwrap_or(TrustAnswer::Unasked)
         } else {
-            Word::Unasked
+            TrustAnswer::Unasked
         }
     };
     let refused = admit(environment, overrides, &mut decide);
@@ -96,7 +96,7 @@ pub(super) fn ask(environment: &mut Environment, overrides: &Overrides) -> Resul
 }
 
 /// The user's word; nothing where the terminal ends.
-fn answer(request: &Request) -> io::Result<Word> {
+fn answer(request: &Request) -> io::Result<TrustAnswer> {
     let question = match request {
         Request::Folder { .. } => "Trust this folder with that, now and later? [y/N] ",
         Request::Sending { .. } => "Send it there, now and later? [y/N] ",
@@ -107,14 +107,14 @@ fn answer(request: &Request) -> io::Result<Word> {
     let mut line = String::new();
     if stdin().lock().read_line(&mut line)? == 0 {
         writeln!(screen)?;
-        return Ok(Word::Unasked);
+        return Ok(TrustAnswer::Unasked);
     }
     if ["y", "yes"].contains(&line.trim().to_ascii_lowercase().as_str()) {
-        return Ok(Word::Yes);
+        return Ok(TrustAnswer::Yes);
     }
     drop(screen);
     complain("going on without it");
-    Ok(Word::Without)
+    Ok(TrustAnswer::Without)
 }
 
 /// What is asked for, in lines that end.

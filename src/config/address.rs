@@ -46,7 +46,7 @@ pub(super) fn address(
     }
 }
 
-/// The address that somebody meant who left the scheme away: names of the wide network are asked
+/// The address that is meant where the scheme is left away: names of the wide network are asked
 /// by https, what has a port of its own or is near by http.
 fn with_scheme(text: &str) -> Option<String> {
     if text.contains("//") || one_line(text, VALUE_CHARS) != text {
@@ -58,7 +58,7 @@ fn with_scheme(text: &str) -> Option<String> {
     url.has_host().then(|| format!("{scheme}://{text}"))
 }
 
-/// Refuses to send a key over a network where anybody may read it: by http to another machine,
+/// Refuses to send a key over a network where it can be read on the way: by http to another machine,
 /// unless who set the key names that: a folder cannot name it for the user's key.
 pub(super) fn protected(
     environment: &Environment,

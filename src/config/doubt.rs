@@ -1,4 +1,4 @@
-//! Who else may write a file. What somebody else may change tomorrow is not trusted today.
+//! Who else may write a file. What another user may change tomorrow is not trusted today.
 
 use std::fs::Metadata;
 use std::path::Path;

@@ -51,7 +51,7 @@ pub enum Origin {
     File(PathBuf),
     /// This `.env` file, which was not let: the value has no effect.
     Untrusted(PathBuf),
-    /// Nobody set it.
+    /// Not set.
     Default,
 }
 
@@ -232,7 +232,7 @@ impl Environment {
             .map(|file| file.path.as_path())
     }
 
-    /// As if nobody had set it; says whether somebody had.
+    /// As if it were not set; says whether it was.
     pub(super) fn forget(&mut self, name: &str) -> bool {
         let mut is_known = self.process.remove(name).is_some();
         let folder = self.folder.iter_mut().map(|folder| &mut folder.file);
@@ -346,7 +346,7 @@ fn process(unreadable: &mut Vec<SettingError>) -> HashMap<String, String> {
     process
 }
 
-/// A folder of that name is somebody's Python, and no settings.
+/// A folder of that name is a Python environment, and no settings.
 fn is_there(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| !meta.is_dir())
 }

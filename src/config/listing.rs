@@ -9,7 +9,7 @@ use std::path::Path;
 use super::endpoint::DEFAULT_TIMEOUT;
 use super::llm_variables;
 use super::shown::{ADDRESSES, KEYS, flag, masked, path, text};
-use super::trust::{Word, admit};
+use super::trust::{TrustAnswer, admit};
 use super::unknown::{Unknown, unknown};
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
@@ -40,7 +40,7 @@ pub struct Listed {
     pub name: &'static str,
     /// What it can do.
     pub class: Class,
-    /// Its value on one line, secrets masked; `None` where nobody set it and nothing is built in
+    /// Its value on one line, secrets masked; `None` where it is not set and nothing is built in
     /// here.
     pub value: Option<String>,
     /// Where that is from.
@@ -63,7 +63,9 @@ pub struct Idle {
 pub fn survey_of(env_file: Option<&Path>, overrides: &Overrides) -> Survey {
     let folder = Environment::folder_beside(env_file);
     let (mut environment, mut refused) = Environment::read_what_can_be(env_file, folder);
-    refused.extend(admit(&mut environment, overrides, &mut |_| Word::Unasked));
+    refused.extend(admit(&mut environment, overrides, &mut |_| {
+        TrustAnswer::Unasked
+    }));
     let mut survey = survey(&environment, overrides);
     survey.refused.splice(0..0, refused);
     survey
@@ -165,7 +167,7 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
     Some(value)
 }
 
-/// Why a setting that somebody made does nothing as things are.
+/// Why a setting that is made does nothing as things are.
 fn idle(name: &str, environment: &Environment) -> Option<Idle> {
     let is_set = |name: &str| environment.get(name).is_some();
     let of_chat = name.starts_with("KB_AGENT_LLM_") && name != llm_variables::BASE_URL.name;

@@ -18,10 +18,10 @@ use super::variables::{
 };
 use super::{EndpointSettings, Environment, endpoint, llm_variables};
 
-/// What the diagnostics filter is when nobody sets it.
+/// The diagnostics filter while it is not set.
 pub const DEFAULT_LOG_FILTER: &str = "info";
 
-/// How many megabytes of audit log are kept when nobody says.
+/// How many megabytes of audit log are kept by default.
 const DEFAULT_AUDIT_KEEP_MB: u64 = 512;
 
 const THEMES: [&str; 5] = ["auto", "dark", "light", "high-contrast", "mono"];

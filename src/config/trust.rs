@@ -44,21 +44,21 @@ pub enum Request {
 
 /// What the user says to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum TrustAnswer {
     /// Yes, now and later.
     Yes,
     /// Go on without what the file says there.
     Without,
-    /// Nothing: nobody could be asked.
+    /// Nothing: there was no terminal to ask on.
     Unasked,
 }
 
 /// Lets in what the folder's `.env` may set, asking `decide` for what was never decided. What stays
-/// out without anybody's word is among the errors.
+/// out without the user's word is among the errors.
 pub fn admit(
     environment: &mut Environment,
     overrides: &Overrides,
-    decide: &mut dyn FnMut(&Request) -> Word,
+    decide: &mut dyn FnMut(&Request) -> TrustAnswer,
 ) -> Vec<SettingError> {
     match admitted(environment, overrides, decide) {
         Ok(refused) => refused,
@@ -69,7 +69,7 @@ pub fn admit(
 fn admitted(
     environment: &mut Environment,
     overrides: &Overrides,
-    decide: &mut dyn FnMut(&Request) -> Word,
+    decide: &mut dyn FnMut(&Request) -> TrustAnswer,
 ) -> Result<Vec<SettingError>, SettingError> {
     let settings = held(environment, overrides);
     let file = environment.folder_file().map(Path::to_owned);
@@ -81,7 +81,7 @@ fn admitted(
         let why = why.to_owned();
         return Err(SettingError::Doubtful { file, names, why });
     }
-    let mut kept = Kept::of(environment, overrides, &file)?;
+    let mut kept = TrustRecord::of(environment, overrides, &file)?;
     if kept.path.is_none() {
         let why =
             "the data folder lies in the same folder, which could bring its own trust along; \
@@ -95,9 +95,9 @@ fn admitted(
             settings,
         };
         match decide(&request) {
-            Word::Yes => kept.trust(),
-            Word::Without => return Ok(Vec::new()),
-            Word::Unasked => {
+            TrustAnswer::Yes => kept.trust(),
+            TrustAnswer::Without => return Ok(Vec::new()),
+            TrustAnswer::Unasked => {
                 let advice = "'kb-agent trust', or name it with --env-file .env".to_owned();
                 return Err(SettingError::Untrusted {
                     file,
@@ -123,12 +123,12 @@ fn admitted(
             to: to.clone(),
         };
         let word = decide(&request);
-        if word == Word::Yes {
+        if word == TrustAnswer::Yes {
             kept.let_send(what, to);
             continue;
         }
         environment.hold_back(of_file);
-        if word == Word::Unasked {
+        if word == TrustAnswer::Unasked {
             let advice = "'kb-agent trust' with the same options allows it, or let both come from \
                           one place"
                 .to_owned();
@@ -151,7 +151,7 @@ pub fn distrust(
     overrides: &Overrides,
     folder: &Path,
 ) -> Result<bool, SettingError> {
-    let mut kept = Kept::of(environment, overrides, &folder.join(".env"))?;
+    let mut kept = TrustRecord::of(environment, overrides, &folder.join(".env"))?;
     let was_trusted = kept.is_trusted();
     kept.record
         .folders
@@ -249,7 +249,7 @@ fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// What is decided for one folder, within what is decided for all.
-struct Kept {
+struct TrustRecord {
     /// Where; `None` where it must not be: in a folder that could bring its own decisions along.
     path: Option<PathBuf>,
     folder: String,
@@ -280,7 +280,7 @@ const NAME: &str = "trusted.json";
 /// Thousands of folders are not as much.
 const LARGEST: u64 = 1 << 20;
 
-impl Kept {
+impl TrustRecord {
     fn of(
         environment: &Environment,
         overrides: &Overrides,
@@ -398,7 +398,10 @@ mod tests {
         Environment::from_pairs(own).with_folder(folder.join(".env").to_str().unwrap(), of_folder)
     }
 
-    fn asked(environment: &mut Environment, word: Word) -> (Vec<Request>, Vec<SettingError>) {
+    fn asked(
+        environment: &mut Environment,
+        word: TrustAnswer,
+    ) -> (Vec<Request>, Vec<SettingError>) {
         let mut requests = Vec::new();
         let refused = admit(environment, &Overrides::default(), &mut |request| {
             requests.push(request.clone());
@@ -421,7 +424,7 @@ mod tests {
                 // What the user sets is not asked for.
                 continue;
             }
-            let (requests, refused) = asked(&mut held, Word::Unasked);
+            let (requests, refused) = asked(&mut held, TrustAnswer::Unasked);
             assert_eq!(
                 (requests.is_empty(), refused.is_empty()),
                 (is_taste, is_taste)
@@ -432,7 +435,7 @@ mod tests {
                 "{}",
                 variable.name
             );
-            asked(&mut let_in, Word::Yes);
+            asked(&mut let_in, TrustAnswer::Yes);
             assert_eq!(let_in.get(variable.name), Some("7"), "{}", variable.name);
             assert!(matches!(let_in.origin(variable.name), Origin::File(_)));
             fs::remove_dir_all(dir.path().join("data")).ok();
@@ -452,16 +455,16 @@ mod tests {
         ] {
             fs::remove_dir_all(dir.path().join("data")).ok();
             let mut environment = place(dir.path(), own, of_folder);
-            let (requests, refused) = asked(&mut environment, Word::Yes);
+            let (requests, refused) = asked(&mut environment, TrustAnswer::Yes);
             assert_eq!(requests.len(), 1 + usize::from(asked_for));
             assert!(refused.is_empty());
             // What was said once is not asked again, and holds for this pair only.
-            let (requests, _) = asked(&mut place(dir.path(), own, of_folder), Word::Unasked);
+            let (requests, _) = asked(&mut place(dir.path(), own, of_folder), TrustAnswer::Unasked);
             assert!(requests.is_empty(), "{requests:?}");
             if asked_for {
                 let elsewhere = of_folder.map(|(name, _)| (name, "https://elsewhere/v1"));
                 let mut environment = place(dir.path(), own, elsewhere);
-                let (requests, refused) = asked(&mut environment, Word::Unasked);
+                let (requests, refused) = asked(&mut environment, TrustAnswer::Unasked);
                 let is_url = of_folder[0] == URL;
                 assert_eq!(
                     (requests.len(), refused.len()),
@@ -494,8 +497,8 @@ mod tests {
                 let refused = admit(&mut environment, &overrides, &mut |request| {
                     asked += 1;
                     match request {
-                        Request::Folder { .. } => Word::Yes,
-                        Request::Sending { .. } => Word::Without,
+                        Request::Folder { .. } => TrustAnswer::Yes,
+                        Request::Sending { .. } => TrustAnswer::Without,
                     }
                 });
                 assert!(refused.is_empty());
@@ -512,7 +515,11 @@ mod tests {
         admit(&mut environment, &Overrides::default(), &mut |request| {
             let is_sending = matches!(request, Request::Sending { .. });
             sendings += usize::from(is_sending);
-            if is_sending { Word::Without } else { Word::Yes }
+            if is_sending {
+                TrustAnswer::Without
+            } else {
+                TrustAnswer::Yes
+            }
         });
         assert_eq!((sendings, environment.get(SOURCE.name)), (1, None));
     }
@@ -524,7 +531,7 @@ mod tests {
         const HOSTS: (&str, &str) = ("KB_AGENT_PLAIN_HTTP_HOSTS", "gpu.invalid");
         let dir = tempfile::tempdir().unwrap();
         let resolved = |mut environment: Environment| {
-            asked(&mut environment, Word::Yes);
+            asked(&mut environment, TrustAnswer::Yes);
             super::super::Settings::resolve(&environment, Overrides::default())
         };
         let other = (HOSTS.0, "other.invalid");
@@ -555,7 +562,7 @@ mod tests {
             let file = [("KB_AGENT_LLM_MODEL", "m")];
             let mut environment = Environment::from_pairs(own)
                 .with_folder(folder.join(".env").to_str().unwrap(), file);
-            let (requests, refused) = asked(&mut environment, Word::Yes);
+            let (requests, refused) = asked(&mut environment, TrustAnswer::Yes);
             assert!(requests.is_empty());
             assert_eq!(refused.is_empty(), is_trusted, "{refused:?}");
         }

@@ -1,4 +1,4 @@
-//! Settings that nobody reads: a misspelt name must not be silently without effect.
+//! Settings that nothing reads: a misspelt name must not be silently without effect.
 
 use std::fmt;
 

@@ -31,7 +31,7 @@ impl GradedBy {
         u32::from(self == Self::NoEvidence)
     }
 
-    /// Whether somebody looked at the text before giving the number.
+    /// Whether the text was looked at before giving the number.
     pub fn is_measured(self) -> bool {
         self == Self::Grader
     }

@@ -78,7 +78,7 @@ impl RuleGrounds {
         }
         Self {
             items,
-            // A call that failed answered nothing and was read by nobody.
+            // A call that failed answered nothing and was not read.
             is_file_answer: history.last().is_some_and(|record| {
                 record.call.tool() == ToolName::LocalFileQa && record.error.is_none()
             }),

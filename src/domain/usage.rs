@@ -13,7 +13,7 @@ pub struct Usage {
     pub cached_tokens: Option<u64>,
     /// Of the tokens received, those that were thoughts.
     pub reasoning_tokens: Option<u64>,
-    /// Whether some of the tokens were estimated, because nobody counted them.
+    /// Whether some of the tokens were estimated, because they were not counted.
     pub estimated: bool,
     /// What the calls with a known price cost, in billionths of a US dollar.
     pub nano_usd: u64,
@@ -22,7 +22,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// One call whose tokens nobody counted.
+    /// One call whose tokens were not counted.
     pub const ONE_CALL: Self = Self {
         calls: 1,
         prompt_tokens: None,
@@ -34,7 +34,7 @@ impl Usage {
         priced_calls: 0,
     };
 
-    /// Adds `other`; a count stays unknown only while nobody has counted.
+    /// Adds `other`; a count stays unknown only while none was counted.
     pub fn add(&mut self, other: Self) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (None, None) => None,

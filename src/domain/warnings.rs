@@ -57,7 +57,7 @@ impl Warnings {
         self.kinds.iter().map(|kind| kind.count).sum()
     }
 
-    /// What whoever reads the answer should know, in the order in which it happened.
+    /// What the reader of the answer should know, in the order in which it happened.
     pub fn at_the_answer(&self) -> impl Iterator<Item = &WarningKind> {
         self.kinds.iter().filter(|kind| kind.affects_the_answer())
     }

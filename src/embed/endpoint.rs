@@ -55,7 +55,7 @@ pub struct EndpointEmbedder {
     /// `endpoint:` and the model's name, once that is known.
     id: OnceLock<String>,
     dimensions: OnceLock<usize>,
-    /// Until when nobody is kept waiting, and why.
+    /// Until when calls fail at once, and why.
     resting: Mutex<Option<(Instant, EmbedError)>>,
     /// `None` only while it is being dropped.
     runtime: Option<Runtime>,
@@ -87,7 +87,7 @@ impl EndpointEmbedder {
     }
 
     /// What the model is called. Finding that out is for [`Embedder::model_id`] alone: vectors
-    /// must not come from a model under whose name nobody looked for them.
+    /// must not come from a model under whose name they were not looked up.
     fn model(&self) -> Result<String, EmbedError> {
         if let Some(id) = self.id.get() {
             return Ok(id[PREFIX.len()..].to_owned());

@@ -105,8 +105,8 @@ impl Embedder for Precomputed {
         made.ok_or_else(|| EmbedError("it was stopped".into()))
     }
 
-    fn takes_the_cores(&self) -> bool {
-        self.inner.takes_the_cores()
+    fn is_cpu_bound(&self) -> bool {
+        self.inner.is_cpu_bound()
     }
 
     fn knows(&self, word: &str) -> bool {

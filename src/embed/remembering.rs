@@ -92,8 +92,8 @@ impl Embedder for Remembering {
         Ok(Some(found.into_iter().flatten().collect()))
     }
 
-    fn takes_the_cores(&self) -> bool {
-        self.inner.takes_the_cores()
+    fn is_cpu_bound(&self) -> bool {
+        self.inner.is_cpu_bound()
     }
 
     fn knows(&self, word: &str) -> bool {

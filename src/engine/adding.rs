@@ -96,7 +96,7 @@ impl Adding {
     }
 
     /// The base over what `before` is over and this folder or file, its words up to date as far as
-    /// nobody else writes its index. An error is one line. Blocks.
+    /// no other process writes its index. An error is one line. Blocks.
     pub(super) fn open(
         &self,
         before: &KnowledgeBase,

@@ -33,7 +33,7 @@ const LONGEST_NAME: usize = 120;
 /// A look goes through all documents, so where they keep changing there are not more of them.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// Looks into the base and tells the screen, beside whoever keeps the index up to date: also where
+/// Looks into the base and tells the screen, beside the task that keeps the index up to date: also where
 /// that is stopped, or broke off.
 pub(super) struct Contents {
     base: CurrentBase,
@@ -125,7 +125,7 @@ impl Contents {
                 let mut next = begun;
                 if let Some(looked) = self.look(Arc::clone(&base), &mut samples).await {
                     if !Arc::ptr_eq(&base, &self.base.get()) {
-                        // Another base has taken its place meanwhile, and has been told of.
+                        // Another base has taken its place meanwhile, and has been reported.
                         samples = looked.samples;
                         continue;
                     }
@@ -220,7 +220,7 @@ fn sampled(
             tracing::debug!(%error, "there are no questions to try");
             None
         }
-        // The hook has told of it; the document that it came from stays odd until it changes.
+        // The hook has reported it; the document that it came from stays odd until it changes.
         Err(_) => Some(Basis::none_of(documents)),
     }
 }

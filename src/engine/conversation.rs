@@ -31,7 +31,7 @@ const IN_ORDER: Duration = Duration::from_millis(1500);
 
 /// What is behind the screen's two channels.
 #[derive(Debug)]
-pub struct BehindScreen {
+pub struct EngineChannels {
     received: mpsc::Receiver<Command>,
     updates: mpsc::Sender<Update>,
 }
@@ -40,14 +40,14 @@ pub struct BehindScreen {
 /// there waits.
 pub fn channels() -> (
     (mpsc::Sender<Command>, mpsc::Receiver<Update>),
-    BehindScreen,
+    EngineChannels,
 ) {
     let (commands, received) = mpsc::channel(COMMANDS_IN_FLIGHT);
     let (updates, screen) = mpsc::channel(super::EVENTS_IN_FLIGHT);
-    ((commands, screen), BehindScreen { received, updates })
+    ((commands, screen), EngineChannels { received, updates })
 }
 
-impl BehindScreen {
+impl EngineChannels {
     /// Reads documents for a screen without a conversation, of the knowledge base that the settings
     /// name and without its index. Ends when the screen is gone.
     pub async fn read_documents(self, settings: Settings) {
@@ -78,8 +78,8 @@ impl Conversation {
     }
 
     /// Starts the tasks behind a screen that is shown already.
-    pub fn behind(ends: BehindScreen, mut engine: Engine) -> Result<Self, EngineError> {
-        let BehindScreen { received, updates } = ends;
+    pub fn behind(ends: EngineChannels, mut engine: Engine) -> Result<Self, EngineError> {
+        let EngineChannels { received, updates } = ends;
         let (events, audit) = engine.audited(updates.clone())?;
         let (questions, asked) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let (tasks, to_do) = mpsc::channel(COMMANDS_IN_FLIGHT);

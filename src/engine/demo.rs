@@ -43,7 +43,7 @@ pub(super) fn folder(data_dir: &Path) -> PathBuf {
     data_dir.join(HOME).join(hash()).join(NAME)
 }
 
-/// Lays the demo out below the data folder, so that it is read like anybody's files, and says
+/// Lays the demo out below the data folder, so that it is read like any files, and says
 /// where. Only what is missing is written; no link is followed on the way.
 pub(super) fn lay_out(data_dir: &Path) -> io::Result<PathBuf> {
     files::create_private_dir(data_dir)?;

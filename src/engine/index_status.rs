@@ -1,4 +1,4 @@
-//! What the screen is told of the index: how far it is, what was left out, what went wrong; not more
+//! What the screen is last_report of the index: how far it is, what was left out, what went wrong; not more
 //! often than that can be read.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -62,14 +62,14 @@ pub(super) struct ToScreen<'a> {
     updates: &'a mpsc::Sender<Update>,
     watch: &'a Watch,
     contents: &'a Contents,
-    told: Mutex<Told>,
+    last_report: Mutex<LastReport>,
 }
 
-struct Told {
+struct LastReport {
     at: Instant,
     step: Option<Progress>,
     status: Option<KnowledgeStatus>,
-    /// What was left out is told once; 'kb-agent index' lists it any time.
+    /// What was left out is last_report once; 'kb-agent index' lists it any time.
     gaps: bool,
 }
 
@@ -85,7 +85,7 @@ impl<'a> ToScreen<'a> {
             updates,
             watch,
             contents,
-            told: Mutex::new(Told {
+            last_report: Mutex::new(LastReport {
                 at: Instant::now(),
                 step: None,
                 status: None,
@@ -98,10 +98,10 @@ impl<'a> ToScreen<'a> {
         match upkeep {
             Upkeep::Step(step) => self.step(step),
             Upkeep::Words(report) => {
-                let mut told = self.told();
-                told.step = None;
-                let first = !std::mem::replace(&mut told.gaps, true);
-                drop(told);
+                let mut last_report = self.last_report();
+                last_report.step = None;
+                let first = !std::mem::replace(&mut last_report.gaps, true);
+                drop(last_report);
                 if let Some(notice) = left_out(&report).filter(|_| first) {
                     self.send(notice);
                 }
@@ -111,7 +111,7 @@ impl<'a> ToScreen<'a> {
             }
             Upkeep::Meaning(_) => {}
             Upkeep::Following => {
-                // Whoever does the work is at it as long as there is some.
+                // The task that does the work is at it as long as there is some.
                 if self.knowledge.status().pending > 0 {
                     self.last(Activity::Indexing);
                 } else {
@@ -129,17 +129,19 @@ impl<'a> ToScreen<'a> {
     }
 
     fn idle(&self) {
-        self.told().step = None;
+        self.last_report().step = None;
         self.last(Activity::None);
     }
 
     fn step(&self, step: Progress) {
-        let mut told = self.told();
-        let is_new = told.step.is_none_or(|before| before.phase != step.phase);
-        told.step = Some(step);
-        if is_new || told.at.elapsed() >= PROGRESS_EVERY {
-            told.at = Instant::now();
-            drop(told);
+        let mut last_report = self.last_report();
+        let is_new = last_report
+            .step
+            .is_none_or(|before| before.phase != step.phase);
+        last_report.step = Some(step);
+        if is_new || last_report.at.elapsed() >= PROGRESS_EVERY {
+            last_report.at = Instant::now();
+            drop(last_report);
             self.progress();
         }
     }
@@ -147,7 +149,7 @@ impl<'a> ToScreen<'a> {
     /// A screen that is behind misses a step and gets the next.
     pub(super) fn progress(&self) {
         let status = self.status(Activity::Indexing);
-        self.told().status = Some(status.clone());
+        self.last_report().status = Some(status.clone());
         let _ = self.updates.try_send(Update::Knowledge(status));
     }
 
@@ -155,7 +157,7 @@ impl<'a> ToScreen<'a> {
     /// not repeated, or a screen that nothing happens on would be drawn again and again.
     pub(super) fn last(&self, activity: Activity) {
         let status = self.status(activity);
-        let before = self.told().status.replace(status.clone());
+        let before = self.last_report().status.replace(status.clone());
         let is_known = before.is_some_and(|before| {
             let at = |status: &KnowledgeStatus| status.progress.map(|progress| progress.at);
             let mut now = status.clone();
@@ -169,24 +171,26 @@ impl<'a> ToScreen<'a> {
         }
     }
 
-    /// A screen that is gone needs no more, and one that stopped this is told by who stops it.
+    /// A screen that is gone needs no more, and one that stopped this is last_report by who stops it.
     pub(super) fn send(&self, update: Update) {
         if !self.watch.is_closed() {
             let _ = self.updates.blocking_send(update);
         }
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_report(&self) -> MutexGuard<'_, LastReport> {
+        self.last_report
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn status(&self, activity: Activity) -> KnowledgeStatus {
-        let step = self.told().step;
+        let step = self.last_report().step;
         status(self.knowledge, activity, step)
     }
 }
 
-/// The status to be told, with the step that is going on.
+/// The status to be last_report, with the step that is going on.
 pub(super) fn status(
     knowledge: &KnowledgeBase,
     activity: Activity,

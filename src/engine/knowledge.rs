@@ -29,7 +29,7 @@ pub fn open_knowledge_at(
     Ok(base.reading_by(settings.own_program.as_deref()))
 }
 
-/// The same for somebody who is going to rebuild it: a damaged index does not stand in the way.
+/// The same for a caller that is going to rebuild it: a damaged index does not stand in the way.
 pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
     let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
     let embedder = of_passages(settings, embedder);
@@ -45,7 +45,7 @@ pub(super) fn document_reader(settings: &Settings) -> Result<DocumentReader, Eng
     Ok(reader)
 }
 
-/// The same without blocking, for somebody who has the built-in model anyway.
+/// The same without blocking, for a caller that has the built-in model anyway.
 pub(super) async fn open_beside(
     settings: &Settings,
     built_in: Arc<dyn Embedder>,

@@ -1,4 +1,4 @@
-//! Questions to try, made from the headings of somebody's own documents.
+//! Questions to try, made from the headings of the user's own documents.
 //!
 //! The router decides which question is of which route: of several ways to ask, the first is taken
 //! that it sends there. Headings are other people's text: only plain, short ones are used.

@@ -1,6 +1,6 @@
 //! What all recorded runs came to, for the person in front of the screen.
 //!
-//! A log may be long. It is read beside everything else, and no longer than somebody waits for it.
+//! A log may be long. It is read beside everything else, and no longer than it is waited for.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl StatisticsReader {
         });
     }
 
-    /// Nobody waits for it any more.
+    /// The caller stopped waiting for it.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -36,7 +36,7 @@ pub(super) fn endpoint_reasoner(
         .map_err(|error| EngineError::Setting(error.to_string()))
 }
 
-/// The value of a setting of the endpoint that nobody made, where one is built in.
+/// The value of a setting of the endpoint that is not made, where one is built in.
 pub(super) fn built_in(variable: &str) -> Option<String> {
     let name = variable.strip_prefix("KB_AGENT_LLM_")?;
     if name == "RETRIES" {

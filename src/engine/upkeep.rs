@@ -1,4 +1,4 @@
-//! An index that is kept up to date for as long as somebody stays.
+//! An index that is kept up to date for as long as the program runs.
 //!
 //! Of several processes that stay on one index, one does the work and the others follow: they take
 //! over what it has done, and one of them takes its place when it ends. The words of a change wait
@@ -47,7 +47,7 @@ pub enum Upkeep {
     Notice(String),
 }
 
-/// Where the program itself writes: what happens there is no change of anybody's files.
+/// Where the program itself writes: what happens there is no change of the user's files.
 pub fn own_files(settings: &Settings) -> Vec<PathBuf> {
     vec![
         settings.data_dir.clone(),
@@ -114,15 +114,15 @@ impl Keeper<'_> {
         // Before the first look: what changes meanwhile is then seen by one or the other.
         self.watch.begin(self.knowledge, apart);
         thread::scope(|scope| {
-            let (bell, rung) = channel();
-            scope.spawn(move || self.embed(&rung));
+            let (wake, woken) = channel();
+            scope.spawn(move || self.embed(&woken));
             let mut changes = Changes::Everything;
             loop {
                 if self.unbroken("indexing", || self.words(&changes)).is_none() {
                     self.reading.store(false, Ordering::Relaxed);
                 }
                 // It listens for as long as this goes on.
-                let _ = bell.send(());
+                let _ = wake.send(());
                 while let Some(notice) = self.watch.notice() {
                     (self.tell)(Upkeep::Notice(notice));
                 }
@@ -151,7 +151,7 @@ impl Keeper<'_> {
                     return (self.tell)(Upkeep::Words(report));
                 }
                 Err(_) if self.is_closed() => return,
-                // Somebody else is at it for once: what is finished is taken over as it comes.
+                // Another process is at it for once: what is finished is taken over as it comes.
                 Err(locked @ KbError::Locked) => {
                     self.complain(&self.words, locked);
                     self.follow();
@@ -179,13 +179,13 @@ impl Keeper<'_> {
         }
     }
 
-    /// Embeds what is pending whenever it is rung for, and what could not be done again later.
-    fn embed(&self, rung: &Receiver<()>) {
+    /// Embeds what is pending whenever it is woken for, and what could not be done again later.
+    fn embed(&self, woken: &Receiver<()>) {
         let mut again = None;
         loop {
             let woken = match again {
-                Some(due) => rung.recv_timeout(due),
-                None => rung.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => woken.recv_timeout(due),
+                None => woken.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             if woken == Err(RecvTimeoutError::Disconnected) || self.is_closed() {
                 return;
@@ -317,7 +317,7 @@ mod tests {
                     }
                 });
             });
-            // Whatever fails below, nobody is waited for.
+            // Whatever fails below, nothing is waited for.
             let closing = Closing(watch);
             asked.recv_timeout(PATIENCE).unwrap();
             fs::write(docs.path().join("door.md"), "The door has a rusty hinge.\n").unwrap();

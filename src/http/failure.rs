@@ -168,7 +168,7 @@ impl Site {
         let of_scheme: &[&'static str] = if self.base().scheme() == "https" {
             &["HTTPS_PROXY", "https_proxy"]
         } else {
-            // CGI scripts get HTTP_PROXY from whoever asks them, so the small one comes first.
+            // CGI scripts get HTTP_PROXY from their callers, so the small one comes first.
             &["http_proxy", "HTTP_PROXY"]
         };
         of_scheme
@@ -178,7 +178,7 @@ impl Site {
             .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
     }
 
-    /// The words of somebody else, on one line and without the key.
+    /// Foreign words, on one line and without the key.
     pub fn quote(&self, words: &str) -> String {
         let words = match &self.key {
             Some(key) if !key.expose_secret().is_empty() => {

@@ -20,7 +20,7 @@ use super::update::{Changes, Job, PassedOver, Progress, UpdateReport};
 use crate::agent::ports::{EmbedError, Embedder, ToolError};
 use crate::files::create_private_dir;
 
-/// For work that nobody stops.
+/// For work that is not stopped.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// A set of folders and files with their index.
@@ -61,7 +61,7 @@ impl KnowledgeBase {
         })
     }
 
-    /// [`KnowledgeBase::open`] for somebody who is going to [`KnowledgeBase::rebuild`]: an index
+    /// [`KnowledgeBase::open`] for a caller that is going to [`KnowledgeBase::rebuild`]: an index
     /// that cannot be opened, for whatever reason, is thrown away instead of standing in the way.
     pub fn open_for_rebuild(
         sources: impl Into<Sources>,
@@ -158,7 +158,7 @@ impl KnowledgeBase {
         self.run(progress, stop, embed)
     }
 
-    /// [`KnowledgeBase::embed_pending`] for somebody with more urgent things to do: once `pause`
+    /// [`KnowledgeBase::embed_pending`] for a caller with more urgent things to do: once `pause`
     /// is raised it ends with the batch that is going on, or with the first.
     pub fn embed_some(
         &self,
@@ -374,7 +374,7 @@ impl KnowledgeBase {
     }
 }
 
-/// The index repeats what the documents say, whoever may read those.
+/// The index repeats what the documents say, whatever their permissions.
 fn keep_to_the_owner(home: &Path) -> Result<(), KbError> {
     #[cfg(unix)]
     {

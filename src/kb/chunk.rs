@@ -124,7 +124,7 @@ impl Limits {
     };
 }
 
-/// Whether this is code that nobody wrote by hand: minified, bundled, a blob.
+/// Whether this is code that was not written by hand: minified, bundled, a blob.
 fn is_generated(document: &Extraction, lines: usize) -> bool {
     const LINE_BYTES: usize = 2000;
     document.shape == Shape::Code && document.text.len() / lines.max(1) > LINE_BYTES

@@ -43,7 +43,7 @@ pub enum KbError {
     Embed(#[from] EmbedError),
     /// The query says nothing to look for.
     BadQuery(String),
-    /// Nobody waits for it any more.
+    /// The caller stopped waiting for it.
     Stopped,
 }
 
@@ -95,7 +95,7 @@ impl KbError {
         }
     }
 
-    /// What it means to somebody who goes on with what is there.
+    /// What it means where work goes on with what is there.
     pub fn meanwhile(&self) -> String {
         match self {
             Self::Locked => {

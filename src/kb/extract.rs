@@ -54,7 +54,7 @@ pub(super) fn is_lines(file: &Opened) -> bool {
     head.is_ok_and(|head| is_lines_by(file.path(), &head, file.size()))
 }
 
-/// [`is_lines`] for somebody who has begun to read it: `head` is how it begins, some
+/// [`is_lines`] for a caller that has begun to read it: `head` is how it begins, some
 /// [`SNIFF_BYTES`] of its `size`. What is text but too large to be converted is searched as it is.
 pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
     match Format::of(path, head) {

@@ -1,4 +1,4 @@
-//! What is indexed. Whoever updates or searches it knows the verbs of `port` and nothing of files, so that a remote
+//! What is indexed. What updates or searches it knows the verbs of `port` and nothing of files, so that a remote
 //! engine can stand behind them; `embedded` is the engine in the data folder.
 
 mod chunk_key;

@@ -2,7 +2,7 @@
 //!
 //! Opening makes what is missing and mends what is damaged; who looks for what is wrong must find
 //! it as it is. So nothing is made here but what every look at an index leaves, and whether
-//! somebody else is at work is seen without keeping anybody from it.
+//! another process is at work is seen without keeping it from that.
 
 use std::collections::HashMap;
 use std::fs;

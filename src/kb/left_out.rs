@@ -1,4 +1,4 @@
-//! Which files that were left out somebody has been told of.
+//! Which files that were left out have been reported.
 //!
 //! What cannot be indexed is worth a line once, not before every answer. So the base remembers
 //! what was told, beside its index and for all processes, as one short hash a line. Losing that
@@ -15,7 +15,7 @@ const FILE: &str = "left-out";
 const LARGEST: u64 = 17_000_000;
 
 impl KnowledgeBase {
-    /// Those that nobody was told of before, be it by another process. From now on all of them
+    /// Those that were not reported before, be it by another process. From now on all of them
     /// count as told, and no others.
     pub fn new_among(&self, skipped: &[Skipped]) -> Vec<Skipped> {
         let path = self.home().join(FILE);

@@ -3,7 +3,7 @@
 //!
 //! `forms` knows how a link is written, `relations` what says of which kind it is: a line, a
 //! heading, a list under a key, a row or column of a table, or a verb before the id. Targets are
-//! kept as the text gives them, made comparable; which document one means is decided when somebody
+//! kept as the text gives them, made comparable; which document one means is decided when a caller
 //! asks, so that a link to a document that is added later works without reading this one again.
 //! What stands in a code block is an example, no link; an id in it is still a mention.
 //!
@@ -34,7 +34,7 @@ const NOT_TICKETS: &[&str] = &[
 
 /// More links than a person could follow: an export of all tickets is a list, not a text.
 const MAX_LINKS: usize = 100_000;
-/// How many links are read before somebody looks again whether to go on.
+/// How many links are read before the stop flag is looked at again.
 const LOOK_UP: usize = 1024;
 
 static ID: LazyLock<Option<Regex>> =

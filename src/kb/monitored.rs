@@ -1,5 +1,5 @@
 //! An embedding that fails must not stop a search, and must not be silent either: what went
-//! wrong last is kept for whoever tells the person.
+//! wrong last is kept for the notice to the user.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,8 +51,8 @@ impl Embedder for MonitoredEmbedder {
         self.note(self.inner.embed(texts))
     }
 
-    fn takes_the_cores(&self) -> bool {
-        self.inner.takes_the_cores()
+    fn is_cpu_bound(&self) -> bool {
+        self.inner.is_cpu_bound()
     }
 
     fn knows(&self, word: &str) -> bool {

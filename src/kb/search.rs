@@ -107,10 +107,10 @@ pub(super) fn hybrid(
     embedder: &dyn Embedder,
     asked: &HybridQuery<'_>,
 ) -> Result<Vec<Hit>, KbError> {
-    let words = format!("{} {}", asked.query, asked.keywords.join(" "));
-    let words = not_empty(&words)?;
-    let meaning = if asked.query.trim().is_empty() {
-        words
+    let both = format!("{} {}", asked.query, asked.keywords.join(" "));
+    let lexical_query = not_empty(&both)?;
+    let dense_query = if asked.query.trim().is_empty() {
+        lexical_query
     } else {
         asked.query.trim()
     };
@@ -119,12 +119,12 @@ pub(super) fn hybrid(
         let matches = snapshot.semantic(&vector, pool, asked.within)?;
         Ok::<_, KbError>((vector, matches))
     };
-    let lexical = || snapshot.lexical(words, pool, asked.within);
+    let lexical = || snapshot.lexical(lexical_query, pool, asked.within);
     let embedding = || {
-        let embedding = || embed(embedder, meaning, asked.within);
+        let embedding = || embed(embedder, dense_query, asked.within);
         caught(panic::catch_unwind(AssertUnwindSafe(embedding)))
     };
-    let (lexical, semantic) = if embedder.takes_the_cores() {
+    let (lexical, semantic) = if embedder.is_cpu_bound() {
         // The cores of an embedding wait for each other many times; one that is busy with the
         // words stops them all.
         let vector = embedding();
@@ -138,14 +138,14 @@ pub(super) fn hybrid(
     };
     let lexical = lexical?;
     asked.within.go_on()?;
-    let rewritten = meant(snapshot, embedder, meaning, &lexical)?;
-    let (meaning, semantic) = match &rewritten {
-        None => (meaning, semantic),
+    let rewritten = meant(snapshot, embedder, dense_query, &lexical)?;
+    let (dense_query, semantic) = match &rewritten {
+        None => (dense_query, semantic),
         Some(meant) => match embed(embedder, meant, asked.within).and_then(near) {
             Ok(found) => (meant.as_str(), Ok(found)),
             Err(error) => {
                 tracing::warn!(%error, "the corrected query is searched by its words alone");
-                (meaning, semantic)
+                (dense_query, semantic)
             }
         },
     };
@@ -158,7 +158,7 @@ pub(super) fn hybrid(
         }
         Err(error) => return Err(error),
     };
-    let cosines = Cosines::of(embedder.model_id(), meaning, &semantic);
+    let cosines = Cosines::of(embedder.model_id(), dense_query, &semantic);
     let by = match &vector {
         Some(_) => By::Both,
         None => By::Words,

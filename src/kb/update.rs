@@ -40,7 +40,7 @@ impl Job<'_> {
     pub fn meaning(&self) -> Result<usize, KbError> {
         match self.store.begin_vectors() {
             Ok(vectors) => embedding::embed(self, vectors),
-            // Whoever embeds is doing it for another commit.
+            // The embedding process is doing it for another commit.
             Err(KbError::Locked) if self.store.snapshot().pending_count() == 0 => Ok(0),
             Err(error) => Err(error),
         }

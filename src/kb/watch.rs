@@ -1,14 +1,14 @@
 //! Tells when files of the base have changed, so that they can be searched right after they were
 //! saved.
 //!
-//! The system reports single writes; what an update wants to hear is that somebody is done. So
-//! news is gathered until it has been quiet for a moment, and never for longer than a second, or a
+//! The system reports single writes; what an update needs is that the writing is done. So
+//! events are gathered until none came for a moment, and never for longer than a second, or a
 //! storm that does not end would hide everything. Who waits here sleeps: a folder in which
 //! nothing happens costs no wake-ups. Where the system cannot watch (its limit is reached, a
 //! network file system), the folders are looked through every few seconds instead.
 
-mod armed;
-mod news;
+mod debouncer;
+mod directories;
 mod scope;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 use notify::{Config, RecommendedWatcher, Watcher, WatcherKind};
 
 use super::{Changes, KnowledgeBase};
-use armed::{Armed, Arming};
-use news::{Board, Heard, News};
+use debouncer::{Debouncer, PendingEvents, Waited};
+use directories::{WatchOutcome, WatchedDirectories};
 use scope::Scope;
 
 /// How often folders that cannot be watched are looked through, at most.
@@ -34,7 +34,7 @@ const SHARE: u32 = 10;
 /// Watches the folders of one base. One thread waits in [`Watch::next`]; any may close it.
 #[derive(Default)]
 pub struct Watch {
-    board: Arc<Board>,
+    debouncer: Arc<Debouncer>,
     watching: Mutex<Watching>,
 }
 
@@ -53,15 +53,15 @@ pub enum Woken {
 struct Watching {
     scope: Arc<Scope>,
     watcher: Option<RecommendedWatcher>,
-    armed: Armed,
+    watched: WatchedDirectories,
     /// The system cannot watch these folders: how often they are looked through, at most.
     polling: Option<Duration>,
     /// A folder of the base is not there.
     missing: bool,
     returned: Option<Instant>,
-    /// What nobody has been told yet.
+    /// What has not been reported yet.
     notices: VecDeque<String>,
-    /// The barred folders that have been told of.
+    /// The barred folders that have been reported.
     told: BTreeSet<PathBuf>,
 }
 
@@ -78,16 +78,16 @@ impl Watch {
             return;
         }
         watching.scope = Arc::new(Scope::new(knowledge.roots(), knowledge.home(), apart));
-        let (scope, board) = (Arc::clone(&watching.scope), Arc::clone(&self.board));
+        let (scope, debouncer) = (Arc::clone(&watching.scope), Arc::clone(&self.debouncer));
         let watcher = RecommendedWatcher::new(
-            move |event| board.hear(event, &scope),
+            move |event| debouncer.receive(event, &scope),
             Config::default().with_follow_symlinks(false),
         );
         match watcher {
             Ok(watcher) => {
                 watching.watcher = Some(watcher);
-                watching.armed.disarm(None);
-                watching.arm();
+                watching.watched.forget(None);
+                watching.watch_all();
             }
             Err(error) => watching.poll_instead(&error),
         }
@@ -100,7 +100,7 @@ impl Watch {
 
     /// Ends every wait, now and later, and interrupts what is interruptible.
     pub fn close(&self) {
-        self.board.close();
+        self.debouncer.close();
     }
 
     /// Whether [`Watch::close`] was called.
@@ -110,13 +110,13 @@ impl Watch {
 
     /// Raised by [`Watch::close`].
     pub fn closed(&self) -> &AtomicBool {
-        &self.board.closed
+        &self.debouncer.closed
     }
 
-    /// Raised as long as news wait to be fetched, and for ever by [`Watch::close`]: work that is
-    /// less urgent than news pauses.
+    /// Raised as long as events wait to be fetched, and for ever by [`Watch::close`]: work that is
+    /// less urgent than they are pauses.
     pub fn interrupt(&self) -> &AtomicBool {
-        &self.board.interrupt
+        &self.debouncer.interrupt
     }
 
     /// Waits for changes; not longer than `due`, if it is given and nothing has happened by then.
@@ -125,17 +125,17 @@ impl Watch {
         loop {
             let poll = self.next_look();
             let until = [due, poll].into_iter().flatten().min();
-            let woken = match self.board.wait(until) {
-                Heard::Closed => Woken::Closed,
-                Heard::Nothing if poll.is_some_and(|poll| poll <= Instant::now()) => {
+            let woken = match self.debouncer.wait(until) {
+                Waited::Closed => Woken::Closed,
+                Waited::TimedOut if poll.is_some_and(|poll| poll <= Instant::now()) => {
                     if !self.look() {
                         continue;
                     }
                     Woken::Changed(Changes::Everything)
                 }
-                Heard::Nothing => Woken::Due,
-                Heard::News(news) => {
-                    let Some(changes) = self.sift(news) else {
+                Waited::TimedOut => Woken::Due,
+                Waited::Events(events) => {
+                    let Some(changes) = self.sift(events) else {
                         continue;
                     };
                     Woken::Changed(changes)
@@ -156,32 +156,33 @@ impl Watch {
         watching.missing.then(|| now + MISSING)
     }
 
-    /// Whether a look is due though there is no news.
+    /// Whether a look is due though there are no events.
     fn look(&self) -> bool {
         let mut watching = self.watching();
         // What happened in a folder before it was watched has not been reported.
-        watching.polling.is_some() || watching.arm()
+        watching.polling.is_some() || watching.watch_all()
     }
 
-    /// What of the news may concern the base.
-    fn sift(&self, news: News) -> Option<Changes> {
+    /// What of the events may concern the base.
+    fn sift(&self, events: PendingEvents) -> Option<Changes> {
         let mut watching = self.watching();
-        if let Some(error) = &news.broken {
+        if let Some(error) = &events.broken {
             watching.poll_instead(error);
-        } else if (news.everything || news.rules)
+        } else if (events.everything || events.rules)
             && RecommendedWatcher::kind() == WatcherKind::Inotify
         {
-            // Folders that nobody heard of, or that were left out before, are not watched.
-            watching.armed.disarm(None);
-            watching.arm();
-        } else if news.root {
-            let known = !news.everything;
-            watching.armed.disarm(known.then_some(&news.paths));
-            watching.arm();
+            // Folders whose creation was not reported, or that were left out before, are not watched.
+            watching.watched.forget(None);
+            watching.watch_all();
+        } else if events.root {
+            let known = !events.everything;
+            watching.watched.forget(known.then_some(&events.paths));
+            watching.watch_all();
         }
-        let everything = news.everything || news.root || news.rules || news.broken.is_some();
-        let (paths, ignored) = watching.scope.sift(news.paths);
-        self.board.ignore(ignored);
+        let everything =
+            events.everything || events.root || events.rules || events.broken.is_some();
+        let (paths, ignored) = watching.scope.sift(events.paths);
+        self.debouncer.ignore(ignored);
         watching.follow(&paths);
         if everything {
             return Some(Changes::Everything);
@@ -196,7 +197,7 @@ impl Watch {
 
 impl Watching {
     /// Watches every root that is there and is not watched yet. Returns whether there was one.
-    fn arm(&mut self) -> bool {
+    fn watch_all(&mut self) -> bool {
         self.missing = false;
         let Some(watcher) = self.watcher.as_mut() else {
             return false;
@@ -204,10 +205,10 @@ impl Watching {
         let mut is_new = false;
         let folders = |from: &Path| self.scope.folders(from);
         for place in self.scope.places() {
-            match self.armed.place(watcher, &place, &folders) {
-                Ok(Arming::New) => is_new = true,
-                Ok(Arming::Known) => {}
-                Ok(Arming::Missing) => self.missing = true,
+            match self.watched.watch(watcher, &place, &folders) {
+                Ok(WatchOutcome::New) => is_new = true,
+                Ok(WatchOutcome::Known) => {}
+                Ok(WatchOutcome::Missing) => self.missing = true,
                 Err(error) => {
                     self.poll_instead(&error);
                     return true;
@@ -224,7 +225,7 @@ impl Watching {
             return;
         };
         let folders = |from: &Path| self.scope.folders(from);
-        match self.armed.appeared(watcher, paths, &folders) {
+        match self.watched.appeared(watcher, paths, &folders) {
             Ok(()) => self.tell_of_barred(),
             Err(error) => self.poll_instead(&error),
         }
@@ -232,7 +233,7 @@ impl Watching {
 
     /// Of each folder once, and of none that is no part of the base.
     fn tell_of_barred(&mut self) {
-        for (path, why) in self.armed.barred() {
+        for (path, why) in self.watched.barred() {
             if self.scope.may_hold(path) && self.told.insert(path.to_owned()) {
                 self.notices.push_back(format!(
                     "the folder {} cannot be watched ({}); the others are",
@@ -246,17 +247,17 @@ impl Watching {
     fn poll_instead(&mut self, error: &notify::Error) {
         self.polling = Some(POLL);
         self.watcher = None;
-        self.armed.disarm(None);
+        self.watched.forget(None);
         self.notices.push_back(format!(
             "the folders cannot be watched ({}); they are looked through every few seconds instead",
-            crate::text::one_line(&armed::reason(error), 200)
+            crate::text::one_line(&directories::reason(error), 200)
         ));
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.board.closed.store(true, Ordering::Relaxed);
+        self.debouncer.closed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -278,7 +279,9 @@ mod tests {
     fn where_the_system_cannot_watch_that_is_said_once_and_everything_is_looked_through() {
         let watch = Watch::new();
         let limit = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
-        watch.board.hear(Err(limit), &Scope::of_folder("/kb", &[]));
+        watch
+            .debouncer
+            .receive(Err(limit), &Scope::of_folder("/kb", &[]));
         let woken = watch.next(None);
         assert_eq!(
             woken,

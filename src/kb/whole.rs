@@ -1,4 +1,4 @@
-//! A whole document, for somebody who wants to read it and not to search it.
+//! A whole document, to be read and not searched.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -25,7 +25,7 @@ pub struct WholeDocument {
     pub modified: Option<SystemTime>,
 }
 
-/// The documents of a base for somebody who searches none of them: its index is not opened.
+/// The documents of a base for reading without a search: its index is not opened.
 #[derive(Debug)]
 pub struct DocumentReader {
     roots: Roots,

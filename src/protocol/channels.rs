@@ -44,7 +44,7 @@ pub enum Command {
     ListPaths(String),
     /// Sum up all recorded runs.
     ReadStatistics,
-    /// Nobody waits for that any more.
+    /// It is no longer waited for.
     LeaveStatistics,
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::Timestamp;
 use crate::domain::Complexity;
 
-/// What the documents of the knowledge base are, for somebody who has asked nothing yet.
+/// What the documents of the knowledge base are, for the screen before the first question.
 ///
 /// Names and headings are the documents' own words: clean of what a terminal obeys, and bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -12,7 +12,7 @@ pub struct RunFigures {
     pub(super) hits: Vec<Hit>,
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub(super) visits: Vec<Visit>,
-    /// Whether somebody counted tokens.
+    /// Whether tokens were counted.
     #[serde(rename = "c", default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_counted: bool,
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
@@ -27,20 +27,67 @@ pub(super) struct Hit(pub(super) PathType, pub(super) String, pub(super) usize);
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Visit(u8, pub(super) f64);
 
-/// How a run ended: outcome, route, calls made, saved, tokens sent, received, whether these were
-/// estimated, dollars, milliseconds.
+/// How a run ended. An index holds it as a list of its fields in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ended(
-    pub(super) Outcome,
-    pub(super) Option<Complexity>,
-    pub(super) u32,
-    pub(super) u32,
-    pub(super) u64,
-    pub(super) u64,
-    pub(super) bool,
-    pub(super) Option<f64>,
-    pub(super) f64,
+#[serde(from = "EndedList", into = "EndedList")]
+pub(super) struct Ended {
+    pub(super) outcome: Outcome,
+    pub(super) route: Option<Complexity>,
+    /// Reasoning calls made, and saved.
+    pub(super) calls: u32,
+    pub(super) saved: u32,
+    /// Tokens sent, and received; whether these were estimated.
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    pub(super) estimated: bool,
+    pub(super) cost_usd: Option<f64>,
+    pub(super) ms: f64,
+}
+
+type EndedList = (
+    Outcome,
+    Option<Complexity>,
+    u32,
+    u32,
+    u64,
+    u64,
+    bool,
+    Option<f64>,
+    f64,
 );
+
+impl From<EndedList> for Ended {
+    fn from(list: EndedList) -> Self {
+        let (outcome, route, calls, saved, sent, received, estimated, cost_usd, ms) = list;
+        Self {
+            outcome,
+            route,
+            calls,
+            saved,
+            sent,
+            received,
+            estimated,
+            cost_usd,
+            ms,
+        }
+    }
+}
+
+impl From<Ended> for EndedList {
+    fn from(ended: Ended) -> Self {
+        (
+            ended.outcome,
+            ended.route,
+            ended.calls,
+            ended.saved,
+            ended.sent,
+            ended.received,
+            ended.estimated,
+            ended.cost_usd,
+            ended.ms,
+        )
+    }
+}
 
 impl RunFigures {
     /// The words that lines of the log hold which figures are made from.
@@ -95,17 +142,17 @@ impl RunFigures {
 
 impl Ended {
     fn of(end: RunEnd<'_>) -> Self {
-        Self(
-            end.outcome,
-            end.route,
-            end.calls,
-            end.saved,
-            end.sent,
-            end.received,
-            end.spent.estimated,
-            end.spent.cost_usd,
-            end.ms,
-        )
+        Self {
+            outcome: end.outcome,
+            route: end.route,
+            calls: end.calls,
+            saved: end.saved,
+            sent: end.sent,
+            received: end.received,
+            estimated: end.spent.estimated,
+            cost_usd: end.spent.cost_usd,
+            ms: end.ms,
+        }
     }
 }
 

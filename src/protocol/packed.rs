@@ -72,7 +72,7 @@ impl Clone for EventPacker {
 
 /// An event without what all have in common; its moment is told from the one before.
 #[derive(Serialize)]
-struct Line<'e>(u32, i64, u64, &'e EventBody);
+struct PackedLine<'e>(u32, i64, u64, &'e EventBody);
 
 #[derive(Deserialize)]
 struct ReadLine(u32, i64, u64, EventBody);
@@ -99,7 +99,7 @@ impl EventPacker {
             }
             let since = event.ts.0.wrapping_sub(before).cast_signed();
             before = event.ts.0;
-            lines.push(Line(event.schema, since, event.seq, &event.body));
+            lines.push(PackedLine(event.schema, since, event.seq, &event.body));
         }
         let (bytes, length) = self.deflate(&lines)?;
         let prompts = if prompts.is_empty() {

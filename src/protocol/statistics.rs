@@ -24,12 +24,12 @@ pub struct Statistics {
     pub calls: Option<u64>,
     /// Reasoning calls that were not needed, over runs that went their whole way.
     pub saved: Option<u64>,
-    /// Tokens, over runs for which somebody counted.
+    /// Tokens, over runs with counted tokens.
     pub tokens: Tokens,
     /// US dollars; `None` as soon as one run with tokens has no known price.
     pub cost_usd: Option<f64>,
     /// Tokens that the calls not needed would have taken, had each been as long as the mean of those
-    /// made: an estimate, over the runs for which somebody counted.
+    /// made: an estimate, over the runs with counted tokens.
     pub tokens_saved: Option<u64>,
     /// US dollars, likewise.
     pub saved_usd: Option<f64>,
@@ -92,7 +92,7 @@ pub struct OfRule {
 /// Tokens both ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Tokens {
-    /// Runs for which somebody counted.
+    /// Runs with counted tokens.
     pub runs: usize,
     /// Sent.
     pub prompt: Option<u64>,
@@ -145,7 +145,7 @@ struct Sums {
     made: Option<u64>,
     saved: Option<u64>,
     tokens: Tokens,
-    /// Calls of the runs for which somebody counted, made and saved.
+    /// Calls of the runs with counted tokens, made and saved.
     counted_calls: (u64, u64),
     unpriced: usize,
     cost: f64,
@@ -223,8 +223,18 @@ impl Sums {
     }
 
     fn end(&mut self, ended: &Ended, is_counted: bool) {
-        let Ended(outcome, route, made, saved, prompt, completion, estimated, cost, ms) = *ended;
-        let (made, saved) = (u64::from(made), u64::from(saved));
+        let Ended {
+            outcome,
+            route,
+            calls,
+            saved,
+            sent: prompt,
+            received: completion,
+            estimated,
+            cost_usd: cost,
+            ms,
+        } = *ended;
+        let (made, saved) = (u64::from(calls), u64::from(saved));
         self.ended += 1;
         self.outcomes.count(outcome);
         add(&mut self.made, made);
@@ -235,7 +245,7 @@ impl Sums {
                 self.by_route.entry(route).or_default().push(ms);
             }
         }
-        // The sums of a run are 0 also where nobody counted.
+        // The sums of a run are 0 also where nothing was counted.
         if is_counted || prompt > 0 || completion > 0 {
             self.tokens.runs += 1;
             add(&mut self.tokens.prompt, prompt);

@@ -20,10 +20,10 @@ mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod halves;
-mod hearing;
 mod job;
 mod overflow;
 mod overrides;
+mod partial_reply;
 mod price;
 mod prompt;
 mod read;
@@ -78,7 +78,7 @@ pub struct EndpointReasoner {
 
 /// What a server that lists no models is asked for: it has one and calls it what it likes.
 const UNNAMED_MODEL: &str = "default";
-/// What the main model is called as long as nobody has asked for its name.
+/// What the main model is called until its name is asked for.
 const UNKNOWN_MODEL: &str = "model not known yet";
 /// What it is called where the server was asked for its name and gave none.
 const UNREACHED_MODEL: &str = "no model reached";

@@ -16,7 +16,7 @@ pub fn markup() -> Options {
 /// The stretches of `text` that are code, from left to right: inline code, indented blocks and
 /// fenced blocks.
 ///
-/// A fence that nobody closed opens no code here: more likely than a block that goes on to the end
+/// A fence that is not closed opens no code here: more likely than a block that goes on to the end
 /// is a slip, after which the text goes on.
 pub fn code_ranges(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();

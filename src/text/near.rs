@@ -5,7 +5,7 @@ use strsim::osa_distance;
 /// More suggestions than these are a list and no help.
 const MOST: usize = 3;
 
-/// The names that somebody may have meant who wrote `wanted`, the likeliest first: those that hold
+/// The names that may have been meant by `wanted`, the likeliest first: those that hold
 /// all of its words (`qwen3` for `qwen3:8b`), then those that a few letters tell apart.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();

@@ -8,12 +8,12 @@ use std::fmt;
 pub struct Trouble {
     /// What is wrong, and where.
     pub what: String,
-    /// What to do; `None` where nobody knows.
+    /// What to do; `None` where that is unknown.
     pub next: Option<String>,
 }
 
 impl Trouble {
-    /// Something wrong that somebody can do something about.
+    /// Something wrong with a known remedy.
     pub fn new(what: impl Into<String>, next: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -30,7 +30,7 @@ impl Trouble {
 }
 
 impl<T: Into<String>> From<T> for Trouble {
-    /// Something wrong that nobody knows what to do about.
+    /// Something wrong without a known remedy.
     fn from(what: T) -> Self {
         Self {
             what: what.into(),

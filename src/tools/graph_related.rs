@@ -45,7 +45,7 @@ pub(super) fn run(
             return Err(KbError::Stopped.into());
         }
         let own = node.is_document(document);
-        let mut lines: BTreeMap<usize, Line> = BTreeMap::new();
+        let mut lines: BTreeMap<usize, RelationLine> = BTreeMap::new();
         for link in &document.links() {
             if node.is_meant_by(link) != own {
                 lines.entry(link.line).or_default().add(&link.kind);
@@ -148,12 +148,12 @@ fn plainness(kind: &LinkKind) -> f64 {
 
 /// What the links of one line say.
 #[derive(Default)]
-struct Line {
+struct RelationLine {
     score: f64,
     relations: Vec<String>,
 }
 
-impl Line {
+impl RelationLine {
     fn add(&mut self, kind: &LinkKind) {
         self.score = self.score.max(plainness(kind));
         if let LinkKind::Relation(name) = kind
@@ -174,7 +174,12 @@ struct Passage {
 }
 
 /// Linking lines to passages, those near each other together.
-fn collect(source: &str, own: bool, lines: BTreeMap<usize, Line>, passages: &mut Vec<Passage>) {
+fn collect(
+    source: &str,
+    own: bool,
+    lines: BTreeMap<usize, RelationLine>,
+    passages: &mut Vec<Passage>,
+) {
     let from = passages.len();
     for (number, line) in lines {
         let relations = line.relations.into_iter().map(|name| (number, name));

@@ -242,7 +242,7 @@ pub fn on_empty_prompt(
     if action.is_some() || !is_answered || !meant.is_some_and(|meant| citation.contains(&meant)) {
         return None;
     }
-    model.say(NoticeLevel::Info, "This answer cites nothing.");
+    model.notify(NoticeLevel::Info, "This answer cites nothing.");
     Some(Vec::new())
 }
 
@@ -266,7 +266,7 @@ fn select_citation(model: &mut Model, by: isize) {
             citation.source,
             citation.location()
         );
-        model.say(NoticeLevel::Info, &words);
+        model.notify(NoticeLevel::Info, &words);
     }
 }
 
@@ -293,7 +293,7 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
             focus(model, Pane::Chat);
             return Vec::new();
         }
-        model.say(NoticeLevel::Info, "Stopping …");
+        model.notify(NoticeLevel::Info, "Stopping …");
         return vec![Effect::Send(Command::Cancel)];
     }
     if model.focus == Pane::Chat && model.chat.citation.is_some() {

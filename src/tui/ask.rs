@@ -43,12 +43,12 @@ pub fn ask(model: &mut Model, question: Question) -> (bool, Vec<Effect>) {
             question.text.len().div_ceil(1024),
             MAX_QUESTION / 1024
         );
-        model.say(NoticeLevel::Warning, &message);
+        model.notify(NoticeLevel::Warning, &message);
         return (false, Vec::new());
     }
     if model.is_busy() && model.queue.len() >= MOST_QUEUED {
         let message = format!("{MOST_QUEUED} questions are queued already; Esc takes one back.");
-        model.say(NoticeLevel::Warning, &message);
+        model.notify(NoticeLevel::Warning, &message);
         return (false, Vec::new());
     }
     model.prompt.remember(&question.text);
@@ -91,10 +91,10 @@ pub fn take_back(model: &mut Model) -> bool {
     };
     let typed = model.prompt.text();
     if typed.trim().is_empty() {
-        model.say(NoticeLevel::Info, "Taken back from the queue.");
+        model.notify(NoticeLevel::Info, "Taken back from the queue.");
     } else {
         model.prompt.remember(&typed);
-        model.say(
+        model.notify(
             NoticeLevel::Info,
             "Taken back from the queue; what was typed is one ↑ away.",
         );
@@ -109,7 +109,7 @@ pub fn refused(model: &mut Model, query: &str) {
     if model.prompt.is_empty() {
         model.prompt.set(query);
     }
-    model.say(
+    model.notify(
         NoticeLevel::Warning,
         "The engine is busy and did not take the question; it is back in the prompt.",
     );
@@ -133,7 +133,7 @@ pub fn not_asked(model: &mut Model, query: &str, reason: &str) -> Vec<Effect> {
         model.prompt.set(query);
     }
     let effects = next_queued(model);
-    model.say(NoticeLevel::Warning, reason);
+    model.notify(NoticeLevel::Warning, reason);
     effects
 }
 
@@ -164,7 +164,7 @@ pub fn again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
 /// Opens the choice of a route, at one that was not taken.
 pub fn choose_route(model: &mut Model) {
     let Some(run) = model.shown_run() else {
-        model.say(NoticeLevel::Info, "Nothing to ask again yet.");
+        model.notify(NoticeLevel::Info, "Nothing to ask again yet.");
         return;
     };
     let broke_off = run.finish.as_ref().is_some_and(Finish::broke_off);
@@ -209,7 +209,7 @@ pub fn offer_samples(model: &mut Model) {
     if model.samples.is_empty() {
         let words = "There are no sample questions: they are made from headings, once there are \
                      documents with some.";
-        model.say(NoticeLevel::Info, words);
+        model.notify(NoticeLevel::Info, words);
     } else {
         model.overlay = Some(Overlay::Samples(List::default()));
     }
@@ -225,13 +225,13 @@ pub fn set_route(model: &mut Model, name: &str) {
         None => "The agent decides the route again.".to_owned(),
         Some(route) => format!("Questions go by {} from now on.", route.as_str()),
     };
-    model.say(NoticeLevel::Info, &words);
+    model.notify(NoticeLevel::Info, &words);
 }
 
 /// Forgets the conversation.
 pub fn forget(model: &mut Model) -> Vec<Effect> {
     if model.is_busy() {
-        model.say(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
         return Vec::new();
     }
     model.turns.clear();

@@ -7,7 +7,7 @@ use super::list::List;
 use super::model::{Model, Overlay};
 use super::panes::audit::about;
 
-/// Moves; whoever leaves the end stops following it. The evidence pane goes to what the event
+/// Moves; a selection that leaves the end stops following it. The evidence pane goes to what the event
 /// speaks of.
 pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {
     let count = model.audit_lines().len();
@@ -94,7 +94,7 @@ pub fn next_warning(model: &mut Model, forward: bool) {
     };
     match found.copied() {
         Some(at) => step(model, |list, _| list.selected = at),
-        None => model.say(NoticeLevel::Info, "No warning among these events."),
+        None => model.notify(NoticeLevel::Info, "No warning among these events."),
     }
 }
 

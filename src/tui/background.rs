@@ -20,7 +20,7 @@ const LONGEST: usize = 32;
 const BEGINNING: &str = "11;rgb";
 /// How one begins that tells no colour we know.
 const ANY_BEGINNING: &str = "11;";
-/// An answer comes at once, and nobody types so fast.
+/// An answer comes at once, faster than a person types.
 const BURST: Duration = Duration::from_secs(1);
 
 /// Whether the background is dark.

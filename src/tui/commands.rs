@@ -29,7 +29,7 @@ pub fn typed(model: &mut Model) -> Vec<Effect> {
     let (command, argument) = match slash::parse(&line, &model.themes) {
         Ok(parsed) => parsed,
         Err(message) => {
-            model.say(NoticeLevel::Warning, &message);
+            model.notify(NoticeLevel::Warning, &message);
             return Vec::new();
         }
     };

@@ -12,11 +12,11 @@ use super::prompt::MAX_QUESTION;
 /// Compares the run that the panes show with another of its question, else with the one before.
 pub fn open(model: &mut Model) {
     let Some(at) = model.shown_at() else {
-        model.say(NoticeLevel::Info, "Nothing to compare yet: ask a question.");
+        model.notify(NoticeLevel::Info, "Nothing to compare yet: ask a question.");
         return;
     };
     let Some(other) = partner(model, at) else {
-        model.say(
+        model.notify(
             NoticeLevel::Info,
             "One run has nothing to be compared with: ask again by another route, or /race.",
         );
@@ -80,16 +80,16 @@ pub fn step(model: &mut Model, by: isize) {
 /// Asks one question by the short way and by the full pipeline at the same time.
 pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
     if model.is_busy() {
-        model.say(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
         return Vec::new();
     }
     let shown = model.shown_run().map(|run| run.query.clone());
     let Some(query) = question.map(str::to_owned).or(shown) else {
-        model.say(NoticeLevel::Info, "/race needs a question.");
+        model.notify(NoticeLevel::Info, "/race needs a question.");
         return Vec::new();
     };
     if query.len() > MAX_QUESTION {
-        model.say(NoticeLevel::Warning, "The question is too long to be sent.");
+        model.notify(NoticeLevel::Warning, "The question is too long to be sent.");
         return Vec::new();
     }
     model.prompt.remember(&query);

@@ -59,17 +59,17 @@ fn lines_of(text: &str) -> usize {
 pub fn to_clipboard(model: &mut Model, what: &str, lines: usize, text: String) -> Vec<Effect> {
     if text.len() > MOST_BYTES {
         let words = format!("{what} is too long to copy: {} kB.", text.len() / 1024);
-        model.say(NoticeLevel::Warning, &words);
+        model.notify(NoticeLevel::Warning, &words);
         return Vec::new();
     }
     let lines = counted(lines as u64, "line", "lines");
     let words = format!("Sent {what} ({lines}) to the terminal to copy (OSC 52).");
-    model.say(NoticeLevel::Info, &words);
+    model.notify(NoticeLevel::Info, &words);
     vec![Effect::Copy(text)]
 }
 
 fn nothing(model: &mut Model) -> Vec<Effect> {
-    model.say(NoticeLevel::Info, "There is nothing to copy here.");
+    model.notify(NoticeLevel::Info, "There is nothing to copy here.");
     Vec::new()
 }
 

@@ -163,7 +163,7 @@ async fn until_the_end(
     Ok(())
 }
 
-/// The first picture; `false` where somebody has left already.
+/// The first picture; `false` where the user has left already.
 fn has_begun(
     screen: &mut Screen,
     typed: &mut Typed,

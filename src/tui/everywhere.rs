@@ -13,12 +13,12 @@ pub fn quit(model: &mut Model) -> Vec<Effect> {
     }
     let key = model.keymap.name_of(Action::Quit).unwrap_or_default();
     if model.prompt.is_empty() {
-        model.say(NoticeLevel::Info, &format!("{key} again leaves."));
+        model.notify(NoticeLevel::Info, &format!("{key} again leaves."));
     } else {
         let typed = model.prompt.text();
         model.prompt.remember(&typed);
         model.prompt.set("");
-        model.say(
+        model.notify(
             NoticeLevel::Info,
             &format!("Question cleared; ↑ brings it back. {key} again leaves."),
         );
@@ -35,6 +35,6 @@ pub fn report(model: &mut Model, wanted: bool) -> Vec<Effect> {
     } else {
         format!("The mouse is the terminal's: select text with it. {key} takes it back.")
     };
-    model.say(NoticeLevel::Info, &words);
+    model.notify(NoticeLevel::Info, &words);
     vec![Effect::ReportMouse(wanted)]
 }

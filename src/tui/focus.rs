@@ -38,7 +38,7 @@ pub fn show_turn(model: &mut Model, at: usize) {
     model.path.selected = None;
     model.audit.left_end = false;
     let asked = one_line(&model.turns[at].exchange().query, 60);
-    model.say(
+    model.notify(
         NoticeLevel::Info,
         &format!("Panes show run {} of {}: {asked}", at + 1, last + 1),
     );

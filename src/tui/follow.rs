@@ -75,7 +75,7 @@ fn touched_by(model: &Model, node: NodeName) -> HashSet<&EvidenceId> {
         .collect()
 }
 
-/// The events of the line that is selected in the audit pane, once somebody moved there.
+/// The events of the line that is selected in the audit pane, once the selection was moved there.
 fn selected_events(model: &Model) -> Option<AuditLine<'_>> {
     if model.focus != Pane::Audit || !model.audit.left_end {
         return None;

@@ -8,18 +8,18 @@ use super::model::Model;
 /// Takes up another folder or file.
 pub fn add(model: &mut Model, path: &str) -> Vec<Effect> {
     if path.is_empty() {
-        model.say(NoticeLevel::Warning, "/add needs a folder or a file.");
+        model.notify(NoticeLevel::Warning, "/add needs a folder or a file.");
         return Vec::new();
     }
-    model.say(NoticeLevel::Info, &format!("Reading {path} …"));
+    model.notify(NoticeLevel::Info, &format!("Reading {path} …"));
     vec![Effect::Send(Command::AddSource(path.to_owned()))]
 }
 
 /// Another folder or file is taken up, or is not.
 pub fn added(model: &mut Model, told: Result<String, String>) {
     match told {
-        Ok(line) => model.say(NoticeLevel::Info, &line),
-        Err(line) => model.say(NoticeLevel::Warning, &line),
+        Ok(line) => model.notify(NoticeLevel::Info, &line),
+        Err(line) => model.notify(NoticeLevel::Warning, &line),
     }
 }
 
@@ -35,6 +35,6 @@ pub fn steer(model: &mut Model, command: IndexCommand) -> Vec<Effect> {
         IndexCommand::Resume if is_stopped => "The index is brought up to date again.",
         IndexCommand::Resume => "The index is kept up to date; /index stop ends that.",
     };
-    model.say(NoticeLevel::Info, words);
+    model.notify(NoticeLevel::Info, words);
     vec![Effect::Send(Command::Index(command))]
 }

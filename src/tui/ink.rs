@@ -71,7 +71,7 @@ pub enum Ink {
     Weak,
     /// Evidence below 0.3.
     Dropped,
-    /// A number that nobody measured.
+    /// A number that was not measured.
     Unmeasured,
     /// Something is not as it should be.
     Warning,

@@ -292,7 +292,7 @@ impl Model {
     }
 
     /// One line for the person.
-    pub fn say(&mut self, level: NoticeLevel, message: &str) {
+    pub fn notify(&mut self, level: NoticeLevel, message: &str) {
         self.notice = Some(Notice {
             level,
             message: one_line(message, 400),
@@ -300,15 +300,15 @@ impl Model {
     }
 
     /// What the engine tells unasked; it does not take the place of a warning.
-    pub fn hear(&mut self, level: NoticeLevel, message: &str) {
+    pub fn notify_unless_warned(&mut self, level: NoticeLevel, message: &str) {
         let warned = matches!(&self.notice, Some(notice) if notice.level == NoticeLevel::Warning);
         if level == NoticeLevel::Warning || !warned {
-            self.say(level, message);
+            self.notify(level, message);
         }
     }
 
     /// Takes back a line that was only good to know; warnings stay until they are closed.
-    pub fn hush(&mut self) {
+    pub fn clear_notice(&mut self) {
         if self
             .notice
             .as_ref()

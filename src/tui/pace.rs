@@ -1,4 +1,4 @@
-//! How fast the index grows, from what was told of it over the last seconds.
+//! How fast the index grows, from its reports of the last seconds.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ const WINDOW: u64 = 10_000;
 /// What was observed for less time says nothing yet, milliseconds.
 const LEAST: u64 = 1_000;
 
-/// What was told of one step over the last seconds.
+/// The reports of one step over the last seconds.
 #[derive(Debug, Clone, Default)]
 pub struct Pace {
     told: VecDeque<IndexProgress>,

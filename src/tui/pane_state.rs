@@ -7,7 +7,7 @@ use crate::protocol::{NoticeLevel, Timestamp};
 use super::ink::Row;
 use super::list::List;
 use super::matching::Matched;
-use super::path_line::{Line, PathItem};
+use super::path_line::{PathItem, PathLine};
 
 /// One line for the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct PathState {
     /// How far it is scrolled.
     pub list: List,
     /// The lines of the graph, as settled; none where it is drawn visit by visit.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PathLine>,
 }
 
 /// The evidence pane.

@@ -27,7 +27,7 @@ impl PathItem {
 
 /// One line of the pane.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct PathLine {
     /// What it tells of.
     pub item: PathItem,
     /// Whether it is the item's own line, and no edge or explanation below it.
@@ -40,7 +40,7 @@ pub struct Line {
     pub edge: Option<&'static Edge>,
 }
 
-impl Line {
+impl PathLine {
     /// The line of the item itself.
     pub fn head(item: PathItem, row: Row) -> Self {
         Self {

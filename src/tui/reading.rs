@@ -38,7 +38,7 @@ pub fn open_citation(model: &mut Model) -> Vec<Effect> {
     };
     let Some(item) = run.evidence.get(&citation.id) else {
         let words = format!("The passage of [{}] was not recorded.", citation.n);
-        model.say(NoticeLevel::Info, &words);
+        model.notify(NoticeLevel::Info, &words);
         return Vec::new();
     };
     let view = SourceView::of(run.id.clone(), run.started, item);
@@ -106,7 +106,7 @@ pub fn refused(model: &mut Model) {
     if model.reading.as_ref().is_some_and(SourceView::is_awaited) {
         model.reading = None;
     }
-    model.say(
+    model.notify(
         NoticeLevel::Warning,
         "The engine is busy and did not read the document; try again.",
     );
@@ -122,7 +122,7 @@ pub fn abandon(model: &mut Model) {
 /// The editor is closed: what it may have changed is read again.
 pub fn edited(model: &mut Model, result: Result<(), String>) -> Vec<Effect> {
     if let Err(reason) = result {
-        model.say(NoticeLevel::Warning, &reason);
+        model.notify(NoticeLevel::Warning, &reason);
         return Vec::new();
     }
     let Some(view) = &mut model.reading else {
@@ -153,7 +153,7 @@ fn next(model: &mut Model, by: isize) -> Vec<Effect> {
         } else {
             "That was the first evidence."
         };
-        model.say(NoticeLevel::Info, words);
+        model.notify(NoticeLevel::Info, words);
         return Vec::new();
     };
     let view = SourceView::of(run.id.clone(), run.started, rows[there]);
@@ -173,7 +173,7 @@ fn place(model: &Model) -> Option<String> {
 fn copy_passage(model: &mut Model) -> Vec<Effect> {
     let passage = model.reading.as_ref().and_then(SourceView::passage);
     let (Some(place), Some((text, lines))) = (place(model), passage) else {
-        model.say(NoticeLevel::Info, "There is no passage to copy.");
+        model.notify(NoticeLevel::Info, "There is no passage to copy.");
         return Vec::new();
     };
     let text = format!("{place}\n\n{text}\n");
@@ -196,6 +196,6 @@ fn edit(model: &mut Model) -> Vec<Effect> {
     } else {
         "There is no file to open.".to_owned()
     };
-    model.say(NoticeLevel::Info, &words);
+    model.notify(NoticeLevel::Info, &words);
     Vec::new()
 }

@@ -206,12 +206,12 @@ impl Replay {
         match msg {
             // Nothing is typed here, and the question goes on where it was.
             Msg::Paste(_) => {
-                self.say("Esc leaves the replay; paste then.");
+                self.notify("Esc leaves the replay; paste then.");
                 return Outcome::GoesOn(Vec::new());
             }
             Msg::Key(event) if event.kind != KeyEventKind::Release && self.has_the_keys() => {
                 let action = self.model.keymap.action(event, self.model.places());
-                self.model.hush();
+                self.model.clear_notice();
                 return self.act(action, event);
             }
             _ => {}
@@ -253,7 +253,7 @@ impl Replay {
                 | Action::Samples
                 | Action::Forget,
             ) => {
-                self.say("Esc leaves the replay first.");
+                self.notify("Esc leaves the replay first.");
             }
             // What has no use here begins no question.
             None => {}
@@ -277,8 +277,8 @@ impl Replay {
         effects
     }
 
-    fn say(&mut self, words: &str) {
-        self.model.say(NoticeLevel::Info, words);
+    fn notify(&mut self, words: &str) {
+        self.model.notify(NoticeLevel::Info, words);
     }
 
     fn play(&mut self) {

@@ -34,10 +34,10 @@ pub fn show(model: &mut Model, mut recorded: RecordedSession) {
     let words = words(model, &recorded);
     // What was to be said at the start has no empty conversation to stand in.
     match std::mem::take(&mut model.greetings).as_slice() {
-        [] => model.say(NoticeLevel::Info, &words),
+        [] => model.notify(NoticeLevel::Info, &words),
         greetings => {
             let words = format!("{words} · {}", greetings.join(" · "));
-            model.say(NoticeLevel::Warning, &words);
+            model.notify(NoticeLevel::Warning, &words);
         }
     }
 }

@@ -63,7 +63,7 @@ impl Screen {
         };
         let problems = own.unreadable.into_iter().chain(mistake).chain(problem);
         if let Some(first) = problems.into_iter().next() {
-            model.say(NoticeLevel::Warning, &first);
+            model.notify(NoticeLevel::Warning, &first);
         }
         Ok(Self {
             looks,
@@ -169,7 +169,7 @@ impl Screen {
             ),
             Err(why) => (NoticeLevel::Warning, why),
         };
-        self.model.say(level, &words);
+        self.model.notify(level, &words);
     }
 
     fn begin_replay(&mut self, slow: bool) {
@@ -180,11 +180,11 @@ impl Screen {
                 }
                 self.replay = Some(Box::new(replay));
             }
-            Err(why) => self.model.say(NoticeLevel::Info, why),
+            Err(why) => self.model.notify(NoticeLevel::Info, why),
         }
     }
 
-    /// Whether the theme depends on a background that nobody has told yet.
+    /// Whether the theme depends on a background that is not known yet.
     pub fn asks_for_background(&self) -> bool {
         self.looks.asks_for_background()
     }

@@ -20,7 +20,7 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
 /// Writes the conversation that is shown to a file.
 pub fn export_shown(model: &mut Model) -> Vec<Effect> {
     let Some(run) = model.shown_run() else {
-        model.say(NoticeLevel::Info, "Nothing to export yet.");
+        model.notify(NoticeLevel::Info, "Nothing to export yet.");
         return Vec::new();
     };
     send(SessionCommand::Export(run.session.clone()))
@@ -42,7 +42,7 @@ pub fn arrived(model: &mut Model, update: SessionUpdate) {
             if let Some(Overlay::Sessions(list)) = overlay {
                 list.doing = Doing::Choosing;
             }
-            model.say(NoticeLevel::Warning, &line);
+            model.notify(NoticeLevel::Warning, &line);
         }
         (SessionUpdate::Questions(questions), _) => model.prompt.remember_earlier(&questions),
     }
@@ -53,7 +53,7 @@ pub fn refused(model: &mut Model, _: &SessionCommand) {
     if let Some(Overlay::Sessions(list)) = &mut model.overlay {
         list.doing = Doing::Choosing;
     }
-    model.say(
+    model.notify(
         NoticeLevel::Warning,
         "The engine is busy and did not take that; try again.",
     );
@@ -124,7 +124,7 @@ fn choose(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<
             }
         }
         Action::Delete => match list.selected().map(|session| session.is_current) {
-            Some(true) => model.say(
+            Some(true) => model.notify(
                 NoticeLevel::Info,
                 "That is the conversation on the screen; /clear begins another one.",
             ),
@@ -150,7 +150,7 @@ fn resume_selected(model: &mut Model, is_busy: bool) -> Vec<Effect> {
     if session.is_current {
         model.overlay = None;
     } else if is_busy {
-        model.say(NoticeLevel::Info, "Still answering. Esc stops the run.");
+        model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
     } else {
         let session = session.id.clone();
         list.doing = Doing::Resuming;

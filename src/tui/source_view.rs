@@ -220,11 +220,11 @@ impl SourceView {
         let width = usize::from(size.width);
         let page = match &self.content {
             Content::Here(part) if !part.lines.is_empty() => Page::of(part, self.lines, width),
-            Content::Here(_) => return self.say(Ink::Dim, "the document is empty", width),
-            Content::Awaited => return self.say(Ink::Dim, "reading …", width),
+            Content::Here(_) => return self.show_message(Ink::Dim, "the document is empty", width),
+            Content::Awaited => return self.show_message(Ink::Dim, "reading …", width),
             Content::Missing(reason) => {
                 let reason = reason.clone();
-                return self.say(Ink::Warning, &reason, width);
+                return self.show_message(Ink::Warning, &reason, width);
             }
         };
         let top = self.top;
@@ -252,13 +252,13 @@ impl SourceView {
             .reach(page.part, top.line, top.line + self.height);
         let (rows, bottom) = page.rows(top, self.height, &self.colours);
         (self.top, self.visible, self.bottom) = (top, rows, bottom);
-        // Until somebody moves it stays at the passage, whatever becomes of the size.
+        // Until it is scrolled it stays at the passage, whatever becomes of the size.
         if arrived && self.moving != Moving::ToPassage {
             self.moving = Moving::By(0);
         }
     }
 
-    fn say(&mut self, ink: Ink, words: &str, width: usize) {
+    fn show_message(&mut self, ink: Ink, words: &str, width: usize) {
         let indent = Row::of(ink, "  ");
         self.visible = wrap(&Row::of(ink, words), &indent, &indent, width);
     }

@@ -1,4 +1,4 @@
-//! Where the borders between panes stand, when somebody has dragged them.
+//! Where the borders between panes stand, once they were dragged.
 
 use ratatui::layout::{Position, Rect};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum Divider {
     Chat,
 }
 
-/// What the panes take of the room, in thousandths; `None` where nobody has dragged.
+/// What the panes take of the room, in thousandths; `None` until they are dragged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Split {

@@ -29,7 +29,7 @@ pub fn refused(model: &mut Model) {
     if is_awaited(model) {
         model.overlay = model.beneath.take();
     }
-    model.say(
+    model.notify(
         NoticeLevel::Warning,
         "The engine is busy and did not read the log; try again.",
     );

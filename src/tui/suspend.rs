@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// What the shell, or somebody with `kill`, asks for.
+/// What the shell, or a user with `kill`, asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobSignal {
     /// To give the terminal back and stop.

@@ -165,7 +165,7 @@ pub fn take_again() -> io::Result<()> {
 }
 
 /// Gives the terminal back as it was found, if it is borrowed. Any thread may do that, whatever
-/// the one that draws is doing; who comes second finds it done. A failure has nobody to be told
+/// the one that draws is doing; who comes second finds it done. A failure has no reader to be told
 /// to.
 pub fn give_back_terminal() {
     if !TAKEN.swap(false, Ordering::SeqCst) {

@@ -18,7 +18,7 @@ use super::turn_cache::TurnCache;
 /// A question and its run.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    kept: Kept,
+    kept: CachedRows,
     /// Where it stands, if its question was asked before.
     pub retry: Option<Retry>,
     /// Its wrapped rows.
@@ -26,7 +26,7 @@ pub struct Turn {
 }
 
 #[derive(Debug, Clone)]
-enum Kept {
+enum CachedRows {
     Open(Box<OpenRun>),
     Packed(Arc<PackedRun>),
 }
@@ -61,7 +61,7 @@ impl Turn {
 
     fn of(open: OpenRun) -> Self {
         Self {
-            kept: Kept::Open(Box::new(open)),
+            kept: CachedRows::Open(Box::new(open)),
             retry: None,
             cache: TurnCache::default(),
         }
@@ -70,26 +70,26 @@ impl Turn {
     /// What the conversation shows of it.
     pub fn exchange(&self) -> &Exchange {
         match &self.kept {
-            Kept::Open(open) => &open.run.exchange,
-            Kept::Packed(packed) => &packed.exchange,
+            CachedRows::Open(open) => &open.run.exchange,
+            CachedRows::Packed(packed) => &packed.exchange,
         }
     }
 
     /// The whole run, where it is open.
     pub fn opened(&self) -> Option<&OpenRun> {
         match &self.kept {
-            Kept::Open(open) => Some(open),
-            Kept::Packed(_) => None,
+            CachedRows::Open(open) => Some(open),
+            CachedRows::Packed(_) => None,
         }
     }
 
     /// Opens it; false where it stays packed, because what was packed cannot be read.
     pub fn open(&mut self, packer: &mut EventPacker) -> bool {
-        if let Kept::Packed(packed) = &self.kept {
+        if let CachedRows::Packed(packed) = &self.kept {
             let Some(open) = OpenRun::of(packed, packer) else {
                 return false;
             };
-            self.kept = Kept::Open(Box::new(open));
+            self.kept = CachedRows::Open(Box::new(open));
         }
         true
     }
@@ -97,7 +97,7 @@ impl Turn {
     /// Packs it, if it has ended: the bytes of prompts and replies that are kept of it from now on,
     /// none where they were kept before; `None` where it stays open.
     pub fn close(&mut self, packer: &mut EventPacker) -> Option<usize> {
-        let Kept::Open(open) = &mut self.kept else {
+        let CachedRows::Open(open) = &mut self.kept else {
             return Some(0);
         };
         open.run.finish.as_ref()?;
@@ -108,18 +108,18 @@ impl Turn {
             let added = known.events.prompts_len();
             (known, added)
         };
-        self.kept = Kept::Packed(known);
+        self.kept = CachedRows::Packed(known);
         Some(added)
     }
 
     /// Packed prompts and replies of it, bytes.
     pub fn prompts_len(&self) -> usize {
         match &self.kept {
-            Kept::Open(open) => open
+            CachedRows::Open(open) => open
                 .packed
                 .as_ref()
                 .map_or(0, |packed| packed.events.prompts_len()),
-            Kept::Packed(packed) => packed.events.prompts_len(),
+            CachedRows::Packed(packed) => packed.events.prompts_len(),
         }
     }
 
@@ -128,29 +128,29 @@ impl Turn {
     pub fn drop_prompts(&mut self) -> usize {
         let freed = self.prompts_len();
         match &mut self.kept {
-            Kept::Open(open) => open.packed = None,
-            Kept::Packed(packed) => Arc::make_mut(packed).events.drop_prompts(),
+            CachedRows::Open(open) => open.packed = None,
+            CachedRows::Packed(packed) => Arc::make_mut(packed).events.drop_prompts(),
         }
         freed
     }
 
     /// Takes the next event of its run; one of a packed run comes after its end, and too late.
     pub fn take(&mut self, event: &Arc<Event>) {
-        if let Kept::Open(open) = &mut self.kept {
+        if let CachedRows::Open(open) = &mut self.kept {
             open.take(event);
         }
     }
 
     /// It is told from the log.
     pub fn record(&mut self) {
-        if let Kept::Open(open) = &mut self.kept {
+        if let CachedRows::Open(open) = &mut self.kept {
             open.run.exchange.is_recorded = true;
         }
     }
 
     /// Closes a run whose end will never be told.
     pub fn abandon(&mut self, error: &str, now: Timestamp) {
-        if let Kept::Open(open) = &mut self.kept {
+        if let CachedRows::Open(open) = &mut self.kept {
             open.run.abandon(error, now);
         }
     }
@@ -169,16 +169,18 @@ impl Turn {
     /// Tokens both ways so far.
     pub fn tokens(&self) -> u64 {
         match &self.kept {
-            Kept::Open(open) => open.run.tokens(),
-            Kept::Packed(packed) => packed.exchange.finish.as_ref().map_or(0, |end| end.tokens),
+            CachedRows::Open(open) => open.run.tokens(),
+            CachedRows::Packed(packed) => {
+                packed.exchange.finish.as_ref().map_or(0, |end| end.tokens)
+            }
         }
     }
 
     /// Its gradings; `None` where a packed run had none.
     pub fn gradings(&self) -> Option<Cow<'_, RecordedGradings>> {
         match &self.kept {
-            Kept::Open(open) => Some(Cow::Owned(open.gradings())),
-            Kept::Packed(packed) => packed.gradings.as_deref().map(Cow::Borrowed),
+            CachedRows::Open(open) => Some(Cow::Owned(open.gradings())),
+            CachedRows::Packed(packed) => packed.gradings.as_deref().map(Cow::Borrowed),
         }
     }
 }
@@ -286,7 +288,7 @@ mod tests {
                 retry: _,
                 cache: _,
             } = self;
-            let Kept::Packed(packed) = kept else {
+            let CachedRows::Packed(packed) = kept else {
                 return usize::MAX;
             };
             let PackedRun {

@@ -65,14 +65,16 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
         Msg::Update(Update::SourceAdded(told)) => indexing::added(model, told),
         Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
-        Msg::Update(Update::Notice { level, message }) => model.hear(level, &message),
+        Msg::Update(Update::Notice { level, message }) => {
+            model.notify_unless_warned(level, &message);
+        }
         Msg::Edited(result) => return reading::edited(model, result),
         Msg::Tick(now) => {
             model.now = model.now.max(now);
             model.frame = model.frame.wrapping_add(1);
         }
         Msg::Refused(command) => refused(model, command),
-        Msg::NotSuspended => model.say(
+        Msg::NotSuspended => model.notify(
             NoticeLevel::Info,
             "This window has no shell to go back to; Ctrl+C twice leaves.",
         ),
@@ -87,7 +89,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             for turn in model.turns.iter_mut() {
                 turn.abandon("the engine stopped", now);
             }
-            model.say(
+            model.notify(
                 NoticeLevel::Warning,
                 "The engine stopped; Ctrl+C twice leaves.",
             );
@@ -130,7 +132,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         let mut told = model.turns.iter().map(Turn::exchange);
         let going_on = told.rfind(|told| told.finish.is_none() && !told.is_recorded);
         model.current = going_on.map(|told| told.id.clone());
-        model.hush();
+        model.clear_notice();
         return ask::next_queued(model);
     }
     Vec::new()
@@ -145,12 +147,13 @@ fn refused(model: &mut Model, command: Command) {
         Command::ReadDocument { .. } => reading::refused(model),
         Command::Session(command) => sessions::refused(model, &command),
         Command::ReadStatistics => statistics::refused(model),
-        // It is read to its end then, and nobody is told.
+        // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
-        Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => model.say(
-            NoticeLevel::Warning,
-            "The engine is busy and did not hear that; try again.",
-        ),
+        Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => model
+            .notify(
+                NoticeLevel::Warning,
+                "The engine is busy and did not hear that; try again.",
+            ),
     }
 }
 
@@ -207,7 +210,7 @@ fn find_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
 
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     model.pointer.selection = None;
-    model.hush();
+    model.clear_notice();
     // What has the keys does not matter: it is all still there afterwards.
     if model.keymap.action(event, &[Place::Global]) == Some(Action::Suspend) {
         return vec![Effect::Suspend];
@@ -286,7 +289,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         // A letter without a use in a pane types nothing, but says how to type.
         None if is_text(event) => {
             let key = model.keymap.name_of(Action::FocusChat).unwrap_or_default();
-            model.say(
+            model.notify(
                 NoticeLevel::Info,
                 &format!("That key does nothing here; {key} goes to the question."),
             );

@@ -63,7 +63,7 @@ impl Walk {
     pub fn leave(self, model: &mut Model) {
         self.let_all_through(model);
         end(model);
-        model.say(NoticeLevel::Info, LEFT);
+        model.notify(NoticeLevel::Info, LEFT);
     }
 
     /// Time has passed. `None` once all is shown.
@@ -85,7 +85,7 @@ impl Walk {
             } else if is_ready(model, now.0.saturating_sub(begun.0)) {
                 let Some(step) = self.steps.pop_front() else {
                     end(model);
-                    model.say(NoticeLevel::Info, OVER);
+                    model.notify(NoticeLevel::Info, OVER);
                     return None;
                 };
                 self.rested = false;
@@ -104,7 +104,7 @@ impl Walk {
         };
         // A warning stays, and so does what this step is about.
         if let (Some(about), None) = (&self.about, &model.notice) {
-            model.say(NoticeLevel::Info, about);
+            model.notify(NoticeLevel::Info, about);
         }
         Some(effects)
     }

@@ -14,7 +14,7 @@ const LEAP: i64 = 10;
 /// Opens the window over the run that the panes show.
 pub fn open(model: &mut Model) {
     if model.shown_run().is_none() {
-        model.say(NoticeLevel::Info, "Nothing was asked yet.");
+        model.notify(NoticeLevel::Info, "Nothing was asked yet.");
         return;
     }
     model.overlay = Some(Overlay::WhatIf(Sliders::default()));

@@ -10,7 +10,7 @@ use super::ink::{Emphasis, Ink, Row, cells};
 /// `row` in lines of at most `width` cells: the first begins with `first`, the others with `rest`.
 pub fn wrap(row: &Row, first: &Row, rest: &Row, width: usize) -> Vec<Row> {
     let mut lines = Vec::new();
-    let mut line = Line::new(first, width);
+    let mut line = WrappedLine::new(first, width);
     for piece in &row.pieces {
         for grapheme in piece.text.graphemes(true) {
             let cell = Cell {
@@ -61,7 +61,7 @@ impl Cell<'_> {
     }
 }
 
-struct Line<'a> {
+struct WrappedLine<'a> {
     prefix: Row,
     room: usize,
     cells: Vec<Cell<'a>>,
@@ -70,7 +70,7 @@ struct Line<'a> {
     last_break: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> WrappedLine<'a> {
     fn new(prefix: &Row, width: usize) -> Self {
         let prefix = if prefix.width() * 2 > width {
             Row::default()
@@ -103,7 +103,7 @@ impl<'a> Line<'a> {
             } else {
                 Vec::new()
             };
-            let mut next = Line::new(rest, width);
+            let mut next = WrappedLine::new(rest, width);
             for moved in carried {
                 next.push(moved);
             }

@@ -41,7 +41,7 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
         Some(reply) if chitchat => {
             run.state.calls_saved += 1;
             let text = sanitize(&reply).trim().to_owned();
-            say(run, text.clone()).await;
+            emit_text(run, text.clone()).await;
             (text, Outcome::Answered, Vec::new())
         }
         _ if !chitchat && run.state.context.is_empty() => {
@@ -51,7 +51,7 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
                 let line = trouble.line(is_chinese(&run.state.query));
                 text.push_str(&format!("\n\n{line}"));
             }
-            say(run, text.clone()).await;
+            emit_text(run, text.clone()).await;
             (text, Outcome::NotFound, Vec::new())
         }
         _ => stream_answer(run, chitchat).await?,
@@ -86,7 +86,7 @@ fn trouble(state: &AgentState) -> Option<Trouble> {
     let broke = state.failures.iter().filter(|failure| failure.is_breakdown);
     let broke = broke.count();
     let all_failed = state.failures.len() == calls;
-    // A call for what is not there has looked; it is told of where no other call says more.
+    // A call for what is not there has looked; it is named where no other call says more.
     let told = |failure: &&SearchFailure| failure.is_breakdown || all_failed;
     let mut reasons: Vec<String> = Vec::new();
     let told: Vec<_> = state.failures.iter().filter(told).collect();
@@ -141,7 +141,7 @@ async fn number(run: &mut Run<'_>, context: &[Evidence]) {
     run.events.emit(EventBody::EvidenceNumbered { items }).await;
 }
 
-async fn say(run: &mut Run<'_>, text: String) {
+async fn emit_text(run: &mut Run<'_>, text: String) {
     run.events.emit(EventBody::AnswerDelta { text }).await;
 }
 
@@ -208,14 +208,14 @@ async fn stream_answer(
         tokio::join!(reasoner.synthesize(job, AnswerSink(sink)), pass_on_all).0
     })
     .await;
-    let settled: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
-    if let Err(Stop::Cancelled) = settled {
+    let called: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
+    if let Err(Stop::Cancelled) = called {
         return Err(Stop::Cancelled);
     }
     let mut rest = filter.push(&sanitizer.finish());
     rest.push_str(&filter.finish());
     pass_on(run, &mut text, rest).await;
-    let synthesis = match settled {
+    let synthesis = match called {
         Ok(synthesis) => synthesis,
         Err(stop) => {
             keep_what_came(run, text, cite(filter.used(), &context)).await;
@@ -251,7 +251,7 @@ async fn keep_what_came(run: &mut Run<'_>, text: String, citations: Vec<Citation
 async fn pass_on(run: &mut Run<'_>, text: &mut String, delta: String) {
     if !delta.is_empty() {
         text.push_str(&delta);
-        say(run, delta).await;
+        emit_text(run, delta).await;
     }
 }
 

@@ -35,14 +35,14 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
             (at, tools.run(call, sink).await, milliseconds(started))
         })
         .collect();
-    let mut results: Vec<Option<Found>> = calls.iter().map(|_| None).collect();
+    let mut results: Vec<Option<CallOutcome>> = calls.iter().map(|_| None).collect();
     while let Some((at, result, ms)) = run
         .guard_call(NodeName::ToolExec, &mut waits, running.next())
         .await?
     {
         let found = match result {
-            Ok(items) => Found { items, error: None },
-            Err(error) => Found {
+            Ok(items) => CallOutcome { items, error: None },
+            Err(error) => CallOutcome {
                 items: Vec::new(),
                 error: Some(error),
             },
@@ -91,7 +91,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
     Ok(Some(reason))
 }
 
-struct Found {
+struct CallOutcome {
     items: Vec<Evidence>,
     error: Option<ToolError>,
 }

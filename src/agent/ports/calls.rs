@@ -19,7 +19,7 @@ pub struct ModelCall {
     pub reply: Option<String>,
 }
 
-/// The calls of one run that an engine noted and nobody has taken yet.
+/// The calls of one run that an engine noted and that were not taken yet.
 #[derive(Debug, Default)]
 pub struct CallLog(Mutex<Vec<ModelCall>>);
 

@@ -10,7 +10,7 @@ use super::WaitSink;
 pub struct Caller<'a> {
     /// Raised once it is not wanted any more.
     pub stop: &'a AtomicBool,
-    /// Where it is told what is waited for; `None` where nobody wants to know.
+    /// Where waits are reported; `None` for no reports.
     pub waits: Option<&'a WaitSink>,
 }
 
@@ -20,7 +20,7 @@ impl<'a> From<&'a AtomicBool> for Caller<'a> {
     }
 }
 
-/// Runs work that blocks where it may, and raises its flag as soon as nobody waits for it any
+/// Runs work that blocks where it may, and raises its flag as soon as it is not waited for any
 /// more: a future that is dropped cannot end a thread, but the thread can look.
 pub async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> T + Send + 'static,

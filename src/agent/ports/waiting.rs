@@ -1,8 +1,8 @@
-//! What the call of an endpoint waits for, told while it waits.
+//! What the call of an endpoint waits for, reported while it waits.
 //!
 //! Only who reads the bytes knows how long none has come, so it is measured there: a timer wakes
-//! once a second, and only after silence that is longer than a model's pace. A call of which
-//! nobody wants to know runs as if none of this were here.
+//! once a second, and only after silence that is longer than a model's pace. A call without
+//! a sink runs as if none of this were here.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,10 +20,10 @@ const BETWEEN: Duration = Duration::from_secs(1);
 
 /// What one call waits for, over all its requests.
 #[derive(Debug, Clone, Default)]
-pub struct Waiting(Option<Arc<Told>>);
+pub struct Waiting(Option<Arc<WaitReporter>>);
 
 #[derive(Debug)]
-struct Told {
+struct WaitReporter {
     out: WaitSink,
     /// Whether the reply comes in tokens.
     in_tokens: bool,
@@ -32,26 +32,26 @@ struct Told {
 
 #[derive(Debug, Default)]
 struct Last {
-    /// What holds as far as anybody was told.
+    /// What was reported last and still holds.
     wait: Option<Wait>,
-    /// When thinking was told of last.
+    /// When thinking was reported last.
     thought: Option<Instant>,
 }
 
 impl Waiting {
-    /// For a model's tokens, told to that sink; `None` where nobody wants to know.
+    /// For a model's tokens, reported to that sink; `None` for no reports.
     pub fn for_tokens(out: Option<&WaitSink>) -> Self {
-        Self::told_to(out, true)
+        Self::reported_to(out, true)
     }
 
     /// The same for a reply of another kind.
     pub fn for_bytes(out: Option<&WaitSink>) -> Self {
-        Self::told_to(out, false)
+        Self::reported_to(out, false)
     }
 
-    fn told_to(out: Option<&WaitSink>, in_tokens: bool) -> Self {
+    fn reported_to(out: Option<&WaitSink>, in_tokens: bool) -> Self {
         Self(out.map(|out| {
-            Arc::new(Told {
+            Arc::new(WaitReporter {
                 out: out.clone(),
                 in_tokens,
                 last: Mutex::default(),
@@ -59,15 +59,15 @@ impl Waiting {
         }))
     }
 
-    /// Whether anybody wants to know.
-    pub fn is_told(&self) -> bool {
+    /// Whether it is reported.
+    pub fn is_reported(&self) -> bool {
         self.0.is_some()
     }
 
     /// The same is asked again after a pause.
     pub fn retry(&self, status: Option<u16>, pause: Duration, attempt: u32, attempts: u32) {
-        if let Some(told) = &self.0 {
-            told.tell(Wait::Retry {
+        if let Some(reporter) = &self.0 {
+            reporter.report(Wait::Retry {
                 seconds: pause.as_millis() as f64 / 1000.0,
                 attempt,
                 attempts,
@@ -77,13 +77,13 @@ impl Waiting {
     }
 
     /// Waits for bytes, for as long as silence is borne with; `begun` says whether any came before.
-    pub async fn bear<T>(
+    pub async fn wait_for<T>(
         &self,
         silence: Duration,
         begun: bool,
         bytes: impl Future<Output = T>,
     ) -> Result<T, Elapsed> {
-        let Some(told) = &self.0 else {
+        let Some(reporter) = &self.0 else {
             return timeout(silence, bytes).await;
         };
         let since = Instant::now();
@@ -97,7 +97,7 @@ impl Waiting {
                 Err(_) => {}
             }
             let seconds_left = silence.saturating_sub(until).as_secs();
-            told.tell(if begun || !told.in_tokens {
+            reporter.report(if begun || !reporter.in_tokens {
                 Wait::Silence {
                     seconds,
                     seconds_left,
@@ -110,45 +110,45 @@ impl Waiting {
             });
             seconds += 1;
         };
-        told.over(|wait| !matches!(wait, Wait::Thinking { .. }));
+        reporter.over(|wait| !matches!(wait, Wait::Thinking { .. }));
         Ok(came)
     }
 
-    /// The model thinks; `tokens` counts what came of that, when it is to be told.
+    /// The model thinks; `tokens` counts what came of that, when it is to be reported.
     pub fn thinking(&self, tokens: impl FnOnce() -> usize) {
-        let Some(told) = &self.0 else {
+        let Some(reporter) = &self.0 else {
             return;
         };
         let now = Instant::now();
-        let mut last = told.last();
+        let mut last = reporter.last();
         if last.thought.is_some_and(|then| now - then < BETWEEN) {
             return;
         }
         last.thought = Some(now);
         drop(last);
         let tokens = tokens() as u64;
-        told.tell(Wait::Thinking { tokens });
+        reporter.report(Wait::Thinking { tokens });
     }
 
     /// The model says something.
     pub fn words(&self) {
-        if let Some(told) = &self.0 {
-            told.over(|wait| matches!(wait, Wait::Thinking { .. }));
+        if let Some(reporter) = &self.0 {
+            reporter.over(|wait| matches!(wait, Wait::Thinking { .. }));
         }
     }
 }
 
-impl Told {
+impl WaitReporter {
     fn last(&self) -> std::sync::MutexGuard<'_, Last> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, wait: Wait) {
+    fn report(&self, wait: Wait) {
         self.last().wait = Some(wait);
         self.out.tell(wait);
     }
 
-    /// Takes back what was told, where it is that.
+    /// Takes back what was reported last, where it is that.
     fn over(&self, is_over: impl Fn(&Wait) -> bool) {
         let taken_back = self.last().wait.take_if(|wait| is_over(wait)).is_some();
         if taken_back {
@@ -164,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    fn told() -> (Waiting, Receiver<Wait>) {
+    fn reporter() -> (Waiting, Receiver<Wait>) {
         let (sink, waits) = WaitSink::new();
         (Waiting::for_tokens(Some(&sink)), waits)
     }
@@ -182,21 +182,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn ui_silence_is_told_once_a_second_and_taken_back_by_the_next_byte() {
-        let (waiting, mut waits) = told();
+        let (waiting, mut waits) = reporter();
         let after = |ms| sleep(Duration::from_millis(ms));
         let minute = Duration::from_mins(1);
-        waiting.bear(minute, true, after(1_900)).await.unwrap();
+        waiting.wait_for(minute, true, after(1_900)).await.unwrap();
         assert_eq!(all(&mut waits), []);
-        waiting.bear(minute, true, after(4_500)).await.unwrap();
+        waiting.wait_for(minute, true, after(4_500)).await.unwrap();
         let lines = [silence(2, 58), silence(3, 57), silence(4, 56), Wait::Over];
         assert_eq!(all(&mut waits), lines);
-        waiting.bear(minute, true, after(10)).await.unwrap();
+        waiting.wait_for(minute, true, after(10)).await.unwrap();
         assert_eq!(all(&mut waits), []);
     }
 
     #[tokio::test(start_paused = true)]
     async fn ui_silence_ends_when_it_did_before_whether_it_is_told_or_not() {
-        let (waiting, mut waits) = told();
+        let (waiting, mut waits) = reporter();
         for (waiting, silence) in [
             (&waiting, 3_500),
             (&waiting, 900),
@@ -204,7 +204,7 @@ mod tests {
         ] {
             let silence = Duration::from_millis(silence);
             let begun = Instant::now();
-            let ended = waiting.bear(silence, false, std::future::pending::<()>());
+            let ended = waiting.wait_for(silence, false, std::future::pending::<()>());
             ended.await.unwrap_err();
             assert!(begun.elapsed() < silence + Duration::from_millis(2));
         }
@@ -221,7 +221,7 @@ mod tests {
         let waiting = Waiting::for_bytes(Some(&sink));
         let reply = sleep(Duration::from_millis(2_500));
         waiting
-            .bear(Duration::from_secs(9), false, reply)
+            .wait_for(Duration::from_secs(9), false, reply)
             .await
             .unwrap();
         assert_eq!(all(&mut waits), [silence(2, 7), Wait::Over]);
@@ -229,7 +229,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn ui_thinking_is_counted_once_a_second_and_over_with_the_first_word() {
-        let (waiting, mut waits) = told();
+        let (waiting, mut waits) = reporter();
         let mut counted = 0;
         for tokens in 0..50 {
             waiting.thinking(|| {
@@ -248,10 +248,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn ui_a_retry_is_over_with_the_first_byte() {
-        let (waiting, mut waits) = told();
+        let (waiting, mut waits) = reporter();
         waiting.retry(Some(429), Duration::from_millis(3_200), 2, 3);
         waiting
-            .bear(Duration::from_secs(9), false, async {})
+            .wait_for(Duration::from_secs(9), false, async {})
             .await
             .unwrap();
         let retry = Wait::Retry {

@@ -5,7 +5,7 @@ use crate::domain::Wait;
 /// Waits that may be told before the agent looks.
 const IN_FLIGHT: usize = 16;
 
-/// Where an engine tells what its call waits for. Telling never waits itself: what nobody reads in
+/// Where an engine tells what its call waits for. Reporting never waits itself: what is not read in
 /// time is dropped, and the next line says more.
 #[derive(Debug, Clone)]
 pub struct WaitSink(mpsc::Sender<Wait>);

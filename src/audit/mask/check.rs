@@ -24,7 +24,8 @@ pub(super) enum Check {
     /// Words of a password up to where the sentence goes on.
     Phrase,
     /// What a Chinese sentence gives as a password, not what it says of one.
-    Told,
+    #[serde(rename = "told")]
+    StatedValue,
     /// What stands before the host is no port.
     Userinfo,
 }
@@ -71,8 +72,9 @@ impl Check {
             Self::Credential => {
                 let at = at.start..at.start + trimmed(found).len();
                 let found = &text[at.clone()];
-                let is_told = is_mixed(found) || found.len() >= 20 || is_quoted(text, &at);
-                (is_told && !is_name(found) && is_value(found, &text[at.end..])).then_some(at)
+                let is_stated_value = is_mixed(found) || found.len() >= 20 || is_quoted(text, &at);
+                (is_stated_value && !is_name(found) && is_value(found, &text[at.end..]))
+                    .then_some(at)
             }
             Self::Strong => {
                 let length = trimmed(found).len();
@@ -81,7 +83,7 @@ impl Check {
                     .then_some(at.start..at.start + length)
             }
             Self::Phrase => phrase(text, at),
-            Self::Told => whole(is_told(found)),
+            Self::StatedValue => whole(is_stated_value(found)),
             Self::Userinfo => whole(!is_port(found) && is_value(found, "")),
         }
     }
@@ -171,7 +173,7 @@ fn trimmed(text: &str) -> &str {
 }
 
 /// A sentence that tells what the password must be, in Chinese.
-fn is_told(text: &str) -> bool {
+fn is_stated_value(text: &str) -> bool {
     const SAYS: [&str; 24] = [
         "必须", "至少", "不能", "不得", "不要", "请", "应", "需", "由", "用于", "长度", "错误",
         "正确", "为空", "已", "可以", "默认", "忘记", "重置", "是否", "规则", "管理", "如何", "见",

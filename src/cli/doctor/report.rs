@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write, stderr, stdout};
 use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
-use crate::cli::output::say;
+use crate::cli::output::print_text;
 use crate::config::Origin;
 use crate::engine::doctor::{Check, Progress, Setting, Status};
 use crate::text::{counted, duration, one_line};
@@ -26,7 +26,7 @@ pub(super) struct Report {
     width: Option<usize>,
     colour: bool,
     area: &'static str,
-    /// Whether somebody watches what is being waited for.
+    /// Whether a terminal shows what is being waited for.
     is_watched: bool,
 }
 
@@ -76,7 +76,7 @@ impl Report {
             text.push('\n');
         }
         // Whether the reader is gone shows with the next line.
-        let _ = say(text);
+        let _ = print_text(text);
     }
 
     /// What is going on, or what was found.
@@ -97,7 +97,7 @@ impl Report {
                     text = self.heading(check.area);
                 }
                 text.push_str(&self.line(check));
-                say(text)
+                print_text(text)
             }
         }
     }
@@ -112,7 +112,7 @@ impl Report {
 
     /// How it is altogether, and what to do next.
     pub(super) fn summary(&self, checks: &[Check]) -> io::Result<()> {
-        say(format!("\n{}\n", self.wrapped(&summary(checks), 0)))
+        print_text(format!("\n{}\n", self.wrapped(&summary(checks), 0)))
     }
 
     fn heading(&mut self, area: &'static str) -> String {

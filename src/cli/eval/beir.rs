@@ -20,7 +20,7 @@ use super::judged::bar;
 use super::metrics;
 use crate::cli::catch_up::{Part, update};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, complain, say, say_json};
+use crate::cli::output::{Failure, complain, print_json, print_text};
 use crate::cli::search::Tool;
 use crate::config::Settings;
 use crate::engine::open_knowledge_at;
@@ -101,9 +101,9 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), Failure> {
     })?;
     figures.tool = name(beir.tool);
     if beir.json {
-        say_json(&figures)?;
+        print_json(&figures)?;
     } else {
-        say(as_text(&figures))?;
+        print_text(as_text(&figures))?;
     }
     Ok(())
 }

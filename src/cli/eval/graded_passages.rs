@@ -41,7 +41,7 @@ impl Passage {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct PassageLine {
     query: String,
     passages: Vec<Judged>,
     #[serde(default)]
@@ -58,7 +58,7 @@ struct Judged {
 
 /// Reads one line; what is wrong with it is said in a few words.
 pub(super) fn question(line: &str) -> Result<Question, String> {
-    let line: Line = record(line, FORM)?;
+    let line: PassageLine = record(line, FORM)?;
     if line.query.trim().is_empty() {
         return Err("the query is empty".to_owned());
     }

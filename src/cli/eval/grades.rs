@@ -1,8 +1,8 @@
-//! Whether grades tell relevant passages from others, whether they mean what they say, and what
+//! Whether grades tell relevant passages from others, whether they mean what they print_text, and what
 //! they lead a run to do.
 //!
 //! Where a figure is not defined, because nothing is relevant or nothing reaches a threshold, there
-//! is none: a 0 would be a figure that nobody measured.
+//! is none: a 0 would be a figure that was not measured.
 
 use serde::Serialize;
 

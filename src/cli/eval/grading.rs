@@ -2,7 +2,7 @@
 //! the settings name.
 //!
 //! A reply that cannot be read gives no grades. A run then counts each passage as 0.5 (R18); here
-//! such passages are counted beside the figures and not in them, because nobody measured them.
+//! such passages are counted beside the figures and not in them, because they were not measured.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use super::graded_passages::{Passage, Question, foreign, question};
 use super::grades::{Actions, Bands, Figures};
 use super::judged::{bar, read};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, complain, say, say_json};
+use crate::cli::output::{Failure, complain, print_json, print_text};
 use crate::config::Settings;
 use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
 use crate::engine::Grader;
@@ -104,13 +104,13 @@ pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure>
         ));
     }
     if grading.json {
-        say_json(&report)?;
+        print_json(&report)?;
     } else {
         if grading.wrong && !report.wrong.is_empty() {
             let rows = report.wrong.concat();
-            say(format!("passage is\tgrade\tquestion\tpassage\n{rows}\n"))?;
+            print_text(format!("passage is\tgrade\tquestion\tpassage\n{rows}\n"))?;
         }
-        say(report.as_text())?;
+        print_text(report.as_text())?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use super::overlap::{DocFreq, first_best};
 use super::reading_set::{Passage, Question, ReadingSet};
 use crate::cli::columns::{Column, Side, column, table, terminal_width};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, complain, say, say_json};
+use crate::cli::output::{Failure, complain, print_json, print_text};
 use crate::config::Settings;
 use crate::engine::Grader;
 use crate::text::{counted, is_chinese, one_line, sanitize};
@@ -111,9 +111,9 @@ pub(super) fn run(reading: &Reading, settings: &Settings) -> Result<(), Failure>
         }
     }
     if reading.json {
-        say_json(&report)?;
+        print_json(&report)?;
     } else {
-        say(report.as_text())?;
+        print_text(report.as_text())?;
     }
     Ok(())
 }

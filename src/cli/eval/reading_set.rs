@@ -49,7 +49,7 @@ pub(super) struct ReadingSet {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct ReadingLine {
     query: String,
     set: String,
     passage: String,
@@ -124,7 +124,7 @@ fn question(
     passages: &[Passage],
     places: &HashMap<&str, usize>,
 ) -> Result<Question, String> {
-    let line: Line = record(line, QUESTION)?;
+    let line: ReadingLine = record(line, QUESTION)?;
     if line.query.trim().is_empty() {
         return Err("the query is empty".to_owned());
     }

@@ -12,7 +12,7 @@ use super::confusion::{Confusion, Figures};
 use super::judged::{bar, read};
 use super::small_talk::SmallTalk;
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, say, say_json};
+use crate::cli::output::{Failure, print_json, print_text};
 use crate::config::Settings;
 use crate::domain::{Complexity, QueryType};
 use crate::engine::Router;
@@ -67,13 +67,13 @@ pub(super) fn run(routing: &Routing, settings: &Settings) -> Result<(), Failure>
         }
     })?;
     if routing.json {
-        say_json(&report)?;
+        print_json(&report)?;
     } else {
         if routing.wrong && !report.wrong.is_empty() {
             let rows = report.wrong.concat();
-            say(format!("judged by\texpected\tgot\tquestion\n{rows}\n"))?;
+            print_text(format!("judged by\texpected\tgot\tquestion\n{rows}\n"))?;
         }
-        say(report.as_text())?;
+        print_text(report.as_text())?;
     }
     Ok(())
 }
@@ -146,7 +146,7 @@ async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, 
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct RoutingLine {
     query: String,
     #[serde(default)]
     complexity: Value,
@@ -155,7 +155,7 @@ struct Line {
 }
 
 fn labelled(line: &str) -> Result<Labelled, String> {
-    let line: Line = record(line, FORM)?;
+    let line: RoutingLine = record(line, FORM)?;
     if line.query.trim().is_empty() {
         return Err("the query is empty".to_owned());
     }

@@ -11,7 +11,7 @@ use crate::protocol::{
 use crate::text::one_line;
 use crate::tui::WalkStep;
 
-use super::super::output::{Failure, complain, say};
+use super::super::output::{Failure, complain, print_text};
 use super::super::stats::in_lines;
 use super::about::About;
 use super::command::Line;
@@ -52,7 +52,7 @@ impl Plain {
         loop {
             let is_idle = self.takes_a_line();
             if is_idle && let Some(step) = self.walk.pop_front() {
-                say(format!("\n{}\n", step.about))?;
+                print_text(format!("\n{}\n", step.about))?;
                 self.ask(&step.question, self.route, None)?;
                 continue;
             }
@@ -64,7 +64,7 @@ impl Plain {
                         return Err(Failure::interrupted());
                     }
                     if std::mem::replace(&mut interrupted, true) {
-                        say("\n")?;
+                        print_text("\n")?;
                         return Ok(());
                     }
                     self.walk.clear();
@@ -78,7 +78,7 @@ impl Plain {
                 typed = input.next(), if is_idle || !self.walk.is_empty() && self.is_typed => {
                     interrupted = false;
                     if !std::mem::take(&mut self.walk).is_empty() {
-                        say("The walk ends here.\n")?;
+                        print_text("The walk ends here.\n")?;
                         self.send(Command::Cancel)?;
                         continue;
                     }
@@ -101,14 +101,14 @@ impl Plain {
 
     fn interrupted(&mut self) -> Result<(), Failure> {
         if self.takes_a_line() {
-            say("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
+            print_text("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
             self.rest()?;
         } else if matches!(self.doing, Doing::SummingUp) {
             self.send(Command::LeaveStatistics)?;
-            say("\nStopped. Ctrl+C again leaves.\n")?;
+            print_text("\nStopped. Ctrl+C again leaves.\n")?;
             self.rest()?;
         } else {
-            say("\nStopping. Ctrl+C again leaves.\n")?;
+            print_text("\nStopping. Ctrl+C again leaves.\n")?;
             self.send(Command::Cancel)?;
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Plain {
     fn rest(&mut self) -> Result<(), Failure> {
         self.doing = Doing::Nothing;
         if self.is_typed && self.walk.is_empty() {
-            say(PROMPT)?;
+            print_text(PROMPT)?;
         }
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Plain {
             }
             Typed::End => {
                 if self.is_typed {
-                    say("\n")?;
+                    print_text("\n")?;
                 }
                 return Ok(Flow::Ends);
             }
@@ -177,20 +177,20 @@ impl Plain {
                 let export = SessionCommand::Export(last.summary.session.clone());
                 return self.wait_for(Doing::Exporting, Command::Session(export));
             }
-            Line::Model => say(self.about.engine(self.route))?,
-            Line::Sources(None) => say(sources(self.runs.last()))?,
-            Line::Runs => say(runs(&self.runs))?,
-            Line::Help => say(help())?,
+            Line::Model => print_text(self.about.engine(self.route))?,
+            Line::Sources(None) => print_text(sources(self.runs.last()))?,
+            Line::Runs => print_text(runs(&self.runs))?,
+            Line::Help => print_text(help())?,
             Line::Route(route) => {
                 self.route = route;
-                say(match route {
+                print_text(match route {
                     None => "The agent decides the route again.\n".to_owned(),
                     Some(route) => format!("Questions go by {} from now on.\n", route.as_str()),
                 })?;
             }
             Line::Index(command) => {
                 self.send(Command::Index(command))?;
-                say(match command {
+                print_text(match command {
                     IndexCommand::Stop => "Indexing stops; /index goes on.\n",
                     IndexCommand::Resume => "The index is kept up to date.\n",
                 })?;
@@ -198,7 +198,7 @@ impl Plain {
             Line::Clear => {
                 self.runs.clear();
                 self.send(Command::Forget)?;
-                say("Another conversation begins.\n")?;
+                print_text("Another conversation begins.\n")?;
             }
             Line::Empty | Line::Quit => {}
         }
@@ -212,7 +212,7 @@ impl Plain {
             return Ok(());
         }
         let Some(number) = number else {
-            say(self.samples.listed())?;
+            print_text(self.samples.listed())?;
             return self.rest();
         };
         if let Some(question) = self.samples.get(number).map(str::to_owned) {
@@ -248,7 +248,7 @@ impl Plain {
             self.doing = Doing::Describing;
             return Ok(());
         };
-        say(base)?;
+        print_text(base)?;
         self.rest()
     }
 
@@ -271,15 +271,15 @@ impl Plain {
             Update::Event(event) => self.event(&event)?,
             Update::Document(text) => {
                 if let Doing::Reading(lines) = self.doing {
-                    say(passage(&text, lines))?;
+                    print_text(passage(&text, lines))?;
                     self.rest()?;
                 }
             }
-            Update::Starting { wait, .. } => say(before_the_run(&wait))?,
+            Update::Starting { wait, .. } => print_text(before_the_run(&wait))?,
             Update::Notice { level, message } => {
                 let is_answer = matches!(self.doing, Doing::Exporting);
                 match level {
-                    NoticeLevel::Info if is_answer => say(format!("{}.\n", line(&message)))?,
+                    NoticeLevel::Info if is_answer => print_text(format!("{}.\n", line(&message)))?,
                     _ => complain(&message),
                 }
                 if is_answer {
@@ -293,7 +293,7 @@ impl Plain {
             Update::SourceAdded(Ok(line)) => {
                 // What they are now is told anew.
                 self.about.contents = None;
-                say(line + "\n")?;
+                print_text(line + "\n")?;
                 self.rest()?;
             }
             Update::Session(SessionUpdate::NotResumed(line)) => complain(&line),
@@ -311,7 +311,7 @@ impl Plain {
                 if matches!(self.doing, Doing::SummingUp) {
                     match read {
                         Ok(history) if history.total.runs == 0 => complain("no runs yet"),
-                        Ok(history) => say(in_lines(&history.total, None))?,
+                        Ok(history) => print_text(in_lines(&history.total, None))?,
                         Err(why) => complain(&why),
                     }
                     self.rest()?;
@@ -319,7 +319,7 @@ impl Plain {
             }
             Update::Session(SessionUpdate::Listed(listed)) => {
                 if matches!(self.doing, Doing::ListingSessions) {
-                    say(sessions(&listed))?;
+                    print_text(sessions(&listed))?;
                     self.rest()?;
                 }
             }
@@ -332,7 +332,7 @@ impl Plain {
         if let Some(narrator) = Narrator::begin(event) {
             if !self.is_typed || !self.walk.is_empty() {
                 let asked = one_line(&narrator.record().summary.question, 2000);
-                say(format!("Question: {asked}\n"))?;
+                print_text(format!("Question: {asked}\n"))?;
             }
             self.doing = Doing::Answering(Box::new(narrator));
             return Ok(());
@@ -340,10 +340,10 @@ impl Plain {
         let Doing::Answering(narrator) = &mut self.doing else {
             return Ok(());
         };
-        say(narrator.say(event))?;
+        print_text(narrator.narrate(event))?;
         if matches!(event.body, EventBody::RunFinished { .. }) {
             self.runs.push(narrator.record().clone());
-            say("\n")?;
+            print_text("\n")?;
             self.rest()?;
         }
         Ok(())

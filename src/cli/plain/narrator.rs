@@ -46,7 +46,7 @@ impl Narrator {
     }
 
     /// What is to be said of the next event: whole lines, or a piece of the answer.
-    pub(super) fn say(&mut self, event: &Event) -> String {
+    pub(super) fn narrate(&mut self, event: &Event) -> String {
         self.record.apply(event);
         if let EventBody::AnswerDelta { text } = &event.body {
             let piece = self.stream.push(text);
@@ -338,7 +338,7 @@ mod tests {
         let mut narrator = Narrator::begin(&events[0]).unwrap();
         let said: String = events[1..]
             .iter()
-            .map(|event| narrator.say(event))
+            .map(|event| narrator.narrate(event))
             .collect();
         assert!(said.chars().all(|c| c == '\n' || !c.is_control()));
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {

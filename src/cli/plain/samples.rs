@@ -1,4 +1,4 @@
-//! Questions to try: those of the demo, or those that are made from somebody's own documents, which
+//! Questions to try: those of the demo, or those that are made from the user's own documents, which
 //! become known a little later.
 
 use crate::engine::SAMPLES;

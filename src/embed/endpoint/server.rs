@@ -34,7 +34,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Somebody waits for the answer to a question.
+    /// A user waits for the answer to a question.
     pub const QUESTION: Self = Self {
         tries: 2,
         request: Duration::from_secs(10),
@@ -165,7 +165,7 @@ impl Server {
             let once = self.once(model, texts, (patience.request, waiting));
             let (line, refusal) = match once.await {
                 Err(Failure::Passing(line, refusal)) => (line, refusal),
-                settled => return settled,
+                outcome => return outcome,
             };
             tried += 1;
             let pause = refusal.after.unwrap_or_else(|| backoff(tried));
@@ -208,7 +208,7 @@ impl Server {
     }
 
     /// Status, `Retry-After` and body. Everything that happens on the way is worth another try,
-    /// but not a host that nobody answers on.
+    /// but not a host that does not answer.
     async fn exchange(
         &self,
         request: RequestBuilder,
@@ -230,7 +230,7 @@ impl Server {
         };
         let exchange = async {
             let sent = self.site.authorized(request).send();
-            let sent = waiting.bear(timeout, false, sent).await;
+            let sent = waiting.wait_for(timeout, false, sent).await;
             let sent = sent.map_err(|_| late())?;
             let mut response = sent.map_err(|error| failed(&error))?;
             let (status, after) = (response.status(), retry_after(response.headers()));

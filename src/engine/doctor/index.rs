@@ -191,7 +191,7 @@ fn files(seen: &Inspection, indexed: &Indexed) -> Check {
     }
 }
 
-/// What may go, once nobody uses the version that made it.
+/// What may go, once the version that made it is not used any more.
 fn other_versions(seen: &Inspection) -> Option<Check> {
     if seen.others.is_empty() {
         return None;

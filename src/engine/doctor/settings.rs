@@ -21,7 +21,7 @@ pub struct Setting {
     pub unset: Option<&'static str>,
 }
 
-/// Every setting, with what is built in where nobody set it.
+/// Every setting, with what is built in where it is not set.
 pub fn settings(survey: &Survey) -> Vec<Setting> {
     let listed = survey.listed.iter();
     listed

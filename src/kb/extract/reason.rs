@@ -58,7 +58,7 @@ pub enum SkipReason {
     /// The machine did not let it be read; says how. Another time it may.
     #[error("not read this time: {0}")]
     NotNow(String),
-    /// Nobody waited for its end.
+    /// Its end was not waited for.
     #[error("not read: interrupted")]
     Stopped,
     /// A whole root that was there before, as one is whose disk was taken away.

@@ -42,11 +42,11 @@ pub(super) struct Pattern {
 enum LookedFor {
     /// Every line that the matcher finds counts; this says where in the line.
     Regex(Regex),
-    Words(Vec<Word>),
+    Words(Vec<LiteralWord>),
 }
 
 #[derive(Clone)]
-struct Word {
+struct LiteralWord {
     regex: Regex,
     from_start: bool,
     to_end: bool,
@@ -142,7 +142,7 @@ impl Pattern {
             .zip(&escaped)
             .map(|(word, escaped)| {
                 let spaced = bounded && !word.chars().any(is_cjk);
-                Ok(Word {
+                Ok(LiteralWord {
                     regex: compile(escaped).map_err(|_| too_long())?,
                     from_start: spaced && word.starts_with(char::is_alphanumeric),
                     to_end: spaced && word.ends_with(|c: char| c.is_ascii_digit()),
@@ -157,7 +157,7 @@ impl Pattern {
     }
 }
 
-impl Word {
+impl LiteralWord {
     /// Where it first stands as a word of its own.
     fn first_in(&self, line: &[u8]) -> Option<usize> {
         let mut from = 0;

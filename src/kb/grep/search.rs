@@ -212,11 +212,11 @@ struct Matches<'p> {
     /// Of a class of passages more than these are of no use.
     keep: usize,
     /// Nothing is made for a file without matches.
-    known: Option<Known>,
+    known: Option<KnownFile>,
 }
 
 /// What is known of a file with matches.
-struct Known {
+struct KnownFile {
     tally: Tally,
     path: Arc<PathBuf>,
     /// All words that the file holds.
@@ -226,11 +226,11 @@ struct Known {
     /// The passage that still grows.
     open: Option<Candidate>,
     /// The line that came last; a long one comes in several pieces.
-    line: Line,
+    line: GrepLine,
 }
 
 #[derive(Clone, Copy)]
-struct Line {
+struct GrepLine {
     number: usize,
     mask: u64,
     offset: u64,
@@ -279,10 +279,10 @@ impl<'p> Matches<'p> {
         }
     }
 
-    fn take(&mut self, line: Line) {
+    fn take(&mut self, line: GrepLine) {
         let full = self.pattern.full_mask();
         let Some(known) = &mut self.known else {
-            self.known = Some(Known {
+            self.known = Some(KnownFile {
                 tally: Tally::new(self.pattern.len(), self.keep),
                 path: Arc::new(self.path.to_owned()),
                 mask: line.mask,
@@ -302,9 +302,9 @@ impl<'p> Matches<'p> {
     }
 }
 
-impl Known {
+impl KnownFile {
     /// The context of one line joins that of the next where they share a line.
-    fn add(&mut self, line: Line, root: usize, full: u64) {
+    fn add(&mut self, line: GrepLine, root: usize, full: u64) {
         let window = LineRange {
             start: line.number.saturating_sub(CONTEXT_LINES).max(1),
             end: line.number + CONTEXT_LINES,
@@ -362,7 +362,7 @@ impl Sink for LinesOf<'_, '_, '_> {
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         let mask = self.matches.pattern.mask(found.bytes());
         if mask != 0 {
-            self.matches.take(Line {
+            self.matches.take(GrepLine {
                 number: self.block.line + found.line_number().map_or(0, |n| n as usize - 1),
                 mask,
                 offset: self.block.offset + found.absolute_byte_offset(),

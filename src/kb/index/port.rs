@@ -24,7 +24,7 @@ pub(in crate::kb) trait Store: Send + Sync {
     /// made meanwhile shows in the next snapshot only.
     fn snapshot(&self) -> Arc<dyn Snapshot>;
 
-    /// Moves on to the last commit and the last vectors of this model, whoever made them. What an
+    /// Moves on to the last commit and the last vectors of this model, of whatever process. What an
     /// endpoint's model is called may become known late.
     fn refresh(&self, model_id: &str) -> Result<(), KbError>;
 
@@ -112,7 +112,7 @@ pub(in crate::kb) trait VectorBatch {
     /// have vanished are no error.
     fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)]) -> Result<(), KbError>;
 
-    /// Says that every chunk has its vector: those of models that nobody uses any more may go.
+    /// Says that every chunk has its vector: those of models that are no longer used may go.
     fn complete(&mut self);
 
     /// Forgets all vectors.
@@ -203,7 +203,7 @@ pub(in crate::kb) struct LexicalMatches {
     /// The BM25 of a passage that holds all terms of the query well: what makes the scores of
     /// different queries comparable.
     pub full: f64,
-    /// What of the query nobody wrote, and what it was taken for.
+    /// Terms of the query that the index does not have, and what they were taken for.
     pub corrections: Vec<Correction>,
 }
 
@@ -214,7 +214,7 @@ pub(in crate::kb) struct Correction {
     pub meant: String,
 }
 
-/// So many rows take no time that anybody would notice.
+/// So many rows take no noticeable time.
 const PIECE: usize = 4096;
 
 /// What a search keeps within.

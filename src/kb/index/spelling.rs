@@ -6,7 +6,7 @@ use super::tokens;
 /// How many letters of a word that is spelt right are looked for.
 const BEGINNING: usize = 4;
 
-/// The query with what was meant in place of what nobody wrote, as one of these texts spells it:
+/// The query with what was meant in place of what is not in the index, as one of these texts spells it:
 /// the index knows stems only. What `is_known` stays: no passage has the word, but it means
 /// something. `None` where nothing changes.
 pub(in crate::kb) fn rewritten(
@@ -67,7 +67,7 @@ mod tests {
             rewritten("How does Graeding, work?").as_deref(),
             Some("How does grading, work?")
         );
-        // Nobody spells the other one here.
+        // The other one is not spelt here.
         assert_eq!(rewritten("retreival"), None);
         assert_eq!(
             super::rewritten("graeding", &corrections, &[], |_| false),

@@ -1,4 +1,4 @@
-//! A name of a file as somebody writes it, as the file of the base that it means.
+//! A name of a file as a user or a model writes it, as the file of the base that it means.
 
 use std::path::PathBuf;
 

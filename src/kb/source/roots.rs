@@ -15,7 +15,7 @@ use crate::globs::Inclusion;
 use crate::kb::error::KbError;
 use crate::kb::opened::Opened;
 
-/// What a knowledge base is made of, as somebody names it.
+/// What a knowledge base is made of, as the user names it.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// Folders and files.

@@ -11,7 +11,7 @@ pub(in crate::kb) struct Stamp {
     pub size: u64,
     /// When its text was written, in nanoseconds since 1970.
     pub modified: u64,
-    /// When anything about it was changed, which nobody can set; 0 where there is no such thing.
+    /// When anything about it was changed, which no program can set; 0 where there is no such thing.
     pub changed: u64,
     /// Which file it is; 0 where there is no such thing.
     pub inode: u64,

@@ -2,7 +2,7 @@
 //!
 //! One walk serves indexing, grep and the question whether a single file belongs to the base, so
 //! that all three agree. `.gitignore` counts also outside a repository, but only from the root
-//! down: a rule in somebody's home folder must not empty a base that was named explicitly. Links
+//! down: a rule in the home folder must not empty a base that was named explicitly. Links
 //! are not followed: what they lead to inside a root is listed at its own place, and what lies
 //! outside is not part of the base. That also makes loops impossible.
 //!
@@ -52,7 +52,7 @@ pub(in crate::kb) struct Walked {
     pub found: Vec<Found>,
     /// What was passed over.
     pub skipped: Vec<Skipped>,
-    /// Where the system let nobody look, as evidence would name it; empty for a whole root. What
+    /// What the system refused to list, as evidence would name it; empty for a whole root. What
     /// was there before is not known to be gone.
     pub unseen: Vec<String>,
 }

@@ -301,7 +301,7 @@ impl Pass<'_> {
                     path: suspect.file.source.clone(),
                     reason,
                 });
-                // A document that can no longer be read leaves the index; one that nobody had time
+                // A document that can no longer be read leaves the index; one that there was no time
                 // for stays as it was.
                 match suspect.old {
                     Some(old) if !is_passing => self.remove(old),

@@ -1,4 +1,4 @@
-//! What could concern the base, decided from a path alone and before anybody is woken; and what
+//! What could concern the base, decided from a path alone and before the updating thread is woken; and what
 //! does, decided by the rules of the walk.
 
 use std::collections::{BTreeSet, HashMap};
@@ -158,7 +158,7 @@ impl Scope {
         let Some(root) = self.roots.iter().find(holds) else {
             return Vec::new();
         };
-        // Not looked into, but to be heard of when its rules can be read again.
+        // Not looked into, but watched for when its rules can be read again.
         let unruly: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
         let (aside, goal, apart) = (Arc::clone(&unruly), from.to_owned(), self.apart.clone());
         let is_wanted = move |entry: &DirEntry| {

@@ -82,7 +82,7 @@ pub fn guarded(response: Response, site: Site, bounds: Bounds) -> Body {
             let failed = |failure| Some((Err(Broken::Failed(failure)), None));
             let bytes = response.chunk();
             let waiting = &bounds.waiting;
-            match waiting.bear(bounds.silence, received > 0, bytes).await {
+            match waiting.wait_for(bounds.silence, received > 0, bytes).await {
                 Err(_) => failed(site.silent(bounds.silence, received > 0)),
                 Ok(Err(error)) => failed(site.transport(&error)),
                 Ok(Ok(None)) => None,

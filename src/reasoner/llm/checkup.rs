@@ -48,7 +48,7 @@ pub struct Answered {
     pub total: Duration,
     /// In how many pieces it came.
     pub pieces: usize,
-    /// What it cost; tokens that nobody counted are estimated.
+    /// What it cost; tokens that the endpoint did not count are estimated.
     pub usage: Usage,
     /// What went on meanwhile, such as a reply that was cut short.
     pub warnings: Vec<Caveat>,
@@ -72,7 +72,7 @@ impl EndpointReasoner {
         self.exchange.models(None).await
     }
 
-    /// The model of a job. Where nobody named one the endpoint is asked.
+    /// The model of a job. Where none is named the endpoint is asked.
     pub async fn model_of(&self, job: Job) -> Result<&str, ReasonerError> {
         match &self.jobs.of(job).model {
             Some(model) => Ok(model),
@@ -131,7 +131,7 @@ impl EndpointReasoner {
         };
         let fence = Fence::new();
         let messages = |room: &Room| self.prompts.synthesize(&answering, room, &fence);
-        let (said, mut heard) = mpsc::channel(IN_FLIGHT);
+        let (said, mut pieces_in) = mpsc::channel(IN_FLIGHT);
         let begun = Instant::now();
         let asking = async {
             let out = AnswerSink(said);
@@ -139,15 +139,15 @@ impl EndpointReasoner {
             self.ask(Job::Synthesize, origin, None, &messages, Some(&out))
                 .await
         };
-        let hearing = async {
+        let partial_reply = async {
             let (mut first, mut pieces) = (None, 0);
-            while heard.recv().await.is_some() {
+            while pieces_in.recv().await.is_some() {
                 first.get_or_insert_with(|| begun.elapsed());
                 pieces += 1;
             }
             (first, pieces)
         };
-        let (reply, (first, pieces)) = tokio::join!(asking, hearing);
+        let (reply, (first, pieces)) = tokio::join!(asking, partial_reply);
         let (reply, total) = (reply?, begun.elapsed());
         Ok(Answered {
             first: first.unwrap_or(total),

@@ -177,7 +177,7 @@ impl Endpoint {
         let again = request.try_clone();
         match (self.once(request, waiting).await?, again) {
             (Ok(response), _) => Ok(response),
-            // A kept connection that the server closed in the meantime: nobody has seen the
+            // A kept connection that the server closed in the meantime: the server has not seen the
             // request, so it is made again, on a new one.
             (Err(error), Some(again)) if is_stale(&error) => self
                 .once(again, waiting)
@@ -194,7 +194,7 @@ impl Endpoint {
         waiting: &Waiting,
     ) -> Result<Result<Response, reqwest::Error>, Failure> {
         waiting
-            .bear(self.timeout, false, request.send())
+            .wait_for(self.timeout, false, request.send())
             .await
             .map_err(|_| self.site.silent(self.timeout, false))
     }

@@ -15,9 +15,9 @@ use crate::domain::Usage;
 use super::client::{Endpoint, Request};
 use super::dialect::Dialect;
 use super::failure::{Cure, Failure};
-use super::hearing::Hearing;
 use super::job::{Job, JobSettings};
 use super::overflow::shorter;
+use super::partial_reply::PartialReply;
 use super::price::Prices;
 use super::room::Room;
 use super::shape::Shape;
@@ -59,7 +59,7 @@ impl Wanted<'_> {
             .min(dialect.longest_reply.unwrap_or(u32::MAX))
     }
 
-    /// Whether a judgement was cut off because the model thought, which nobody had known: then it
+    /// Whether a judgement was cut off because the model thought, which was not known before: then it
     /// is asked for again with room for that, unless a limit was set.
     fn needs_room_to_think(&self, dialect: Dialect, reply: &ChatReply, text: &str) -> bool {
         let is_cut = matches!(reply.cut_short(), Some((CutShort::Limit, _)));
@@ -101,7 +101,7 @@ struct Attempt {
     dialect: Dialect,
     room: Room,
     warnings: Vec<Caveat>,
-    /// What replies cost that nobody could use.
+    /// What replies cost that could not be used.
     lost: Usage,
     retried: u32,
     adapted: u32,
@@ -166,11 +166,11 @@ impl Exchange {
                 max_tokens: wanted.tokens(next.dialect),
                 waiting: &waiting,
             };
-            let mut hearing = Hearing::new(wanted.out, &waiting);
-            match self.once(request, &mut hearing).await {
+            let mut partial_reply = PartialReply::new(wanted.out, &waiting);
+            match self.once(request, &mut partial_reply).await {
                 Ok(reply) => {
-                    let mut usage = self.cost(model, &messages, &reply, &hearing.text);
-                    if wanted.needs_room_to_think(next.dialect, &reply, &hearing.text) {
+                    let mut usage = self.cost(model, &messages, &reply, &partial_reply.text);
+                    if wanted.needs_room_to_think(next.dialect, &reply, &partial_reply.text) {
                         next.dialect.thinks = true;
                         next.lost.add(usage);
                         continue;
@@ -183,12 +183,12 @@ impl Exchange {
                     });
                     return Ok(Reply {
                         usage,
-                        text: hearing.text,
+                        text: partial_reply.text,
                         cut_short: reply.cut_short().map(|(why, _)| why),
                         warnings: self.told(next, &reply, wanted.out.is_some()),
                     });
                 }
-                Err(failure) if hearing.shown => return Err(failure.within_an_answer()),
+                Err(failure) if partial_reply.shown => return Err(failure.within_an_answer()),
                 Err(failure) => {
                     tracing::debug!(line = %failure.error, cure = ?failure.cure, "a request failed");
                     self.cure(failure, wanted, &request, next).await?;
@@ -287,18 +287,18 @@ impl Exchange {
         cure.pause(retried + 1).filter(|_| retried < self.retries)
     }
 
-    /// One request, heard to its end.
+    /// One request, read to its end.
     async fn once(
         &self,
         request: Request<'_>,
-        hearing: &mut Hearing<'_>,
+        partial_reply: &mut PartialReply<'_>,
     ) -> Result<ChatReply, Failure> {
         let mut reply = self.endpoint.chat(request).await?;
         while let Some(piece) = reply.next_text().await? {
-            hearing.hear(&piece).await;
+            partial_reply.push(&piece).await;
         }
-        hearing.finish().await;
-        if hearing.out.is_some() && !hearing.shown {
+        partial_reply.finish().await;
+        if partial_reply.out.is_some() && !partial_reply.shown {
             return Err(reply.empty());
         }
         Ok(reply)

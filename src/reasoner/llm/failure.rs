@@ -47,7 +47,7 @@ pub enum Cure {
     None,
     /// The same again, after so long if the server said so.
     Again(Option<Duration>),
-    /// The same again, soon: nobody took the connection up, so nobody can be overloaded by it.
+    /// The same again, soon: the connection was not accepted, so it cannot overload the server.
     Reconnect,
     /// Less of it; what the server said, in lower case.
     Shorter(String),
@@ -84,7 +84,7 @@ impl Failure {
 
     /// The same after `asked` requests.
     pub fn after(self, asked: u32) -> ReasonerError {
-        // Where no connection was made, nobody was asked.
+        // Where no connection was made, nothing was asked.
         if asked < 2 || self.cure == Cure::Reconnect {
             return self.error;
         }
@@ -99,7 +99,7 @@ pub struct Site(http::Site);
 
 impl Site {
     /// Checks address and key; sends nothing. Connecting must be given up before the wait for a
-    /// first byte is, or nobody could tell which of the two it was.
+    /// first byte is, or it is unknown which of the two it was.
     pub fn new(settings: &EndpointSettings) -> Result<Self, ReasonerError> {
         http::Site::new(&settings.base_url, settings.api_key.as_ref(), &SETTINGS)
             .map(|site| Self(site.connecting_within(settings.timeout / 2)))

@@ -20,7 +20,7 @@ impl Job {
     /// All of them, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
 
-    /// Where a reply ends when nobody set a limit: about twice what the schema's bounds come to in
+    /// Where a reply ends when no limit is set: about twice what the schema's bounds come to in
     /// words that mean something. `items` are graded; a model that `thinks` gets more, because its
     /// thoughts count.
     pub fn tokens(self, items: usize, thinks: bool) -> u32 {
@@ -82,7 +82,7 @@ impl Jobs {
 }
 
 impl Jobs {
-    /// The model that answers, when every job has one of its own: nobody need be asked for a main
+    /// The model that answers, when every job has one of its own: the endpoint need not be asked for a main
     /// one then.
     pub fn answering_model(&self) -> Option<&str> {
         Job::ALL

@@ -1,6 +1,6 @@
 //! How much of the conversation and of the evidence a prompt has room for, in estimated tokens.
 
-/// Evidence that any prompt may hold, where nobody says how large the context is.
+/// Evidence that any prompt may hold, where the size of the context is unknown.
 const EVIDENCE: usize = 15_000;
 const HISTORY: usize = 2_000;
 /// Instructions, tools and the question.
@@ -46,7 +46,7 @@ impl Room {
     }
 
     /// What is left when a prompt of `sent` tokens, `fixed` of them in any case, was too long and
-    /// `share` of it would have fitted; half of it where nobody says. `None` when nothing would be.
+    /// `share` of it would have fitted; half of it where that is unknown. `None` when nothing would be.
     pub fn smaller(self, sent: usize, fixed: usize, share: Option<f64>) -> Option<Self> {
         let wanted = sent as f64 * share.map_or(0.5, |share| share * MARGIN);
         let left = (wanted as usize)

@@ -335,9 +335,9 @@ mod tests {
             assert_eq!(line.lines().count(), 1, "{line}");
         }
         let url = Url::parse("https://llm.example").unwrap();
-        let line = table.find(Some("nobody"), &url).unwrap_err();
+        let line = table.find(Some("unknown"), &url).unwrap_err();
         assert!(
-            line.starts_with("KB_AGENT_LLM_SERVER is 'nobody': it must be one of mine, openai"),
+            line.starts_with("KB_AGENT_LLM_SERVER is 'unknown': it must be one of mine, openai"),
             "{line}"
         );
     }

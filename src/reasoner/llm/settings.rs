@@ -22,7 +22,7 @@ pub struct EndpointSettings {
     pub retries: u32,
     /// The server's name in the table; `None` goes by the address.
     pub server: Option<String>,
-    /// How many tokens the model reads; `None` where nobody says.
+    /// How many tokens the model reads; `None` where that is unknown.
     pub context_tokens: Option<usize>,
     /// Model and limits of each job.
     pub jobs: Jobs,

@@ -28,7 +28,7 @@ pub struct ChatReply {
     /// What the server counted, once it has.
     pub count: Option<TokenCount>,
     /// When something was said last.
-    heard: Instant,
+    last_byte_at: Instant,
     /// Text so far, bytes.
     said: usize,
     /// Thoughts of a field of their own.
@@ -52,14 +52,14 @@ pub enum CutShort {
     Limit,
     /// The server's rules kept the rest back.
     Withheld,
-    /// Nobody said that it was complete.
+    /// It was never marked as complete.
     Unsaid,
 }
 
 /// How a reply came to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum End {
-    /// It has not, or nobody said so.
+    /// It has not, or that is unknown.
     Unsaid,
     /// For the reason given.
     Said(String),
@@ -121,7 +121,7 @@ impl ChatReply {
             bounds,
             thought_fields,
             count: None,
-            heard: Instant::now(),
+            last_byte_at: Instant::now(),
             said: 0,
             thoughts: String::new(),
             end: End::Unsaid,
@@ -132,8 +132,8 @@ impl ChatReply {
 
     /// The next piece of text; none at the end.
     pub async fn next_text(&mut self) -> Result<Option<String>, Failure> {
-        // Whoever reads may have taken long with the last piece.
-        self.heard = Instant::now();
+        // The reader may have taken long with the last piece.
+        self.last_byte_at = Instant::now();
         loop {
             let Some(chunk) = self.next_chunk().await? else {
                 self.source = Source::Ended;
@@ -158,7 +158,7 @@ impl ChatReply {
             }
             let thought = chunk.thought(&self.thought_fields);
             if !thought.is_empty() {
-                self.heard = Instant::now();
+                self.last_byte_at = Instant::now();
                 self.thoughts.push_str(thought);
                 let thoughts = &self.thoughts;
                 self.bounds.waiting.thinking(|| estimate(thoughts));
@@ -245,7 +245,7 @@ impl ChatReply {
             Source::Events(events) => events,
         };
         let stalled = self.bounds.whole();
-        let Ok(event) = timeout_at(self.heard + stalled, events.next()).await else {
+        let Ok(event) = timeout_at(self.last_byte_at + stalled, events.next()).await else {
             return Err(self.site.stalled(stalled));
         };
         let Some(event) = event else {

@@ -1,7 +1,7 @@
 //! The chat protocol's own words, in the one shape we send and the many that servers send back.
 //!
 //! Every field of a reply is optional and every unknown one is ignored: what a server leaves out
-//! is decided by whoever reads it, not by a parse error.
+//! is decided by the reading code, not by a parse error.
 
 use std::collections::BTreeMap;
 

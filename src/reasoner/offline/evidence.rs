@@ -55,7 +55,7 @@ impl Passage {
         }
     }
 
-    /// Sentences of one paragraph that somebody else has told apart.
+    /// Sentences of one paragraph that was split before.
     pub(super) fn of_sentences(title: &str, sentences: &[&str]) -> Self {
         let unit = |text: &&str| Unit::new((*text).to_owned(), UnitKind::Sentence, title, 0);
         let apart = if language_of(&sentences.concat()) == Language::Zh {

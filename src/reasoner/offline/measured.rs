@@ -12,7 +12,7 @@ use super::language::language_of;
 pub enum Given<'a> {
     /// As a document holds it.
     Text(&'a str),
-    /// One paragraph below its title, its sentences told apart by somebody else.
+    /// One paragraph below its title, with its sentences split before.
     Sentences(&'a str, &'a [&'a str]),
 }
 

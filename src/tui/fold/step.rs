@@ -36,7 +36,7 @@ pub struct NodeView {
     pub ms: f64,
     /// Reasoning calls it made.
     pub calls: u32,
-    /// Tokens both ways; `None` when nobody counted.
+    /// Tokens both ways; `None` when they were not counted.
     pub tokens: Option<u64>,
     /// When the visit that is going on began.
     pub since: Option<Timestamp>,
@@ -153,7 +153,7 @@ impl Waited {
 }
 
 impl Grading {
-    /// What an `evidence_graded` says. Its average of nothing is a 0 that nobody measured.
+    /// What an `evidence_graded` says. Its average of nothing is a 0 that was not measured.
     pub fn of(scores: &[ItemScore], average: f64, action: GraderAction, by: GradedBy) -> Self {
         let remaining = scores.iter().filter(|item| item.score.value() >= KEEP_FROM);
         Self {

@@ -249,7 +249,7 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
             let grading = Grading::of(scores, *average, *action, *by);
             let items = counted(scores.len() as u64, "item", "items");
             let action = action.as_str();
-            // What a rule or nobody said is no average.
+            // What a rule decided, or what was never measured, is no average.
             match by {
                 GradedBy::Rule(rule) => format!("{action} · {items} · by rule {}", rule.as_str()),
                 GradedBy::Fallback => format!("{action} · {items} · by fallback 0.50"),

@@ -7,7 +7,7 @@ use crate::domain::{Complexity, EDGES, Edge, NodeName, RouteReason};
 use crate::tui::fold::{NodeState, RunView, TakenEdge};
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
-use crate::tui::path_line::{Line, PathItem, Rank};
+use crate::tui::path_line::{PathItem, PathLine, Rank};
 
 use super::gutter::{Gutter, is_loop};
 use super::node::{compact_row, node_row};
@@ -16,7 +16,7 @@ use super::why::why_rows;
 use super::wording::{reason_ink, route_ink};
 
 /// The lines for a pane of this size. More than fit only where the nodes alone do not.
-pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<Line> {
+pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<PathLine> {
     let gutter = Gutter::of(width);
     let all = all_lines(run, model, width.saturating_sub(gutter.width()));
     let fitting = Rank::FROM_ALL.into_iter().find_map(|most| {
@@ -30,25 +30,25 @@ pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) 
 }
 
 /// A line a node, with what it decided.
-fn compact(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<Line> {
-    let mut lines: Vec<Line> = NodeName::ALL
+fn compact(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<PathLine> {
+    let mut lines: Vec<PathLine> = NodeName::ALL
         .into_iter()
         .map(|name| {
             let row = compact_row(run, name, model, width);
-            Line::head(PathItem::Node(name), row.fit(width))
+            PathLine::head(PathItem::Node(name), row.fit(width))
         })
         .collect();
     if height > lines.len() || run.is_none_or(|run| run.finish.is_some()) {
-        lines.push(Line::head(PathItem::Meter, meter(run, model, width)));
+        lines.push(PathLine::head(PathItem::Meter, meter(run, model, width)));
     }
     lines
 }
 
-fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<Line> {
+fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<PathLine> {
     let mut lines = Vec::new();
     for (at, &name) in NodeName::ALL.iter().enumerate() {
         let next = NodeName::ALL.get(at + 1).copied();
-        lines.push(Line::head(
+        lines.push(PathLine::head(
             PathItem::Node(name),
             node_row(run, name, model, width),
         ));
@@ -57,7 +57,7 @@ fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<Line> {
             let told = why_rows(run, name, width.saturating_sub(2));
             lines.extend(told.into_iter().map(|(rank, row)| {
                 let row = Row::of(spine.0, format!("{} ", spine.1)).join(row);
-                Line::below(name, rank, row)
+                PathLine::below(name, rank, row)
             }));
         }
         let mut edges: Vec<&'static Edge> = EDGES
@@ -73,7 +73,7 @@ fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<Line> {
             lines.push(edge_line(edge, next, run, spine.0));
         }
     }
-    lines.push(Line::head(PathItem::Meter, meter(run, model, width)));
+    lines.push(PathLine::head(PathItem::Meter, meter(run, model, width)));
     lines
 }
 
@@ -95,7 +95,7 @@ fn edge_line(
     next: Option<NodeName>,
     run: Option<&RunView>,
     spine: Ink,
-) -> Line {
+) -> PathLine {
     let taken = match (run, edge.to) {
         (Some(run), Some(to)) => run.taken(edge.from, to),
         _ => Vec::new(),
@@ -139,7 +139,7 @@ fn edge_line(
                 .with(Ink::Waiting, target),
         ),
     };
-    let mut line = Line::below(edge.from, rank, row);
+    let mut line = PathLine::below(edge.from, rank, row);
     line.edge = Some(edge);
     line
 }

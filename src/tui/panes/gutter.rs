@@ -3,7 +3,7 @@
 use crate::domain::{EDGES, Edge};
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row};
-use crate::tui::path_line::{Line, PathItem};
+use crate::tui::path_line::{PathItem, PathLine};
 
 /// Whether an edge leads back.
 pub fn is_loop(edge: &Edge) -> bool {
@@ -42,11 +42,11 @@ impl Gutter {
     /// The lines with the loops at their left.
     pub fn beside(
         &self,
-        mut lines: Vec<Line>,
+        mut lines: Vec<PathLine>,
         run: Option<&RunView>,
         frame: usize,
         width: usize,
-    ) -> Vec<Line> {
+    ) -> Vec<PathLine> {
         let mut cells = vec![vec![(Ink::Border, " "); self.width()]; lines.len()];
         for (at, edge) in self.lanes.iter().enumerate() {
             self.draw(at, edge, &lines, run, frame, &mut cells);
@@ -65,16 +65,17 @@ impl Gutter {
         &self,
         lane: usize,
         edge: &'static Edge,
-        lines: &[Line],
+        lines: &[PathLine],
         run: Option<&RunView>,
         frame: usize,
         cells: &mut [Vec<(Ink, &'static str)>],
     ) {
-        let enters = |line: &Line| line.is_head && edge.to.map(PathItem::Node) == Some(line.item);
+        let enters =
+            |line: &PathLine| line.is_head && edge.to.map(PathItem::Node) == Some(line.item);
         let Some(top) = lines.iter().position(enters) else {
             return;
         };
-        let leaves = |line: &Line| line.edge == Some(edge);
+        let leaves = |line: &PathLine| line.edge == Some(edge);
         let Some(bottom) = lines.iter().position(leaves) else {
             return;
         };

@@ -159,7 +159,7 @@ fn tools(run: &RunView) -> Row {
     row
 }
 
-/// The averages, round by round; of a verdict that nobody measured, who gave it.
+/// The averages, round by round; of a verdict that was not measured, who gave it.
 fn verdicts(run: &RunView) -> Row {
     let mut row = Row::default();
     let gradings = run.visits.iter().filter_map(|visit| visit.graded.as_ref());

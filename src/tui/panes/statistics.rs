@@ -15,7 +15,7 @@ const NARROW: usize = 48;
 const LEAST_BARS: usize = 10;
 
 /// A line of the window.
-enum Line {
+enum StatisticsRow {
     /// What is not counted.
     Words(Row),
     Figure {
@@ -29,16 +29,22 @@ enum Line {
 /// All rows.
 pub fn rows(window: &StatisticsWindow, width: usize) -> Vec<Row> {
     let lines = match &window.read {
-        None => vec![Line::Words(Row::of(Ink::Dim, "reading the audit log …"))],
-        Some(Err(why)) => vec![Line::Words(Row::of(Ink::Warning, format!("⚠ {why}")))],
+        None => vec![StatisticsRow::Words(Row::of(
+            Ink::Dim,
+            "reading the audit log …",
+        ))],
+        Some(Err(why)) => vec![StatisticsRow::Words(Row::of(
+            Ink::Warning,
+            format!("⚠ {why}"),
+        ))],
         Some(Ok(history)) if history.total.runs == 0 => {
             let words = "Nothing has been asked yet: the audit log holds no run.";
-            vec![Line::Words(Row::of(Ink::Dim, words))]
+            vec![StatisticsRow::Words(Row::of(Ink::Dim, words))]
         }
         Some(Ok(history)) => lines(history),
     };
-    let end = |line: &Line| match line {
-        Line::Figure { label, value, bars } if !bars.is_empty() => {
+    let end = |line: &StatisticsRow| match line {
+        StatisticsRow::Figure { label, value, bars } if !bars.is_empty() => {
             pad(label, LABEL).chars().count() + value.chars().count()
         }
         _ => 0,
@@ -48,7 +54,7 @@ pub fn rows(window: &StatisticsWindow, width: usize) -> Vec<Row> {
     rows.collect()
 }
 
-impl Line {
+impl StatisticsRow {
     fn rows(&self, column: usize, width: usize) -> Vec<Row> {
         let is_narrow = width < NARROW;
         let indent = if is_narrow { 2 } else { LABEL };
@@ -96,7 +102,7 @@ fn last(bars: &str, count: usize) -> String {
     bars.chars().skip(all.saturating_sub(count)).collect()
 }
 
-fn lines(history: &History) -> Vec<Line> {
+fn lines(history: &History) -> Vec<StatisticsRow> {
     let total = &history.total;
     let mut lines = sums(history);
     let rate = |label: &str, hits: &Hits, of_day: &dyn Fn(&Statistics) -> Hits| {
@@ -140,15 +146,15 @@ fn lines(history: &History) -> Vec<Line> {
              highest day; times: median, then p95."
         );
         lines.extend([
-            Line::Words(Row::default()),
-            Line::Words(Row::of(Ink::Dim, words)),
+            StatisticsRow::Words(Row::default()),
+            StatisticsRow::Words(Row::of(Ink::Dim, words)),
         ]);
     }
     lines
 }
 
 /// Runs, calls, tokens and money.
-fn sums(history: &History) -> Vec<Line> {
+fn sums(history: &History) -> Vec<StatisticsRow> {
     let total = &history.total;
     let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), grouped);
     let bars = |of_day: &dyn Fn(&Statistics) -> Option<u64>| {
@@ -200,16 +206,16 @@ fn sums(history: &History) -> Vec<Line> {
     lines
 }
 
-fn figure<const N: usize>(label: &str, value: String, bars: [String; N]) -> Line {
-    Line::Figure {
+fn figure<const N: usize>(label: &str, value: String, bars: [String; N]) -> StatisticsRow {
+    StatisticsRow::Figure {
         label: label.to_owned(),
         value,
         bars: bars.into_iter().filter(|bars| !bars.is_empty()).collect(),
     }
 }
 
-fn heading(text: &str) -> [Line; 2] {
-    [Row::default(), Row::of(Ink::Heading, text)].map(Line::Words)
+fn heading(text: &str) -> [StatisticsRow; 2] {
+    [Row::default(), Row::of(Ink::Heading, text)].map(StatisticsRow::Words)
 }
 
 fn outcomes(statistics: &Statistics) -> String {

@@ -3,7 +3,7 @@
 //! Parsers of foreign formats panic, recurse and loop on files that were made badly or to harm.
 //! Each document is taken apart on a thread of its own: a panic ends that thread, a deep nesting
 //! has a large stack, and who waits does not wait for ever. A thread cannot be stopped from
-//! outside, so one that does not end, or that nobody wants to wait for any more, is left behind; a
+//! outside, so one that does not end, or that is no longer waited for, is left behind; a
 //! few of those are borne, then no more documents are tried until some end.
 
 use std::panic;
@@ -38,7 +38,7 @@ pub(in crate::kb::extract) fn confined<T: Send + 'static>(
         .stack_size(STACK_BYTES)
         .spawn(move || {
             let result = panic::catch_unwind(panic::AssertUnwindSafe(work));
-            // Nobody may be waiting any more.
+            // The caller may have stopped waiting.
             let _ = send.send(result);
         })
         .map_err(|error| SkipReason::Unreadable(error.to_string()))?;

@@ -52,7 +52,7 @@ pub(in crate::kb::extract) struct Readers {
 
 #[derive(Debug)]
 struct State {
-    /// Small shares that are given to nobody.
+    /// Small shares that are not given out.
     free: usize,
     /// How many wait for a large share.
     large_waiting: usize,
@@ -185,7 +185,7 @@ impl Drop for Session<'_> {
             Vec::new()
         };
         drop(state);
-        // Their end is waited for, and nobody should wait for that with the state in hand.
+        // Their end is waited for, which must not happen while the state is locked.
         drop(idle);
     }
 }

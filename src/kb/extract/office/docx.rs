@@ -179,7 +179,7 @@ impl<'a> Reading<'a> {
                     "Fallback" | "del" | "moveFrom" | "instrText" => events.skip()?,
                     "t" => {
                         let text = events.text()?;
-                        self.say(&text);
+                        self.push_text(&text);
                     }
                     _ => self.open(&tag),
                 },
@@ -193,9 +193,11 @@ impl<'a> Reading<'a> {
     fn open(&mut self, tag: &Tag<'_>) {
         match tag.name() {
             "p" => self.paragraphs.push(Paragraph::default()),
-            "tab" if self.paragraphs.last().is_some_and(|p| !p.text.is_empty()) => self.say(" "),
-            "br" | "cr" => self.say("\n"),
-            "noBreakHyphen" => self.say("-"),
+            "tab" if self.paragraphs.last().is_some_and(|p| !p.text.is_empty()) => {
+                self.push_text(" ");
+            }
+            "br" | "cr" => self.push_text("\n"),
+            "noBreakHyphen" => self.push_text("-"),
             "tbl" => self.tables.begin(),
             "tr" => self.tables.row(),
             "tc" => self.tables.cell(),
@@ -211,7 +213,7 @@ impl<'a> Reading<'a> {
                     ""
                 };
                 if let Some(id) = tag.attribute("id") {
-                    self.say(&format!("[^{mark}{id}]"));
+                    self.push_text(&format!("[^{mark}{id}]"));
                 }
             }
             "footnote" | "endnote" => {
@@ -265,7 +267,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn say(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         if let Some(paragraph) = self.paragraphs.last_mut() {
             paragraph.text.push_str(text);
         }
@@ -276,7 +278,7 @@ impl<'a> Reading<'a> {
         if text.is_empty() {
             return;
         }
-        if self.tables.say(text) {
+        if self.tables.push_text(text) {
             return;
         }
         if self.note_mark.is_some() {

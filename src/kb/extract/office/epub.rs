@@ -21,7 +21,7 @@ pub(in crate::kb::extract) fn document(
     let locked = archive.text("META-INF/encryption.xml")?.unwrap_or_default();
     let mut draft = Draft::default();
     for chapter in spine(&package_at, &package)? {
-        // What a shop has locked; fonts are often scrambled in books that anybody may read.
+        // What a shop has locked; fonts are often scrambled in books that are not locked.
         if locked.contains(&format!("\"{chapter}\"")) {
             return Err(SkipReason::Encrypted);
         }

@@ -226,7 +226,7 @@ impl Reading {
             self.cell.text.push(' ');
             return;
         }
-        if self.tables.say(text) {
+        if self.tables.push_text(text) {
             return;
         }
         let first_of_slide = self.slides > 0 && !self.slide_has_heading && !self.in_notes;

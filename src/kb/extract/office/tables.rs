@@ -24,7 +24,7 @@ impl Tables {
     }
 
     /// Says it in the open cell; whether there is one.
-    pub fn say(&mut self, text: &str) -> bool {
+    pub fn push_text(&mut self, text: &str) -> bool {
         let row = self.0.last_mut().and_then(|table| table.last_mut());
         let Some(cell) = row.and_then(|row| row.last_mut()) else {
             return false;
@@ -37,7 +37,9 @@ impl Tables {
     /// Ends the innermost table and gives it as Markdown. One within a cell is said there instead.
     pub fn end(&mut self) -> Option<String> {
         let rows = self.0.pop()?;
-        let is_said = rows.iter().fold(false, |_, row| self.say(&row.join(" ")));
+        let is_said = rows
+            .iter()
+            .fold(false, |_, row| self.push_text(&row.join(" ")));
         (!is_said).then(|| table(&rows))
     }
 }
@@ -101,20 +103,20 @@ mod tests {
     #[test]
     fn a_table_within_a_cell_is_said_within_that_cell() {
         let mut tables = Tables::default();
-        assert!(!tables.say("before any table"));
+        assert!(!tables.push_text("before any table"));
         for outer in ["Gate", "Door"] {
             if outer == "Gate" {
                 tables.begin();
             }
             tables.row();
             tables.cell();
-            assert!(tables.say(outer));
+            assert!(tables.push_text(outer));
         }
         tables.begin();
         for inner in ["opens", "closes"] {
             tables.row();
             tables.cell();
-            assert!(tables.say(inner));
+            assert!(tables.push_text(inner));
         }
         assert_eq!(tables.end(), None);
         let table = tables.end().unwrap();

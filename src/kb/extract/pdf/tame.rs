@@ -171,8 +171,8 @@ fn inherits(pdf: &Document, page: ObjectId) -> Option<bool> {
     None
 }
 
-/// The operations that show text, and how many of them draw a form. A form without names of its own uses those of whoever draws it,
-/// so nobody can say what it would draw: then it draws nothing.
+/// The operations that show text, and how many of them draw a form. A form without names of its own uses those of the content that draws it,
+/// so what it would draw is unknown: then it draws nothing.
 fn text_only(content: &[u8], may_draw: bool) -> Option<(Vec<u8>, usize)> {
     let words = content.split(u8::is_ascii_whitespace);
     if words
@@ -198,7 +198,7 @@ fn empty(stream: &mut Stream) {
     stream.set_content(Vec::new());
 }
 
-/// How much comes out of a stream: counted, not believed. More than anybody may have where it
+/// How much comes out of a stream: counted, not believed. More than is allowed where it
 /// cannot be counted.
 fn unpacked_size(stream: &Stream) -> usize {
     let filters: Vec<Vec<u8>> = stream

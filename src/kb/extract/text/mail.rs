@@ -22,12 +22,12 @@ pub(in crate::kb::extract) fn document(bytes: &[u8]) -> Result<Extraction, SkipR
             SkipReason::Damaged("it is not a mail: it has no sender, subject or date".to_owned())
         })?;
     let mut draft = Draft::default();
-    say(&mut draft, &message, 0)?;
+    write_message(&mut draft, &message, 0)?;
     let title = message.subject().map(str::to_owned);
     draft.finish(Shape::Plain, title, "it is empty")
 }
 
-fn say(draft: &mut Draft, message: &Message<'_>, depth: usize) -> Result<(), SkipReason> {
+fn write_message(draft: &mut Draft, message: &Message<'_>, depth: usize) -> Result<(), SkipReason> {
     draft.part();
     for (name, value) in [
         ("Subject", message.subject().map(str::to_owned)),
@@ -44,7 +44,7 @@ fn say(draft: &mut Draft, message: &Message<'_>, depth: usize) -> Result<(), Ski
         }
     }
     for part in message.text_bodies() {
-        say_body(draft, part)?;
+        write_body(draft, part)?;
     }
     for part in message.attachments() {
         attached(draft, part, depth)?;
@@ -53,7 +53,7 @@ fn say(draft: &mut Draft, message: &Message<'_>, depth: usize) -> Result<(), Ski
 }
 
 /// The text itself; of a message that is only HTML, its Markdown.
-fn say_body(draft: &mut Draft, part: &MessagePart<'_>) -> Result<(), SkipReason> {
+fn write_body(draft: &mut Draft, part: &MessagePart<'_>) -> Result<(), SkipReason> {
     match &part.body {
         PartType::Text(text) => draft.push_apart(text),
         PartType::Html(page) => draft.push_apart(&html::to_markdown(page)?.0),
@@ -67,7 +67,7 @@ fn attached(draft: &mut Draft, part: &MessagePart<'_>, depth: usize) -> Result<(
     match &part.body {
         PartType::Message(inner) if depth < MAX_DEPTH => {
             draft.push_apart("Attached message:");
-            say(draft, inner, depth + 1)
+            write_message(draft, inner, depth + 1)
         }
         PartType::Text(text) => {
             draft.push_apart(&format!("Attachment: {name}"));

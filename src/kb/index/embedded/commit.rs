@@ -62,7 +62,7 @@ impl Store for EmbeddedStore {
         let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
         vectors.refresh()?;
         if view.stale_rows(&vectors) > STALE_ROWS.max(vectors.len() / 2) {
-            vectors.compact(|key| view.says(key))?;
+            vectors.compact(|key| view.contains_key(key))?;
         }
         drop(vectors);
         Ok(Box::new(EmbeddingBatch::new(self, held)))

@@ -1,6 +1,6 @@
 //! Which chunks say what a vector was made of, and which of them have none yet.
 //!
-//! Both are made when somebody asks, and from then on follow each commit and each batch of
+//! Both are made when first needed, and from then on follow each commit and each batch of
 //! vectors by what these change. Documents that repeat each other share a vector.
 
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Holders {
     }
 
     /// Whether any chunk says this.
-    pub fn say(&self, key: &ChunkKey) -> bool {
+    pub fn contains(&self, key: &ChunkKey) -> bool {
         self.of.contains_key(key)
     }
 
@@ -140,7 +140,7 @@ impl Pending {
         }
         self.rows = vectors.len();
         for key in self.unchecked.drain(..) {
-            if holders.say(&key) && vectors.row_of(&key).is_none() {
+            if holders.contains(&key) && vectors.row_of(&key).is_none() {
                 self.keys.insert(key);
             }
         }
@@ -151,7 +151,7 @@ impl Pending {
         let mut all = self.clone();
         for change in changes {
             let gone = change.before.iter().flat_map(|before| &before.chunks);
-            for entry in gone.filter(|entry| !holders.say(&entry.key)) {
+            for entry in gone.filter(|entry| !holders.contains(&entry.key)) {
                 all.keys.remove(&entry.key);
             }
             let come = change.after.iter().flat_map(|after| &after.chunks);

@@ -191,7 +191,7 @@ impl LexicalIndex {
 pub(in crate::kb) struct LexicalView {
     searcher: Searcher,
     fields: Fields,
-    /// How many tokens all chunks together have; counted when somebody asks.
+    /// How many tokens all chunks together have; counted when first needed.
     tokens: Arc<OnceLock<u64>>,
 }
 
@@ -202,7 +202,7 @@ pub(in crate::kb) struct Found {
     pub rows: Vec<(Row, f64)>,
     /// The score of a full match.
     pub full: f64,
-    /// What of the query nobody wrote, and what it was taken for.
+    /// Terms of the query that the index does not have, and what they were taken for.
     pub corrections: Vec<Correction>,
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::files;
 use crate::kb::error::KbError;
 
-/// How long somebody is waited for who is only opening.
+/// How long a process that is only opening is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Longer than it takes to see whether a right is held.
 const A_LOOK: Duration = Duration::from_millis(5);
@@ -68,7 +68,7 @@ pub(in crate::kb) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<He
     }
 }
 
-/// Whether somebody has the right alone. Makes nothing, and shares the right for an instant, so
+/// Whether a process has the right alone. Makes nothing, and shares the right for an instant, so
 /// that those who look do not take each other for holders.
 pub(in crate::kb) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbError> {
     let path = path_of(home, right);
@@ -109,7 +109,7 @@ fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
     })
 }
 
-/// The same, waiting a moment for somebody who is only opening.
+/// The same, waiting a moment for a process that is only opening.
 pub(in crate::kb) fn lock(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
     patiently(|| try_lock(home, right))
 }

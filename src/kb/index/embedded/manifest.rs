@@ -6,7 +6,7 @@
 //! leaves either the old pair or the new pair, and a commit costs what it changes.
 //!
 //! It is read at every start, so it is compact: numbers and strings one after another, behind a
-//! sum that tells a broken record. References stay as they are written until somebody asks.
+//! sum that tells a broken record. References stay as they are written until they are needed.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -80,7 +80,7 @@ impl Journal {
                 Ok(records.and_then(decode))
             }
             Ok(_) => Ok(None),
-            // A pipe is none of ours; a folder may hold what somebody put there.
+            // A pipe is none of ours; a folder may hold foreign files.
             Err(Unreadable::NotRegular) if !path.is_dir() => Ok(None),
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(KbError::io(&path)(error.into())),

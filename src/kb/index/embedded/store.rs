@@ -2,8 +2,8 @@
 //!
 //! Below `home` lie the vectors, which stay valid as long as the model does, and a folder for the
 //! words and the manifest, which is named by everything that decides what is in it: another
-//! version of the program finds another folder, or none, and makes it. Nobody removes the folder of
-//! another version: somebody may still use that one.
+//! version of the program finds another folder, or none, and makes it. The folder of
+//! another version is not removed: it may still be in use.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -152,7 +152,7 @@ impl EmbeddedStore {
         Arc::clone(&view)
     }
 
-    /// Moves on to the last commit, whoever made it.
+    /// Moves on to the last commit, of whatever process.
     pub(crate) fn reload(&self) -> Result<Arc<View>, KbError> {
         let _loading = self.loading.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.view();

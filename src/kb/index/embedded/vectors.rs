@@ -5,9 +5,9 @@
 //! and `…keys` with a key and a scale for each row. A batch goes to the rows first and to the keys
 //! second, and only what the keys name counts: a kill in between costs that batch. Both grow in
 //! place and never shrink; what drops rows writes a pair of files under a new number, so that
-//! whoever still reads the old pair can go on.
+//! a reader of the old pair can go on.
 //!
-//! The rows are read into memory by the first search: a file that somebody cuts off under a map
+//! The rows are read into memory by the first search: a file that is cut off under a map
 //! would end the process, and reading costs no more than the faults of a map do.
 //!
 //! All rows are scanned: that cannot miss a neighbour, and takes a millisecond for fifty thousand
@@ -51,7 +51,7 @@ pub(in crate::kb) struct Vectors {
     reading: Mutex<()>,
     /// Whether every key on disk has its row; if not, the pair is written anew before it grows.
     whole: bool,
-    /// Where each key's row is; made when somebody asks.
+    /// Where each key's row is; made when first needed.
     places: OnceLock<HashMap<ChunkKey, u32, KeyHash>>,
     /// For the first look at many rows; made at the second search, because many a process makes
     /// only one.
@@ -209,7 +209,7 @@ impl Vectors {
         self.write_anew(self.dims, keep)
     }
 
-    /// Removes the files of all other models that nobody uses, once there are some of this one. Only
+    /// Removes the files of all other models that are not in use, once there are some of this one. Only
     /// under the lock.
     pub fn remove_other_models(&self) {
         if !self.keys.is_empty() {

@@ -97,8 +97,8 @@ impl View {
     }
 
     /// Whether any chunk says what has this key.
-    pub(crate) fn says(&self, key: &ChunkKey) -> bool {
-        self.holders().say(key)
+    pub(crate) fn contains_key(&self, key: &ChunkKey) -> bool {
+        self.holders().contains(key)
     }
 
     fn holders(&self) -> &Holders {
@@ -162,7 +162,7 @@ impl View {
         stop: &AtomicBool,
     ) -> Result<Vec<(ChunkId, f64)>, KbError> {
         let holders = self.holders();
-        let is_live = |row| vectors.key(row).is_some_and(|key| holders.say(key));
+        let is_live = |row| vectors.key(row).is_some_and(|key| holders.contains(key));
         let mut found = Vec::new();
         for (row, score) in vectors.nearest(vector, k, &is_live, stop)? {
             let chunks = vectors.key(row).map(|key| holders.chunks(key));

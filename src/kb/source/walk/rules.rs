@@ -111,7 +111,7 @@ impl Rules {
     }
 }
 
-/// `None` where there is no such file, or where the folder itself lets nobody look.
+/// `None` where there is no such file, or where the folder cannot be read.
 fn read(path: &Path, budget: &Budget) -> Result<Option<String>, Unreadable> {
     let bytes = match files::read_bounded(path, MAX_BYTES) {
         Ok(bytes) => bytes,

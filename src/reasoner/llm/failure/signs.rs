@@ -16,7 +16,7 @@ pub const OVERFLOW: &[&str] = &[
     "input is too long",
     "too large for model with",
 ];
-/// That somebody's rules forbid the answer.
+/// That the server's rules forbid the answer.
 pub const FILTERED: &[&str] = &[
     "content_filter",
     "content filter",

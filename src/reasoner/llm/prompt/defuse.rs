@@ -1,4 +1,4 @@
-//! Text of somebody else's in which nothing is left that could pass for a tag of ours or for a mark
+//! Untrusted text in which nothing is left that could pass for a tag of ours or for a mark
 //! of a chat template.
 //!
 //! Both are looked for as a model may read them: in any case, and in the plain form of wide and

@@ -29,7 +29,7 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// With a mark that nobody could have known.
+    /// With a mark that cannot be guessed.
     pub fn new() -> Self {
         let random = RandomState::new().hash_one("fence") as u32;
         Self {
@@ -37,7 +37,7 @@ impl Fence {
         }
     }
 
-    /// The tag around text that somebody else wrote.
+    /// The tag around untrusted text.
     pub fn around(&self, tag: &str, text: &str) -> String {
         self.enclose(tag, &format!("\n{}\n", clean(text)))
     }

@@ -109,7 +109,7 @@ fn plan_in(value: Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// The value that a word stands for; a word nobody knows is the default, with a caveat.
+/// The value that a word stands for; an unknown word is the default, with a caveat.
 fn word<T: Default + for<'de> Deserialize<'de>>(
     fields: &Map<String, Value>,
     field: &str,

@@ -195,7 +195,7 @@ mod tests {
             let lines = related(&read(question, &[]), sample.found());
             assert_eq!(lines.unwrap_or_default(), told, "{question}");
         }
-        // The other end is asked for: what is told of the document itself.
+        // The other end is asked for: what the document's own fields say.
         let lines = related(&read("What blocks TK-1?", &[]), sample.found());
         assert_eq!(
             lines.unwrap_or_default(),

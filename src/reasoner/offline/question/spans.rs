@@ -160,7 +160,7 @@ impl<'a> Span<'a> {
         marked || (0..self.tokens.len()).any(|at| self.table.asks.at(self.tokens, at).is_some())
     }
 
-    /// Where a question begins that is told of, as behind "I would like to know whether".
+    /// Where an indirect question begins, as behind "I would like to know whether".
     fn indirect(self) -> usize {
         let frames = &self.table.frames;
         let found = (0..self.tokens.len().min(LONGEST_FRAME))

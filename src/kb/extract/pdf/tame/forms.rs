@@ -11,7 +11,7 @@ pub(super) const MAX_DRAWN: usize = 10_000;
 /// Names of forms, over all forms: many may share one long list of them.
 pub(super) const MAX_NAMES: usize = 1_000_000;
 
-/// What the names of whoever draws lead to.
+/// What the names of the drawing content lead to.
 pub(super) struct Form {
     /// How often it draws anything.
     pub draws: usize,

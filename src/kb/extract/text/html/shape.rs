@@ -31,7 +31,7 @@ pub(super) fn is_too_costly(html: &str) -> bool {
     if angles > MAX_ANGLES || most_attributes(html) > MAX_ATTRIBUTES {
         return true;
     }
-    let mut parser = parse_document(Shape::new(), ParseOpts::default());
+    let mut parser = parse_document(TreeSize::new(), ParseOpts::default());
     let (mut rest, mut steps) = (html, 0);
     while !rest.is_empty() {
         let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
@@ -88,7 +88,7 @@ fn attributes_of(bytes: &[u8], name: usize) -> (usize, usize) {
 }
 
 /// What hangs below what.
-struct Shape {
+struct TreeSize {
     document: Node,
     /// By number: what it hangs below, and what was ever put below it.
     parents: RefCell<Vec<Option<usize>>>,
@@ -108,7 +108,7 @@ struct Named {
 
 const DOCUMENT: usize = 0;
 
-impl Shape {
+impl TreeSize {
     fn new() -> Self {
         Self {
             document: Rc::new(Named {
@@ -167,7 +167,7 @@ fn nameless() -> QualName {
     QualName::new(None, ns!(), local_name!(""))
 }
 
-impl TreeSink for Shape {
+impl TreeSink for TreeSize {
     type Handle = Node;
     type Output = Self;
     type ElemName<'a> = ExpandedName<'a>;

@@ -1,6 +1,6 @@
 //! The index's files, as they are read.
 //!
-//! Tantivy maps its files into memory, and a mapped file that somebody cuts off ends the process by
+//! Tantivy maps its files into memory, and a mapped file that is cut off ends the process by
 //! a signal at the next search. So files are read instead: those that every search goes through
 //! once, when they are opened, and the long ones, of which a search needs little, piece by piece.
 //! What is missing then is a failure to read, and so is a pipe or a link in a file's place. Writing and locking are tantivy's
@@ -97,7 +97,7 @@ impl Handle {
 }
 
 /// What is no file is broken: it is told as bytes that make no sense are. A folder is not, since
-/// what it holds may be somebody's.
+/// what it holds may belong to the user.
 fn opened(path: &Path) -> io::Result<File> {
     open_unlinked(path).map_err(|error| match error {
         Unreadable::Io(error) => error,
@@ -180,7 +180,7 @@ impl Directory for Files {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        // Tantivy would wait for somebody to read a pipe.
+        // Tantivy would wait for a reader of the pipe.
         let path = self.folder.join(&lock.filepath);
         match opened(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -1,11 +1,11 @@
-//! Words of a query that nobody wrote: what the index has instead.
+//! Words of a query that the index does not have: what it has instead.
 //!
 //! Only a word without a single document is looked up, so a query whose words all exist costs and
 //! finds what it always did. The index's own terms within one edit (two from [`LONG`] characters
 //! on; a swap of neighbours is one) take its place, at less weight than an exact match would have.
 //! The index holds stems, and a slip in an ending keeps the stemmer from removing it: where nothing
 //! is near, a stem that the word begins with is tried. Ids, numbers and characters of scripts
-//! without spaces are exact or not there. An embedding makes noise of a word that nobody wrote, so
+//! without spaces are exact or not there. An embedding makes noise of a word that does not exist, so
 //! that it is given what was meant.
 //!
 //! Schulz and Mihov, Fast string correction with Levenshtein automata (2002): the automaton walks
@@ -46,7 +46,7 @@ pub(in crate::kb) struct Sought {
     terms: Vec<(Term, f64)>,
     /// How many chunks hold the best of them; `None` when it need not be in a full match.
     pub doc_freq: Option<u64>,
-    /// What was asked for, where nobody wrote it.
+    /// What was asked for, where the index does not have it.
     misspelt: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl Sought {
         self.terms.iter().map(|(term, weight)| (term, *weight))
     }
 
-    /// What was taken for what, if nobody wrote what was asked for.
+    /// What was taken for what, if the index does not have what was asked for.
     pub fn correction(&self) -> Option<Correction> {
         let (best, _) = self.terms.first()?;
         Some(Correction {

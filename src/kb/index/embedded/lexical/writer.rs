@@ -52,7 +52,7 @@ impl LexicalWriter {
             1
         };
         let threads = threads.min(MOST_THREADS);
-        // Nobody else writes; but a child that is being started may hold the last writer's lock.
+        // No other process writes; but a child that is being started may hold the last writer's lock.
         let writer =
             patiently(
                 || match index.writer_with_num_threads(threads, threads * BYTES_A_THREAD) {

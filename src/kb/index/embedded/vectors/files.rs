@@ -2,8 +2,8 @@
 //!
 //! `vectors-MODEL-NUMBER.rows` and `.keys`. The keys come into their place last, when a pair is
 //! made and when it grows, so that rows without keys are the only thing a kill can leave behind;
-//! the next write goes over them. Whoever has a model's files open holds that model's right with
-//! others, so that those of a model that nobody uses any more can be told.
+//! the next write goes over them. A process that has a model's files open holds that model's right with
+//! others, so that those of a model that is no longer used can be told.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -240,7 +240,7 @@ impl Files {
         self.remove(|name| is_older(name) || is_unfinished(name));
     }
 
-    /// Removes the files of all other models, but not of those that somebody uses now.
+    /// Removes the files of all other models, but not of those that are in use.
     pub fn remove_other_models(&self) {
         let entries = fs::read_dir(&self.home).into_iter().flatten().flatten();
         let others: BTreeSet<String> = entries

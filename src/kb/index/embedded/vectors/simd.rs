@@ -74,7 +74,7 @@ fn wide(query: &[i16], rows: &[u8], out: &mut [i32]) {
     }
 }
 
-/// Asks for a row that will soon be needed, so that nobody waits for it then.
+/// Asks for a row that will soon be needed, so that it is in the cache by then.
 pub(super) fn fetch(row: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     for line in row.chunks(CACHE_LINE) {

@@ -7,7 +7,7 @@ use super::think::ThinkFilter;
 use super::tokens::estimate;
 
 /// What came so far.
-pub struct Hearing<'a> {
+pub struct PartialReply<'a> {
     /// Where it goes; a judgement goes nowhere until it is whole.
     pub out: Option<&'a AnswerSink>,
     waiting: &'a Waiting,
@@ -21,7 +21,7 @@ pub struct Hearing<'a> {
     pub shown: bool,
 }
 
-impl<'a> Hearing<'a> {
+impl<'a> PartialReply<'a> {
     /// Nothing has come yet.
     pub fn new(out: Option<&'a AnswerSink>, waiting: &'a Waiting) -> Self {
         Self {
@@ -36,11 +36,11 @@ impl<'a> Hearing<'a> {
     }
 
     /// Takes the next piece.
-    pub async fn hear(&mut self, piece: &str) {
+    pub async fn push(&mut self, piece: &str) {
         match self.out {
             None => {
                 self.text.push_str(piece);
-                if self.waiting.is_told() {
+                if self.waiting.is_reported() {
                     self.filter.push(piece);
                 }
             }

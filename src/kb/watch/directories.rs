@@ -15,7 +15,7 @@ use super::scope::Place;
 
 /// What is watched, how, and what cannot be.
 #[derive(Debug, Default)]
-pub(super) struct Armed {
+pub(super) struct WatchedDirectories {
     /// The places, and whether with all that lies below them.
     places: HashMap<PathBuf, bool>,
     /// Folders that are watched without what lies below them: that is watched for itself.
@@ -29,7 +29,7 @@ pub(super) type Folders<'a> = &'a dyn Fn(&Path) -> Vec<PathBuf>;
 
 /// How watching a place came out.
 #[derive(Debug)]
-pub(super) enum Arming {
+pub(super) enum WatchOutcome {
     /// It is watched, and was not before.
     New,
     /// It is watched as it was.
@@ -38,18 +38,18 @@ pub(super) enum Arming {
     Missing,
 }
 
-impl Armed {
+impl WatchedDirectories {
     /// Watches a place if it is not watched yet; `folders` says which folders the walk looks into
     /// from there. An error says that the system cannot watch it, or no more folders at all.
-    pub fn place<W: Watcher>(
+    pub fn watch<W: Watcher>(
         &mut self,
         system: &mut W,
         place: &Place,
         folders: Folders<'_>,
-    ) -> Result<Arming, notify::Error> {
+    ) -> Result<WatchOutcome, notify::Error> {
         let known = self.places.get(&place.path);
         if known.is_some_and(|all| *all || !place.recursive) {
-            return Ok(Arming::Known);
+            return Ok(WatchOutcome::Known);
         }
         let _ = system.unwatch(&place.path);
         let refused = if place.recursive {
@@ -59,14 +59,14 @@ impl Armed {
         };
         match refused {
             // Also where it vanished in between.
-            _ if !place.path.exists() => Ok(Arming::Missing),
+            _ if !place.path.exists() => Ok(WatchOutcome::Missing),
             Ok(()) if self.barred.contains_key(&place.path) => {
                 let why = self.barred.remove(&place.path).unwrap_or_default();
                 Err(notify::Error::generic(&why))
             }
             Ok(()) => {
                 self.places.insert(place.path.clone(), place.recursive);
-                Ok(Arming::New)
+                Ok(WatchOutcome::New)
             }
             Err(error) => Err(error),
         }
@@ -99,7 +99,7 @@ impl Armed {
 
     /// Forgets that these places are watched, or that any is: where one was deleted and made
     /// again, the system watches the folder that it was, not the name.
-    pub fn disarm(&mut self, paths: Option<&BTreeSet<PathBuf>>) {
+    pub fn forget(&mut self, paths: Option<&BTreeSet<PathBuf>>) {
         let Some(paths) = paths else {
             return self.places.clear();
         };
@@ -242,7 +242,7 @@ mod tests {
     struct Tree {
         root: tempfile::TempDir,
         system: Refusing,
-        armed: Armed,
+        watched: WatchedDirectories,
     }
 
     impl Tree {
@@ -258,16 +258,16 @@ mod tests {
                     ..Refusing::default()
                 },
                 root,
-                armed: Armed::default(),
+                watched: WatchedDirectories::default(),
             }
         }
 
-        fn arm(&mut self) -> Result<Arming, notify::Error> {
+        fn watch_all(&mut self) -> Result<WatchOutcome, notify::Error> {
             let place = Place {
                 path: self.root.path().to_owned(),
                 recursive: true,
             };
-            self.armed.place(&mut self.system, &place, &all_folders)
+            self.watched.watch(&mut self.system, &place, &all_folders)
         }
 
         fn watched(&self) -> Vec<String> {
@@ -280,13 +280,13 @@ mod tests {
 
         fn appeared(&mut self, names: &[&str]) {
             let paths: Vec<PathBuf> = names.iter().map(|n| self.root.path().join(n)).collect();
-            self.armed
+            self.watched
                 .appeared(&mut self.system, &paths, &all_folders)
                 .unwrap();
         }
 
         fn barred(&self) -> Vec<PathBuf> {
-            self.armed
+            self.watched
                 .barred()
                 .map(|(path, _)| path.to_owned())
                 .collect()
@@ -296,11 +296,11 @@ mod tests {
     #[test]
     fn a_barred_folder_costs_itself_and_not_the_whole() {
         let mut tree = Tree::with(&["a/b", "c/barred", "c/d/e", "f"], &["c/barred"]);
-        assert!(matches!(tree.arm(), Ok(Arming::New)));
+        assert!(matches!(tree.watch_all(), Ok(WatchOutcome::New)));
         assert_eq!(tree.watched(), ["", "a", "a/b", "c", "c/d", "c/d/e", "f"]);
         let barred = tree.root.path().join("c/barred");
         assert_eq!(tree.barred(), std::slice::from_ref(&barred));
-        assert!(matches!(tree.arm(), Ok(Arming::Known)));
+        assert!(matches!(tree.watch_all(), Ok(WatchOutcome::Known)));
         // A folder where the system would not add one by itself, and one within another.
         fs::create_dir_all(tree.root.path().join("c/new/deep")).unwrap();
         tree.appeared(&["c/new", "c/new/deep"]);
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_tree_that_appears_with_a_barred_folder_in_it_is_watched_all_the_same() {
         let mut tree = Tree::with(&["a"], &["new/barred"]);
-        assert!(matches!(tree.arm(), Ok(Arming::New)));
+        assert!(matches!(tree.watch_all(), Ok(WatchOutcome::New)));
         fs::create_dir_all(tree.root.path().join("new/barred")).unwrap();
         fs::create_dir_all(tree.root.path().join("new/deep/er")).unwrap();
         tree.appeared(&["new"]);
@@ -326,33 +326,33 @@ mod tests {
     #[test]
     fn what_does_not_belong_any_more_is_watched_no_more() {
         let mut tree = Tree::with(&["a", "b/c"], &[]);
-        assert!(matches!(tree.arm(), Ok(Arming::New)));
+        assert!(matches!(tree.watch_all(), Ok(WatchOutcome::New)));
         assert_eq!(tree.watched(), ["", "a", "b", "b/c"]);
         let kept = |folder: &Path| -> Vec<PathBuf> {
             let all = all_folders(folder).into_iter();
             all.filter(|path| !path.ends_with("c")).collect()
         };
-        tree.armed.disarm(None);
+        tree.watched.forget(None);
         let place = Place {
             path: tree.root.path().to_owned(),
             recursive: true,
         };
         tree.system.watched.clear();
-        tree.armed.place(&mut tree.system, &place, &kept).unwrap();
+        tree.watched.watch(&mut tree.system, &place, &kept).unwrap();
         assert_eq!(tree.watched(), ["", "a", "b"]);
     }
 
     #[test]
     fn what_cannot_be_watched_at_all_is_an_error() {
         let mut tree = Tree::with(&["a"], &[""]);
-        let why = reason(&tree.arm().unwrap_err());
+        let why = reason(&tree.watch_all().unwrap_err());
         assert!(why.contains("permission denied"), "{why}");
         assert!(tree.barred().is_empty());
         let mut tree = Tree::with(&["a/b", "barred", "c"], &["barred"]);
         tree.system.most = Some(3);
-        assert!(is_limit(&tree.arm().unwrap_err()));
+        assert!(is_limit(&tree.watch_all().unwrap_err()));
         let mut tree = Tree::with(&["a"], &[]);
         fs::remove_dir_all(tree.root.path()).unwrap();
-        assert!(matches!(tree.arm(), Ok(Arming::Missing)));
+        assert!(matches!(tree.watch_all(), Ok(WatchOutcome::Missing)));
     }
 }

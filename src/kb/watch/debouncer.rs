@@ -1,4 +1,4 @@
-//! Where the system's reports are pinned up until somebody fetches them.
+//! Where the system's reports are gathered until the updating thread takes them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,34 +10,34 @@ use notify::Event;
 
 use super::scope::{self, Scope, Weight};
 
-/// How long it must have been quiet.
+/// How long there must have been no report.
 const QUIET: Duration = Duration::from_millis(150);
-/// How long news wait at most.
+/// How long reports wait at most.
 const LONGEST: Duration = Duration::from_secs(1);
 /// So many places are remembered one by one.
 const PLACES: usize = 4096;
 
-/// What has been reported and not been fetched.
+/// Reports that were not fetched yet.
 #[derive(Default)]
-pub(super) struct Board {
-    pinned: Mutex<Pinned>,
+pub(super) struct Debouncer {
+    state: Mutex<State>,
     more: Condvar,
     pub(super) interrupt: AtomicBool,
     pub(super) closed: AtomicBool,
 }
 
 #[derive(Default)]
-struct Pinned {
-    news: News,
+struct State {
+    events: PendingEvents,
     /// When the first and the last of it came.
     since: Option<(Instant, Instant)>,
-    /// Folders found to be ignored: what happens in them is no news.
+    /// Folders found to be ignored: what happens in them does not matter.
     ignored: HashSet<PathBuf>,
 }
 
-/// What was heard.
+/// What has changed, gathered since the last wait.
 #[derive(Default, Debug)]
-pub(super) struct News {
+pub(super) struct PendingEvents {
     pub paths: BTreeSet<PathBuf>,
     /// Reports were lost, or there were too many.
     pub everything: bool,
@@ -50,88 +50,88 @@ pub(super) struct News {
 }
 
 /// How a wait ended.
-pub(super) enum Heard {
-    News(News),
-    Nothing,
+pub(super) enum Waited {
+    Events(PendingEvents),
+    TimedOut,
     Closed,
 }
 
-impl Board {
+impl Debouncer {
     /// Takes a report; called by the watching thread.
-    pub fn hear(&self, report: notify::Result<Event>, scope: &Scope) {
-        let mut pinned = self.pinned();
+    pub fn receive(&self, report: notify::Result<Event>, scope: &Scope) {
+        let mut state = self.state();
         let matters = match report {
-            Ok(event) => pinned.add(&event, scope),
+            Ok(event) => state.add(&event, scope),
             // A folder that was gone again before it could be watched.
             Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => false,
             Err(error) => {
-                pinned.news.broken = Some(error);
+                state.events.broken = Some(error);
                 true
             }
         };
         if matters {
             let now = Instant::now();
-            let first = pinned.since.map_or(now, |(first, _)| first);
-            pinned.since = Some((first, now));
+            let first = state.since.map_or(now, |(first, _)| first);
+            state.since = Some((first, now));
             self.interrupt.store(true, Ordering::Relaxed);
-            drop(pinned);
+            drop(state);
             self.more.notify_all();
         }
     }
 
     pub fn close(&self) {
-        let pinned = self.pinned();
+        let state = self.state();
         self.closed.store(true, Ordering::Relaxed);
         self.interrupt.store(true, Ordering::Relaxed);
-        drop(pinned);
+        drop(state);
         self.more.notify_all();
     }
 
-    /// Nothing is heard of these folders from now on.
+    /// Events in these folders are dropped from now on.
     pub fn ignore(&self, folders: Vec<PathBuf>) {
-        self.pinned().ignored.extend(folders);
+        self.state().ignored.extend(folders);
     }
 
-    /// Waits for news and until they have settled; without news until `until`.
-    pub fn wait(&self, until: Option<Instant>) -> Heard {
-        let mut pinned = self.pinned();
+    /// Waits for events and until no more come for a moment; without events until `until`.
+    pub fn wait(&self, until: Option<Instant>) -> Waited {
+        let mut state = self.state();
         loop {
             if self.closed.load(Ordering::Relaxed) {
-                return Heard::Closed;
+                return Waited::Closed;
             }
             let now = Instant::now();
-            let ready = match pinned.since {
+            let ready = match state.since {
                 Some((first, last)) => Some((last + QUIET).min(first + LONGEST)),
                 None => until,
             };
             match ready {
                 Some(ready) if ready > now => {
-                    let waited = self.more.wait_timeout(pinned, ready - now);
-                    pinned = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    let waited = self.more.wait_timeout(state, ready - now);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
-                Some(_) if pinned.since.take().is_some() => {
+                Some(_) if state.since.take().is_some() => {
                     self.interrupt.store(false, Ordering::Relaxed);
-                    return Heard::News(std::mem::take(&mut pinned.news));
+                    return Waited::Events(std::mem::take(&mut state.events));
                 }
-                Some(_) => return Heard::Nothing,
+                Some(_) => return Waited::TimedOut,
                 None => {
-                    let waited = self.more.wait(pinned);
-                    pinned = waited.unwrap_or_else(PoisonError::into_inner);
+                    let waited = self.more.wait(state);
+                    state = waited.unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }
     }
 
-    fn pinned(&self) -> MutexGuard<'_, Pinned> {
-        self.pinned.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pinned {
-    /// Whether it is worth waking anybody for.
+impl State {
+    /// Whether it is worth waking the updating thread for.
     fn add(&mut self, event: &Event, scope: &Scope) -> bool {
         if event.need_rescan() {
-            self.news.everything = true;
+            self.events.everything = true;
             return true;
         }
         if !scope::changes_something(event.kind) {
@@ -141,19 +141,19 @@ impl Pinned {
         for path in &event.paths {
             match scope.weigh(path) {
                 Weight::None => continue,
-                Weight::Root => self.news.root |= scope::ends_a_watch(event.kind),
+                Weight::Root => self.events.root |= scope::ends_a_watch(event.kind),
                 Weight::Rules => {
-                    self.news.rules = true;
+                    self.events.rules = true;
                     self.ignored.clear();
                 }
                 Weight::File if self.is_ignored(path) => continue,
                 Weight::File => {}
             }
             matters = true;
-            if self.news.paths.len() < PLACES {
-                self.news.paths.insert(path.clone());
+            if self.events.paths.len() < PLACES {
+                self.events.paths.insert(path.clone());
             } else {
-                self.news.everything = true;
+                self.events.everything = true;
             }
         }
         matters
@@ -177,9 +177,9 @@ mod tests {
     const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Any);
 
     #[test]
-    fn a_storm_is_one_piece_of_news_and_reading_is_none() {
+    fn a_storm_is_one_batch_of_events_and_reading_is_none() {
         let scope = Scope::of_folder("/kb", &["/kb/data"]);
-        let board = Board::default();
+        let debouncer = Debouncer::default();
         for event in [
             report(
                 EventKind::Access(AccessKind::Open(AccessMode::Any)),
@@ -190,57 +190,66 @@ mod tests {
             report(WRITTEN, "/elsewhere/a.md"),
             report(WRITTEN, "/kb/.notes.md.swp"),
         ] {
-            board.hear(Ok(event), &scope);
+            debouncer.receive(Ok(event), &scope);
         }
-        assert!(!board.interrupt.load(Ordering::Relaxed));
-        assert!(matches!(board.wait(Some(Instant::now())), Heard::Nothing));
+        assert!(!debouncer.interrupt.load(Ordering::Relaxed));
+        assert!(matches!(
+            debouncer.wait(Some(Instant::now())),
+            Waited::TimedOut
+        ));
         for n in 0..500 {
-            board.hear(
+            debouncer.receive(
                 Ok(report(WRITTEN, &format!("/kb/sub/{}.md", n % 250))),
                 &scope,
             );
         }
-        assert!(board.interrupt.load(Ordering::Relaxed));
-        let Heard::News(news) = board.wait(Some(Instant::now())) else {
+        assert!(debouncer.interrupt.load(Ordering::Relaxed));
+        let Waited::Events(events) = debouncer.wait(Some(Instant::now())) else {
             panic!("500 reports are news");
         };
-        assert_eq!((news.paths.len(), news.everything), (250, false));
-        assert!(!board.interrupt.load(Ordering::Relaxed));
-        assert!(matches!(board.wait(Some(Instant::now())), Heard::Nothing));
+        assert_eq!((events.paths.len(), events.everything), (250, false));
+        assert!(!debouncer.interrupt.load(Ordering::Relaxed));
+        assert!(matches!(
+            debouncer.wait(Some(Instant::now())),
+            Waited::TimedOut
+        ));
     }
 
     #[test]
     fn an_ignored_folder_stays_quiet_until_the_rules_change() {
         let scope = Scope::of_folder("/kb", &[]);
-        let board = Board::default();
-        board.ignore(vec![PathBuf::from("/kb/target")]);
-        board.hear(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
-        assert!(matches!(board.wait(Some(Instant::now())), Heard::Nothing));
-        board.hear(Ok(report(WRITTEN, "/kb/.gitignore")), &scope);
-        board.hear(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
-        let Heard::News(news) = board.wait(None) else {
+        let debouncer = Debouncer::default();
+        debouncer.ignore(vec![PathBuf::from("/kb/target")]);
+        debouncer.receive(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
+        assert!(matches!(
+            debouncer.wait(Some(Instant::now())),
+            Waited::TimedOut
+        ));
+        debouncer.receive(Ok(report(WRITTEN, "/kb/.gitignore")), &scope);
+        debouncer.receive(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
+        let Waited::Events(events) = debouncer.wait(None) else {
             panic!("new rules are news");
         };
-        assert_eq!(news.paths.len(), 2);
+        assert_eq!(events.paths.len(), 2);
     }
 
     #[test]
     fn closing_ends_every_wait() {
-        let board = Board::default();
-        board.close();
-        assert!(matches!(board.wait(None), Heard::Closed));
-        assert!(board.interrupt.load(Ordering::Relaxed));
+        let debouncer = Debouncer::default();
+        debouncer.close();
+        assert!(matches!(debouncer.wait(None), Waited::Closed));
+        assert!(debouncer.interrupt.load(Ordering::Relaxed));
     }
 
     #[test]
     fn lost_reports_mean_everything() {
         let scope = Scope::of_folder("/kb", &[]);
-        let board = Board::default();
+        let debouncer = Debouncer::default();
         let overflow = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
-        board.hear(Ok(overflow), &scope);
+        debouncer.receive(Ok(overflow), &scope);
         assert!(matches!(
-            board.wait(None),
-            Heard::News(News {
+            debouncer.wait(None),
+            Waited::Events(PendingEvents {
                 everything: true,
                 ..
             })
