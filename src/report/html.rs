@@ -1,5 +1,7 @@
 //! One page that needs nothing else: no script, nothing loaded, everything that was recorded escaped.
 
+use quick_xml::escape::escape;
+
 use super::wording;
 use crate::protocol::RunRecord;
 use crate::text::sanitize;
@@ -20,7 +22,7 @@ li { overflow-wrap: anywhere; }\n\
 /// The runs, one after the other, as a whole page.
 pub(super) fn document(runs: &[RunRecord]) -> String {
     let title = runs.first().map(|run| wording::question(&run.summary));
-    let title = escaped(&title.unwrap_or_default());
+    let title = escape(title.unwrap_or_default());
     let sections: String = runs.iter().map(section).collect();
     format!("{HEAD}<title>{title}</title>\n{STYLE}</head>\n<body>\n{sections}</body>\n</html>\n")
 }
@@ -29,23 +31,20 @@ fn section(run: &RunRecord) -> String {
     let summary = &run.summary;
     let mut text = format!(
         "<article>\n<h1>{}</h1>\n",
-        escaped(&wording::question(summary))
+        escape(wording::question(summary))
     );
     for line in [wording::course(summary), wording::names(summary)] {
-        text.push_str(&format!("<p class=\"about\">{}</p>\n", escaped(&line)));
+        text.push_str(&format!("<p class=\"about\">{}</p>\n", escape(&line)));
     }
     text.push_str("<h2>Answer</h2>\n");
     text.push_str(&match &run.answer {
-        Some(answer) => format!(
-            "<div class=\"answer\">{}</div>\n",
-            escaped(&sanitize(answer))
-        ),
+        Some(answer) => format!("<div class=\"answer\">{}</div>\n", escape(sanitize(answer))),
         None => "<p>no answer</p>\n".to_owned(),
     });
     list(&mut text, run.citations.iter().map(wording::citation));
     text.push_str("<h2>Path</h2>\n<ol>\n");
     for step in &run.path {
-        text.push_str(&format!("<li>{}\n", escaped(&wording::step(step))));
+        text.push_str(&format!("<li>{}\n", escape(wording::step(step))));
         list(&mut text, wording::notes(step).into_iter());
         text.push_str("</li>\n");
     }
@@ -56,10 +55,10 @@ fn section(run: &RunRecord) -> String {
     for item in wording::in_order(run) {
         text.push_str(&format!(
             "<h3>{} {}</h3>\n<p class=\"about\">{}</p>\n<blockquote>{}</blockquote>\n",
-            escaped(&wording::number(item)),
-            escaped(&wording::place(item)),
-            escaped(&wording::scores(item)),
-            escaped(&wording::excerpt(item))
+            escape(wording::number(item)),
+            escape(wording::place(item)),
+            escape(wording::scores(item)),
+            escape(wording::excerpt(item))
         ));
     }
     let troubles = wording::troubles(run);
@@ -71,24 +70,9 @@ fn section(run: &RunRecord) -> String {
 }
 
 fn list(text: &mut String, lines: impl Iterator<Item = String>) {
-    let items = lines.map(|line| format!("<li>{}</li>\n", escaped(&line)));
+    let items = lines.map(|line| format!("<li>{}</li>\n", escape(&line)));
     let items: Vec<String> = items.collect();
     if !items.is_empty() {
         text.push_str(&format!("<ul>\n{}</ul>\n", items.concat()));
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c => safe.push(c),
-        }
-    }
-    safe
 }

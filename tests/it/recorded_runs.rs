@@ -455,9 +455,9 @@ fn export_as_html_is_one_page_with_everything_escaped() {
         "<h1>what &lt;b&gt;is&lt;/b&gt; it?</h1>",
         "&lt;img src=http://e/x&gt;",
         "grade 0.90 by grader",
-        "default-src &#39;none&#39;",
+        "default-src &apos;none&apos;",
     ] {
-        let told = told.replace("&#39;none&#39;", "'none'");
+        let told = told.replace("&apos;none&apos;", "'none'");
         assert!(html.contains(&told), "{told}: {html}");
     }
     assert!(!html.contains('\u{1b}'));

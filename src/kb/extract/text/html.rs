@@ -7,12 +7,14 @@
 
 mod shape;
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::options::{BulletListMarker, Options};
 use htmd::{Element, HtmlToMarkdown};
+use quick_xml::escape::unescape;
 use regex::Regex;
 
 use crate::kb::extract::draft::Draft;
@@ -153,9 +155,9 @@ fn between_tags(html: &str) -> String {
     let mut silent: Option<String> = None;
     for tag in tags(html) {
         if silent.is_none() && tag.start > from {
-            let words: Vec<&str> = html[from..tag.start].split_whitespace().collect();
+            let words = words(&html[from..tag.start]);
             if !words.is_empty() {
-                text.push_str(&unescaped(&words.join(" ")));
+                text.push_str(&words);
                 text.push('\n');
             }
         }
@@ -170,17 +172,16 @@ fn between_tags(html: &str) -> String {
         from = tag.end;
     }
     if silent.is_none() {
-        text.push_str(&unescaped(html[from..].trim()));
+        text.push_str(&words(&html[from..]));
     }
     text
 }
 
-fn unescaped(text: &str) -> String {
-    text.replace("&nbsp;", " ")
-        .replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&amp;", "&")
+/// The words of a text, one blank between them. A word with a bare `&` stays as it is.
+fn words(text: &str) -> String {
+    let words = text.split_whitespace();
+    let words = words.map(|word| unescape(word).unwrap_or(Cow::Borrowed(word)));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -214,6 +215,11 @@ mod tests {
     fn a_page_that_is_nothing_but_nesting_is_its_text() {
         let nested = "<div>".repeat(100_000) + "in the middle &amp; below";
         assert_eq!(to_markdown(&nested).unwrap().0, "in the middle & below");
+        let signs = "<i>".repeat(100_000) + "AT&T &mdash;&nbsp;&#8364;&#x41; &nonsense;";
+        assert_eq!(
+            to_markdown(&signs).unwrap().0,
+            "AT&T \u{2014}\u{a0}\u{20ac}A &nonsense;"
+        );
         let hidden = "<div></x>".repeat(400_000) + "said";
         assert_eq!(to_markdown(&hidden).unwrap().0, "said");
     }
