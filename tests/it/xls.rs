@@ -248,8 +248,16 @@ fn workbooks_made_to_fill_the_memory_are_listed_and_harm_nothing() {
         book[..book.len() / 2].to_vec()
     };
     let files = [
-        ("circle.xls", circle, "damaged: its sectors run in a circle"),
-        ("half.xls", half, "damaged: it ends before its parts do"),
+        (
+            "circle.xls",
+            circle,
+            "damaged: the table of its parts is broken",
+        ),
+        (
+            "half.xls",
+            half,
+            "damaged: the table of its parts is broken",
+        ),
         ("locked.xls", locked, "protected by a password"),
         (
             "long.xls",

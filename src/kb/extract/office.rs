@@ -45,12 +45,12 @@ pub(super) fn document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
 /// Reads the only document of Office 97 to 2003 that is read, a workbook; what else a compound
 /// file is, its parts tell.
 pub(super) fn old_document(bytes: &[u8]) -> Result<Extraction, SkipReason> {
-    let file = Compound::of(bytes)?;
+    let mut file = Compound::of(bytes)?;
     if file.has("EncryptedPackage") {
         return Err(SkipReason::Encrypted);
     }
     let what = if file.has("Workbook") || file.has("Book") {
-        return xls::document(&file);
+        return xls::document(&mut file);
     } else if file.has("WordDocument") {
         "an old Word document: save it as DOCX or PDF"
     } else if file.has("PowerPoint Document") {

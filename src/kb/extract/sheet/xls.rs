@@ -44,7 +44,7 @@ mod kind {
 }
 
 /// Reads a workbook from the parts of its file.
-pub(in crate::kb::extract) fn document(file: &Compound<'_>) -> Result<Extraction, SkipReason> {
+pub(in crate::kb::extract) fn document(file: &mut Compound<'_>) -> Result<Extraction, SkipReason> {
     let stream = match file.part("Workbook")? {
         Some(stream) => stream,
         None => file
