@@ -1,4 +1,7 @@
 //! Where the system's reports are gathered until the updating thread takes them.
+//!
+//! Not `notify-debouncer-full`: its thread wakes every few milliseconds while nothing happens, it
+//! remembers any number of places, and the first report could not interrupt an update under way.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
