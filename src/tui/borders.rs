@@ -41,12 +41,12 @@ pub fn borders(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut 
     };
     for &(y, first, last) in &places.across {
         line(first, last, ["╶", "─", "╴"], |x, sign| {
-            draw(x, y, sign)
+            draw(x, y, sign);
         });
     }
     for &(x, first, last) in &places.down {
         line(first, last, ["╷", "│", "╵"], |y, sign| {
-            draw(x, y, sign)
+            draw(x, y, sign);
         });
     }
 }
