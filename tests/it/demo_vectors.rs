@@ -10,6 +10,7 @@ use kb_agent::embed::{DIMENSIONS, MODEL_ID, Precomputed, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 use tempfile::TempDir;
 
+use crate::support::saturates;
 use crate::workplace::{Workplace, events, json_lines, text};
 
 fn asset(path: &str) -> PathBuf {
@@ -71,12 +72,13 @@ fn every_passage_of_the_demo_comes_with_the_vector_that_the_model_makes() {
     let held = held.embed(&texts).unwrap();
     let made = SentenceEmbedding::new().embed(&texts).unwrap();
     for ((text, held), made) in texts.iter().zip(&held).zip(&made) {
-        // Where the processor is another one, sums are added up in another order.
+        // Where the processor is another one, sums are added up in another order, or cut off.
+        let least = if saturates() { 0.99 } else { 0.999 };
         let cosine = cosine(held, made);
-        assert!(cosine >= 0.999, "{cosine}: {text}");
+        assert!(cosine >= least, "{cosine}: {text}");
     }
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx512f") {
+    if std::arch::is_x86_feature_detected!("avx512vnni") {
         for (held, made) in held.iter().flatten().zip(made.iter().flatten()) {
             assert!((held - made).abs() <= 1e-6, "{held} {made}");
         }
