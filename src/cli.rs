@@ -41,7 +41,7 @@ use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
 use crate::text::nearest;
 use output::Failure;
-use resumable::Start;
+use resumable::StartOptions;
 
 pub use panics::keep_panics_apart;
 
@@ -189,7 +189,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         log_filter: verbose_filter(global.verbose),
     };
     if let Some(Command::Doctor(doctor)) = command {
-        let given = doctor::Given {
+        let given = doctor::CommandLine {
             env_file: global.env_file.as_deref(),
             overrides,
         };
@@ -205,7 +205,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         _ => None,
     };
     trust::ask(&mut environment, &overrides.over(documents))?;
-    let start = Start {
+    let start = StartOptions {
         restated: Restated::of(&environment, &overrides),
         env_file: global.env_file.clone(),
         is_plain: plain,

@@ -32,11 +32,11 @@ pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
 pub use history::{Day, History};
 pub use packed::{EventPacker, PackedEvents};
-pub use parts::{EvidenceItem, ItemScore, NumberedItem, Spent};
-pub use record::{EvidenceRecord, RunRecord, Standing, Step, Verdict};
+pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem};
+pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, Verdict};
 pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
 pub use stamp::{RunId, Timestamp, new_id};
-pub use statistics::{Hits, Latency, OfRule, Outcomes, Statistics};
+pub use statistics::{Hits, Latency, Outcomes, RuleHits, Statistics};
 pub use summary::RunSummary;
 
 use serde::{Deserialize, Serialize};
@@ -132,7 +132,7 @@ pub enum EventBody {
         completion_tokens: Option<u64>,
         /// What else is known of the cost.
         #[serde(flatten)]
-        spent: Spent,
+        spent: CostDetails,
     },
     /// A conditional edge was taken.
     RouteDecided {
@@ -285,7 +285,7 @@ pub enum EventBody {
         completion_tokens: u64,
         /// What else is known of the cost.
         #[serde(flatten)]
-        spent: Spent,
+        spent: CostDetails,
         /// From start to end, milliseconds.
         ms: f64,
         /// Why it failed.

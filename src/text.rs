@@ -25,7 +25,7 @@ pub use near::nearest;
 pub use sparkline::sparkline;
 pub use trouble::Trouble;
 
-use invisible::{Fate, fate, stays_behind};
+use invisible::{CharTreatment, fate, stays_behind};
 
 /// Removes terminal escape sequences, control characters and whatever no eye can see.
 ///
@@ -42,7 +42,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
         match c {
             '\n' | '\t' => true,
             c if c.is_control() => false,
-            c => fate(c) == Fate::Stays || stays_behind(c, before),
+            c => fate(c) == CharTreatment::Stays || stays_behind(c, before),
         }
     };
     if text.chars().all(stays) {
@@ -153,10 +153,12 @@ impl StreamSanitizer {
             '\n' | '\t' => self.show(c, clean),
             c if c.is_control() => {}
             c => match fate(c) {
-                Fate::Stays => self.show(c, clean),
-                Fate::Blank => self.show(' ', clean),
-                Fate::Joins | Fate::Chooses if stays_behind(c, self.before) => self.show(c, clean),
-                Fate::Joins | Fate::Chooses | Fate::Goes => {}
+                CharTreatment::Stays => self.show(c, clean),
+                CharTreatment::Blank => self.show(' ', clean),
+                CharTreatment::Joins | CharTreatment::Chooses if stays_behind(c, self.before) => {
+                    self.show(c, clean)
+                }
+                CharTreatment::Joins | CharTreatment::Chooses | CharTreatment::Goes => {}
             },
         }
     }
@@ -176,8 +178,9 @@ pub fn is_blank(text: &str) -> bool {
 /// JSON with every character escaped that a terminal obeys, that no eye can see, or at which a
 /// reader of lines might break one: JSON itself escapes only the controls below U+0020.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
-    let is_safe =
-        |c: char| c.is_ascii() && c != '\u{7f}' || !c.is_control() && fate(c) == Fate::Stays;
+    let is_safe = |c: char| {
+        c.is_ascii() && c != '\u{7f}' || !c.is_control() && fate(c) == CharTreatment::Stays
+    };
     if json.chars().all(is_safe) {
         return Cow::Borrowed(json);
     }

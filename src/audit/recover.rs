@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::domain::{Complexity, NodeName, Outcome};
-use crate::protocol::{Event, EventBody, RunId, SCHEMA, Spent, Timestamp};
+use crate::protocol::{CostDetails, Event, EventBody, RunId, SCHEMA, Timestamp};
 
 use super::read::{ReadError, for_each_event, for_each_line};
 use super::session::Session;
@@ -148,7 +148,7 @@ impl Course {
                 calls_saved: self.saved,
                 prompt_tokens: self.prompt,
                 completion_tokens: self.completion,
-                spent: Spent::default(),
+                spent: CostDetails::default(),
                 ms: last.0.saturating_sub(begun.0) as f64,
                 error: Some("interrupted".to_owned()),
             },

@@ -3,9 +3,9 @@ use std::io::{IsTerminal, Read};
 use clap::{Args, ValueEnum};
 use tokio_util::sync::CancellationToken;
 
-use super::catch_up::{Needs, bring_up_to_date};
+use super::catch_up::{SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, print_json, print_text};
+use super::output::{Failure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{Citation, Complexity, Wait, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, Question};
@@ -22,22 +22,22 @@ pub(super) struct Ask {
     #[arg(long)]
     json: bool,
     /// Take this route instead of the one the analysis chooses
-    #[arg(long, value_enum, default_value_t = Route::Auto)]
-    route: Route,
+    #[arg(long, value_enum, default_value_t = RouteOption::Auto)]
+    route: RouteOption,
     /// The question; '-' reads it from standard input
     #[arg(value_name = "QUESTION", required = true)]
     question: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Route {
+enum RouteOption {
     Auto,
     Chitchat,
     Simple,
     Complex,
 }
 
-impl Route {
+impl RouteOption {
     fn forced(self) -> Option<Complexity> {
         match self {
             Self::Auto => None,
@@ -69,15 +69,15 @@ async fn answer(
         () = cancel.cancelled() => return Err(Failure::interrupted()),
     };
     for notice in engine.notices() {
-        complain(notice);
+        print_notice(notice);
     }
-    let embedding = bring_up_to_date(&engine.knowledge(), Needs::Meaning, &cancel).await?;
+    let embedding = bring_up_to_date(&engine.knowledge(), SearchNeeds::Dense, &cancel).await?;
     let mut run = engine.stream(question, cancel.clone()).await?;
     // Who looks at the terminal sees no answer come, and wants to know why.
     let tells_waits = !json && std::io::stderr().is_terminal();
     while let Some(wait) = run.next_wait().await {
         if tells_waits && matches!(wait, Wait::Retry { .. }) {
-            complain(&wait.line_of(None, 0.0));
+            print_notice(&wait.line_of(None, 0.0));
         }
     }
     let mut end = None;
@@ -108,7 +108,7 @@ async fn answer(
             EventBody::Waiting {
                 node,
                 wait: wait @ Wait::Retry { .. },
-            } if tells_waits => complain(&wait.line_of(Some(node), 0.0)),
+            } if tells_waits => print_notice(&wait.line_of(Some(node), 0.0)),
             EventBody::RunStarted { mode: started, .. } => mode = Some(started),
             EventBody::AnswerFinished { citations: all, .. } => citations = all,
             EventBody::Warning { code, message } if !json => {
@@ -122,7 +122,7 @@ async fn answer(
     // What was said of the index while it was brought up to date is not said again.
     let said = |code: &str| match code {
         "embedding_failed" => embedding.has_failed(),
-        "index_incomplete" => embedding.has_told(),
+        "index_incomplete" => embedding.has_warned(),
         _ => false,
     };
     let told = warnings.at_the_answer().filter(|kind| !said(&kind.code));
@@ -130,10 +130,10 @@ async fn answer(
     embedding.end().await;
     written?;
     for line in &told {
-        complain(line);
+        print_notice(line);
     }
     if let Some(line) = run.complaint() {
-        complain(line);
+        print_notice(line);
     }
     if let (Some(end), false) = (&end, json) {
         print_text(footer(end, mode, &citations, warnings.count()))?;

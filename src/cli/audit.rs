@@ -11,11 +11,11 @@ use crate::text::counted;
 #[derive(Debug, Args)]
 pub(super) struct Audit {
     #[command(subcommand)]
-    what: What,
+    what: AuditCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum AuditCommand {
     /// Check that no line of the audit log was changed, removed or added
     Verify {
         /// Another log than KB_AGENT_AUDIT_LOG
@@ -26,7 +26,7 @@ enum What {
 
 /// Says whether the log is as it was written.
 pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), Failure> {
-    let What::Verify { log } = &audit.what;
+    let AuditCommand::Verify { log } = &audit.what;
     let path = log.as_ref().unwrap_or(&settings.audit_log);
     let shown = path.display();
     let found = verify(path).map_err(Failure::failed)?;

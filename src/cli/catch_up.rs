@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::output::{Failure, complain};
+use super::output::{Failure, print_notice};
 use crate::engine::{embed_pending, update_words};
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport};
 use crate::text::counted;
@@ -21,9 +21,9 @@ pub(super) const LAST_STEP: Duration = Duration::from_secs(1);
 
 /// What an answer is going to be looked up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
-    Words,
-    Meaning,
+pub(super) enum SearchNeeds {
+    Lexical,
+    Dense,
 }
 
 /// Before a question or a search: the words of the files as they are now, and as much of their
@@ -32,15 +32,15 @@ pub(super) enum Needs {
 /// While another process writes the index this goes on with what is there, and says so.
 pub(super) async fn bring_up_to_date(
     knowledge: &Arc<KnowledgeBase>,
-    needs: Needs,
+    needs: SearchNeeds,
     cancel: &CancellationToken,
-) -> Result<Embedding, Failure> {
-    bring_up_to_date_showing(knowledge, needs, Shows::Bar, cancel).await
+) -> Result<RemainingEmbedding, Failure> {
+    bring_up_to_date_showing(knowledge, needs, ProgressForm::Bar, cancel).await
 }
 
 /// How progress is shown on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shows {
+pub(super) enum ProgressForm {
     /// By a bar that is drawn again and again.
     Bar,
     /// By lines that stay.
@@ -50,38 +50,39 @@ pub(super) enum Shows {
 /// [`bring_up_to_date`], which by progress that way.
 pub(super) async fn bring_up_to_date_showing(
     knowledge: &Arc<KnowledgeBase>,
-    needs: Needs,
-    by: Shows,
+    needs: SearchNeeds,
+    by: ProgressForm,
     cancel: &CancellationToken,
-) -> Result<Embedding, Failure> {
-    let up_to_date = match update_showing(knowledge.clone(), Part::Words, by, cancel).await? {
-        Ok(report) => {
-            warn_of_gaps(&knowledge.new_among(&report.skipped));
-            true
-        }
-        Err(error @ KbError::Locked) => {
-            complain(&error.meanwhile());
-            false
-        }
-        Err(error) => return Err(Failure::failed(error)),
-    };
+) -> Result<RemainingEmbedding, Failure> {
+    let up_to_date =
+        match update_showing(knowledge.clone(), UpdateStep::Lexical, by, cancel).await? {
+            Ok(report) => {
+                warn_of_gaps(&knowledge.new_among(&report.skipped));
+                true
+            }
+            Err(error @ KbError::Locked) => {
+                print_notice(&error.meanwhile());
+                false
+            }
+            Err(error) => return Err(Failure::failed(error)),
+        };
     let status = knowledge.status();
     if status.documents == 0 {
-        complain("the knowledge base is empty: no text files were found in its folders");
+        print_notice("the knowledge base is empty: no text files were found in its folders");
     }
-    if !up_to_date || needs == Needs::Words || status.pending == 0 {
-        return Ok(Embedding::default());
+    if !up_to_date || needs == SearchNeeds::Lexical || status.pending == 0 {
+        return Ok(RemainingEmbedding::default());
     }
     embed_for_a_while(knowledge, by, cancel).await
 }
 
 async fn embed_for_a_while(
     knowledge: &Arc<KnowledgeBase>,
-    by: Shows,
+    by: ProgressForm,
     cancel: &CancellationToken,
-) -> Result<Embedding, Failure> {
+) -> Result<RemainingEmbedding, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    let shown = Arc::new(Shown::new(by));
+    let shown = Arc::new(ProgressDisplay::new(by));
     let mut task = {
         let (knowledge, stop, shown) = (knowledge.clone(), stop.clone(), shown.clone());
         tokio::task::spawn_blocking(move || {
@@ -100,25 +101,25 @@ async fn embed_for_a_while(
     };
     shown.close();
     match finished {
-        Some(Ok(Ok(()))) => Ok(Embedding::default()),
+        Some(Ok(Ok(()))) => Ok(RemainingEmbedding::default()),
         Some(Ok(Err(error @ KbError::Embed(_)))) => {
-            complain(&format!("{error}; passages are found by their words only"));
-            Ok(Embedding {
+            print_notice(&format!("{error}; passages are found by their words only"));
+            Ok(RemainingEmbedding {
                 failed: true,
-                ..Embedding::default()
+                ..RemainingEmbedding::default()
             })
         }
         Some(Ok(Err(error))) => {
-            complain(&error.to_string());
-            Ok(Embedding::default())
+            print_notice(&error.to_string());
+            Ok(RemainingEmbedding::default())
         }
         Some(Err(error)) => Err(Failure::failed(format!("embedding broke off: {error}"))),
         None => {
             if let Some(line) = knowledge.status().incomplete() {
-                complain(&format!("{line}; 'kb-agent index' finishes it"));
+                print_notice(&format!("{line}; 'kb-agent index' finishes it"));
             }
-            Ok(Embedding {
-                going_on: Some(GoingOn { stop, task }),
+            Ok(RemainingEmbedding {
+                going_on: Some(EmbeddingTask { stop, task }),
                 failed: false,
             })
         }
@@ -127,19 +128,19 @@ async fn embed_for_a_while(
 
 /// What is still being embedded beside an answer.
 #[derive(Default)]
-pub(super) struct Embedding {
-    going_on: Option<GoingOn>,
+pub(super) struct RemainingEmbedding {
+    going_on: Option<EmbeddingTask>,
     failed: bool,
 }
 
-struct GoingOn {
+struct EmbeddingTask {
     stop: Arc<AtomicBool>,
     task: JoinHandle<Result<(), KbError>>,
 }
 
-impl Embedding {
+impl RemainingEmbedding {
     /// Whether it has been said that not every passage is found by its meaning.
-    pub(super) fn has_told(&self) -> bool {
+    pub(super) fn has_warned(&self) -> bool {
         self.failed || self.going_on.is_some()
     }
 
@@ -150,7 +151,7 @@ impl Embedding {
 
     /// Stops it; what is done is kept.
     pub(super) async fn end(self) {
-        if let Some(GoingOn { stop, task }) = self.going_on {
+        if let Some(EmbeddingTask { stop, task }) = self.going_on {
             stop.store(true, Ordering::Relaxed);
             let _ = tokio::time::timeout(LAST_STEP, task).await;
         }
@@ -160,7 +161,7 @@ impl Embedding {
 /// Says in one line that the base is not all that the folders hold.
 fn warn_of_gaps(skipped: &[Skipped]) {
     if let Some(first) = skipped.first() {
-        complain(&format!(
+        print_notice(&format!(
             "{} {} left out, the first: {}: {}; 'kb-agent index' lists them all",
             counted(skipped.len(), "file"),
             if skipped.len() == 1 { "was" } else { "were" },
@@ -172,39 +173,39 @@ fn warn_of_gaps(skipped: &[Skipped]) {
 
 /// How much of an update.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
-    /// What can be found by its words.
-    Words,
-    /// The rest: what has no vector yet is embedded.
-    Meaning,
-    /// The words, from nothing.
-    Afresh,
+pub(super) enum UpdateStep {
+    /// The lexical index.
+    Lexical,
+    /// Embeddings of chunks that have no vector yet.
+    Dense,
+    /// The lexical index, from nothing.
+    Rebuild,
 }
 
 /// Does that part with a progress bar. The outer error is an interruption.
 pub(super) async fn update(
     knowledge: Arc<KnowledgeBase>,
-    part: Part,
+    part: UpdateStep,
     cancel: &CancellationToken,
 ) -> Result<Result<UpdateReport, KbError>, Failure> {
-    update_showing(knowledge, part, Shows::Bar, cancel).await
+    update_showing(knowledge, part, ProgressForm::Bar, cancel).await
 }
 
 async fn update_showing(
     knowledge: Arc<KnowledgeBase>,
-    part: Part,
-    by: Shows,
+    part: UpdateStep,
+    by: ProgressForm,
     cancel: &CancellationToken,
 ) -> Result<Result<UpdateReport, KbError>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let halt = stop.clone();
     let mut task = tokio::task::spawn_blocking(move || {
-        let shown = Shown::new(by);
+        let shown = ProgressDisplay::new(by);
         let show = |progress| shown.show(progress);
         let result = match part {
-            Part::Words => update_words(&knowledge, &show, &halt),
-            Part::Meaning => embed_pending(&knowledge, &show, &halt),
-            Part::Afresh => knowledge.rebuild_words(&show, &halt),
+            UpdateStep::Lexical => update_words(&knowledge, &show, &halt),
+            UpdateStep::Dense => embed_pending(&knowledge, &show, &halt),
+            UpdateStep::Rebuild => knowledge.rebuild_words(&show, &halt),
         };
         shown.close();
         result
@@ -223,18 +224,18 @@ async fn update_showing(
 }
 
 /// Progress where a person can see it: a bar on a terminal, else a word to who waits for long.
-struct Shown {
+struct ProgressDisplay {
     bar: Option<Bar>,
-    word: SilentNotice,
+    wait_notice: WaitNotice,
     closed: AtomicBool,
 }
 
-impl Shown {
-    fn new(by: Shows) -> Self {
-        let draws = by == Shows::Bar && std::io::stderr().is_terminal();
+impl ProgressDisplay {
+    fn new(by: ProgressForm) -> Self {
+        let draws = by == ProgressForm::Bar && std::io::stderr().is_terminal();
         Self {
             bar: draws.then(Bar::new),
-            word: SilentNotice::default(),
+            wait_notice: WaitNotice::default(),
             closed: AtomicBool::new(false),
         }
     }
@@ -245,7 +246,7 @@ impl Shown {
         }
         match &self.bar {
             Some(bar) => bar.show(progress),
-            None => self.word.report(progress),
+            None => self.wait_notice.show(progress),
         }
     }
 
@@ -259,27 +260,27 @@ impl Shown {
 }
 
 /// One word to a caller that waits without a terminal, so that silence is not taken for a hang.
-struct SilentNotice {
+struct WaitNotice {
     begun: Instant,
-    said: AtomicBool,
+    is_shown: AtomicBool,
 }
 
-impl Default for SilentNotice {
+impl Default for WaitNotice {
     fn default() -> Self {
         Self {
             begun: Instant::now(),
-            said: AtomicBool::new(false),
+            is_shown: AtomicBool::new(false),
         }
     }
 }
 
-impl SilentNotice {
+impl WaitNotice {
     const PATIENCE: Duration = Duration::from_secs(5);
 
-    fn report(&self, progress: Progress) {
+    fn show(&self, progress: Progress) {
         let is_due = progress.phase == Phase::Embedding && self.begun.elapsed() > Self::PATIENCE;
-        if is_due && !self.said.swap(true, Ordering::Relaxed) {
-            complain(&format!(
+        if is_due && !self.is_shown.swap(true, Ordering::Relaxed) {
+            print_notice(&format!(
                 "embedding {}, which is done once; {} to go",
                 counted(progress.total, "passage"),
                 progress.total.saturating_sub(progress.done)

@@ -12,7 +12,7 @@ use crate::tui::{Sample, Setup, ThemeName, WalkStep, run as run_screen};
 use super::interruption::interruptible_screen;
 use super::output::Failure;
 use super::own_files::own_files;
-use super::resumable::{Left, Start};
+use super::resumable::{EndedConversation, StartOptions};
 use super::split_file;
 
 /// What a conversation that begins with these questions is called in lists, where it is not called
@@ -42,11 +42,11 @@ pub(super) fn run(
     settings: &Settings,
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
-    start: &Start,
+    start: &StartOptions,
 ) -> Result<(), Failure> {
     interruptible_screen(async |cancel| {
         let left = converse(settings, resume, walk, cancel).await?;
-        start.print_how_to_resume(&settings.audit_log, &left);
+        start.print_resume_command(&settings.audit_log, &left);
         Ok(())
     })
 }
@@ -56,7 +56,7 @@ async fn converse(
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
-) -> Result<Left, Failure> {
+) -> Result<EndedConversation, Failure> {
     let opening = tokio::select! {
         opening = Opening::begin(settings) => opening?,
         () = cancel.cancelled() => return Err(Failure::interrupted()),
@@ -128,12 +128,12 @@ async fn converse(
     let Some(conversation) = conversation else {
         // The person left before the index was open.
         return match result {
-            Ok(()) if !cancel.is_cancelled() => Ok(Left::default()),
+            Ok(()) if !cancel.is_cancelled() => Ok(EndedConversation::default()),
             Ok(()) => Err(Failure::interrupted()),
             Err(error) => Err(Failure::failed(error)),
         };
     };
-    let left = Left::of(conversation?).await;
+    let left = EndedConversation::of(conversation?).await;
     if cancel.is_cancelled() {
         // A terminal that went cannot show it.
         return Err(Failure::interrupted());

@@ -1,7 +1,7 @@
 use clap::Args;
 
 use super::output::Failure;
-use super::resumable::Start;
+use super::resumable::StartOptions;
 use super::{chat, plain};
 use crate::config::Settings;
 use crate::engine::SAMPLES;
@@ -48,7 +48,7 @@ const ABOUT: [(&str, &str); 6] = [
 ];
 
 /// Shows every route on the demo knowledge base, one question after the other.
-pub(super) fn run(demo: &Demo, settings: &Settings, start: &Start) -> Result<(), Failure> {
+pub(super) fn run(demo: &Demo, settings: &Settings, start: &StartOptions) -> Result<(), Failure> {
     let settings = Settings {
         sources: Vec::new(),
         ..settings.clone()

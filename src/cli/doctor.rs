@@ -18,7 +18,7 @@ use super::output::Failure;
 use crate::config::{Overrides, Survey, survey_of};
 use crate::engine::doctor::{Check, Progress, Status, examine, settings};
 use crate::text::counted;
-use report::{Report, as_json};
+use report::{DoctorReport, as_json};
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub(super) struct Doctor {
 }
 
 /// What the command line says beside the arguments of `doctor` itself.
-pub(super) struct Given<'a> {
+pub(super) struct CommandLine<'a> {
     /// `--env-file`.
     pub env_file: Option<&'a Path>,
     /// `--kb`, `--data-dir` and `-v`.
@@ -37,11 +37,11 @@ pub(super) struct Given<'a> {
 }
 
 /// Examines everything and says how it is.
-pub(super) fn run(doctor: &Doctor, given: &Given<'_>) -> Result<(), Failure> {
+pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), Failure> {
     let survey = survey_of(given.env_file, &given.overrides);
     let _diagnostics = survey.settings.as_ref().and_then(super::diagnostics::start);
     let listed = settings(&survey);
-    let mut report = Report::new(!doctor.json);
+    let mut report = DoctorReport::new(!doctor.json);
     report.settings(&listed);
     let checks = interruptible(async |cancel| {
         let mut checks = Vec::new();

@@ -28,11 +28,11 @@ use crate::config::Settings;
 #[derive(Debug, Args)]
 pub(super) struct Eval {
     #[command(subcommand)]
-    what: What,
+    what: EvalCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum EvalCommand {
     /// Retrieval, on a folder in the BEIR format
     Beir(beir::Beir),
     /// Routing, on questions with the labels they should get
@@ -49,8 +49,11 @@ impl Eval {
     /// The documents that are measured on, where those are not the knowledge base.
     pub(super) fn documents(&self) -> Option<&Path> {
         match &self.what {
-            What::Beir(beir) => Some(&beir.dir),
-            What::Routing(_) | What::Grading(_) | What::Reading(_) | What::Signals(_) => None,
+            EvalCommand::Beir(beir) => Some(&beir.dir),
+            EvalCommand::Routing(_)
+            | EvalCommand::Grading(_)
+            | EvalCommand::Reading(_)
+            | EvalCommand::Signals(_) => None,
         }
     }
 }
@@ -58,10 +61,10 @@ impl Eval {
 /// Measures what the arguments name and prints the figures.
 pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), Failure> {
     match &eval.what {
-        What::Beir(beir) => beir::run(beir, settings),
-        What::Routing(routing) => routing::run(routing, settings),
-        What::Grading(grading) => grading::run(grading, settings),
-        What::Signals(signals) => signals::run(signals),
-        What::Reading(reading) => reading::run(reading, settings),
+        EvalCommand::Beir(beir) => beir::run(beir, settings),
+        EvalCommand::Routing(routing) => routing::run(routing, settings),
+        EvalCommand::Grading(grading) => grading::run(grading, settings),
+        EvalCommand::Signals(signals) => signals::run(signals),
+        EvalCommand::Reading(reading) => reading::run(reading, settings),
     }
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::catch_up::{LAST_STEP, Part, update};
+use super::catch_up::{LAST_STEP, UpdateStep, update};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, print_json, print_text};
+use super::output::{Failure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
@@ -36,11 +36,11 @@ pub(super) struct Index {
 }
 
 impl Index {
-    fn words(&self) -> Part {
+    fn words(&self) -> UpdateStep {
         if self.rebuild {
-            Part::Afresh
+            UpdateStep::Rebuild
         } else {
-            Part::Words
+            UpdateStep::Lexical
         }
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
     settings
         .without_effect
         .iter()
-        .for_each(|line| complain(line));
+        .for_each(|line| print_notice(line));
     let knowledge = if index.rebuild {
         open_knowledge_for_rebuild(settings)?
     } else {
@@ -71,7 +71,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
         let words = update(knowledge.clone(), index.words(), &cancel).await?;
         let mut report = words.map_err(Failure::failed)?;
         for pattern in knowledge.unused_patterns() {
-            complain(&format!(
+            print_notice(&format!(
                 "KB_AGENT_INCLUDE: '{}' fits no file; what .gitignore leaves out is read only where \
                  the file itself is named",
                 one_line(&pattern, 100)
@@ -81,14 +81,14 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
         let _ = knowledge.new_among(&report.skipped);
         let status = knowledge.status();
         if status.pending > 0 {
-            complain(&format!(
+            print_notice(&format!(
                 "the words of {} can be searched; embedding {}",
                 counted(status.documents, "document"),
                 counted(status.pending, "passage")
             ));
         }
         // Also where nothing is left to embed: what other models left may go then.
-        let meaning = update(knowledge.clone(), Part::Meaning, &cancel).await?;
+        let meaning = update(knowledge.clone(), UpdateStep::Dense, &cancel).await?;
         let trouble = match meaning {
             Ok(meaning) => {
                 report.embedded += meaning.embedded;
@@ -118,10 +118,10 @@ fn watch(
     knowledge: Arc<KnowledgeBase>,
     started: Instant,
 ) -> Result<(), Failure> {
-    let lines = Lines {
+    let lines = WatchOutput {
         name: knowledge.status().name,
         json: index.json,
-        pass: Mutex::new(Pass {
+        pass: Mutex::new(PhaseStarts {
             reading: Some(started),
             embedding: None,
         }),
@@ -171,10 +171,10 @@ fn watch(
 }
 
 /// What a watch says, on standard output.
-struct Lines {
+struct WatchOutput {
     name: String,
     json: bool,
-    pass: Mutex<Pass>,
+    pass: Mutex<PhaseStarts>,
     /// What the last line about words left out, and why.
     left_out: Mutex<BTreeSet<(String, String)>>,
     /// Whether there has been a line about words.
@@ -184,12 +184,12 @@ struct Lines {
 }
 
 /// When the reading and the embedding that are going on, perhaps side by side, began.
-struct Pass {
+struct PhaseStarts {
     reading: Option<Instant>,
     embedding: Option<Instant>,
 }
 
-impl Pass {
+impl PhaseStarts {
     fn of(&mut self, phase: Phase) -> &mut Option<Instant> {
         match phase {
             Phase::Reading => &mut self.reading,
@@ -198,7 +198,7 @@ impl Pass {
     }
 }
 
-impl Lines {
+impl WatchOutput {
     fn tell(&self, upkeep: Upkeep, knowledge: &KnowledgeBase) -> io::Result<()> {
         match upkeep {
             Upkeep::Words(report) => {
@@ -211,12 +211,14 @@ impl Lines {
                 self.end(Phase::Embedding);
             }
             Upkeep::Following if !self.following.swap(true, Ordering::Relaxed) => {
-                complain("another kb-agent keeps this index up to date; waiting to take its place");
+                print_notice(
+                    "another kb-agent keeps this index up to date; waiting to take its place",
+                );
             }
             Upkeep::Trouble(error) if !matches!(error, KbError::Locked) => {
-                complain(&error.to_string());
+                print_notice(&error.to_string());
             }
-            Upkeep::Notice(line) => complain(&line),
+            Upkeep::Notice(line) => print_notice(&line),
             Upkeep::Step(Progress { phase, .. }) => self.step(phase),
             // Also one that failed is over.
             Upkeep::Idle => {

@@ -1,8 +1,8 @@
 //! What ends the program from outside: signals, and a terminal that is gone.
 //!
-//! The first asks for an end in order, which has [`IN_ORDER`]. Then, or when it is asked for a
-//! second time, the terminal is given back and the process ends, whatever its tasks are doing: the
-//! threads here wait for none of them.
+//! The first request cancels the token, and running work has [`IN_ORDER`] to stop. After that, or on
+//! a second request, the terminal is restored and the process ends, whatever its tasks are doing:
+//! the threads here wait for none of them.
 
 use std::io;
 use std::process;
@@ -26,7 +26,7 @@ const LAST_WRITE: Duration = Duration::from_millis(200);
 const INTERRUPTED: i32 = 130;
 
 /// Runs `work` with a token that is cancelled when the user or the system asks the program to
-/// stop. Blocking work that pays no heed to the token is not waited for afterwards.
+/// stop. Blocking work that ignores the token is not waited for afterwards.
 pub(super) fn interruptible<T>(
     work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -52,12 +52,12 @@ pub(super) fn interruptible_lines<T>(
     let ending = Arc::new(Ending::default());
     watch_ends(&ending).map_err(Failure::failed)?;
     run(&ending, async |cancel| {
-        let (tell, interrupts) = tokio::sync::mpsc::channel(1);
-        let telling = tokio::spawn(async move {
-            while tokio::signal::ctrl_c().await.is_ok() && tell.send(()).await.is_ok() {}
+        let (send, interrupts) = tokio::sync::mpsc::channel(1);
+        let forwarding = tokio::spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() && send.send(()).await.is_ok() {}
         });
         let result = work(cancel, interrupts).await;
-        telling.abort();
+        forwarding.abort();
         result
     })
 }
@@ -73,31 +73,31 @@ fn run<T>(
     result
 }
 
-/// Who asks.
+/// Where a request to end comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StopSource {
-    /// User, who may ask again to say that it is to be at once.
-    User,
-    /// A terminal that goes. The system and the shell both say so, in whatever order, and no more
-    /// is meant by hearing it twice.
-    Window,
+enum EndRequest {
+    /// Ctrl+C or a signal. A second one ends the process at once.
+    Signal,
+    /// A closed terminal. The system and the shell may both report it, so a second report changes
+    /// nothing.
+    TerminalClosed,
 }
 
 #[derive(Default)]
 struct Ending {
     cancel: CancellationToken,
-    asked: AtomicBool,
+    is_requested: AtomicBool,
     /// Nothing is left that the token could stop.
     over: AtomicBool,
 }
 
 impl Ending {
-    fn ask(&self, by: StopSource) {
+    fn request_end(&self, by: EndRequest) {
         if self.over.load(Ordering::SeqCst) {
             end_now();
         }
-        if self.asked.swap(true, Ordering::SeqCst) {
-            if by == StopSource::User {
+        if self.is_requested.swap(true, Ordering::SeqCst) {
+            if by == EndRequest::Signal {
                 end_now();
             }
             return;
@@ -154,10 +154,10 @@ fn watch(ending: &Arc<Ending>, more: &[i32]) -> io::Result<()> {
         .name("signals".to_owned())
         .spawn(move || {
             for signal in signals.forever() {
-                ending.ask(match signal {
-                    SIGHUP => StopSource::Window,
+                ending.request_end(match signal {
+                    SIGHUP => EndRequest::TerminalClosed,
                     SIGINT | SIGQUIT if editor_has_terminal() => continue,
-                    _ => StopSource::User,
+                    _ => EndRequest::Signal,
                 });
             }
         })?;
@@ -192,11 +192,11 @@ fn watch_terminal(ending: &Arc<Ending>) -> io::Result<()> {
         .spawn(move || {
             let (input, output) = (rustix::stdio::stdin(), rustix::stdio::stdout());
             loop {
-                // That it is gone is told unasked.
+                // `poll` reports a hangup although no event is asked for.
                 let mut both = [&input, &output].map(|fd| PollFd::new(fd, PollFlags::empty()));
                 match poll(&mut both, None) {
                     Err(Errno::INTR) => {}
-                    Ok(_) => return ending.ask(StopSource::Window),
+                    Ok(_) => return ending.request_end(EndRequest::TerminalClosed),
                     Err(error) => {
                         return tracing::warn!(%error, "the terminal's end cannot be seen");
                     }
@@ -217,7 +217,7 @@ fn watch_signals(ending: &Arc<Ending>) -> io::Result<()> {
         .spawn(move || {
             while runtime.block_on(tokio::signal::ctrl_c()).is_ok() {
                 if !editor_has_terminal() {
-                    ending.ask(StopSource::User);
+                    ending.request_end(EndRequest::Signal);
                 }
             }
         })?;

@@ -43,7 +43,7 @@ impl Failure {
     /// Says why in one line.
     pub(super) fn report(self) -> ExitCode {
         if let Some(line) = self.line {
-            complain(&line);
+            print_notice(&line);
         }
         ExitCode::from(self.code)
     }
@@ -83,7 +83,7 @@ impl From<io::Error> for Failure {
 pub(super) const NOTHING: &str = "–";
 
 /// One line for a person, on standard error.
-pub(super) fn complain(line: &str) {
+pub(super) fn print_notice(line: &str) {
     let line = format!("kb-agent: {}\n", crate::text::one_line(line, 2000));
     // Standard error is not buffered: who reads it is to find whole lines.
     let _ = io::stderr().write_all(line.as_bytes());

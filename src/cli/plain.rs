@@ -3,13 +3,13 @@
 //! For terminals that cannot move a cursor, for screen readers, for pipes. It reads the same
 //! stream of events as the screen.
 
-mod about;
 mod command;
 mod conversation;
-mod doing;
+mod conversation_info;
 mod input;
 mod listing;
 mod narrator;
+mod pending_reply;
 mod samples;
 mod terminal;
 
@@ -22,16 +22,16 @@ use crate::config::Settings;
 use crate::engine::{Conversation, Engine, Resume};
 use crate::tui::WalkStep;
 
-use super::catch_up::{Needs, Shows, bring_up_to_date_showing};
+use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date_showing};
 use super::chat::{name_of, take_up};
 use super::interruption::interruptible_lines;
-use super::output::{Failure, complain, print_text};
-use super::resumable::{Left, Start};
-use about::About;
+use super::output::{Failure, print_notice, print_text};
+use super::resumable::{EndedConversation, StartOptions};
 use conversation::Plain;
-use doing::Doing;
-use input::Input;
+use conversation_info::ConversationInfo;
+use input::StandardInput;
 use listing::{greeting, runs_of};
+use pending_reply::PendingReply;
 use samples::Samples;
 
 pub(super) use terminal::is_needed;
@@ -41,14 +41,14 @@ pub(super) fn run(
     settings: &Settings,
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
-    start: &Start,
+    start: &StartOptions,
 ) -> Result<(), Failure> {
     interruptible_lines(async |cancel, interrupts| {
         let left = converse(settings, resume, walk, cancel, interrupts).await?;
         if stdin().is_terminal() {
             start
                 .in_lines()
-                .print_how_to_resume(&settings.audit_log, &left);
+                .print_resume_command(&settings.audit_log, &left);
         }
         Ok(())
     })
@@ -60,17 +60,17 @@ async fn converse(
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
     mut interrupts: mpsc::Receiver<()>,
-) -> Result<Left, Failure> {
+) -> Result<EndedConversation, Failure> {
     let opened = async {
         let mut engine = Engine::open(settings).await?;
         let resumed = take_up(&mut engine, resume, name_of(&walk)).await?;
         for notice in engine.notices() {
-            complain(notice);
+            print_notice(notice);
         }
-        let shows = Shows::Lines;
+        let shows = ProgressForm::Lines;
         let knowledge = engine.knowledge();
         let embedding =
-            bring_up_to_date_showing(&knowledge, Needs::Meaning, shows, &cancel).await?;
+            bring_up_to_date_showing(&knowledge, SearchNeeds::Dense, shows, &cancel).await?;
         // What is left of it goes on behind the conversation.
         embedding.end().await;
         Ok::<_, Failure>((engine, resumed))
@@ -83,7 +83,7 @@ async fn converse(
     let is_typed = stdin().is_terminal();
     let samples = Samples::of(engine.profile().is_demo);
     let greeting = greeting(&engine);
-    let about = About::of(&engine, settings.limits);
+    let about = ConversationInfo::of(&engine, settings.limits);
     let (conversation, commands, mut updates) = Conversation::begin(engine)?;
     let mut plain = Plain {
         commands,
@@ -93,16 +93,16 @@ async fn converse(
         walk: walk.into(),
         route: None,
         runs: resumed.map_or_else(Vec::new, |recorded| runs_of(&recorded.events)),
-        doing: Doing::Nothing,
+        doing: PendingReply::Nothing,
     };
     if is_typed {
         print_text(&greeting)?;
     }
-    let mut input = Input::begin()?;
+    let mut input = StandardInput::begin()?;
     let result = plain
         .answer_lines(&mut input, &mut updates, &mut interrupts, &cancel)
         .await;
     drop((plain, updates));
-    let left = Left::of(conversation).await;
+    let left = EndedConversation::of(conversation).await;
     result.map(|()| left)
 }

@@ -10,7 +10,7 @@ use crate::text::sanitize;
 /// How the program was started, as far as another start has to repeat it to go on with the same
 /// conversation over the same knowledge base.
 #[derive(Debug, Clone)]
-pub(super) struct Start {
+pub(super) struct StartOptions {
     pub(super) restated: Restated,
     /// `--env-file`.
     pub(super) env_file: Option<PathBuf>,
@@ -20,14 +20,14 @@ pub(super) struct Start {
 
 /// A conversation as it was left.
 #[derive(Debug, Default)]
-pub(super) struct Left {
+pub(super) struct EndedConversation {
     /// Its id; empty where none was begun.
     pub(super) session: String,
     /// All folders and files that were searched at its end, where that was not what it began with.
     pub(super) sources: Vec<PathBuf>,
 }
 
-impl Left {
+impl EndedConversation {
     /// The end of what goes on behind a screen.
     pub(super) async fn of(conversation: Conversation) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Left {
     }
 }
 
-impl Start {
+impl StartOptions {
     /// The same over the bundled demo.
     pub(super) fn over_demo(self, environment: &Environment) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Start {
 
     /// Says on standard error by which command a shell goes on with a conversation, where something
     /// was asked in it.
-    pub(super) fn print_how_to_resume(&self, log: &Path, left: &Left) {
+    pub(super) fn print_resume_command(&self, log: &Path, left: &EndedConversation) {
         let name = Lookup::of(log).ok();
         let Some(name) = name.and_then(|lookup| lookup.short_name(&left.session)) else {
             return;
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_shell_reads_back_what_the_program_was_started_with() {
-        let start = Start {
+        let start = StartOptions {
             restated: Restated {
                 variables: vec![
                     ("KB_AGENT_AUDIT_LOG", "my log".to_owned()),

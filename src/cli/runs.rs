@@ -4,7 +4,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::columns::{Column, Side, column, table, terminal_width};
-use super::output::{Failure, NOTHING, complain, print_json, print_text};
+use super::output::{Failure, NOTHING, print_json, print_notice, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome};
@@ -57,7 +57,7 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
     }
     if listed.is_empty() {
         let log = log.display();
-        complain(&format!(
+        print_notice(&format!(
             "no runs yet: the first question makes the audit log {log}"
         ));
         return Ok(());

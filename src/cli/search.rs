@@ -3,9 +3,9 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::catch_up::{Needs, bring_up_to_date};
+use super::catch_up::{SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible;
-use super::output::{Failure, complain, print_json, print_text};
+use super::output::{Failure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, ToolName, location};
 use crate::engine::open_knowledge;
@@ -47,7 +47,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
     settings
         .without_effect
         .iter()
-        .for_each(|line| complain(line));
+        .for_each(|line| print_notice(line));
     let knowledge = Arc::new(open_knowledge(settings)?);
     let mode = match search.tool {
         Tool::Vector => SearchMode::Vector,
@@ -57,8 +57,8 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
     let k = search.k as usize;
     let found = interruptible(async |cancel| {
         let needs = match mode {
-            SearchMode::Grep | SearchMode::Lexical => Needs::Words,
-            SearchMode::Vector | SearchMode::Hybrid => Needs::Meaning,
+            SearchMode::Grep | SearchMode::Lexical => SearchNeeds::Lexical,
+            SearchMode::Vector | SearchMode::Hybrid => SearchNeeds::Dense,
         };
         let embedding = bring_up_to_date(&knowledge, needs, &cancel).await?;
         let said = embedding.has_failed();
@@ -70,7 +70,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
             () = cancel.cancelled() => return Err(Failure::interrupted()),
         };
         if let Some(error) = knowledge.embedding_trouble().filter(|_| !said) {
-            complain(&format!("{error}; passages are found by their words only"));
+            print_notice(&format!("{error}; passages are found by their words only"));
         }
         Ok(found)
     })?;
@@ -80,7 +80,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         hits,
     } = found;
     if let Some(note) = read_as.and_then(|read_as| unexpected(read_as, &query)) {
-        complain(&note);
+        print_notice(&note);
     }
     let tool = match mode {
         SearchMode::Vector => ToolName::VectorSearch,
@@ -95,7 +95,7 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         }
     }
     if hits.is_empty() {
-        complain("nothing was found");
+        print_notice("nothing was found");
     }
     Ok(())
 }

@@ -6,12 +6,12 @@ use clap::Args;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Side, column, table, terminal_width};
-use super::output::{Failure, NOTHING, complain, print_json, print_text};
+use super::output::{Failure, NOTHING, print_json, print_notice, print_text};
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
-use crate::protocol::{History, Hits, Latency, OfRule, Outcomes, Statistics};
-use crate::text::{counted, one_line};
+use crate::protocol::{History, Hits, Latency, Outcomes, RuleHits, Statistics};
+use crate::text::{counted, one_line, sparkline};
 use crate::tui::TerminalLooks;
 
 const FAST_PATHS: [Column; 4] = [
@@ -55,18 +55,18 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), Failure> {
         return Ok(print_json(statistics)?);
     }
     if statistics.runs == 0 {
-        complain(&format!("no runs are recorded in {shown}"));
+        print_notice(&format!("no runs are recorded in {shown}"));
         return Ok(());
     }
     let width = terminal_width();
-    let Some((width, span)) = width.zip(history.span()) else {
+    let Some((width, (first, last))) = width.zip(history.period()) else {
         return Ok(print_text(in_lines(statistics, width))?);
     };
     let rates = table(&FAST_PATHS, &fast_paths(statistics), Some(width));
     let times = table(&LATENCIES, &latencies(statistics), Some(width));
     let (names, sums) = sums_by_day(&history);
     let text = format!(
-        "{}\na bar a day, {span}\n{}\n{}\n{}",
+        "{}\na bar a day, {first} to {last} (UTC)\n{}\n{}\n{}",
         summary(statistics),
         with_bars(&names, &sums, width),
         with_bars(&rates, &rates_by_day(&history), width),
@@ -109,7 +109,8 @@ fn with_bars(table: &str, bars: &[Vec<String>], width: usize) -> String {
 
 /// What is summed up, a line each, and its bars.
 fn sums_by_day(history: &History) -> (String, Vec<Vec<String>>) {
-    let bars = |of_day: &dyn Fn(&Statistics) -> Option<f64>| history.bars(of_day, None);
+    let bars =
+        |of_day: &dyn Fn(&Statistics) -> Option<f64>| sparkline(&history.by_day(of_day), None);
     let count = |count: Option<u64>| count.map(|count| count as f64);
     let sums = [
         ("runs", bars(&|day| Some(day.runs as f64))),
@@ -128,7 +129,10 @@ fn sums_by_day(history: &History) -> (String, Vec<Vec<String>>) {
 /// Bars of the lines of [`fast_paths`], below its title.
 fn rates_by_day(history: &History) -> Vec<Vec<String>> {
     let bars = |of_day: &dyn Fn(&Statistics) -> Hits| {
-        vec![history.bars(|day| of_day(day).rate, Some(1.0))]
+        vec![sparkline(
+            &history.by_day(|day| of_day(day).rate),
+            Some(1.0),
+        )]
     };
     let mut rows = vec![Vec::new(), bars(&|day| day.fast_path)];
     for of_type in &history.total.by_path_type {
@@ -146,8 +150,8 @@ fn rates_by_day(history: &History) -> Vec<Vec<String>> {
 fn latencies_by_day(history: &History) -> Vec<Vec<String>> {
     let bars = |of_day: &dyn Fn(&Statistics) -> Latency| {
         vec![
-            history.bars(|day| of_day(day).median_ms, None),
-            history.bars(|day| of_day(day).p95_ms, None),
+            sparkline(&history.by_day(|day| of_day(day).median_ms), None),
+            sparkline(&history.by_day(|day| of_day(day).p95_ms), None),
         ]
     };
     let mut rows = vec![Vec::new(), bars(&|day| day.latency)];
@@ -206,7 +210,7 @@ fn fast_paths(statistics: &Statistics) -> Vec<Vec<String>> {
     let mut rows = vec![fast_path("all", &statistics.fast_path)];
     for of_type in &statistics.by_path_type {
         let name = of_type.path_type.as_str();
-        let of_this_type = |of: &&OfRule| of.path_type == of_type.path_type;
+        let of_this_type = |of: &&RuleHits| of.path_type == of_type.path_type;
         rows.push(fast_path(name, &of_type.hits));
         for of_rule in statistics.by_rule_name.iter().filter(of_this_type) {
             let name = format!("  {}", one_line(&of_rule.rule_name, 40));

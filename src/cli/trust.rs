@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::output::{Failure, complain, print_text};
-use crate::config::{Environment, Overrides, Request, SettingError, TrustAnswer, admit, distrust};
+use super::output::{Failure, print_notice, print_text};
+use crate::config::{
+    Environment, Overrides, SettingError, TrustAnswer, TrustRequest, admit, distrust,
+};
 use crate::text::one_line;
 
 /// Arguments of `trust`.
@@ -56,7 +58,7 @@ pub(super) fn run(
         )));
     }
     let mut told = String::new();
-    let mut decide = |request: &Request| {
+    let mut decide = |request: &TrustRequest| {
         told.push_str(&described(request));
         TrustAnswer::Yes
     };
@@ -81,7 +83,7 @@ pub(super) fn run(
 /// Lets in what the folder's `.env` may set; asks on a terminal, and says what to do elsewhere.
 pub(super) fn ask(environment: &mut Environment, overrides: &Overrides) -> Result<(), Failure> {
     let can_ask = stdin().is_terminal() && stderr().is_terminal();
-    let mut decide = |request: &Request| {
+    let mut decide = |request: &TrustRequest| {
         if can_ask {
             answer(request).unwrap_or(TrustAnswer::Unasked)
         } else {
@@ -96,10 +98,10 @@ pub(super) fn ask(environment: &mut Environment, overrides: &Overrides) -> Resul
 }
 
 /// The user's word; nothing where the terminal ends.
-fn answer(request: &Request) -> io::Result<TrustAnswer> {
+fn answer(request: &TrustRequest) -> io::Result<TrustAnswer> {
     let question = match request {
-        Request::Folder { .. } => "Trust this folder with that, now and later? [y/N] ",
-        Request::Sending { .. } => "Send it there, now and later? [y/N] ",
+        TrustRequest::Folder { .. } => "Trust this folder with that, now and later? [y/N] ",
+        TrustRequest::Transfer { .. } => "Send it there, now and later? [y/N] ",
     };
     let mut screen = stderr().lock();
     write!(screen, "{}{question}", described(request))?;
@@ -113,14 +115,14 @@ fn answer(request: &Request) -> io::Result<TrustAnswer> {
         return Ok(TrustAnswer::Yes);
     }
     drop(screen);
-    complain("going on without it");
+    print_notice("going on without it");
     Ok(TrustAnswer::Without)
 }
 
 /// What is asked for, in lines that end.
-fn described(request: &Request) -> String {
+fn described(request: &TrustRequest) -> String {
     match request {
-        Request::Folder { file, settings } => {
+        TrustRequest::Folder { file, settings } => {
             let mut text = format!(
                 "{} sets what a folder may set only once you trust it:\n",
                 shown(file)
@@ -130,7 +132,7 @@ fn described(request: &Request) -> String {
             }
             text
         }
-        Request::Sending { file, what, to } => format!(
+        TrustRequest::Transfer { file, what, to } => format!(
             "{} would be sent to {}, as {} says: not both are of its folder.\n",
             one_line(what, SHOWN),
             one_line(to, SHOWN),

@@ -8,8 +8,8 @@ use super::Environment;
 use super::address::{address, protected};
 use super::error::SettingError;
 use super::llm_variables::{
-    ANALYZE, API_KEY, BASE_URL, CONTEXT, GRADE, MODEL, OfJob, PLAN, RETRIES, SERVER, SYNTHESIZE,
-    TIMEOUT,
+    ANALYZE, API_KEY, BASE_URL, CONTEXT, GRADE, JobVariables, MODEL, PLAN, RETRIES, SERVER,
+    SYNTHESIZE, TIMEOUT,
 };
 use super::values::{number, secret};
 use super::variable::Variable;
@@ -60,7 +60,7 @@ pub(super) fn endpoint(
     environment: &Environment,
 ) -> Result<Option<EndpointSettings>, SettingError> {
     let named = |variable: Variable| environment.get(variable.name).map(str::to_owned);
-    let job = |of: OfJob| -> Result<JobSettings, SettingError> {
+    let job = |of: JobVariables| -> Result<JobSettings, SettingError> {
         Ok(JobSettings {
             model: named(of.model),
             temperature: number(environment, of.temperature, 0.0..=2.0)?,

@@ -10,7 +10,7 @@ use super::endpoint::DEFAULT_TIMEOUT;
 use super::llm_variables;
 use super::shown::{ADDRESSES, KEYS, flag, masked, path, text};
 use super::trust::{TrustAnswer, admit};
-use super::unknown::{Unknown, unknown};
+use super::unknown::{UnknownSetting, unknown};
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
     EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_URL, THEME,
@@ -26,16 +26,16 @@ pub struct Survey {
     /// Why some cannot be used.
     pub refused: Vec<SettingError>,
     /// What looks like a setting and is none.
-    pub unknown: Vec<Unknown>,
+    pub unknown: Vec<UnknownSetting>,
     /// Every setting.
-    pub listed: Vec<Listed>,
+    pub listed: Vec<ListedSetting>,
     /// The `.env` files that were read, a line each.
     pub files: Vec<String>,
 }
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedSetting {
     /// The variable.
     pub name: &'static str,
     /// What it can do.
@@ -46,12 +46,12 @@ pub struct Listed {
     /// Where that is from.
     pub origin: Origin,
     /// Whether something was set to no effect.
-    pub idle: Option<Idle>,
+    pub idle: Option<IneffectiveSetting>,
 }
 
 /// Something that was set to no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Idle {
+pub struct IneffectiveSetting {
     /// What, and why; one line.
     pub line: String,
     /// What to do; one line.
@@ -98,7 +98,7 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
             } else {
                 (&usable, settings.as_ref())
             };
-            Listed {
+            ListedSetting {
                 name,
                 class: variable.class,
                 value: match from.held(name) {
@@ -111,7 +111,7 @@ pub fn survey(environment: &Environment, overrides: &Overrides) -> Survey {
                     .get(name)
                     .filter(|_| !is_refused)
                     .and_then(|_| match flag {
-                        Some(flag) => Some(Idle {
+                        Some(flag) => Some(IneffectiveSetting {
                             line: format!("{name} is set without effect: {flag} wins over it"),
                             next: format!("nothing, if {flag} is what you want"),
                         }),
@@ -168,7 +168,7 @@ fn of_settings(name: &str, settings: &Settings) -> Option<String> {
 }
 
 /// Why a setting that is made does nothing as things are.
-fn idle(name: &str, environment: &Environment) -> Option<Idle> {
+fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
     let is_set = |name: &str| environment.get(name).is_some();
     let of_chat = name.starts_with("KB_AGENT_LLM_") && name != llm_variables::BASE_URL.name;
     let of_embedding = [EMBEDDING_MODEL.name, EMBEDDING_API_KEY.name].contains(&name);
@@ -183,7 +183,7 @@ fn idle(name: &str, environment: &Environment) -> Option<Idle> {
         if environment.held(needed).is_some() {
             return Some(held_back(name, needed, environment));
         }
-        return Some(Idle {
+        return Some(IneffectiveSetting {
             line: format!("{name} is set without effect: {needed} is not set"),
             next: format!("set {needed}, or remove {name}"),
         });
@@ -198,12 +198,12 @@ fn idle(name: &str, environment: &Environment) -> Option<Idle> {
         None
     };
     if let Some(why) = why {
-        return Some(Idle {
+        return Some(IneffectiveSetting {
             line: format!("{name} is set without effect: {why}"),
             next: format!("remove {name}"),
         });
     }
-    environment.outvoted(name).map(|file| Idle {
+    environment.outvoted(name).map(|file| IneffectiveSetting {
         line: format!(
             "{name} is set without effect in {}: {} wins over it",
             path(file),
@@ -214,7 +214,7 @@ fn idle(name: &str, environment: &Environment) -> Option<Idle> {
 }
 
 /// Of a setting that waits for one which the folder's `.env` makes and may not make.
-fn held_back(name: &str, needed: &str, environment: &Environment) -> Idle {
+fn held_back(name: &str, needed: &str, environment: &Environment) -> IneffectiveSetting {
     let folder = path(&environment.folder().unwrap_or_default());
     let (why, how) = if environment.is_let_in() {
         let why = "you have not agreed to what would be sent there".to_owned();
@@ -222,7 +222,7 @@ fn held_back(name: &str, needed: &str, environment: &Environment) -> Idle {
     } else {
         (format!("{folder} is not trusted"), "")
     };
-    Idle {
+    IneffectiveSetting {
         line: format!("{name} is set without effect: {needed} is held back: {why}"),
         next: format!("run 'kb-agent trust {folder}'{how}, or remove {name}"),
     }
@@ -243,7 +243,7 @@ mod tests {
         survey(&Environment::from_pairs(pairs), &Overrides::default())
     }
 
-    fn of<'a>(survey: &'a Survey, name: &str) -> &'a Listed {
+    fn of<'a>(survey: &'a Survey, name: &str) -> &'a ListedSetting {
         survey.listed.iter().find(|one| one.name == name).unwrap()
     }
 

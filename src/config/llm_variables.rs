@@ -19,7 +19,7 @@ pub(super) const CONTEXT: Variable = variable(
 );
 
 /// The three variables of a job.
-pub(super) struct OfJob {
+pub(super) struct JobVariables {
     pub(super) model: Variable,
     pub(super) temperature: Variable,
     pub(super) max_tokens: Variable,
@@ -28,22 +28,22 @@ pub(super) struct OfJob {
 const TEMPERATURE: &str = "a number from 0 to 2";
 const MAX_TOKENS: &str = "a whole number from 16 to 1000000";
 
-pub(super) const ANALYZE: OfJob = OfJob {
+pub(super) const ANALYZE: JobVariables = JobVariables {
     model: reaching("KB_AGENT_LLM_MODEL_ANALYZE", "a model's name"),
     temperature: variable("KB_AGENT_LLM_TEMPERATURE_ANALYZE", TEMPERATURE),
     max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_ANALYZE", MAX_TOKENS),
 };
-pub(super) const PLAN: OfJob = OfJob {
+pub(super) const PLAN: JobVariables = JobVariables {
     model: reaching("KB_AGENT_LLM_MODEL_PLAN", "a model's name"),
     temperature: variable("KB_AGENT_LLM_TEMPERATURE_PLAN", TEMPERATURE),
     max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_PLAN", MAX_TOKENS),
 };
-pub(super) const GRADE: OfJob = OfJob {
+pub(super) const GRADE: JobVariables = JobVariables {
     model: reaching("KB_AGENT_LLM_MODEL_GRADE", "a model's name"),
     temperature: variable("KB_AGENT_LLM_TEMPERATURE_GRADE", TEMPERATURE),
     max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_GRADE", MAX_TOKENS),
 };
-pub(super) const SYNTHESIZE: OfJob = OfJob {
+pub(super) const SYNTHESIZE: JobVariables = JobVariables {
     model: reaching("KB_AGENT_LLM_MODEL_SYNTHESIZE", "a model's name"),
     temperature: variable("KB_AGENT_LLM_TEMPERATURE_SYNTHESIZE", TEMPERATURE),
     max_tokens: variable("KB_AGENT_LLM_MAX_TOKENS_SYNTHESIZE", MAX_TOKENS),

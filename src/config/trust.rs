@@ -23,7 +23,7 @@ use crate::files;
 
 /// Something that only the user can decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
+pub enum TrustRequest {
     /// May this file set what reaches out? With names and values, keys masked.
     Folder {
         /// The file.
@@ -32,7 +32,7 @@ pub enum Request {
         settings: Vec<(&'static str, String)>,
     },
     /// May this go there, as this file says, though not both are of its folder?
-    Sending {
+    Transfer {
         /// The file.
         file: PathBuf,
         /// What.
@@ -58,7 +58,7 @@ pub enum TrustAnswer {
 pub fn admit(
     environment: &mut Environment,
     overrides: &Overrides,
-    decide: &mut dyn FnMut(&Request) -> TrustAnswer,
+    decide: &mut dyn FnMut(&TrustRequest) -> TrustAnswer,
 ) -> Vec<SettingError> {
     match admitted(environment, overrides, decide) {
         Ok(refused) => refused,
@@ -69,7 +69,7 @@ pub fn admit(
 fn admitted(
     environment: &mut Environment,
     overrides: &Overrides,
-    decide: &mut dyn FnMut(&Request) -> TrustAnswer,
+    decide: &mut dyn FnMut(&TrustRequest) -> TrustAnswer,
 ) -> Result<Vec<SettingError>, SettingError> {
     let settings = held(environment, overrides);
     let file = environment.folder_file().map(Path::to_owned);
@@ -90,7 +90,7 @@ fn admitted(
         return Err(SettingError::Doubtful { file, names, why });
     }
     if !kept.is_trusted() {
-        let request = Request::Folder {
+        let request = TrustRequest::Folder {
             file: file.clone(),
             settings,
         };
@@ -114,10 +114,10 @@ fn admitted(
         if is_held_back || kept.may_send(&sending.what, &sending.to) {
             continue;
         }
-        let Sending {
+        let Transfer {
             what, to, of_file, ..
         } = sending;
-        let request = Request::Sending {
+        let request = TrustRequest::Transfer {
             file: file.clone(),
             what: what.clone(),
             to: to.clone(),
@@ -173,14 +173,14 @@ fn held(environment: &Environment, overrides: &Overrides) -> Vec<(&'static str, 
 }
 
 /// Something that would go from one side to the other.
-struct Sending {
+struct Transfer {
     what: String,
     to: String,
     /// The setting of the two that the file makes.
     of_file: &'static str,
 }
 
-fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Sending> {
+fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> {
     let mut found = Vec::new();
     for (url, key) in [
         (llm_variables::BASE_URL.name, llm_variables::API_KEY.name),
@@ -190,7 +190,7 @@ fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Sending> {
         if let (Some(to), Some(_)) = (environment.get(url), environment.get(key))
             && sides[0] != sides[1]
         {
-            found.push(Sending {
+            found.push(Transfer {
                 what: key.to_owned(),
                 to: address::shown(to),
                 of_file: if sides[0] { url } else { key },
@@ -228,7 +228,7 @@ fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Sending> {
         if let Some(to) = environment.get(url)
             && (is_from_file || environment.is_of_folder(url))
         {
-            found.push(Sending {
+            found.push(Transfer {
                 what: format!("{what} {paths}"),
                 to: address::shown(to),
                 of_file: if is_from_file { SOURCE.name } else { url },
@@ -253,24 +253,24 @@ struct TrustRecord {
     /// Where; `None` where it must not be: in a folder that could bring its own decisions along.
     path: Option<PathBuf>,
     folder: String,
-    record: Record,
+    record: TrustFile,
     is_changed: bool,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Record {
-    folders: Vec<Folder>,
+struct TrustFile {
+    folders: Vec<TrustedFolder>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Folder {
+struct TrustedFolder {
     path: String,
     #[serde(default)]
-    sends: Vec<Sent>,
+    sends: Vec<AllowedTransfer>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Sent {
+struct AllowedTransfer {
     what: String,
     to: String,
 }
@@ -303,14 +303,14 @@ impl TrustRecord {
         Ok(Self {
             record: path
                 .as_deref()
-                .map_or_else(|| Ok(Record::default()), Record::read)?,
+                .map_or_else(|| Ok(TrustFile::default()), TrustFile::read)?,
             path,
             folder: folder.to_string_lossy().into_owned(),
             is_changed: false,
         })
     }
 
-    fn own(&self) -> Option<&Folder> {
+    fn own(&self) -> Option<&TrustedFolder> {
         let mut folders = self.record.folders.iter();
         folders.find(|known| known.path == self.folder)
     }
@@ -326,7 +326,7 @@ impl TrustRecord {
 
     fn trust(&mut self) {
         self.is_changed = true;
-        self.record.folders.push(Folder {
+        self.record.folders.push(TrustedFolder {
             path: self.folder.clone(),
             sends: Vec::new(),
         });
@@ -337,7 +337,7 @@ impl TrustRecord {
         let folder = &self.folder;
         let own = self.record.folders.iter_mut();
         if let Some(own) = own.into_iter().find(|known| &known.path == folder) {
-            own.sends.push(Sent { what, to });
+            own.sends.push(AllowedTransfer { what, to });
         }
     }
 
@@ -359,7 +359,7 @@ impl TrustRecord {
     }
 }
 
-impl Record {
+impl TrustFile {
     fn read(path: &Path) -> Result<Self, SettingError> {
         let Ok(meta) = fs::metadata(path) else {
             return Ok(Self::default());
@@ -401,7 +401,7 @@ mod tests {
     fn asked(
         environment: &mut Environment,
         word: TrustAnswer,
-    ) -> (Vec<Request>, Vec<SettingError>) {
+    ) -> (Vec<TrustRequest>, Vec<SettingError>) {
         let mut requests = Vec::new();
         let refused = admit(environment, &Overrides::default(), &mut |request| {
             requests.push(request.clone());
@@ -497,8 +497,8 @@ mod tests {
                 let refused = admit(&mut environment, &overrides, &mut |request| {
                     asked += 1;
                     match request {
-                        Request::Folder { .. } => TrustAnswer::Yes,
-                        Request::Sending { .. } => TrustAnswer::Without,
+                        TrustRequest::Folder { .. } => TrustAnswer::Yes,
+                        TrustRequest::Transfer { .. } => TrustAnswer::Without,
                     }
                 });
                 assert!(refused.is_empty());
@@ -513,7 +513,7 @@ mod tests {
         let mut environment = place(dir.path(), own, named);
         let mut sendings = 0;
         admit(&mut environment, &Overrides::default(), &mut |request| {
-            let is_sending = matches!(request, Request::Sending { .. });
+            let is_sending = matches!(request, TrustRequest::Transfer { .. });
             sendings += usize::from(is_sending);
             if is_sending {
                 TrustAnswer::Without

@@ -9,14 +9,14 @@ use crate::text::{nearest, one_line};
 /// What looks like a setting and is none; never with its value, which may be a key under a misspelt
 /// name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unknown {
+pub struct UnknownSetting {
     /// What was set, on one line.
     pub name: String,
     /// The setting that was probably meant.
     pub meant: Option<String>,
 }
 
-impl fmt::Display for Unknown {
+impl fmt::Display for UnknownSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is no setting of kb-agent: ", self.name)?;
         match &self.meant {
@@ -27,7 +27,7 @@ impl fmt::Display for Unknown {
 }
 
 /// All of them, in order.
-pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = Unknown> {
+pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = UnknownSetting> {
     const PREFIX: &str = "KB_AGENT_";
     let bare = |name: &'static str| name.strip_prefix(PREFIX).unwrap_or(name);
     let names = environment.names();
@@ -37,7 +37,7 @@ pub(super) fn unknown(environment: &Environment) -> impl Iterator<Item = Unknown
             let known = variables().map(|known| bare(known.name));
             let wanted = name.strip_prefix(PREFIX).unwrap_or(name);
             let meant = nearest(wanted, known).into_iter().next();
-            Unknown {
+            UnknownSetting {
                 name: one_line(name, 80),
                 meant: meant.map(|meant| format!("{PREFIX}{meant}")),
             }

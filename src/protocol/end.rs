@@ -1,4 +1,4 @@
-use super::{EventBody, Spent};
+use super::{CostDetails, EventBody};
 use crate::domain::{Complexity, Outcome};
 
 /// What the last event of a run says of it.
@@ -17,7 +17,7 @@ pub struct RunEnd<'a> {
     /// Tokens received.
     pub received: u64,
     /// What else is known of the cost.
-    pub spent: Spent,
+    pub spent: CostDetails,
     /// From start to end, milliseconds.
     pub ms: f64,
     /// Why it failed, as it was recorded.

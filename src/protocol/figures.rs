@@ -9,28 +9,28 @@ use crate::domain::{Complexity, NodeName, Outcome, PathType};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunFigures {
     #[serde(rename = "h", default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) hits: Vec<Hit>,
+    pub(super) hits: Vec<ShortCutHits>,
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) visits: Vec<Visit>,
+    pub(super) visits: Vec<NodeVisit>,
     /// Whether tokens were counted.
     #[serde(rename = "c", default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_counted: bool,
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<RunResultFigures>,
 }
 
 /// A short cut, its rule, and how often it was taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Hit(pub(super) PathType, pub(super) String, pub(super) usize);
+pub(super) struct ShortCutHits(pub(super) PathType, pub(super) String, pub(super) usize);
 
 /// The place of a node among all of them, and the milliseconds of a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Visit(u8, pub(super) f64);
+pub(super) struct NodeVisit(u8, pub(super) f64);
 
 /// How a run ended. An index holds it as a list of its fields in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(from = "EndedList", into = "EndedList")]
-pub(super) struct Ended {
+#[serde(from = "RunResultRow", into = "RunResultRow")]
+pub(super) struct RunResultFigures {
     pub(super) outcome: Outcome,
     pub(super) route: Option<Complexity>,
     /// Reasoning calls made, and saved.
@@ -44,7 +44,7 @@ pub(super) struct Ended {
     pub(super) ms: f64,
 }
 
-type EndedList = (
+type RunResultRow = (
     Outcome,
     Option<Complexity>,
     u32,
@@ -56,8 +56,8 @@ type EndedList = (
     f64,
 );
 
-impl From<EndedList> for Ended {
-    fn from(list: EndedList) -> Self {
+impl From<RunResultRow> for RunResultFigures {
+    fn from(list: RunResultRow) -> Self {
         let (outcome, route, calls, saved, sent, received, estimated, cost_usd, ms) = list;
         Self {
             outcome,
@@ -73,8 +73,8 @@ impl From<EndedList> for Ended {
     }
 }
 
-impl From<Ended> for EndedList {
-    fn from(ended: Ended) -> Self {
+impl From<RunResultFigures> for RunResultRow {
+    fn from(ended: RunResultFigures) -> Self {
         (
             ended.outcome,
             ended.route,
@@ -109,10 +109,10 @@ impl RunFigures {
                 ..
             } => {
                 self.is_counted |= prompt_tokens.is_some() || completion_tokens.is_some();
-                self.visits.extend(Visit::of(*node, *ms));
+                self.visits.extend(NodeVisit::of(*node, *ms));
             }
             EventBody::RunFinished { .. } => {
-                self.ended = self.ended.or(RunEnd::of(body).map(Ended::of));
+                self.ended = self.ended.or(RunEnd::of(body).map(RunResultFigures::of));
             }
             _ => {}
         }
@@ -120,7 +120,7 @@ impl RunFigures {
 
     /// Adds what was seen of the run elsewhere, later.
     pub fn add(&mut self, later: &Self) {
-        for Hit(path_type, rule, times) in &later.hits {
+        for ShortCutHits(path_type, rule, times) in &later.hits {
             self.hit(*path_type, rule, *times);
         }
         self.visits.extend(&later.visits);
@@ -135,12 +135,14 @@ impl RunFigures {
             .find(|hit| hit.0 == path_type && hit.1 == rule);
         match known {
             Some(hit) => hit.2 += times,
-            None => self.hits.push(Hit(path_type, rule.to_owned(), times)),
+            None => self
+                .hits
+                .push(ShortCutHits(path_type, rule.to_owned(), times)),
         }
     }
 }
 
-impl Ended {
+impl RunResultFigures {
     fn of(end: RunEnd<'_>) -> Self {
         Self {
             outcome: end.outcome,
@@ -156,7 +158,7 @@ impl Ended {
     }
 }
 
-impl Visit {
+impl NodeVisit {
     fn of(node: NodeName, ms: f64) -> Option<Self> {
         let place = NodeName::ALL.iter().position(|known| *known == node)?;
         Some(Self(u8::try_from(place).ok()?, ms))

@@ -22,7 +22,7 @@ pub struct RecordedGradings {
 impl RecordedGradings {
     /// From the events of one run.
     pub fn of<'e>(events: impl IntoIterator<Item = &'e Event>) -> Self {
-        let mut reading = Reading::default();
+        let mut reading = GradingsReader::default();
         for event in events {
             reading.take(&event.body);
         }
@@ -36,7 +36,7 @@ impl RecordedGradings {
 }
 
 #[derive(Default)]
-struct Reading {
+struct GradingsReader {
     gradings: RecordedGradings,
     /// Gradings made before the node at work.
     round: u32,
@@ -46,7 +46,7 @@ struct Reading {
     lacks_scores: bool,
 }
 
-impl Reading {
+impl GradingsReader {
     fn take(&mut self, body: &EventBody) {
         match body {
             EventBody::RunStarted { settings, .. } => self.gradings.limits = *settings,

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use super::{RunFigures, Statistics, Timestamp};
-use crate::text::sparkline;
 
 /// What recorded runs came to: all of them, and day by day.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +22,7 @@ pub struct Day {
 }
 
 impl History {
-    /// So many days are told apart.
+    /// The most days that are counted separately.
     pub const MOST_DAYS: u64 = 30;
 
     /// Of runs and when they began.
@@ -48,26 +47,18 @@ impl History {
         }
     }
 
-    /// One figure as a bar a day, as high as its share of `most`, or else of the highest. Nothing
-    /// where days cannot be compared: there is one, or none has the figure.
-    pub fn bars(&self, figure: impl Fn(&Statistics) -> Option<f64>, most: Option<f64>) -> String {
-        let by_day: Vec<_> = self
-            .days
+    /// One figure of each day; `None` where a day has none.
+    pub fn by_day(&self, figure: impl Fn(&Statistics) -> Option<f64>) -> Vec<Option<f64>> {
+        self.days
             .iter()
             .map(|day| figure(&day.statistics))
-            .collect();
-        if by_day.len() < 2 || by_day.iter().all(Option::is_none) {
-            return String::new();
-        }
-        let highest = by_day.iter().flatten().copied().fold(0.0, f64::max);
-        sparkline(by_day, most.unwrap_or(highest))
+            .collect()
     }
 
-    /// The days that bars stand for, in words; `None` where there are no bars.
-    pub fn span(&self) -> Option<String> {
+    /// The dates of the first and the last day; `None` where there are fewer than two days.
+    pub fn period(&self) -> Option<(&str, &str)> {
         let (first, last) = (self.days.first()?, self.days.last()?);
-        let span = || format!("{} to {} (UTC)", first.date, last.date);
-        (self.days.len() > 1).then(span)
+        (self.days.len() > 1).then_some((&first.date, &last.date))
     }
 }
 
@@ -99,17 +90,15 @@ mod tests {
             ]
         );
         let runs_a_day = |of: &Statistics| (of.runs > 0).then_some(of.runs as f64);
-        assert_eq!(history.bars(runs_a_day, None), "█··▅");
-        assert_eq!(history.bars(runs_a_day, Some(4.0)), "▅··▃");
-        assert_eq!(history.bars(|_| None, None), "");
-        let span = history.span();
-        assert_eq!(span.as_deref(), Some("1970-01-06 to 1970-01-09 (UTC)"));
+        let runs_by_day = history.by_day(runs_a_day);
+        assert_eq!(runs_by_day, [Some(2.0), None, None, Some(1.0)]);
+        assert_eq!(history.period(), Some(("1970-01-06", "1970-01-09")));
         let nothing = History::of(&[]);
-        assert_eq!((nothing.days.len(), nothing.span()), (0, None));
+        assert_eq!((nothing.days.len(), nothing.period()), (0, None));
     }
 
     #[test]
-    fn no_clock_makes_more_days_than_are_shown() {
+    fn a_wrong_clock_makes_no_more_days_than_the_most() {
         let runs = [0, u64::MAX / 2].map(|ms| (Timestamp(ms), RunFigures::default()));
         let history = History::of(&runs);
         assert_eq!(history.days.len() as u64, History::MOST_DAYS);

@@ -75,7 +75,7 @@ impl Clone for EventPacker {
 struct PackedLine<'e>(u32, i64, u64, &'e EventBody);
 
 #[derive(Deserialize)]
-struct ReadLine(u32, i64, u64, EventBody);
+struct UnpackedLine(u32, i64, u64, EventBody);
 
 /// Prompt and reply of the event at this place.
 #[derive(Serialize, Deserialize)]
@@ -119,18 +119,20 @@ impl EventPacker {
 
     /// The events; `None` where they cannot be read, which does not happen to what was packed.
     pub fn unpack(&mut self, packed: &PackedEvents) -> Option<Vec<Event>> {
-        let lines: Vec<ReadLine> = self.inflate(&packed.bytes, packed.length)?;
+        let lines: Vec<UnpackedLine> = self.inflate(&packed.bytes, packed.length)?;
         let mut before = 0_u64;
-        let events = lines.into_iter().map(|ReadLine(schema, since, seq, body)| {
-            before = before.wrapping_add(since.cast_unsigned());
-            Event {
-                schema,
-                ts: Timestamp(before),
-                run: packed.run.clone(),
-                seq,
-                body,
-            }
-        });
+        let events = lines
+            .into_iter()
+            .map(|UnpackedLine(schema, since, seq, body)| {
+                before = before.wrapping_add(since.cast_unsigned());
+                Event {
+                    schema,
+                    ts: Timestamp(before),
+                    run: packed.run.clone(),
+                    seq,
+                    body,
+                }
+            });
         let mut events: Vec<Event> = events.collect();
         if let Some(prompts) = &packed.prompts {
             let calls: Vec<PromptAndReply> = self.inflate(&prompts.bytes, prompts.length)?;

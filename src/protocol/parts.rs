@@ -8,7 +8,7 @@ use crate::domain::{
 
 /// What is known of a cost beside the tokens sent and received; what is not known is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Spent {
+pub struct CostDetails {
     /// Of the tokens sent, those that the server read from its cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
@@ -23,7 +23,7 @@ pub struct Spent {
     pub cost_usd: Option<f64>,
 }
 
-impl From<Usage> for Spent {
+impl From<Usage> for CostDetails {
     fn from(usage: Usage) -> Self {
         Self {
             cached_tokens: usage.cached_tokens,

@@ -120,7 +120,7 @@ pub struct EvidenceRecord {
     /// Where the grade came from.
     pub graded_by: Option<GradedBy>,
     /// Whether it is in the context.
-    pub standing: Standing,
+    pub standing: EvidenceStanding,
     /// The item that holds it, where it is within another.
     pub held_by: Option<EvidenceId>,
     /// Whether the answer refers to it.
@@ -130,7 +130,7 @@ pub struct EvidenceRecord {
 /// What became of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum EvidenceStanding {
     /// It is in the context.
     Kept,
     /// It was graded too low.
@@ -179,7 +179,7 @@ impl RunRecord {
             EventBody::EvidenceAdded { items } => items.iter().for_each(|item| self.add(item)),
             EventBody::EvidenceRemoved { id, .. } => {
                 if let Some(known) = self.item_mut(id) {
-                    known.standing = Standing::Dropped;
+                    known.standing = EvidenceStanding::Dropped;
                 }
             }
             EventBody::EvidenceNumbered { items } => self.number(items),
@@ -209,20 +209,23 @@ impl RunRecord {
     fn add(&mut self, item: &EvidenceItem) {
         // An item that has grown over others holds them from now on (R14).
         for other in &mut self.evidence {
-            let is_in_context = matches!(other.standing, Standing::Kept | Standing::Low);
+            let is_in_context = matches!(
+                other.standing,
+                EvidenceStanding::Kept | EvidenceStanding::Low
+            );
             let (theirs, ours) = (
                 (&*other.item.source, other.item.lines),
                 (&*item.source, item.lines),
             );
             if other.item.id != item.id && is_in_context && is_same_passage(theirs, ours) {
-                other.standing = Standing::Within;
+                other.standing = EvidenceStanding::Within;
                 other.held_by = Some(item.id.clone());
             }
         }
         let standing = if item.low {
-            Standing::Low
+            EvidenceStanding::Low
         } else {
-            Standing::Kept
+            EvidenceStanding::Kept
         };
         let Some(known) = self.item_mut(&item.id) else {
             self.evidence.push(EvidenceRecord::new(item, standing));
@@ -271,7 +274,7 @@ impl RunRecord {
 }
 
 impl EvidenceRecord {
-    fn new(item: &EvidenceItem, standing: Standing) -> Self {
+    fn new(item: &EvidenceItem, standing: EvidenceStanding) -> Self {
         Self {
             n: None,
             item: item.clone(),

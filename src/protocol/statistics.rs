@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::figures::{Ended, Hit, RunFigures};
+use super::figures::{RunFigures, RunResultFigures, ShortCutHits};
 use crate::domain::{Complexity, NodeName, Outcome, PathType};
 
 /// What recorded runs came to: a fold over their figures.
@@ -17,9 +17,9 @@ pub struct Statistics {
     /// Runs that took a short cut, whichever.
     pub fast_path: Hits,
     /// By kind of short cut, all kinds.
-    pub by_path_type: Vec<OfPathType>,
+    pub by_path_type: Vec<PathTypeHits>,
     /// By rule, those that hit.
-    pub by_rule_name: Vec<OfRule>,
+    pub by_rule_name: Vec<RuleHits>,
     /// Reasoning calls made, over runs that ended.
     pub calls: Option<u64>,
     /// Reasoning calls that were not needed, over runs that went their whole way.
@@ -36,9 +36,9 @@ pub struct Statistics {
     /// Runs that went their whole way, from start to end.
     pub latency: Latency,
     /// The same by route, those that were taken.
-    pub latency_by_route: Vec<OfRoute>,
+    pub latency_by_route: Vec<RouteLatency>,
     /// Visits of each node.
-    pub latency_by_node: Vec<OfNode>,
+    pub latency_by_node: Vec<NodeLatency>,
 }
 
 /// How many runs ended how.
@@ -69,7 +69,7 @@ pub struct Hits {
 
 /// [`Hits`] of one kind of short cut.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OfPathType {
+pub struct PathTypeHits {
     /// Which kind.
     pub path_type: PathType,
     /// How often.
@@ -79,7 +79,7 @@ pub struct OfPathType {
 
 /// [`Hits`] of one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OfRule {
+pub struct RuleHits {
     /// Its kind.
     pub path_type: PathType,
     /// Its name, as recorded.
@@ -115,7 +115,7 @@ pub struct Latency {
 
 /// [`Latency`] of runs on one route.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OfRoute {
+pub struct RouteLatency {
     /// Which route.
     pub route: Complexity,
     /// How long.
@@ -125,7 +125,7 @@ pub struct OfRoute {
 
 /// [`Latency`] of the visits of one node.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OfNode {
+pub struct NodeLatency {
     /// Which node.
     pub node: NodeName,
     /// How long.
@@ -175,7 +175,7 @@ impl Statistics {
 
     /// The hits of one rule.
     pub fn of_rule(&self, path_type: PathType, rule_name: &str) -> Hits {
-        let is_it = |of: &&OfRule| of.path_type == path_type && of.rule_name == rule_name;
+        let is_it = |of: &&RuleHits| of.path_type == path_type && of.rule_name == rule_name;
         let known = self.by_rule_name.iter().find(is_it);
         known.map_or_else(|| Hits::default().among(self.runs), |of| of.hits)
     }
@@ -205,7 +205,7 @@ impl Sums {
     fn take(&mut self, run: &RunFigures) {
         self.runs += 1;
         let mut types = BTreeSet::new();
-        for (at, Hit(path_type, rule, times)) in run.hits.iter().enumerate() {
+        for (at, ShortCutHits(path_type, rule, times)) in run.hits.iter().enumerate() {
             self.fast.count(*times, at == 0);
             let of_type = self.by_path_type.entry(*path_type).or_default();
             of_type.count(*times, types.insert(*path_type));
@@ -222,8 +222,8 @@ impl Sums {
         }
     }
 
-    fn end(&mut self, ended: &Ended, is_counted: bool) {
-        let Ended {
+    fn end(&mut self, ended: &RunResultFigures, is_counted: bool) {
+        let RunResultFigures {
             outcome,
             route,
             calls,
@@ -262,7 +262,7 @@ impl Sums {
 
     fn result(self) -> Statistics {
         let runs = self.runs;
-        let of_path_type = |path_type: PathType| OfPathType {
+        let of_path_type = |path_type: PathType| PathTypeHits {
             path_type,
             hits: self
                 .by_path_type
@@ -271,7 +271,7 @@ impl Sums {
                 .unwrap_or_default()
                 .among(runs),
         };
-        let of_node = |node: NodeName| OfNode {
+        let of_node = |node: NodeName| NodeLatency {
             node,
             latency: self
                 .by_node
@@ -294,7 +294,7 @@ impl Sums {
             by_path_type: PathType::ALL.into_iter().map(of_path_type).collect(),
             latency_by_node: NodeName::ALL.into_iter().map(of_node).collect(),
             by_rule_name: (self.by_rule.into_iter())
-                .map(|((path_type, rule_name), hits)| OfRule {
+                .map(|((path_type, rule_name), hits)| RuleHits {
                     path_type,
                     rule_name,
                     hits: hits.among(runs),
@@ -308,7 +308,7 @@ impl Sums {
             saved_usd: share.filter(|_| is_priced).map(|share| self.cost * share),
             latency: Latency::of(&self.whole),
             latency_by_route: (self.by_route.iter())
-                .map(|(route, taken)| OfRoute {
+                .map(|(route, taken)| RouteLatency {
                     route: *route,
                     latency: Latency::of(taken),
                 })

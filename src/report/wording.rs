@@ -1,7 +1,7 @@
 //! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
 
 use crate::domain::{Citation, Complexity, Cue, Outcome};
-use crate::protocol::{EvidenceRecord, RunRecord, RunSummary, Standing, Step};
+use crate::protocol::{EvidenceRecord, EvidenceStanding, RunRecord, RunSummary, Step};
 use crate::text::{counted, one_line};
 
 /// What a figure that nothing was recorded for is written as.
@@ -150,14 +150,14 @@ pub(super) fn scores(evidence: &EvidenceRecord) -> String {
     };
     let became = match (evidence.standing, evidence.cited) {
         (_, true) => "cited".to_owned(),
-        (Standing::Dropped, _) => "dropped".to_owned(),
-        (Standing::Within, _) => {
+        (EvidenceStanding::Dropped, _) => "dropped".to_owned(),
+        (EvidenceStanding::Within, _) => {
             let held_by = evidence.held_by.as_ref().map(|id| line(&id.0));
             format!("part of {}", held_by.unwrap_or_default())
         }
-        (Standing::Low, _) => "brought back, for nothing better was left".to_owned(),
-        (Standing::Kept, _) if evidence.n.is_some() => "sent, not cited".to_owned(),
-        (Standing::Kept, _) => "not sent".to_owned(),
+        (EvidenceStanding::Low, _) => "brought back, for nothing better was left".to_owned(),
+        (EvidenceStanding::Kept, _) if evidence.n.is_some() => "sent, not cited".to_owned(),
+        (EvidenceStanding::Kept, _) => "not sent".to_owned(),
     };
     format!(
         "{became} · {grade} · match {} by {}{measured}",

@@ -14,7 +14,7 @@
 
 /// What becomes of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum CharTreatment {
     /// It can be seen, or it is white space.
     Stays,
     /// It becomes a space.
@@ -29,15 +29,15 @@ pub(super) enum Fate {
 
 /// What becomes of `c`, controls aside.
 #[inline]
-pub(super) fn fate(c: char) -> Fate {
+pub(super) fn fate(c: char) -> CharTreatment {
     // Most text is of these, and costs one comparison or two.
     if c < '\u{ad}' || ('\u{3165}'..'\u{fe00}').contains(&c) {
-        return Fate::Stays;
+        return CharTreatment::Stays;
     }
     match c {
-        '\u{2028}' | '\u{2029}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' => Fate::Blank,
-        '\u{200c}' | '\u{200d}' => Fate::Joins,
-        '\u{fe0e}' | '\u{fe0f}' => Fate::Chooses,
+        '\u{2028}' | '\u{2029}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}' => CharTreatment::Blank,
+        '\u{200c}' | '\u{200d}' => CharTreatment::Joins,
+        '\u{fe0e}' | '\u{fe0f}' => CharTreatment::Chooses,
         '\u{ad}'
         | '\u{34f}'
         | '\u{61c}'
@@ -54,17 +54,17 @@ pub(super) fn fate(c: char) -> Fate {
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d159}'
         | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}' => Fate::Goes,
-        _ => Fate::Stays,
+        | '\u{e0000}'..='\u{e0fff}' => CharTreatment::Goes,
+        _ => CharTreatment::Stays,
     }
 }
 
 /// Whether `c`, which joins or chooses, has something before it to do that to.
 pub(super) fn stays_behind(c: char, before: char) -> bool {
     match fate(c) {
-        Fate::Joins => joins(before) || (c == '\u{200d}' && is_picture(before)),
+        CharTreatment::Joins => joins(before) || (c == '\u{200d}' && is_picture(before)),
         // A digit in a frame is one of the pictures.
-        Fate::Chooses => is_picture(before) || matches!(before, '#' | '*' | '0'..='9'),
+        CharTreatment::Chooses => is_picture(before) || matches!(before, '#' | '*' | '0'..='9'),
         _ => false,
     }
 }
@@ -134,7 +134,12 @@ mod tests {
         ];
         for c in '\0'..=char::MAX {
             let invisible = property.is_match(c.encode_utf8(&mut [0; 4])) || own.contains(&c);
-            assert_eq!(fate(c) != Fate::Stays, invisible, "U+{:04X}", c as u32);
+            assert_eq!(
+                fate(c) != CharTreatment::Stays,
+                invisible,
+                "U+{:04X}",
+                c as u32
+            );
         }
     }
 

@@ -3,10 +3,15 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Where there is no value.
 const GAP: char = '·';
 
-/// A bar for each value, as high as its share of `most`; only nothing has the lowest.
-pub fn sparkline(values: impl IntoIterator<Item = Option<f64>>, most: f64) -> String {
+/// A bar for each value, as high as its share of `most`, or else of the highest value; only a zero
+/// has the lowest bar. Empty where values cannot be compared: there is one, or none is known.
+pub fn sparkline(values: &[Option<f64>], most: Option<f64>) -> String {
+    if values.len() < 2 || values.iter().all(Option::is_none) {
+        return String::new();
+    }
+    let most = most.unwrap_or_else(|| values.iter().flatten().copied().fold(0.0, f64::max));
     let highest = BARS.len() - 1;
-    let bar = |value: Option<f64>| match value {
+    let bar = |value: &Option<f64>| match *value {
         None => GAP,
         Some(value) if value > 0.0 && most > 0.0 => {
             let level = (value / most * highest as f64).ceil() as usize;
@@ -14,7 +19,7 @@ pub fn sparkline(values: impl IntoIterator<Item = Option<f64>>, most: f64) -> St
         }
         Some(_) => BARS[0],
     };
-    values.into_iter().map(bar).collect()
+    values.iter().map(bar).collect()
 }
 
 #[cfg(test)]
@@ -24,7 +29,12 @@ mod tests {
     #[test]
     fn bars_rise_with_their_values_and_a_gap_is_no_zero() {
         let values = [Some(0.0), Some(0.01), None, Some(0.5), Some(1.0), Some(9.0)];
-        assert_eq!(sparkline(values, 1.0), "▁▂·▅██");
-        assert_eq!(sparkline([Some(0.0), None], 0.0), "▁·");
+        assert_eq!(sparkline(&values, Some(1.0)), "▁▂·▅██");
+        assert_eq!(sparkline(&[Some(0.0), None], Some(0.0)), "▁·");
+        let counts = [Some(2.0), None, None, Some(1.0)];
+        assert_eq!(sparkline(&counts, None), "█··▅");
+        assert_eq!(sparkline(&counts, Some(4.0)), "▅··▃");
+        assert_eq!(sparkline(&[None, None], None), "");
+        assert_eq!(sparkline(&[Some(1.0)], None), "");
     }
 }

@@ -9,18 +9,19 @@ use crate::protocol::{Command, NoticeLevel};
 use super::everywhere::quit;
 use super::find::Find;
 use super::focus::{focus, show_turn};
-use super::keymap::{Action, Place};
+use super::keymap::{Action, KeyContext};
 use super::layout::Arrangement;
 use super::list::List;
 use super::message::Effect;
 use super::model::{Detail, Model, Overlay};
 use super::overlay::{Page, Palette};
 use super::pane::Pane;
-use super::pane_state::Chosen;
+use super::pane_state::AnswerFocus;
 use super::panes::{detail, path};
 use super::slash::ROUTES;
 use super::{
-    ask, audit, compare, copy, everywhere, follow, reading, recall, sessions, statistics, what_if,
+    ask, audit, compare, copy, everywhere, linked_rows, reading, recall, sessions, statistics,
+    what_if,
 };
 
 /// An action while nothing lies above the panes.
@@ -92,7 +93,7 @@ pub fn on_panes(model: &mut Model, action: Action, event: KeyEvent) -> Vec<Effec
         Action::Copy => return copy::copy(model),
         Action::CopyRun => return copy::copy_run(model),
         Action::Mouse => return everywhere::report(model, !model.mouse),
-        Action::ActOnAnswer => model.chat.chosen = Chosen::ActedOn,
+        Action::ActOnAnswer => model.chat.chosen = AnswerFocus::ActedOn,
         // Only while a document is read, a run is replayed or limits are moved.
         Action::NextEvent
         | Action::PreviousEvent
@@ -200,7 +201,7 @@ fn scroll(model: &mut Model, by: impl Fn(&mut List, usize)) {
     match model.focus {
         Pane::Chat => {}
         Pane::Path if model.path.unrolled => by(&mut model.path.list, usize::MAX),
-        Pane::Path => follow::step(model, by),
+        Pane::Path => linked_rows::step(model, by),
         Pane::Evidence => {
             let items = model.shown_run().map_or(0, |run| run.evidence.len());
             by(&mut model.evidence.list, items);
@@ -215,7 +216,7 @@ fn open(model: &mut Model) {
         Pane::Path => {
             let item = path::current(model);
             if model.shown_run().is_some() {
-                follow::select(model, item);
+                linked_rows::select(model, item);
             }
             model.overlay = Some(Overlay::Detail(Detail {
                 item,
@@ -237,7 +238,7 @@ pub fn on_empty_prompt(
         return Some(on_panes(model, Action::Help, event));
     }
     let citation = [Action::NextCitation, Action::PreviousCitation];
-    let meant = model.keymap.action(event, &[Place::Answer]);
+    let meant = model.keymap.action(event, &[KeyContext::Answer]);
     let is_answered = model.shown_run().is_some_and(|run| run.finish.is_some());
     if action.is_some() || !is_answered || !meant.is_some_and(|meant| citation.contains(&meant)) {
         return None;
@@ -281,8 +282,8 @@ fn show_run(model: &mut Model, by: isize) {
         .min(last);
     show_turn(model, at);
     model.chat.chosen = match model.chat.chosen {
-        Chosen::ActedOn => Chosen::ActedOn,
-        Chosen::No | Chosen::Yes => Chosen::Yes,
+        AnswerFocus::ActedOn => AnswerFocus::ActedOn,
+        AnswerFocus::No | AnswerFocus::Yes => AnswerFocus::Yes,
     };
     model.chat.reveal = true;
 }
@@ -298,8 +299,8 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     }
     if model.focus == Pane::Chat && model.chat.citation.is_some() {
         model.chat.citation = None;
-    } else if model.focus == Pane::Chat && model.chat.chosen != Chosen::No {
-        model.chat.chosen = Chosen::No;
+    } else if model.focus == Pane::Chat && model.chat.chosen != AnswerFocus::No {
+        model.chat.chosen = AnswerFocus::No;
     } else if model.notice.is_some() {
         model.notice = None;
     } else if !model.audit.filter.is_empty() && model.focus == Pane::Audit {

@@ -17,7 +17,7 @@ const TITLE: usize = 48;
 
 /// What the terminal is to show.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Announced {
+pub struct TerminalStatus {
     title: String,
     progress: Progress,
     /// Answers that took long, so far.
@@ -34,7 +34,7 @@ enum Progress {
     Percent(u8),
 }
 
-impl Announced {
+impl TerminalStatus {
     /// What is to be shown now.
     pub fn of(model: &Model) -> Self {
         let asked = model.pending.as_ref().map(|asked| asked.text.as_str());
@@ -68,7 +68,7 @@ impl Announced {
 #[derive(Debug)]
 pub struct Announcer {
     abilities: Abilities,
-    sent: Announced,
+    sent: TerminalStatus,
     /// Whether the window has the focus, once the terminal has said so.
     focused: Option<bool>,
 }
@@ -78,7 +78,7 @@ impl Announcer {
     pub fn new(abilities: Abilities) -> Self {
         Self {
             abilities,
-            sent: Announced::default(),
+            sent: TerminalStatus::default(),
             focused: None,
         }
     }
@@ -90,14 +90,14 @@ impl Announcer {
 
     /// The terminal was given back meanwhile, and shows nothing of ours any more.
     pub fn begin_again(&mut self) {
-        self.sent = Announced {
+        self.sent = TerminalStatus {
             long_answers: self.sent.long_answers,
-            ..Announced::default()
+            ..TerminalStatus::default()
         };
     }
 
     /// What to send so that the terminal shows this.
-    pub fn sequences(&mut self, now: Announced) -> String {
+    pub fn sequences(&mut self, now: TerminalStatus) -> String {
         let mut sequences = String::new();
         if self.abilities.title && now.title != self.sent.title {
             sequences.push_str(&format!("\x1b]2;{}\x1b\\", now.title));
@@ -130,8 +130,8 @@ mod tests {
         progress: true,
     };
 
-    fn announced(title: &str, progress: Progress, long_answers: usize) -> Announced {
-        Announced {
+    fn announced(title: &str, progress: Progress, long_answers: usize) -> TerminalStatus {
+        TerminalStatus {
             title: title.to_owned(),
             progress,
             long_answers,

@@ -3,11 +3,11 @@
 use crate::domain::{Complexity, Wait};
 use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion, Timestamp};
 
-use super::fold::{Finish, Waited};
+use super::fold::{PendingCall, RunResult};
 use super::list::List;
 use super::message::Effect;
 use super::model::{Model, Overlay, Question};
-use super::pane_state::{ChatScroll, Chosen};
+use super::pane_state::{AnswerFocus, ChatScroll};
 use super::prompt::MAX_QUESTION;
 use super::setup::Sample;
 use super::slash::route_called;
@@ -52,7 +52,7 @@ pub fn ask(model: &mut Model, question: Question) -> (bool, Vec<Effect>) {
         return (false, Vec::new());
     }
     model.prompt.remember(&question.text);
-    model.chat.chosen = Chosen::No;
+    model.chat.chosen = AnswerFocus::No;
     model.notice = None;
     model.chat.last();
     if model.is_busy() {
@@ -118,7 +118,7 @@ pub fn refused(model: &mut Model, query: &str) {
 /// What the question that was sent waits for, before its run begins.
 pub fn starting(model: &mut Model, wait: Wait, at: Timestamp) {
     let is_awaited = model.pending.is_some() && wait != Wait::Over;
-    model.starting = is_awaited.then_some(Waited {
+    model.starting = is_awaited.then_some(PendingCall {
         wait,
         told: at,
         node: None,
@@ -167,7 +167,7 @@ pub fn choose_route(model: &mut Model) {
         model.notify(NoticeLevel::Info, "Nothing to ask again yet.");
         return;
     };
-    let broke_off = run.finish.as_ref().is_some_and(Finish::broke_off);
+    let broke_off = run.finish.as_ref().is_some_and(RunResult::broke_off);
     let selected = match run.complexity() {
         // The same way once more: it was not the way that failed.
         _ if broke_off => 0,

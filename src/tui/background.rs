@@ -63,14 +63,14 @@ impl Background {
 
 /// Takes the answer out of what the terminal sends.
 #[derive(Debug, Default)]
-pub struct Answers {
+pub struct BackgroundReply {
     /// Until when one is expected.
     until: Option<Instant>,
     /// What may be one, as far as it has come, and since when.
     begun: Option<(Instant, Vec<KeyEvent>)>,
 }
 
-impl Answers {
+impl BackgroundReply {
     /// One is expected from now on.
     pub fn expect(&mut self, now: Instant) {
         self.until = Some(now + LATEST);
@@ -147,7 +147,7 @@ mod tests {
 
     /// What is left of keys that come with such a pause after each.
     fn taken(
-        answers: &mut Answers,
+        answers: &mut BackgroundReply,
         text: &str,
         pause: Duration,
     ) -> (Vec<Input>, Option<Background>) {
@@ -162,8 +162,8 @@ mod tests {
         (rest, found)
     }
 
-    fn expecting() -> Answers {
-        let mut answers = Answers::default();
+    fn expecting() -> BackgroundReply {
+        let mut answers = BackgroundReply::default();
         answers.expect(Instant::now());
         answers
     }
@@ -205,7 +205,7 @@ mod tests {
             let (rest, found) = taken(&mut expecting(), &format!("{typed}!"), TYPED);
             assert_eq!((rest, found), (keys(&format!("{typed}!")), None), "{typed}");
         }
-        let mut idle = Answers::default();
+        let mut idle = BackgroundReply::default();
         assert_eq!(taken(&mut idle, "⌥1", TYPED).0, keys("⌥1"));
     }
 

@@ -9,11 +9,11 @@ use super::syntax::{CodeLines, Language};
 /// The code blocks of one text, in its order.
 #[derive(Debug, Clone, Default)]
 pub struct CodeCache {
-    blocks: Vec<Block>,
+    blocks: Vec<CachedBlock>,
 }
 
 #[derive(Debug, Clone)]
-struct Block {
+struct CachedBlock {
     /// The word behind the fence.
     word: String,
     language: Language,
@@ -31,7 +31,7 @@ impl CodeCache {
         }
         self.blocks.truncate(at);
         let lines = language.lines();
-        self.blocks.push(Block {
+        self.blocks.push(CachedBlock {
             word: word.to_owned(),
             language,
             lines: Vec::new(),
@@ -49,7 +49,7 @@ impl CodeCache {
     }
 }
 
-impl Block {
+impl CachedBlock {
     fn row(&mut self, line: usize, text: &str) -> Row {
         if let Some((_, row)) = self.lines.get(line).filter(|(known, _)| known == text) {
             return row.clone();

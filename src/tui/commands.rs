@@ -5,20 +5,20 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::protocol::{IndexCommand, NoticeLevel};
 
 use super::focus::focus;
-use super::keymap::{Action, Place};
+use super::keymap::{Action, KeyContext};
 use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::overlay::Palette;
 use super::palette::Item;
 use super::pane::Pane;
-use super::slash::{Does, SlashCommand};
+use super::slash::{SlashAction, SlashCommand};
 use super::{act, ask, compare, indexing, menu, palette, reading, slash};
 
 /// An action in the list above the prompt.
 pub fn on_menu(model: &mut Model, action: Action) -> Vec<Effect> {
     match menu::act(model, action) {
-        Some(menu::Run::Command) => typed(model),
-        Some(menu::Run::Question) => ask::send(model),
+        Some(menu::Submission::Command) => typed(model),
+        Some(menu::Submission::Question) => ask::send(model),
         None => Vec::new(),
     }
 }
@@ -41,31 +41,31 @@ pub fn typed(model: &mut Model) -> Vec<Effect> {
 fn run(model: &mut Model, command: &SlashCommand, argument: &str) -> Vec<Effect> {
     model.notice = None;
     match command.does {
-        Does::Act(action) => return by_name(model, action),
-        Does::Route => ask::set_route(model, argument),
-        Does::Retry => {
+        SlashAction::Act(action) => return by_name(model, action),
+        SlashAction::Route => ask::set_route(model, argument),
+        SlashAction::Retry => {
             return match slash::route_called(argument) {
                 Some((_, route)) => ask::again(model, route),
                 None => by_name(model, Action::Retry),
             };
         }
-        Does::Theme => model.theme = Some(argument.to_owned()),
-        Does::Index => {
+        SlashAction::Theme => model.theme = Some(argument.to_owned()),
+        SlashAction::Index => {
             return match argument {
                 "stop" => indexing::steer(model, IndexCommand::Stop),
                 "go" => indexing::steer(model, IndexCommand::Resume),
                 _ => by_name(model, Action::ShowIndex),
             };
         }
-        Does::Replay => {
+        SlashAction::Replay => {
             let slow = argument == "slow";
             return vec![Effect::Replay { slow }];
         }
-        Does::Race => {
+        SlashAction::Race => {
             let question = Some(argument).filter(|question| !question.is_empty());
             return compare::race(model, question);
         }
-        Does::Add => return indexing::add(model, argument),
+        SlashAction::Add => return indexing::add(model, argument),
     }
     Vec::new()
 }
@@ -105,19 +105,19 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
     let Some(item) = palette::selected(model, &palette.typed, palette.list.selected) else {
         return Vec::new();
     };
-    if let Item::Key(Place::Source, action) = item {
+    if let Item::Key(KeyContext::Source, action) = item {
         return reading::act(model, action);
     }
     model.reading = None;
     let pane = match item {
         Item::Choice(command, argument) => return run(model, command, &argument),
         Item::Command(command) if command.is_complete() => match command.does {
-            Does::Act(action) => return by_name(model, action),
-            Does::Index => return by_name(model, Action::ShowIndex),
-            Does::Retry => return by_name(model, Action::Retry),
-            Does::Replay => return by_name(model, Action::Replay),
-            Does::Race => return compare::race(model, None),
-            Does::Route | Does::Theme | Does::Add => None,
+            SlashAction::Act(action) => return by_name(model, action),
+            SlashAction::Index => return by_name(model, Action::ShowIndex),
+            SlashAction::Retry => return by_name(model, Action::Retry),
+            SlashAction::Replay => return by_name(model, Action::Replay),
+            SlashAction::Race => return compare::race(model, None),
+            SlashAction::Route | SlashAction::Theme | SlashAction::Add => None,
         },
         Item::Command(command) => {
             // Its argument is still to be chosen.
@@ -131,10 +131,14 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
         return Vec::new();
     };
     match place {
-        Place::Path => focus(model, Pane::Path),
-        Place::Evidence => focus(model, Pane::Evidence),
-        Place::Audit => focus(model, Pane::Audit),
-        Place::Prompt | Place::Answer | Place::Citation | Place::Chosen | Place::Acting => {
+        KeyContext::Path => focus(model, Pane::Path),
+        KeyContext::Evidence => focus(model, Pane::Evidence),
+        KeyContext::Audit => focus(model, Pane::Audit),
+        KeyContext::Prompt
+        | KeyContext::Answer
+        | KeyContext::Citation
+        | KeyContext::Chosen
+        | KeyContext::Acting => {
             focus(model, Pane::Chat);
         }
         _ => {}

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::protocol::{Command, Timestamp, Update};
 
 use super::announce::Announcer;
-use super::background::{Answers, WAIT};
+use super::background::{BackgroundReply, WAIT};
 use super::error::TuiError;
 use super::message::{Effect, Msg};
 use super::model::FRAME;
@@ -64,8 +64,8 @@ async fn until_the_end(
     terminal::set_mouse(screen.reports_mouse());
     let guard = TerminalGuard::take()?;
     let mut drawn = drawn_on(&guard)?;
-    let mut typed = Typed {
-        answers: Answers::default(),
+    let mut typed = InputTranslator {
+        answers: BackgroundReply::default(),
         clicks: Clicks::default(),
         announcer: Announcer::new(guard.abilities()),
     };
@@ -136,16 +136,16 @@ async fn until_the_end(
         let moved_before = screen.is_animated();
         for msg in pending {
             match apply(&mut screen, msg, &commands) {
-                Flow::Leave => return Ok(()),
-                Flow::Suspend => stop = true,
-                Flow::Edit(path, line) if editing.is_none() => {
+                LoopAction::Leave => return Ok(()),
+                LoopAction::Suspend => stop = true,
+                LoopAction::Edit(path, line) if editing.is_none() => {
                     if let Err(reason) = edit(&path, line, &mut inputs, editing)? {
                         drawn = drawn_on(&guard)?;
                         typed.announcer.begin_again();
                         screen.handle(Msg::Edited(Err(reason)));
                     }
                 }
-                Flow::Stay | Flow::Edit(..) => {}
+                LoopAction::Stay | LoopAction::Edit(..) => {}
             }
         }
         if stop && is_suspended(&mut screen)? {
@@ -166,12 +166,12 @@ async fn until_the_end(
 /// The first picture; `false` where the user has left already.
 fn has_begun(
     screen: &mut Screen,
-    typed: &mut Typed,
-    drawn: &mut Drawn,
+    typed: &mut InputTranslator,
+    drawn: &mut DrawingTerminal,
     commands: &mpsc::Sender<Command>,
 ) -> Result<bool, TuiError> {
     for msg in background(screen, typed)? {
-        if let Flow::Leave = apply(screen, msg, commands) {
+        if let LoopAction::Leave = apply(screen, msg, commands) {
             return Ok(false);
         }
     }
@@ -183,23 +183,23 @@ fn has_begun(
     Ok(true)
 }
 
-type Drawn = Terminal<CrosstermBackend<Output>>;
+type DrawingTerminal = Terminal<CrosstermBackend<Output>>;
 
 /// Draws a frame that the terminal shows as a whole, or not yet.
-fn draw(screen: &mut Screen, drawn: &mut Drawn) -> io::Result<()> {
+fn draw(screen: &mut Screen, drawn: &mut DrawingTerminal) -> io::Result<()> {
     queue!(drawn.backend_mut(), BeginSynchronizedUpdate)?;
     screen.draw(drawn)?;
     execute!(drawn.backend_mut(), EndSynchronizedUpdate)
 }
 
-fn drawn_on(guard: &TerminalGuard) -> io::Result<Drawn> {
+fn drawn_on(guard: &TerminalGuard) -> io::Result<DrawingTerminal> {
     Terminal::new(CrosstermBackend::new(guard.output()))
 }
 
 /// A terminal that shrank has lost cells, even when it is back at the size we knew, so nothing of the
 /// last picture is taken for granted. `Terminal::clear` would wait for the terminal to say where its
 /// cursor is.
-fn cleared(guard: &TerminalGuard) -> io::Result<Drawn> {
+fn cleared(guard: &TerminalGuard) -> io::Result<DrawingTerminal> {
     let mut drawn = drawn_on(guard)?;
     drawn.backend_mut().clear_region(ClearType::All)?;
     Ok(drawn)
@@ -218,7 +218,11 @@ fn is_suspended(screen: &mut Screen) -> io::Result<bool> {
 
 /// Title, progress and bell go out the way of the cells: both may wait for a terminal that takes
 /// no more.
-fn announce(announcer: &mut Announcer, screen: &Screen, drawn: &mut Drawn) -> io::Result<()> {
+fn announce(
+    announcer: &mut Announcer,
+    screen: &Screen,
+    drawn: &mut DrawingTerminal,
+) -> io::Result<()> {
     let sequences = announcer.sequences(screen.announced());
     if sequences.is_empty() {
         return Ok(());
@@ -228,19 +232,19 @@ fn announce(announcer: &mut Announcer, screen: &Screen, drawn: &mut Drawn) -> io
     Write::flush(out)
 }
 
-enum Flow {
+enum LoopAction {
     Stay,
     Leave,
     Suspend,
     Edit(PathBuf, usize),
 }
 
-fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flow {
+fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> LoopAction {
     for effect in screen.handle(msg) {
         match effect {
-            Effect::Quit => return Flow::Leave,
-            Effect::Suspend => return Flow::Suspend,
-            Effect::Edit { path, line } => return Flow::Edit(path, line),
+            Effect::Quit => return LoopAction::Leave,
+            Effect::Suspend => return LoopAction::Suspend,
+            Effect::Edit { path, line } => return LoopAction::Edit(path, line),
             // The screen does that itself.
             Effect::Replay { .. } | Effect::KeepSplit(_) => {}
             // Where the terminal is gone, the next drawing tells.
@@ -261,12 +265,12 @@ fn apply(screen: &mut Screen, msg: Msg, commands: &mpsc::Sender<Command>) -> Flo
             }
         }
     }
-    Flow::Stay
+    LoopAction::Stay
 }
 
 /// Asks the terminal for its background, where the theme depends on that, and waits a moment: what
 /// else comes meanwhile is not lost. An answer that comes later is taken then.
-fn background(screen: &Screen, typed: &mut Typed) -> io::Result<Vec<Msg>> {
+fn background(screen: &Screen, typed: &mut InputTranslator) -> io::Result<Vec<Msg>> {
     let mut arrived = Vec::new();
     if !screen.asks_for_background() {
         return Ok(arrived);
@@ -285,13 +289,13 @@ fn background(screen: &Screen, typed: &mut Typed) -> io::Result<Vec<Msg>> {
 }
 
 /// What turns the terminal's input into messages.
-struct Typed {
-    answers: Answers,
+struct InputTranslator {
+    answers: BackgroundReply,
     clicks: Clicks,
     announcer: Announcer,
 }
 
-impl Typed {
+impl InputTranslator {
     fn messages(&mut self, input: Input) -> Vec<Msg> {
         let now = Instant::now();
         let selected = match &input {

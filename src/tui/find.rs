@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crossterm::event::KeyEvent;
 
+use super::filtered_list::type_into;
 use super::keymap::Action;
-use super::narrowed::type_into;
 
 /// A search that is going on.
 #[derive(Debug, Clone, Default)]
@@ -19,12 +19,12 @@ pub struct Find {
     /// Whether the one that is shown is to be brought in sight.
     pub moved: bool,
     /// What was searched.
-    pub searched: Searched,
+    pub searched: SearchedText,
 }
 
 /// The conversation as it was searched: it is laid out once, and not at every letter.
 #[derive(Debug, Clone, Default)]
-pub struct Searched {
+pub struct SearchedText {
     /// At which width.
     pub width: usize,
     /// For what.

@@ -3,18 +3,18 @@
 use crate::protocol::NoticeLevel;
 use crate::text::one_line;
 
-use super::follow;
+use super::linked_rows;
 use super::list::List;
 use super::model::Model;
 use super::pane::Pane;
-use super::pane_state::Chosen;
+use super::pane_state::AnswerFocus;
 
 /// Gives the keys to a pane.
 pub fn focus(model: &mut Model, pane: Pane) {
     model.focus = pane;
     stop_acting(model);
     if pane == Pane::Chat {
-        follow::end(model);
+        linked_rows::end(model);
     } else {
         model.side = pane;
     }
@@ -22,8 +22,8 @@ pub fn focus(model: &mut Model, pane: Pane) {
 
 /// Letters are typed from now on.
 pub fn stop_acting(model: &mut Model) {
-    if model.chat.chosen == Chosen::ActedOn {
-        model.chat.chosen = Chosen::Yes;
+    if model.chat.chosen == AnswerFocus::ActedOn {
+        model.chat.chosen = AnswerFocus::Yes;
     }
 }
 

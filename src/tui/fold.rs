@@ -15,6 +15,8 @@ mod trail;
 pub use evidence::{EvidenceFold, EvidenceRow, Grade, Standing};
 pub use exchange::Exchange;
 pub use run::RunView;
-pub use step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, Waited, why};
+pub use step::{
+    Grading, NodeState, NodeView, PendingCall, RunResult, TakenEdge, ToolUse, Visit, why,
+};
 pub use timeline::{AuditLine, audit_lines, group_summary};
 pub use trail::{AuditRow, Level};

@@ -5,16 +5,16 @@
 
 mod action;
 mod file;
-mod place;
+mod key_context;
 
 use crossterm::event::KeyEvent;
 
 use super::error::TuiError;
-use file::Entry;
+use file::KeymapEntry;
 
 pub use super::keys::Key;
 pub use action::{Action, Binding};
-pub use place::Place;
+pub use key_context::KeyContext;
 
 /// What the last line of the screen says of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Keymap {
     pub fn load() -> Result<Self, TuiError> {
         let entries = file::read(include_str!("../../assets/keymap.toml"));
         let bindings = entries.and_then(|entries| {
-            let whole = entries.into_iter().map(Entry::whole);
+            let whole = entries.into_iter().map(KeymapEntry::whole);
             whole.collect::<Result<Vec<_>, _>>()
         });
         let bindings = bindings.map_err(|reason| TuiError::Asset {
@@ -59,7 +59,7 @@ impl Keymap {
     }
 
     /// A key does one thing in a place: what was bound to it before is not any more.
-    fn put(&mut self, entry: Entry) {
+    fn put(&mut self, entry: KeymapEntry) {
         let (action, place) = (entry.action, entry.place);
         for binding in &mut self.bindings {
             if binding.place == place {
@@ -88,7 +88,7 @@ impl Keymap {
     }
 
     /// What the key does in the first of these places that knows it.
-    pub fn action(&self, event: KeyEvent, places: &[Place]) -> Option<Action> {
+    pub fn action(&self, event: KeyEvent, places: &[KeyContext]) -> Option<Action> {
         let key = Key::from(event);
         places.iter().find_map(|place| {
             self.bindings
@@ -99,9 +99,9 @@ impl Keymap {
     }
 
     /// What the last line says of the keys in these places; a key means what the first of them says.
-    pub fn hints(&self, places: &[Place]) -> Vec<Hint<'_>> {
+    pub fn hints(&self, places: &[KeyContext]) -> Vec<Hint<'_>> {
         let mut hints: Vec<Hint<'_>> = Vec::new();
-        let of = |place: &Place| {
+        let of = |place: &KeyContext| {
             let place = *place;
             self.bindings.iter().filter(move |b| b.place == place)
         };
@@ -129,17 +129,17 @@ impl Keymap {
     }
 
     /// What the first key that does this there is called.
-    pub fn name_in(&self, action: Action, place: Place) -> Option<String> {
+    pub fn name_in(&self, action: Action, place: KeyContext) -> Option<String> {
         let is_it = |one: &&Binding| (one.action, one.place) == (action, place);
         Some(self.bindings.iter().find(is_it)?.keys.first()?.name())
     }
 
     /// What help says of a place. What a key does in a window as it does in the panes is told once, and
     /// that arrows move in a list not at all.
-    pub fn bindings_of(&self, place: Place) -> impl Iterator<Item = &Binding> {
+    pub fn bindings_of(&self, place: KeyContext) -> impl Iterator<Item = &Binding> {
         let in_panes = |one: &Binding| {
             self.bindings.iter().any(|other| {
-                other.place == Place::List
+                other.place == KeyContext::List
                     && other.action == one.action
                     && other.keys.first() == one.keys.first()
             })
@@ -147,8 +147,8 @@ impl Keymap {
         self.bindings
             .iter()
             .filter(move |one| one.place == place && !one.help.is_empty())
-            .filter(move |one| place != Place::Overlay || !in_panes(one))
-            .filter(|one| one.place != Place::Menu || one.hint.is_some())
+            .filter(move |one| place != KeyContext::Overlay || !in_panes(one))
+            .filter(|one| one.place != KeyContext::Menu || one.hint.is_some())
     }
 }
 
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn the_table_loads_and_no_key_is_bound_twice_in_a_place() {
         let keymap = Keymap::load().unwrap();
-        let mut seen: Vec<(Place, Key)> = Vec::new();
+        let mut seen: Vec<(KeyContext, Key)> = Vec::new();
         for binding in &keymap.bindings {
             for key in &binding.keys {
                 assert!(
@@ -181,22 +181,22 @@ mod tests {
         for (event, places, action) in [
             (
                 KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT),
-                [Place::Global],
+                [KeyContext::Global],
                 Action::PreviousPane,
             ),
             (
                 KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT),
-                [Place::List],
+                [KeyContext::List],
                 Action::Last,
             ),
             (
                 KeyEvent::new(KeyCode::Char('?'), KeyModifiers::SHIFT),
-                [Place::List],
+                [KeyContext::List],
                 Action::Help,
             ),
             (
                 KeyEvent::new(KeyCode::Char('r'), KeyModifiers::CONTROL),
-                [Place::Global],
+                [KeyContext::Global],
                 Action::Recall,
             ),
         ] {
@@ -213,13 +213,13 @@ mod tests {
         keymap.put_own(own).unwrap();
         let does = |c| {
             let event = KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
-            keymap.action(event, &[Place::List])
+            keymap.action(event, &[KeyContext::List])
         };
         assert_eq!(does('x'), Some(Action::Copy));
         assert_eq!((does('y'), does('z')), (None, None));
         assert_eq!(does('j'), Some(Action::Up));
         let down = KeyEvent::new(KeyCode::Down, KeyModifiers::NONE);
-        assert_eq!(keymap.action(down, &[Place::List]), Some(Action::Down));
+        assert_eq!(keymap.action(down, &[KeyContext::List]), Some(Action::Down));
     }
 
     #[test]

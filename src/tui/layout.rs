@@ -13,7 +13,7 @@ use super::split::{Border, Divider, Split};
 
 /// How much fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Breadth {
+pub enum LayoutWidth {
     /// Chat at the left, all other panes at the right.
     Wide,
     /// Chat above one other pane.
@@ -33,7 +33,7 @@ pub struct Arrangement {
     /// The whole screen.
     pub screen: Rect,
     /// How much fits.
-    pub breadth: Breadth,
+    pub breadth: LayoutWidth,
     /// Panes drawn, each with the area inside its borders.
     pub panes: Vec<(Pane, Rect)>,
     /// Where the titles of these panes stand.
@@ -61,10 +61,10 @@ impl Arrangement {
     pub fn of(model: &Model) -> Self {
         let screen = Rect::new(0, 0, model.size.width, model.size.height);
         let breadth = match (screen.width, screen.height) {
-            (width, height) if width < LEAST.0 || height < LEAST.1 => Breadth::Tiny,
-            (120.., 24..) => Breadth::Wide,
-            (80.., 20..) => Breadth::Medium,
-            _ => Breadth::Narrow,
+            (width, height) if width < LEAST.0 || height < LEAST.1 => LayoutWidth::Tiny,
+            (120.., 24..) => LayoutWidth::Wide,
+            (80.., 20..) => LayoutWidth::Medium,
+            _ => LayoutWidth::Narrow,
         };
         let mut arrangement = Self {
             screen,
@@ -85,15 +85,15 @@ impl Arrangement {
             across: Vec::new(),
             down: Vec::new(),
         };
-        if breadth == Breadth::Tiny {
+        if breadth == LayoutWidth::Tiny {
             return arrangement;
         }
         arrangement.outer();
         match breadth {
             _ if model.reading.is_some() => arrangement.reading(model),
             _ if model.zoomed => arrangement.zoomed(model),
-            Breadth::Wide => arrangement.wide(model),
-            Breadth::Medium => arrangement.medium(model),
+            LayoutWidth::Wide => arrangement.wide(model),
+            LayoutWidth::Medium => arrangement.medium(model),
             _ => arrangement.narrow(model),
         }
         // Windows that are typed into say it themselves.

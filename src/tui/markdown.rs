@@ -19,10 +19,10 @@ use super::wrap::wrap;
 /// `text`, already sanitised, in lines of at most `width` cells; `code` holds what was read of the
 /// same text when it was shorter.
 pub fn render(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row> {
-    let mut page = Page {
+    let mut page = MarkdownRows {
         width: width.max(1),
         cache: std::mem::take(code),
-        ..Page::default()
+        ..MarkdownRows::default()
     };
     for event in Parser::new_ext(text, markup()) {
         page.event(event);
@@ -42,7 +42,7 @@ pub fn has_table(text: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Page {
+struct MarkdownRows {
     width: usize,
     rows: Vec<Row>,
     line: Row,
@@ -62,7 +62,7 @@ struct Page {
     table: Option<Table>,
 }
 
-impl Page {
+impl MarkdownRows {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),

@@ -11,7 +11,7 @@ pub const MOST_NAMES: usize = 200;
 
 /// Names that match what stands after an `@`.
 #[derive(Debug, Clone, Default)]
-pub struct Matched {
+pub struct MatchingNames {
     /// The best of them, those first that match best.
     pub best: Vec<String>,
     /// Where all that match stand among the names, in the order of those; longer text can match no
@@ -24,7 +24,7 @@ pub struct Matched {
 
 /// The names that match what is typed after an `@`; none where it is one of them already. `before`
 /// is what matched the text before it.
-pub fn matching_names(names: &Arc<[String]>, typed: &str, before: Matched) -> Matched {
+pub fn matching_names(names: &Arc<[String]>, typed: &str, before: MatchingNames) -> MatchingNames {
     let typed = typed.trim_start_matches(['@', '"']);
     // A backslash says something about what follows it.
     let is_longer = Arc::ptr_eq(names, &before.among)
@@ -63,7 +63,7 @@ pub fn matching_names(names: &Arc<[String]>, typed: &str, before: Matched) -> Ma
     {
         best.clear();
     }
-    Matched {
+    MatchingNames {
         best,
         all,
         among: Arc::clone(names),
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_is_typed_on_matches_what_it_matches_alone() {
         let names = names();
-        let mut before = Matched::default();
+        let mut before = MatchingNames::default();
         for typed in [
             "@",
             "@f",
@@ -98,7 +98,7 @@ mod tests {
             "@\"folder 7/",
             "@folder 7/note-7.md",
         ] {
-            let at_once = matching_names(&names, typed, Matched::default());
+            let at_once = matching_names(&names, typed, MatchingNames::default());
             before = matching_names(&names, typed, before);
             assert_eq!(before.best, at_once.best, "{typed}");
             assert_eq!(before.all, at_once.all, "{typed}");
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn longer_text_is_looked_for_among_what_matched_and_other_names_are_all_gone_through() {
         let names = names();
-        let matched = matching_names(&names, "@note-1", Matched::default());
+        let matched = matching_names(&names, "@note-1", MatchingNames::default());
         let is_twelve = |at: &u32| names[*at as usize].ends_with("note-12.md");
-        let fewer = Matched {
+        let fewer = MatchingNames {
             all: matched.all.iter().copied().filter(is_twelve).collect(),
             ..matched
         };

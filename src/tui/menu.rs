@@ -32,7 +32,7 @@ const ADD: &str = "/add";
 
 /// One row of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct MenuEntry {
     /// What is written once this is taken, or the name that is.
     text: String,
     /// Whether it is a name in the question, and not all of the prompt.
@@ -48,7 +48,7 @@ pub struct Entry {
 }
 
 /// The rows for what is typed; none where there is nothing to choose, or the list was closed.
-pub fn entries(model: &Model) -> Vec<Entry> {
+pub fn entries(model: &Model) -> Vec<MenuEntry> {
     let is_shown = model.focus == Pane::Chat && model.overlay.is_none() && model.reading.is_none();
     if !is_shown || model.menu.closed {
         return Vec::new();
@@ -77,7 +77,7 @@ pub fn is_open(model: &Model) -> bool {
     !entries(model).is_empty()
 }
 
-fn of_command(command: &SlashCommand, themes: &[String]) -> Entry {
+fn of_command(command: &SlashCommand, themes: &[String]) -> MenuEntry {
     let complete = command.is_complete();
     let space = if complete { "" } else { " " };
     let arguments = command.choices(themes).join(" ");
@@ -86,7 +86,7 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> Entry {
         (true, words) => format!("{} [{words}]", command.help),
         (false, words) => format!("{}: {words}", command.help),
     };
-    Entry {
+    MenuEntry {
         text: format!("{}{space}", command.name),
         is_name: false,
         is_path: false,
@@ -96,9 +96,9 @@ fn of_command(command: &SlashCommand, themes: &[String]) -> Entry {
     }
 }
 
-fn of_name(name: &str) -> Entry {
+fn of_name(name: &str) -> MenuEntry {
     let note = if name.ends_with('/') { "folder" } else { "" };
-    Entry {
+    MenuEntry {
         text: name.to_owned(),
         is_name: true,
         is_path: false,
@@ -108,9 +108,9 @@ fn of_name(name: &str) -> Entry {
     }
 }
 
-fn of_path(path: &str) -> Entry {
+fn of_path(path: &str) -> MenuEntry {
     let note = if path.ends_with('/') { "folder" } else { "" };
-    Entry {
+    MenuEntry {
         text: format!("{ADD} {path}"),
         is_name: false,
         is_path: true,
@@ -133,14 +133,14 @@ fn path_typed(line: &str) -> Option<&str> {
     Some(path.trim_start())
 }
 
-fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<Entry> {
+fn of_argument(name: &str, argument: &str, themes: &[String]) -> Vec<MenuEntry> {
     let [command] = slash::matching(name)[..] else {
         return Vec::new();
     };
     let choices = command.choices(themes).into_iter();
     let begin = choices.filter(|choice| choice.starts_with(argument));
     begin
-        .map(|choice| Entry {
+        .map(|choice| MenuEntry {
             text: format!("{} {choice}", command.name),
             is_name: false,
             is_path: false,
@@ -185,7 +185,7 @@ pub fn settle(model: &mut Model) {
 }
 
 /// The row that is selected.
-pub fn selected(model: &Model) -> Option<Entry> {
+pub fn selected(model: &Model) -> Option<MenuEntry> {
     let entries = entries(model);
     let last = entries.len().checked_sub(1)?;
     entries.into_iter().nth(model.menu.list.selected.min(last))
@@ -201,12 +201,12 @@ pub fn word_for_opening(model: &Model) -> Option<&'static str> {
 }
 
 /// Whether this is a name that stands in the question already.
-fn is_typed(model: &Model, entry: &Entry) -> bool {
+fn is_typed(model: &Model, entry: &MenuEntry) -> bool {
     entry.is_name && entry.label == model.menu.text.trim_start_matches(['@', '"'])
 }
 
 /// What a key does to the list; what is left is to run what the prompt then holds.
-pub fn act(model: &mut Model, action: Action) -> Option<Run> {
+pub fn act(model: &mut Model, action: Action) -> Option<Submission> {
     let count = entries(model).len();
     let list = &mut model.menu.list;
     match action {
@@ -224,14 +224,14 @@ pub fn act(model: &mut Model, action: Action) -> Option<Run> {
         Action::Open => {
             let entry = selected(model)?;
             if is_typed(model, &entry) {
-                return Some(Run::Question);
+                return Some(Submission::Question);
             }
             // The first of them is not chosen, only shown.
             if entry.is_path && model.menu.list.selected == 0 {
-                return Some(Run::Command);
+                return Some(Submission::Command);
             }
             take(model, true);
-            return entry.complete.then_some(Run::Command);
+            return entry.complete.then_some(Submission::Command);
         }
         Action::Cancel => model.menu.closed = true,
         _ => {}
@@ -241,7 +241,7 @@ pub fn act(model: &mut Model, action: Action) -> Option<Run> {
 
 /// What the prompt holds, which is to be run.
 #[derive(Debug)]
-pub enum Run {
+pub enum Submission {
     /// A command.
     Command,
     /// A question, whose last name was complete already.

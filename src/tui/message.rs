@@ -7,7 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::protocol::{Command, Timestamp, Update};
 
 use super::background::Background;
-use super::pointer::Unit;
+use super::pointer::ClickUnit;
 use super::split::Split;
 
 /// What can reach the screen.
@@ -20,7 +20,7 @@ pub enum Msg {
     /// The mouse.
     Mouse(MouseEvent),
     /// Clicks in quick succession select what is under that column and row.
-    Select(Unit, u16, u16),
+    Select(ClickUnit, u16, u16),
     /// The terminal's background is known now.
     Background(Background),
     /// The terminal has this size now.

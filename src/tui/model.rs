@@ -15,8 +15,8 @@ use crate::protocol::{
 use crate::text::one_line;
 
 use super::error::TuiError;
-use super::find::{Find, Searched};
-use super::fold::{AuditLine, AuditRow, Level, RunView, Waited, audit_lines};
+use super::find::{Find, SearchedText};
+use super::fold::{AuditLine, AuditRow, Level, PendingCall, RunView, audit_lines};
 use super::keymap::Keymap;
 use super::pace::Pace;
 use super::pane::Pane;
@@ -74,7 +74,7 @@ pub struct Model {
     /// A question that was sent and whose run has not begun.
     pub pending: Option<Question>,
     /// What its run waits for to begin.
-    pub starting: Option<Waited>,
+    pub starting: Option<PendingCall>,
     /// Questions that are sent when the run that is going on has ended, the first one first.
     pub queue: VecDeque<Question>,
     /// The run that is going on; of a race, the last that began.
@@ -196,7 +196,7 @@ impl Model {
     /// The conversation is another one, and was not searched.
     pub fn begin_find_again(&mut self) {
         if let Some(find) = &mut self.find {
-            find.searched = Searched::default();
+            find.searched = SearchedText::default();
             find.matches.clear();
         }
     }

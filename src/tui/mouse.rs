@@ -9,9 +9,9 @@ use super::layout::Arrangement;
 use super::message::Effect;
 use super::model::{Model, Turn};
 use super::pane::Pane;
-use super::pane_state::Chosen;
+use super::pane_state::AnswerFocus;
 use super::panes::{citations, evidence, path};
-use super::{audit, commands, drag, follow, menu, reading, window};
+use super::{audit, commands, drag, linked_rows, menu, reading, window};
 
 /// Rows that one turn of the wheel moves.
 const WHEEL: isize = 3;
@@ -87,7 +87,7 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
             Pane::Path => {
                 let clicked = path::drawn_items(model).nth(row);
                 if let Some(item) = clicked {
-                    follow::select(model, item);
+                    linked_rows::select(model, item);
                 }
             }
         }
@@ -96,7 +96,7 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     match pane {
         Pane::Chat => model.chat.step(by),
         Pane::Path if model.path.unrolled => model.path.list.step(by),
-        Pane::Path => follow::step(model, |list, _| list.step(by.signum())),
+        Pane::Path => linked_rows::step(model, |list, _| list.step(by.signum())),
         Pane::Evidence => model.evidence.list.step(by),
         Pane::Audit => audit::step(model, |list, _| list.step(by)),
     }
@@ -118,7 +118,7 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
     if model.shown_at() != Some(turn) {
         show_turn(model, turn);
     }
-    model.chat.chosen = Chosen::Yes;
+    model.chat.chosen = AnswerFocus::Yes;
     let Some(at) = at else {
         return Vec::new();
     };

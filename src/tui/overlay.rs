@@ -6,7 +6,7 @@ use crate::protocol::{History, RunId, Timestamp};
 
 use super::list::List;
 use super::path_line::PathItem;
-use super::recalled::Recalled;
+use super::question_search::QuestionSearch;
 use super::session_list::SessionList;
 use super::sliders::Sliders;
 
@@ -31,7 +31,7 @@ pub enum Overlay {
     /// Recorded conversations.
     Sessions(Box<SessionList>),
     /// Earlier questions.
-    Recall(Box<Recalled>),
+    Recall(Box<QuestionSearch>),
     /// Which sample question to ask.
     Samples(List),
     /// What to do, of all that can be done.

@@ -3,7 +3,7 @@
 use crate::domain::Complexity;
 
 use super::ink::{Ink, Row, pad};
-use super::keymap::Place;
+use super::keymap::KeyContext;
 use super::model::{Model, Overlay};
 use super::panes::wording::route_ink;
 use super::panes::{compare, detail, statistics, welcome, what_if};
@@ -37,10 +37,10 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
 }
 
 /// The places of the window that help lies above, whose keys are told first.
-fn beneath(model: &Model) -> &'static [Place] {
+fn beneath(model: &Model) -> &'static [KeyContext] {
     match &model.beneath {
-        Some(Overlay::Sessions(_)) => &[Place::Sessions, Place::Menu],
-        Some(Overlay::Recall(_)) => &[Place::Recall, Place::Menu],
+        Some(Overlay::Sessions(_)) => &[KeyContext::Sessions, KeyContext::Menu],
+        Some(Overlay::Recall(_)) => &[KeyContext::Recall, KeyContext::Menu],
         _ => &[],
     }
 }
@@ -48,7 +48,7 @@ fn beneath(model: &Model) -> &'static [Place] {
 /// All keys, from the table that is asked when a key arrives.
 pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     let keymap = &model.keymap;
-    let section = |place: Place| {
+    let section = |place: KeyContext| {
         let mut rows = vec![Row::of(Ink::Heading, place.title())];
         for binding in keymap.bindings_of(place) {
             let keys: Vec<_> = binding.keys.iter().take(2).map(|key| key.name()).collect();
@@ -63,16 +63,16 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
     // Nothing is typed in a replay, and its keys are of use nowhere else.
     let is_replay = model.replay.is_some();
     let first = if is_replay {
-        Place::Replay
+        KeyContext::Replay
     } else {
-        Place::Prompt
+        KeyContext::Prompt
     };
     let here = [
         first,
-        Place::Answer,
-        Place::Chosen,
-        Place::Acting,
-        Place::Global,
+        KeyContext::Answer,
+        KeyContext::Chosen,
+        KeyContext::Acting,
+        KeyContext::Global,
     ];
     let left = beneath(model).iter().chain(&here);
     let mut left: Vec<Row> = left.flat_map(|place| section(*place)).collect();
@@ -92,18 +92,18 @@ pub fn help_rows(model: &Model, width: usize) -> Vec<Row> {
         left.extend(commands);
     }
     let right = [
-        Place::List,
-        Place::Path,
-        Place::Evidence,
-        Place::Audit,
-        Place::Event,
-        Place::Source,
-        Place::Menu,
-        Place::Find,
+        KeyContext::List,
+        KeyContext::Path,
+        KeyContext::Evidence,
+        KeyContext::Audit,
+        KeyContext::Event,
+        KeyContext::Source,
+        KeyContext::Menu,
+        KeyContext::Find,
     ]
     .map(section)
     .concat();
-    let windows = [section(Place::Detail), section(Place::Overlay)];
+    let windows = [section(KeyContext::Detail), section(KeyContext::Overlay)];
     let [mut detail, overlay] = windows;
     // The keys of a node's details stand with those of any window.
     detail.pop();

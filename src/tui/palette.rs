@@ -4,9 +4,9 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::ink::{Ink, Row};
-use super::keymap::{Action, Place};
+use super::keymap::{Action, KeyContext};
 use super::model::Model;
-use super::slash::{COMMANDS, Does, SlashCommand};
+use super::slash::{COMMANDS, SlashAction, SlashCommand};
 
 /// What moves or types has no use in a list that is itself moved in and typed into.
 const NOT_LISTED: [Action; 19] = [
@@ -39,17 +39,17 @@ pub enum Item {
     /// A command with one of the words that may follow it.
     Choice(&'static SlashCommand, String),
     /// What a key does in a place.
-    Key(Place, Action),
+    Key(KeyContext, Action),
 }
 
-struct Listed {
+struct PaletteRow {
     item: Item,
     label: String,
     keys: String,
 }
 
 /// All that matches what is typed, the best first.
-fn listed(model: &Model, typed: &str) -> Vec<Listed> {
+fn listed(model: &Model, typed: &str) -> Vec<PaletteRow> {
     let mut all = all(model);
     if !typed.trim().is_empty() {
         // Who looks for one of these knows its name.
@@ -58,7 +58,7 @@ fn listed(model: &Model, typed: &str) -> Vec<Listed> {
     let pattern = Pattern::parse(typed.trim(), CaseMatching::Ignore, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT);
     let mut buffer = Vec::new();
-    let mut scored: Vec<(u32, Listed)> = all
+    let mut scored: Vec<(u32, PaletteRow)> = all
         .into_iter()
         .filter_map(|listed| {
             let text = Utf32Str::new(&listed.label, &mut buffer);
@@ -71,10 +71,10 @@ fn listed(model: &Model, typed: &str) -> Vec<Listed> {
     scored.into_iter().map(|(_, listed)| listed).collect()
 }
 
-fn choices(model: &Model) -> impl Iterator<Item = Listed> {
+fn choices(model: &Model) -> impl Iterator<Item = PaletteRow> {
     COMMANDS.iter().flat_map(|command| {
         let words = command.choices(&model.themes).into_iter();
-        words.map(|word| Listed {
+        words.map(|word| PaletteRow {
             item: Item::Choice(command, word.to_owned()),
             label: format!("{} {word}  {}", command.name, command.help),
             keys: String::new(),
@@ -82,39 +82,43 @@ fn choices(model: &Model) -> impl Iterator<Item = Listed> {
     })
 }
 
-fn all(model: &Model) -> Vec<Listed> {
-    let mut all: Vec<Listed> = COMMANDS
+fn all(model: &Model) -> Vec<PaletteRow> {
+    let mut all: Vec<PaletteRow> = COMMANDS
         .iter()
-        .map(|command| Listed {
+        .map(|command| PaletteRow {
             item: Item::Command(command),
             label: format!("{}  {}", command.name, command.help),
             keys: match command.does {
-                Does::Act(action) => model.keymap.name_of(action).unwrap_or_default(),
-                Does::Retry => model.keymap.name_of(Action::Retry).unwrap_or_default(),
-                Does::Index => model.keymap.name_of(Action::ShowIndex).unwrap_or_default(),
-                Does::Replay => model.keymap.name_of(Action::Replay).unwrap_or_default(),
-                Does::Route | Does::Theme | Does::Race | Does::Add => String::new(),
+                SlashAction::Act(action) => model.keymap.name_of(action).unwrap_or_default(),
+                SlashAction::Retry => model.keymap.name_of(Action::Retry).unwrap_or_default(),
+                SlashAction::Index => model.keymap.name_of(Action::ShowIndex).unwrap_or_default(),
+                SlashAction::Replay => model.keymap.name_of(Action::Replay).unwrap_or_default(),
+                SlashAction::Route | SlashAction::Theme | SlashAction::Race | SlashAction::Add => {
+                    String::new()
+                }
             },
         })
         .collect();
     let is_command = |action| {
         matches!(action, Action::Replay | Action::Retry | Action::ShowIndex)
-            || COMMANDS.iter().any(|known| known.does == Does::Act(action))
+            || COMMANDS
+                .iter()
+                .any(|known| known.does == SlashAction::Act(action))
     };
     let mut places = vec![
-        Place::Prompt,
-        Place::Answer,
-        Place::Citation,
-        Place::Chosen,
-        Place::Acting,
-        Place::List,
-        Place::Path,
-        Place::Evidence,
-        Place::Audit,
-        Place::Global,
+        KeyContext::Prompt,
+        KeyContext::Answer,
+        KeyContext::Citation,
+        KeyContext::Chosen,
+        KeyContext::Acting,
+        KeyContext::List,
+        KeyContext::Path,
+        KeyContext::Evidence,
+        KeyContext::Audit,
+        KeyContext::Global,
     ];
     if model.reading.is_some() {
-        places.insert(0, Place::Source);
+        places.insert(0, KeyContext::Source);
     }
     for place in places {
         for binding in model.keymap.bindings_of(place) {
@@ -126,7 +130,7 @@ fn all(model: &Model) -> Vec<Listed> {
             if is_known || NOT_LISTED.contains(&action) || is_command(action) {
                 continue;
             }
-            all.push(Listed {
+            all.push(PaletteRow {
                 item: Item::Key(place, action),
                 label: binding.help.clone(),
                 keys: binding

@@ -6,7 +6,7 @@ use crate::protocol::{NoticeLevel, Timestamp};
 
 use super::ink::Row;
 use super::list::List;
-use super::matching::Matched;
+use super::matching::MatchingNames;
 use super::path_line::{PathItem, PathLine};
 
 /// One line for the person.
@@ -75,7 +75,7 @@ pub struct ChatScroll {
     /// Which citation of the shown run is selected: its place in their list.
     pub citation: Option<usize>,
     /// Whether the answer that the panes show is chosen, and what letters are for then.
-    pub chosen: Chosen,
+    pub chosen: AnswerFocus,
     /// Whether the selected citation, or else the chosen answer, is to be brought in sight.
     pub reveal: bool,
 }
@@ -111,7 +111,7 @@ impl ChatScroll {
 
 /// What was done about the answer that the panes show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Chosen {
+pub enum AnswerFocus {
     /// Nothing.
     #[default]
     No,
@@ -131,7 +131,7 @@ pub struct Menu {
     /// Whether it was closed; typing opens it again.
     pub closed: bool,
     /// Names that match what stands after an `@`.
-    pub names: Matched,
+    pub names: MatchingNames,
     /// Paths that begin as what stands after `/add`.
     pub paths: Vec<String>,
 }

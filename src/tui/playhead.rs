@@ -1,7 +1,7 @@
 //! Where a replay stands, and the line that says so.
 
 use super::ink::{Ink, Row};
-use super::timeline::Shortened;
+use super::timeline::ShortenedPause;
 use crate::text::duration;
 
 /// Cells of the bar between the first event and the last.
@@ -25,16 +25,16 @@ pub struct Playhead {
     /// Whether every event is given time to be seen.
     pub is_slow: bool,
     /// The pause that it is in, where that is played for less time than it took.
-    pub pause: Option<Shortened>,
+    pub pause: Option<ShortenedPause>,
     /// What was not recorded.
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingPart>,
     /// Which run of the conversation it is, and of how many; `None` where there is only the run.
     pub run: Option<(usize, usize)>,
 }
 
 /// What of a run was not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingPart {
     /// The pieces of the answer, which comes as a whole.
     Pieces,
     /// The end of the run.
@@ -84,9 +84,9 @@ impl Playhead {
             return Some(Row::of(Ink::Weak, words));
         }
         match self.missing? {
-            Missing::End if self.at < self.of => None,
-            Missing::End => Some(Row::of(Ink::Warning, "no end was recorded")),
-            Missing::Pieces => Some(Row::of(Ink::Dim, "recorded without the answer's pieces")),
+            MissingPart::End if self.at < self.of => None,
+            MissingPart::End => Some(Row::of(Ink::Warning, "no end was recorded")),
+            MissingPart::Pieces => Some(Row::of(Ink::Dim, "recorded without the answer's pieces")),
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct Clicks {
 
 impl Clicks {
     /// What this click selects, if it follows others at the same place.
-    pub fn unit(&mut self, event: MouseEvent, now: Instant) -> Option<Unit> {
+    pub fn unit(&mut self, event: MouseEvent, now: Instant) -> Option<ClickUnit> {
         if event.kind != MouseEventKind::Down(MouseButton::Left) {
             return None;
         }
@@ -40,8 +40,8 @@ impl Clicks {
         self.count = if follows { self.count % 3 + 1 } else { 1 };
         self.last = Some((now, event.column, event.row));
         match self.count {
-            2 => Some(Unit::Word),
-            3 => Some(Unit::Line),
+            2 => Some(ClickUnit::Word),
+            3 => Some(ClickUnit::Line),
             _ => None,
         }
     }
@@ -65,12 +65,12 @@ mod tests {
         let mut clicks = Clicks::default();
         for (after, column, unit) in [
             (0, 1, None),
-            (100, 1, Some(Unit::Word)),
-            (200, 1, Some(Unit::Line)),
+            (100, 1, Some(ClickUnit::Word)),
+            (200, 1, Some(ClickUnit::Line)),
             (300, 1, None),
             (1000, 1, None),
             (1100, 2, None),
-            (1200, 2, Some(Unit::Word)),
+            (1200, 2, Some(ClickUnit::Word)),
         ] {
             let now = begin + Duration::from_millis(after);
             assert_eq!(clicks.unit(click(column), now), unit, "{after}");
@@ -80,7 +80,7 @@ mod tests {
 
 /// What clicks in quick succession select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum ClickUnit {
     /// Two: the word.
     Word,
     /// Three: the line.

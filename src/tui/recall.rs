@@ -2,18 +2,18 @@
 
 use crossterm::event::KeyEvent;
 
-use super::follow;
 use super::keymap::Action;
+use super::linked_rows;
 use super::model::{Model, Overlay};
 use super::pane::Pane;
-use super::recalled::Recalled;
+use super::question_search::QuestionSearch;
 
 /// Opens the search, beginning with what is typed.
 pub fn open(model: &mut Model) {
     let typed = model.prompt.text();
     let is_looked_for = model.prompt.slash().is_none() && !typed.contains('\n');
     let typed = if is_looked_for { typed.as_str() } else { "" };
-    let recalled = Recalled::of(model.prompt.earlier(), typed);
+    let recalled = QuestionSearch::of(model.prompt.earlier(), typed);
     model.overlay = Some(Overlay::Recall(Box::new(recalled)));
 }
 
@@ -38,7 +38,7 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> bool {
             if let Some(question) = question {
                 model.prompt.set(&question);
                 model.focus = Pane::Chat;
-                follow::end(model);
+                linked_rows::end(model);
             }
         }
         None if recalled.narrowed.key(event) => recalled.narrow(),

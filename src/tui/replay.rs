@@ -16,7 +16,7 @@ use super::message::{Effect, Msg};
 use super::model::{AuditState, EvidenceState, Model, PathState, Turn};
 use super::pane::Pane;
 use super::pane_state::ChatScroll;
-use super::playhead::{Missing, Playhead};
+use super::playhead::{MissingPart, Playhead};
 use super::prompt::Prompt;
 use super::settle;
 use super::timeline::Timeline;
@@ -41,16 +41,16 @@ pub struct Replay {
     speed: usize,
     is_slow: bool,
     /// Since when it plays, or the last moment told since; `None` while it is paused.
-    playing_since: Option<Playing>,
+    playing_since: Option<PlayClock>,
     /// Whether nothing lies behind it.
     is_all: bool,
-    missing: Option<Missing>,
+    missing: Option<MissingPart>,
     run: Option<(usize, usize)>,
     model: Model,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Playing {
+enum PlayClock {
     /// Until the clock ticks it is not known since when.
     FromNextTick,
     Since(Timestamp),
@@ -58,7 +58,7 @@ enum Playing {
 
 /// What a message to a replay leads to.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum ReplayOutcome {
     /// It goes on.
     GoesOn(Vec<Effect>),
     /// It is left.
@@ -191,7 +191,7 @@ impl Replay {
     }
 
     /// What goes on behind the replay and is seen in it.
-    pub fn overhear(&mut self, msg: &Msg) {
+    pub fn handle_background(&mut self, msg: &Msg) {
         match msg {
             Msg::Tick(now) => self.tick(*now),
             Msg::Update(Update::Knowledge(_) | Update::Notice { .. }) => {
@@ -202,12 +202,12 @@ impl Replay {
     }
 
     /// Takes a message that concerns it.
-    pub fn handle(&mut self, msg: Msg) -> Outcome {
+    pub fn handle(&mut self, msg: Msg) -> ReplayOutcome {
         match msg {
             // Nothing is typed here, and the question goes on where it was.
             Msg::Paste(_) => {
                 self.notify("Esc leaves the replay; paste then.");
-                return Outcome::GoesOn(Vec::new());
+                return ReplayOutcome::GoesOn(Vec::new());
             }
             Msg::Key(event) if event.kind != KeyEventKind::Release && self.has_the_keys() => {
                 let action = self.model.keymap.action(event, self.model.places());
@@ -216,7 +216,7 @@ impl Replay {
             }
             _ => {}
         }
-        Outcome::GoesOn(self.pass_on(msg))
+        ReplayOutcome::GoesOn(self.pass_on(msg))
     }
 
     /// Whether keys step through the run: no window, document or filter has them.
@@ -226,9 +226,9 @@ impl Replay {
         model.overlay.is_none() && model.reading.is_none() && !is_filtering
     }
 
-    fn act(&mut self, action: Option<Action>, event: KeyEvent) -> Outcome {
+    fn act(&mut self, action: Option<Action>, event: KeyEvent) -> ReplayOutcome {
         match action {
-            Some(Action::Cancel) => return Outcome::Left,
+            Some(Action::Cancel) => return ReplayOutcome::Left,
             Some(Action::Play) if self.is_playing() => self.playing_since = None,
             Some(Action::Play) => self.play(),
             Some(Action::StepForward) => self.step_to(self.at + 1),
@@ -257,10 +257,10 @@ impl Replay {
             }
             // What has no use here begins no question.
             None => {}
-            Some(_) => return Outcome::GoesOn(self.pass_on(Msg::Key(event))),
+            Some(_) => return ReplayOutcome::GoesOn(self.pass_on(Msg::Key(event))),
         }
         self.follow();
-        Outcome::GoesOn(Vec::new())
+        ReplayOutcome::GoesOn(Vec::new())
     }
 
     /// The panes do with it what they do live; what would begin a run is left out.
@@ -286,7 +286,7 @@ impl Replay {
             self.show(1);
             self.played = 0.0;
         }
-        self.playing_since = Some(Playing::FromNextTick);
+        self.playing_since = Some(PlayClock::FromNextTick);
     }
 
     fn tick(&mut self, now: Timestamp) {
@@ -294,12 +294,12 @@ impl Replay {
             return;
         };
         self.model.frame = self.model.frame.wrapping_add(1);
-        if let Playing::Since(last) = playing {
+        if let PlayClock::Since(last) = playing {
             let passed = now.0.saturating_sub(last.0) as f64;
             self.played += passed * SPEEDS[self.speed];
             self.show(self.timeline.events_at(self.played));
         }
-        self.playing_since = (self.at < self.events.len()).then_some(Playing::Since(now));
+        self.playing_since = (self.at < self.events.len()).then_some(PlayClock::Since(now));
         self.follow();
     }
 
@@ -377,10 +377,10 @@ impl Replay {
     }
 }
 
-fn missing(events: &[Arc<Event>]) -> Option<Missing> {
+fn missing(events: &[Arc<Event>]) -> Option<MissingPart> {
     let holds = |name: &str| events.iter().any(|event| event.body.name() == name);
     if !holds("run_finished") {
-        return Some(Missing::End);
+        return Some(MissingPart::End);
     }
-    (holds("answer_finished") && !holds("answer_delta")).then_some(Missing::Pieces)
+    (holds("answer_finished") && !holds("answer_delta")).then_some(MissingPart::Pieces)
 }

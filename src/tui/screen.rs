@@ -10,14 +10,14 @@ use tokio::sync::watch;
 
 use crate::protocol::{Event, NoticeLevel, Update};
 
-use super::announce::Announced;
+use super::announce::TerminalStatus;
 use super::error::TuiError;
-use super::looks::{Looks, TerminalLooks};
 use super::message::{Effect, Msg};
 use super::model::{AskedBy, Model};
-use super::replay::{Outcome, Replay};
+use super::replay::{Replay, ReplayOutcome};
 use super::setup::Setup;
 use super::split::Split;
+use super::theme_choice::{TerminalLooks, ThemeChoice};
 use super::update::update;
 use super::view::view;
 use super::walk::Walk;
@@ -27,7 +27,7 @@ use super::{resume, settle};
 #[derive(Debug)]
 pub struct Screen {
     model: Model,
-    looks: Looks,
+    looks: ThemeChoice,
     /// Where the borders between panes stand, for the next time.
     split: watch::Sender<Split>,
     /// Lies above the model, and has the keys.
@@ -44,7 +44,7 @@ impl Screen {
 
     /// The screen at the start, on such a terminal.
     pub fn on(mut setup: Setup, terminal: TerminalLooks) -> Result<Self, TuiError> {
-        let (looks, problem) = Looks::new(&setup, terminal)?;
+        let (looks, problem) = ThemeChoice::new(&setup, terminal)?;
         let own = std::mem::take(&mut setup.own);
         let split = setup.split.clone();
         let resumed = setup.resumed.take();
@@ -129,15 +129,15 @@ impl Screen {
         }
         let effects = match &mut self.replay {
             Some(replay) if replay.concerns(&msg) => match replay.handle(msg) {
-                Outcome::GoesOn(effects) => effects,
-                Outcome::Left if replay.is_all() => vec![Effect::Quit],
-                Outcome::Left => {
+                ReplayOutcome::GoesOn(effects) => effects,
+                ReplayOutcome::Left if replay.is_all() => vec![Effect::Quit],
+                ReplayOutcome::Left => {
                     self.replay = None;
                     Vec::new()
                 }
             },
             Some(replay) => {
-                replay.overhear(&msg);
+                replay.handle_background(&msg);
                 update(&mut self.model, msg)
             }
             None => update(&mut self.model, msg),
@@ -205,8 +205,8 @@ impl Screen {
     }
 
     /// What the terminal is to show beside the cells.
-    pub fn announced(&self) -> Announced {
-        Announced::of(&self.model)
+    pub fn announced(&self) -> TerminalStatus {
+        TerminalStatus::of(&self.model)
     }
 
     /// Draws on a terminal.

@@ -10,7 +10,7 @@ use super::ink::Row;
 use super::layout::Arrangement;
 use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::pointer::{Selection, Unit};
+use super::pointer::{ClickUnit, Selection};
 use super::settle::pane_rows;
 use super::{copy, overlays, window};
 
@@ -34,7 +34,7 @@ pub fn extend(model: &mut Model, pressed: Position, to: Position) {
 }
 
 /// Selects what is under a cell, and copies it.
-pub fn select(model: &mut Model, unit: Unit, at: Position) -> Vec<Effect> {
+pub fn select(model: &mut Model, unit: ClickUnit, at: Position) -> Vec<Effect> {
     let Some((area, rows)) = text_at(model, at) else {
         return Vec::new();
     };
@@ -43,8 +43,8 @@ pub fn select(model: &mut Model, unit: Unit, at: Position) -> Vec<Effect> {
         .map(Row::text)
         .unwrap_or_default();
     let found = match unit {
-        Unit::Line => stretch(&text, 0, |_| true),
-        Unit::Word => stretch(&text, usize::from(at.x - area.x), is_of_word),
+        ClickUnit::Line => stretch(&text, 0, |_| true),
+        ClickUnit::Word => stretch(&text, usize::from(at.x - area.x), is_of_word),
     };
     let Some((from, to)) = found else {
         return Vec::new();

@@ -3,7 +3,7 @@
 use crate::protocol::SessionSummary;
 use crate::text::one_line;
 
-use super::narrowed::{Matching, Narrowed};
+use super::filtered_list::{FilteredList, MatchMode};
 
 /// What a window shows of recorded conversations.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -13,14 +13,14 @@ pub struct SessionList {
     /// What is looked into for each of them: its name and its first question, clean.
     texts: Vec<String>,
     /// What is typed and selected.
-    pub narrowed: Narrowed,
+    pub narrowed: FilteredList,
     /// What is being done.
-    pub doing: Doing,
+    pub doing: SessionTask,
 }
 
 /// What is being done with the selected conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Doing {
+pub enum SessionTask {
     /// It is being chosen.
     #[default]
     Choosing,
@@ -65,7 +65,7 @@ impl SessionList {
     /// Leaves those that match what is typed.
     pub fn narrow(&mut self) {
         let texts = self.texts.iter().map(String::as_str);
-        self.narrowed.narrow(texts, Matching::Letters);
+        self.narrowed.narrow(texts, MatchMode::Letters);
     }
 
     /// The selected one.

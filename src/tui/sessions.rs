@@ -4,12 +4,12 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::protocol::{Command, NoticeLevel, SessionCommand, SessionUpdate};
 
+use super::filtered_list::type_into;
 use super::keymap::Action;
 use super::message::Effect;
 use super::model::{Model, Overlay};
-use super::narrowed::type_into;
 use super::resume;
-use super::session_list::Doing;
+use super::session_list::SessionTask;
 
 /// Opens the list.
 pub fn open(model: &mut Model) -> Vec<Effect> {
@@ -40,7 +40,7 @@ pub fn arrived(model: &mut Model, update: SessionUpdate) {
         }
         (SessionUpdate::NotResumed(line), overlay) => {
             if let Some(Overlay::Sessions(list)) = overlay {
-                list.doing = Doing::Choosing;
+                list.doing = SessionTask::Choosing;
             }
             model.notify(NoticeLevel::Warning, &line);
         }
@@ -51,7 +51,7 @@ pub fn arrived(model: &mut Model, update: SessionUpdate) {
 /// The engine did not take a command.
 pub fn refused(model: &mut Model, _: &SessionCommand) {
     if let Some(Overlay::Sessions(list)) = &mut model.overlay {
-        list.doing = Doing::Choosing;
+        list.doing = SessionTask::Choosing;
     }
     model.notify(
         NoticeLevel::Warning,
@@ -65,26 +65,26 @@ pub fn key(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option
         return None;
     };
     match &mut list.doing {
-        Doing::Choosing => return choose(model, event, action),
-        Doing::Renaming(name) => match event.code {
+        SessionTask::Choosing => return choose(model, event, action),
+        SessionTask::Renaming(name) => match event.code {
             KeyCode::Enter => {
                 let name = name.trim().to_owned();
-                list.doing = Doing::Choosing;
+                list.doing = SessionTask::Choosing;
                 let session = list.selected()?.id.clone();
                 return Some(send(SessionCommand::Rename { session, name }));
             }
-            KeyCode::Esc => list.doing = Doing::Choosing,
+            KeyCode::Esc => list.doing = SessionTask::Choosing,
             _ if type_into(name, event) => {}
             _ => return None,
         },
-        Doing::Deleting => {
-            list.doing = Doing::Choosing;
+        SessionTask::Deleting => {
+            list.doing = SessionTask::Choosing;
             if event.code == KeyCode::Char('y') {
                 let session = list.selected()?.id.clone();
                 return Some(send(SessionCommand::Hide(session)));
             }
         }
-        Doing::Resuming => match event.code {
+        SessionTask::Resuming => match event.code {
             KeyCode::Esc => model.overlay = None,
             _ => return None,
         },
@@ -120,7 +120,7 @@ fn choose(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<
         Action::Open => return Some(resume_selected(model, is_busy)),
         Action::Rename => {
             if let Some(session) = list.selected() {
-                list.doing = Doing::Renaming(session.name.clone().unwrap_or_default());
+                list.doing = SessionTask::Renaming(session.name.clone().unwrap_or_default());
             }
         }
         Action::Delete => match list.selected().map(|session| session.is_current) {
@@ -128,7 +128,7 @@ fn choose(model: &mut Model, event: KeyEvent, action: Option<Action>) -> Option<
                 NoticeLevel::Info,
                 "That is the conversation on the screen; /clear begins another one.",
             ),
-            Some(false) => list.doing = Doing::Deleting,
+            Some(false) => list.doing = SessionTask::Deleting,
             None => {}
         },
         Action::Export => {
@@ -153,7 +153,7 @@ fn resume_selected(model: &mut Model, is_busy: bool) -> Vec<Effect> {
         model.notify(NoticeLevel::Info, "Still answering. Esc stops the run.");
     } else {
         let session = session.id.clone();
-        list.doing = Doing::Resuming;
+        list.doing = SessionTask::Resuming;
         return send(SessionCommand::Resume(session));
     }
     Vec::new()
@@ -165,12 +165,12 @@ pub fn paste(model: &mut Model, text: &str) -> bool {
         return false;
     };
     match &mut list.doing {
-        Doing::Choosing => {
+        SessionTask::Choosing => {
             list.narrowed.paste(text);
             list.narrow();
         }
-        Doing::Renaming(name) => *name = crate::text::one_line(&format!("{name}{text}"), 80),
-        Doing::Deleting | Doing::Resuming => {}
+        SessionTask::Renaming(name) => *name = crate::text::one_line(&format!("{name}{text}"), 80),
+        SessionTask::Deleting | SessionTask::Resuming => {}
     }
     true
 }

@@ -9,12 +9,12 @@ use crate::protocol::{NoticeLevel, SessionSummary};
 use crate::text::one_line;
 
 use super::cells::{clear, put};
+use super::filtered_list::FilteredList;
 use super::ink::{Ink, Row, counted};
 use super::layout::Arrangement;
 use super::model::{Model, Overlay};
-use super::narrowed::Narrowed;
 use super::panes::wording::outcome_word;
-use super::session_list::{Doing, SessionList};
+use super::session_list::{SessionList, SessionTask};
 use super::theme::Theme;
 use super::window::beside;
 
@@ -88,7 +88,7 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
     true
 }
 
-fn typed_row(narrowed: &Narrowed, count: usize, width: usize) -> Row {
+fn typed_row(narrowed: &FilteredList, count: usize, width: usize) -> Row {
     let left = narrowed.left().len();
     let row = Row::of(Ink::Focus, " > ")
         .with(Ink::Text, narrowed.typed())
@@ -103,7 +103,7 @@ fn typed_row(narrowed: &Narrowed, count: usize, width: usize) -> Row {
 
 fn says_of_sessions(list: &SessionList) -> Option<Row> {
     let words = match &list.doing {
-        Doing::Resuming => "reading the conversation …",
+        SessionTask::Resuming => "reading the conversation …",
         _ if !list.is_read() => "reading the audit log …",
         _ if list.count() == 0 => "Nothing is recorded yet: the first question begins a session.",
         _ => return None,
@@ -115,10 +115,10 @@ fn session_rows(list: &SessionList, height: usize, width: usize) -> Vec<(Row, bo
     let rows = list.rows(list.narrowed.list.top, height).into_iter();
     rows.map(|(session, is_selected)| {
         let row = match &list.doing {
-            Doing::Renaming(name) if is_selected => Row::of(Ink::Focus, " name: ")
+            SessionTask::Renaming(name) if is_selected => Row::of(Ink::Focus, " name: ")
                 .with(Ink::Text, name.as_str())
                 .with(Ink::Focus, "▏"),
-            Doing::Deleting if is_selected => {
+            SessionTask::Deleting if is_selected => {
                 let words = " Delete from the list? The audit log keeps it. y/n";
                 Row::of(Ink::Warning, words)
             }

@@ -18,12 +18,12 @@ pub struct SlashCommand {
     /// Its purpose.
     pub help: &'static str,
     /// What it does.
-    pub does: Does,
+    pub does: SlashAction,
 }
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Does {
+pub enum SlashAction {
     /// The same as a key could.
     Act(Action),
     /// Sets the route of the questions to come.
@@ -48,115 +48,115 @@ pub const COMMANDS: &[SlashCommand] = &[
         name: "/route",
         arguments: "auto|simple|complex|chitchat",
         help: "the route of the questions to come",
-        does: Does::Route,
+        does: SlashAction::Route,
     },
     SlashCommand {
         name: "/retry",
         arguments: "[auto|simple|complex|chitchat]",
         help: "ask again, by another route",
-        does: Does::Retry,
+        does: SlashAction::Retry,
     },
     SlashCommand {
         name: "/replay",
         arguments: "[slow]",
         help: "this run again, event by event",
-        does: Does::Replay,
+        does: SlashAction::Replay,
     },
     SlashCommand {
         name: "/try",
         arguments: "",
         help: "sample questions, by route",
-        does: Does::Act(Action::Samples),
+        does: SlashAction::Act(Action::Samples),
     },
     SlashCommand {
         name: "/find",
         arguments: "",
         help: "search in the conversation",
-        does: Does::Act(Action::Find),
+        does: SlashAction::Act(Action::Find),
     },
     SlashCommand {
         name: "/stats",
         arguments: "",
         help: "fast paths, calls saved, times",
-        does: Does::Act(Action::Stats),
+        does: SlashAction::Act(Action::Stats),
     },
     SlashCommand {
         name: "/index",
         arguments: "[stop|go]",
         help: "how much is indexed; stop, go on",
-        does: Does::Index,
+        does: SlashAction::Index,
     },
     SlashCommand {
         name: "/add",
         arguments: "PATH",
         help: "a source more, for this session",
-        does: Does::Add,
+        does: SlashAction::Add,
     },
     SlashCommand {
         name: "/kb",
         arguments: "",
         help: "what the knowledge base holds",
-        does: Does::Act(Action::ShowSources),
+        does: SlashAction::Act(Action::ShowSources),
     },
     SlashCommand {
         name: "/model",
         arguments: "",
         help: "which engine and model answer",
-        does: Does::Act(Action::ShowModel),
+        does: SlashAction::Act(Action::ShowModel),
     },
     SlashCommand {
         name: "/theme",
         arguments: "auto|dark|light|high-contrast|mono",
         help: "the colours, at once",
-        does: Does::Theme,
+        does: SlashAction::Theme,
     },
     SlashCommand {
         name: "/what-if",
         arguments: "",
         help: "this run within other limits",
-        does: Does::Act(Action::WhatIf),
+        does: SlashAction::Act(Action::WhatIf),
     },
     SlashCommand {
         name: "/compare",
         arguments: "",
         help: "two runs of a question side by side",
-        does: Does::Act(Action::Compare),
+        does: SlashAction::Act(Action::Compare),
     },
     SlashCommand {
         name: "/race",
         arguments: "[QUESTION]",
         help: "simple against complex, at once",
-        does: Does::Race,
+        does: SlashAction::Race,
     },
     SlashCommand {
         name: "/sessions",
         arguments: "",
         help: "recorded conversations",
-        does: Does::Act(Action::Sessions),
+        does: SlashAction::Act(Action::Sessions),
     },
     SlashCommand {
         name: "/export",
         arguments: "",
         help: "write this conversation to a file",
-        does: Does::Act(Action::Export),
+        does: SlashAction::Act(Action::Export),
     },
     SlashCommand {
         name: "/clear",
         arguments: "",
         help: "forget the conversation",
-        does: Does::Act(Action::Forget),
+        does: SlashAction::Act(Action::Forget),
     },
     SlashCommand {
         name: "/help",
         arguments: "",
         help: "all keys",
-        does: Does::Act(Action::Help),
+        does: SlashAction::Act(Action::Help),
     },
     SlashCommand {
         name: "/quit",
         arguments: "",
         help: "leave",
-        does: Does::Act(Action::Leave),
+        does: SlashAction::Act(Action::Leave),
     },
 ];
 
@@ -176,7 +176,7 @@ pub fn route_called(name: &str) -> Option<(&'static str, Option<Complexity>)> {
 impl SlashCommand {
     /// The words to choose from, of which the themes are those that there are.
     pub fn choices<'a>(&self, themes: &'a [String]) -> Vec<&'a str> {
-        if self.does == Does::Theme {
+        if self.does == SlashAction::Theme {
             return themes.iter().map(String::as_str).collect();
         }
         let words = self.arguments.trim_matches(['[', ']']).split('|');
@@ -235,11 +235,11 @@ mod tests {
     fn commands_are_read() {
         let parse = |line| parse(line, &["dark".to_owned(), "mine".to_owned()]);
         let (command, argument) = parse("/route  simple ").unwrap();
-        assert_eq!((command.does, argument), (Does::Route, "simple"));
+        assert_eq!((command.does, argument), (SlashAction::Route, "simple"));
         let (command, _) = parse("/he").unwrap();
-        assert_eq!(command.does, Does::Act(Action::Help));
+        assert_eq!(command.does, SlashAction::Act(Action::Help));
         let (command, argument) = parse("/theme mine").unwrap();
-        assert_eq!((command.does, argument), (Does::Theme, "mine"));
+        assert_eq!((command.does, argument), (SlashAction::Theme, "mine"));
         for (line, said) in [
             ("/route", "/route needs one of auto, simple"),
             ("/route fast", "/route needs one of"),

@@ -43,7 +43,7 @@ pub struct SourceView {
     top: Position,
     /// The last line that is seen.
     bottom: usize,
-    moving: Moving,
+    moving: SourceMove,
     height: usize,
 }
 
@@ -64,7 +64,7 @@ struct Position {
 
 /// Where to go before the next drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moving {
+enum SourceMove {
     By(isize),
     ToPassage,
     ToFirst,
@@ -88,7 +88,7 @@ impl SourceView {
             colours: Colours::default(),
             top: Position { line: 1, row: 0 },
             bottom: 1,
-            moving: Moving::ToPassage,
+            moving: SourceMove::ToPassage,
             height: 0,
         }
     }
@@ -135,8 +135,10 @@ impl SourceView {
     /// Moves by rows.
     pub fn step(&mut self, by: isize) {
         self.moving = match self.moving {
-            Moving::By(before) => Moving::By(before.saturating_add(by)),
-            Moving::ToPassage if !self.visible.is_empty() && !self.is_awaited() => Moving::By(by),
+            SourceMove::By(before) => SourceMove::By(before.saturating_add(by)),
+            SourceMove::ToPassage if !self.visible.is_empty() && !self.is_awaited() => {
+                SourceMove::By(by)
+            }
             elsewhere => elsewhere,
         };
     }
@@ -148,12 +150,12 @@ impl SourceView {
 
     /// To the first line of the document.
     pub fn first(&mut self) {
-        self.moving = Moving::ToFirst;
+        self.moving = SourceMove::ToFirst;
     }
 
     /// To the last line of the document.
     pub fn last(&mut self) {
-        self.moving = Moving::ToLast;
+        self.moving = SourceMove::ToLast;
     }
 
     /// Around which line the document must be asked for, because what is to be seen lies beyond
@@ -166,9 +168,9 @@ impl SourceView {
         let near = 2 * self.height.max(1);
         let line = match self.moving {
             _ if self.awaited.is_some() => return None,
-            Moving::ToFirst if !begins => 1,
-            Moving::ToLast if !ends => part.total,
-            Moving::By(by) => {
+            SourceMove::ToFirst if !begins => 1,
+            SourceMove::ToLast if !ends => part.total,
+            SourceMove::By(by) => {
                 let line = self.top.line.saturating_add_signed(by);
                 let before = !begins && line < part.first + near;
                 let after = !ends && line + near > part.last();
@@ -219,7 +221,9 @@ impl SourceView {
         self.height = usize::from(size.height);
         let width = usize::from(size.width);
         let page = match &self.content {
-            Content::Here(part) if !part.lines.is_empty() => Page::of(part, self.lines, width),
+            Content::Here(part) if !part.lines.is_empty() => {
+                SourceRows::of(part, self.lines, width)
+            }
             Content::Here(_) => return self.show_message(Ink::Dim, "the document is empty", width),
             Content::Awaited => return self.show_message(Ink::Dim, "reading …", width),
             Content::Missing(reason) => {
@@ -230,21 +234,21 @@ impl SourceView {
         let top = self.top;
         let top = match self.moving {
             // The end of a longer document is not here yet.
-            Moving::ToFirst if page.part.first > 1 => top,
-            Moving::ToLast if page.part.last() < page.part.total => top,
-            Moving::ToFirst => page.at(1),
-            Moving::ToLast => page.at(page.part.last()),
+            SourceMove::ToFirst if page.part.first > 1 => top,
+            SourceMove::ToLast if page.part.last() < page.part.total => top,
+            SourceMove::ToFirst => page.at(1),
+            SourceMove::ToLast => page.at(page.part.last()),
             // Some lines before it say where the passage stands.
-            Moving::ToPassage => page.moved(
+            SourceMove::ToPassage => page.moved(
                 page.at(self.lines.start),
                 -(self.height / 5).min(6).cast_signed(),
             ),
-            Moving::By(by) => page.moved(page.at_position(top), by),
+            SourceMove::By(by) => page.moved(page.at_position(top), by),
         };
         let arrived = match self.moving {
-            Moving::ToFirst => page.part.first == 1,
-            Moving::ToLast => page.part.last() >= page.part.total,
-            Moving::ToPassage | Moving::By(_) => true,
+            SourceMove::ToFirst => page.part.first == 1,
+            SourceMove::ToLast => page.part.last() >= page.part.total,
+            SourceMove::ToPassage | SourceMove::By(_) => true,
         };
         let lowest = page.lowest(self.height);
         let top = page.at_position(top).min(lowest);
@@ -253,8 +257,8 @@ impl SourceView {
         let (rows, bottom) = page.rows(top, self.height, &self.colours);
         (self.top, self.visible, self.bottom) = (top, rows, bottom);
         // Until it is scrolled it stays at the passage, whatever becomes of the size.
-        if arrived && self.moving != Moving::ToPassage {
-            self.moving = Moving::By(0);
+        if arrived && self.moving != SourceMove::ToPassage {
+            self.moving = SourceMove::By(0);
         }
     }
 
@@ -272,14 +276,14 @@ impl SourceView {
 }
 
 /// Lines that are here, in rows of some width.
-struct Page<'a> {
+struct SourceRows<'a> {
     part: &'a DocumentPart,
     passage: LineRange,
     width: usize,
     digits: usize,
 }
 
-impl<'a> Page<'a> {
+impl<'a> SourceRows<'a> {
     fn of(part: &'a DocumentPart, passage: LineRange, width: usize) -> Self {
         Self {
             part,

@@ -8,7 +8,7 @@
 mod colours;
 mod contrast;
 mod name;
-mod sheet;
+mod theme_file;
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
@@ -57,13 +57,13 @@ impl Theme {
 
     /// A user's theme: what it does not say is as in one of ours, the one it names as `base`.
     pub fn own(source: &str, base: ThemeName, depth: ColorDepth) -> Result<Self, String> {
-        let base = sheet::base(source)?.unwrap_or(base);
+        let base = theme_file::base(source)?.unwrap_or(base);
         let base = Self::load(base, depth).map_err(|error| error.to_string())?;
         base.with(source, depth)
     }
 
     fn with(mut self, source: &str, depth: ColorDepth) -> Result<Self, String> {
-        let sheet = sheet::read(source, depth)?;
+        let sheet = theme_file::read(source, depth)?;
         for (ink, style) in sheet.inks {
             self.styles[ink as usize] = style;
         }

@@ -18,11 +18,11 @@ const SHORTEST_PIECE: f64 = 30.0;
 /// The moments of a run's events.
 #[derive(Debug, Clone)]
 pub struct Timeline {
-    moments: Vec<Moment>,
+    moments: Vec<TimelineEvent>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct TimelineEvent {
     /// Milliseconds of playing from the first event to this one.
     played: f64,
     /// The latest stamp so far.
@@ -31,7 +31,7 @@ struct Moment {
 
 /// A pause that is played for less time than it took.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shortened {
+pub struct ShortenedPause {
     /// How long it took, milliseconds.
     pub took: f64,
     /// How long it is played, milliseconds.
@@ -41,10 +41,10 @@ pub struct Shortened {
 impl Timeline {
     /// The moments of these events.
     pub fn of(events: &[Arc<Event>], is_slow: bool) -> Self {
-        let mut moments: Vec<Moment> = Vec::with_capacity(events.len());
+        let mut moments: Vec<TimelineEvent> = Vec::with_capacity(events.len());
         for event in events {
             let moment = match moments.last() {
-                None => Moment {
+                None => TimelineEvent {
                     played: 0.0,
                     stamp: event.ts,
                 },
@@ -57,7 +57,7 @@ impl Timeline {
                         EventBody::AnswerDelta { .. } => SHORTEST_PIECE,
                         _ => SHORTEST_PAUSE,
                     };
-                    Moment {
+                    TimelineEvent {
                         played: last.played + took.max(shortest),
                         stamp,
                     }
@@ -81,7 +81,7 @@ impl Timeline {
 
     /// How many events have happened at this moment of playing; the first always has.
     pub fn events_at(&self, played: f64) -> usize {
-        let happened = |moment: &Moment| moment.played <= played;
+        let happened = |moment: &TimelineEvent| moment.played <= played;
         self.moments.partition_point(happened).max(1)
     }
 
@@ -110,14 +110,14 @@ impl Timeline {
     }
 
     /// The pause after so many events, where less of it is played than it took.
-    pub fn shortened_after(&self, events: usize) -> Option<Shortened> {
+    pub fn shortened_after(&self, events: usize) -> Option<ShortenedPause> {
         let (last, next) = (self.before(events)?, self.moments.get(events)?);
         let took = between(last.stamp, next.stamp);
         let played = next.played - last.played;
-        (played < took).then_some(Shortened { took, played })
+        (played < took).then_some(ShortenedPause { took, played })
     }
 
-    fn before(&self, events: usize) -> Option<&Moment> {
+    fn before(&self, events: usize) -> Option<&TimelineEvent> {
         self.moments.get(events.checked_sub(1)?)
     }
 }
@@ -161,7 +161,7 @@ mod tests {
             .collect();
         assert_eq!(at, [1, 1, 3, 3, 4]);
         assert_eq!(timeline.shortened_after(1), None);
-        let pause = Shortened {
+        let pause = ShortenedPause {
             took: 60_000.0,
             played: LONGEST_PAUSE,
         };

@@ -11,15 +11,15 @@ use ratatui::layout::{Position, Size};
 use crate::protocol::{Command, Event, EventBody, NoticeLevel, Update};
 use crate::text::{one_line, sanitize};
 
+use super::filtered_list::type_into;
 use super::focus::{focus, stop_acting};
-use super::keymap::{Action, Place};
+use super::keymap::{Action, KeyContext};
 use super::list::List;
 use super::message::{Effect, Msg};
 use super::model::{Model, Overlay, Turn};
 use super::mouse::mouse;
-use super::narrowed::type_into;
 use super::pane::Pane;
-use super::pane_state::Chosen;
+use super::pane_state::AnswerFocus;
 use super::{
     act, ask, commands, compare, indexing, menu, reading, recall, selection, sessions, statistics,
 };
@@ -109,7 +109,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         model.current = Some(event.run.clone());
         model.shown = None;
         model.chat.citation = None;
-        model.chat.chosen = Chosen::No;
+        model.chat.chosen = AnswerFocus::No;
         model.evidence = super::model::EvidenceState::default();
         model.path.list = List::default();
         model.path.selected = None;
@@ -188,7 +188,9 @@ fn is_finding(model: &Model) -> bool {
 }
 
 fn find_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
-    let action = model.keymap.action(event, &[Place::Find, Place::Global]);
+    let action = model
+        .keymap
+        .action(event, &[KeyContext::Find, KeyContext::Global]);
     match action {
         // What leaves, or moves to another pane, does so from here too.
         Some(Action::Quit) => {
@@ -212,7 +214,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     model.pointer.selection = None;
     model.clear_notice();
     // What has the keys does not matter: it is all still there afterwards.
-    if model.keymap.action(event, &[Place::Global]) == Some(Action::Suspend) {
+    if model.keymap.action(event, &[KeyContext::Global]) == Some(Action::Suspend) {
         return vec![Effect::Suspend];
     }
     if is_filtering(model) {
@@ -251,11 +253,11 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     }
     if model.overlay.is_some() {
         // Leaving and starting over must work from everywhere.
-        let action = action.or_else(|| model.keymap.action(event, &[Place::Global]));
+        let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
         return action.map_or_else(Vec::new, |action| commands::on_overlay(model, action));
     }
     if model.reading.is_some() {
-        let action = action.or_else(|| model.keymap.action(event, &[Place::Global]));
+        let action = action.or_else(|| model.keymap.action(event, &[KeyContext::Global]));
         return action.map_or_else(Vec::new, |action| reading::act(model, action));
     }
     if model.focus == Pane::Chat {
@@ -271,7 +273,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
                 return effects;
             }
         }
-        if let Some(action) = model.keymap.action(event, &[Place::Menu])
+        if let Some(action) = model.keymap.action(event, &[KeyContext::Menu])
             && menu::is_open(model)
         {
             return commands::on_menu(model, action);
@@ -282,7 +284,7 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
         Some(action) => act::on_panes(model, action, event),
         None if model.focus == Pane::Chat => {
             model.chat.citation = None;
-            model.chat.chosen = Chosen::No;
+            model.chat.chosen = AnswerFocus::No;
             model.prompt.key(event);
             Vec::new()
         }

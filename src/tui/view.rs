@@ -10,10 +10,10 @@ use crate::tui::panes::wording::route_ink;
 
 use super::borders::borders;
 use super::cells::put;
-use super::follow::Followed;
 use super::ink::{Ink, Row, counted, grouped};
-use super::keymap::{Action, Place};
-use super::layout::{Arrangement, Breadth, LEAST};
+use super::keymap::{Action, KeyContext};
+use super::layout::{Arrangement, LEAST, LayoutWidth};
+use super::linked_rows::LinkedRows;
 use super::model::{AskedBy, Model};
 use super::notice::notice;
 use super::pane::Pane;
@@ -31,7 +31,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
         return;
     }
     let buffer = frame.buffer_mut();
-    if places.breadth == Breadth::Tiny {
+    if places.breadth == LayoutWidth::Tiny {
         let words = format!("kb-agent needs {}×{} cells", LEAST.0, LEAST.1);
         put(buffer, theme, places.screen, &Row::of(Ink::Warning, words));
         return;
@@ -40,7 +40,7 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     header(model, &places, theme, buffer);
     footer(model, &places, theme, buffer);
     titles(model, &places, theme, buffer);
-    let followed = Followed::of(model);
+    let followed = LinkedRows::of(model);
     for &(pane, area) in &places.panes {
         for (line, row) in area.rows().zip(pane_rows(model, pane, area.as_size())) {
             put(buffer, theme, line, &row);
@@ -299,7 +299,7 @@ fn prompt(model: &Model, theme: &Theme, area: Rect, buffer: &mut Buffer) -> Opti
         return None;
     }
     if model.prompt.is_empty() && model.is_acting() {
-        let key = model.keymap.name_in(Action::FocusChat, Place::Acting);
+        let key = model.keymap.name_in(Action::FocusChat, KeyContext::Acting);
         let key = key.unwrap_or_else(|| "any other letter".to_owned());
         let words = format!("letters act on the answer · {key} types");
         let words = Row::of(Ink::Warning, words).fit(text.width.into());

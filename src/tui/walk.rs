@@ -10,7 +10,7 @@ use crate::protocol::{Event, EventBody, NoticeLevel, Timestamp, Update};
 
 use super::ask;
 use super::focus::focus;
-use super::layout::{Arrangement, Breadth};
+use super::layout::{Arrangement, LayoutWidth};
 use super::message::{Effect, Msg};
 use super::model::{AskedBy, Model, Question};
 use super::pane::Pane;
@@ -125,9 +125,9 @@ fn end(model: &mut Model) {
 /// Where not all panes have room, the one in which something happens is shown.
 fn show(model: &mut Model, pane: Pane) {
     match Arrangement::of(model).breadth {
-        Breadth::Narrow => focus(model, pane),
-        Breadth::Medium if pane != Pane::Chat => model.side = pane,
-        Breadth::Medium | Breadth::Wide | Breadth::Tiny => {}
+        LayoutWidth::Narrow => focus(model, pane),
+        LayoutWidth::Medium if pane != Pane::Chat => model.side = pane,
+        LayoutWidth::Medium | LayoutWidth::Wide | LayoutWidth::Tiny => {}
     }
 }
 

@@ -19,7 +19,7 @@ const NARROWEST: usize = 30;
 const INDENT: usize = 9;
 
 /// What has been shown so far.
-pub(super) struct Report {
+pub(super) struct DoctorReport {
     /// `false` where one object comes at the end.
     is_text: bool,
     /// `None` is as long as it gets.
@@ -37,7 +37,7 @@ enum Tone {
     Mark(Status),
 }
 
-impl Report {
+impl DoctorReport {
     pub(super) fn new(is_text: bool) -> Self {
         let is_terminal = stdout().is_terminal();
         let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -245,8 +245,8 @@ fn summary(checks: &[Check]) -> String {
 mod tests {
     use super::*;
 
-    fn narrow(width: Option<usize>) -> Report {
-        Report {
+    fn narrow(width: Option<usize>) -> DoctorReport {
+        DoctorReport {
             is_text: true,
             width,
             colour: false,

@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 use super::collection::Collection;
 use super::judged::bar;
 use super::metrics;
-use crate::cli::catch_up::{Part, update};
+use crate::cli::catch_up::{UpdateStep, update};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, complain, print_json, print_text};
+use crate::cli::output::{Failure, print_json, print_notice, print_text};
 use crate::cli::search::Tool;
 use crate::config::Settings;
 use crate::engine::open_knowledge_at;
@@ -51,7 +51,7 @@ const PASSAGES: usize = 2 * DEPTH;
 
 /// What is printed; the names are fixed.
 #[derive(Debug, Default, Serialize)]
-struct Figures {
+struct RetrievalFigures {
     dataset: String,
     tool: &'static str,
     queries: usize,
@@ -76,7 +76,7 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), Failure> {
         )));
     }
     if let Some(line) = collection.gaps() {
-        complain(&line);
+        print_notice(&line);
     }
     let laid = collection.lay_out(&settings.data_dir.join("eval"))?;
     let knowledge = open_knowledge_at(settings, &[laid.documents], &laid.index)?;
@@ -85,14 +85,14 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), Failure> {
         let cannot = |error| Failure::failed(format!("{}: {error}", path.display()));
         File::create(path).map(BufWriter::new).map_err(cannot)
     });
-    let mut asking = Asking {
+    let mut asking = QueryRun {
         mode: mode(beir.tool),
         collection,
         knowledge,
         record: record.transpose()?,
     };
     let mut figures = interruptible(async |cancel| {
-        for part in [Part::Words, Part::Meaning] {
+        for part in [UpdateStep::Lexical, UpdateStep::Dense] {
             let updated = update(asking.knowledge.clone(), part, &cancel).await?;
             updated.map_err(Failure::failed)?;
         }
@@ -124,24 +124,24 @@ fn name(tool: Tool) -> &'static str {
     }
 }
 
-struct Asking {
+struct QueryRun {
     mode: SearchMode,
     collection: Collection,
     knowledge: Arc<KnowledgeBase>,
     record: Option<BufWriter<File>>,
 }
 
-impl Asking {
+impl QueryRun {
     /// All queries, one after the other. The first is asked twice, because the first search of a
     /// process also loads the model, which is not what is measured.
-    fn all(&mut self, cancel: &CancellationToken) -> Result<Figures, Failure> {
+    fn all(&mut self, cancel: &CancellationToken) -> Result<RetrievalFigures, Failure> {
         let bar = bar(self.collection.queries.len());
         if let Some(first) = self.collection.queries.first() {
             self.documents(&first.text)?;
         }
-        let mut figures = Figures {
+        let mut figures = RetrievalFigures {
             dataset: self.collection.name.clone(),
-            ..Figures::default()
+            ..RetrievalFigures::default()
         };
         let mut searching = Duration::ZERO;
         let nothing = metrics::Grades::new();
@@ -201,7 +201,7 @@ impl Asking {
     }
 }
 
-impl Figures {
+impl RetrievalFigures {
     fn add(&mut self, ranking: &[String], grades: &metrics::Grades) {
         self.queries += 1;
         self.ndcg_at_10 += metrics::ndcg(ranking, grades, 10);
@@ -245,7 +245,7 @@ fn write_ranking(out: &mut impl Write, query: &str, ranked: &[(String, Hit)]) ->
     Ok(())
 }
 
-fn as_text(figures: &Figures) -> String {
+fn as_text(figures: &RetrievalFigures) -> String {
     let queries = match figures.queries {
         1 => "1 query".to_owned(),
         queries => format!("{queries} queries"),

@@ -9,7 +9,7 @@ use super::confusion::share;
 pub(super) const THRESHOLDS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// A probability, and whether it is so.
-pub(super) type Judged = (f64, bool);
+pub(super) type JudgedProbability = (f64, bool);
 
 /// What has a probability from `from` to below `to` (1 included in the last).
 #[derive(Debug, Serialize)]
@@ -37,11 +37,12 @@ pub(super) struct Cut {
 }
 
 /// The intervals between these edges, of which the last is 1; empty intervals are left out.
-pub(super) fn intervals(judged: &[Judged], edges: &[f64]) -> Vec<Interval> {
+pub(super) fn intervals(judged: &[JudgedProbability], edges: &[f64]) -> Vec<Interval> {
     let filled = edges.windows(2).filter_map(|edges| {
         let (from, to) = (edges[0], edges[1]);
         let is_inside = |p: f64| p >= from && (p < to || to >= 1.0);
-        let inside: Vec<&Judged> = judged.iter().filter(|(p, _)| is_inside(*p)).collect();
+        let inside: Vec<&JudgedProbability> =
+            judged.iter().filter(|(p, _)| is_inside(*p)).collect();
         let n = inside.len();
         (n > 0).then(|| Interval {
             from,
@@ -55,7 +56,7 @@ pub(super) fn intervals(judged: &[Judged], edges: &[f64]) -> Vec<Interval> {
 }
 
 /// What taking everything from `threshold` on comes to.
-pub(super) fn cut(judged: &[Judged], threshold: f64) -> Cut {
+pub(super) fn cut(judged: &[JudgedProbability], threshold: f64) -> Cut {
     let taken = judged.iter().filter(|(p, _)| *p >= threshold);
     Cut {
         hits: taken.clone().filter(|(_, it)| *it).count(),

@@ -49,7 +49,7 @@ struct Document {
 }
 
 /// The documents as files.
-pub(super) struct Laid {
+pub(super) struct CorpusFiles {
     /// Holds the files.
     pub documents: PathBuf,
     /// Where their index is to live.
@@ -139,7 +139,7 @@ impl Collection {
     }
 
     /// Writes the documents below `home`, unless they are there already.
-    pub fn lay_out(&self, home: &Path) -> Result<Laid, Failure> {
+    pub fn lay_out(&self, home: &Path) -> Result<CorpusFiles, Failure> {
         let place = home.join(&self.hash);
         let failed = |error: io::Error| {
             let place = place.display();
@@ -147,7 +147,7 @@ impl Collection {
                 "{place} cannot be written: {error}; set KB_AGENT_DATA_DIR to a folder that can"
             ))
         };
-        let laid = Laid {
+        let laid = CorpusFiles {
             documents: place.join("documents"),
             index: place.join("index"),
         };

@@ -15,7 +15,7 @@ pub(super) struct Confusion {
 
 /// The figures of a confusion; the names are fixed.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Figures {
+pub(super) struct ClassFigures {
     /// Questions.
     pub n: usize,
     /// Share whose predicted label is acceptable.
@@ -54,7 +54,7 @@ impl Confusion {
         self.rows.is_empty()
     }
 
-    pub fn figures(self) -> Figures {
+    pub fn figures(self) -> ClassFigures {
         let labels: Vec<&String> = self
             .rows
             .keys()
@@ -77,7 +77,7 @@ impl Confusion {
                 right += hits;
             }
         }
-        Figures {
+        ClassFigures {
             n,
             accuracy: share(right, n),
             classes,
@@ -86,7 +86,7 @@ impl Confusion {
     }
 }
 
-impl Figures {
+impl ClassFigures {
     /// As a table: expected labels down, predicted across.
     pub fn as_text(&self) -> String {
         let width = self

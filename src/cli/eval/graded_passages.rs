@@ -12,24 +12,24 @@ const FORM: &str = r#"{"query": "…", "passages": [{"text": "…", "relevant": 
 
 /// One line of the file.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct GradedQuestion {
     pub query: String,
     /// Its parts, as a run would have found them; mostly none.
     pub sub_questions: Vec<String>,
     /// At least one.
-    pub passages: Vec<Passage>,
+    pub passages: Vec<GradedPassage>,
 }
 
 /// One judged passage.
 #[derive(Debug)]
-pub(super) struct Passage {
+pub(super) struct GradedPassage {
     pub text: String,
     pub relevant: bool,
     /// Known to have nothing to do with the question; never relevant.
     pub far_off: bool,
 }
 
-impl Passage {
+impl GradedPassage {
     /// A passage of another question.
     pub fn far_off(text: &str) -> Self {
         Self {
@@ -43,13 +43,13 @@ impl Passage {
 #[derive(Deserialize)]
 struct PassageLine {
     query: String,
-    passages: Vec<Judged>,
+    passages: Vec<JudgedPassage>,
     #[serde(default)]
     sub_questions: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Judged {
+struct JudgedPassage {
     text: String,
     relevant: Value,
     #[serde(default)]
@@ -57,7 +57,7 @@ struct Judged {
 }
 
 /// Reads one line; what is wrong with it is said in a few words.
-pub(super) fn question(line: &str) -> Result<Question, String> {
+pub(super) fn question(line: &str) -> Result<GradedQuestion, String> {
     let line: PassageLine = record(line, FORM)?;
     if line.query.trim().is_empty() {
         return Err("the query is empty".to_owned());
@@ -84,13 +84,13 @@ pub(super) fn question(line: &str) -> Result<Question, String> {
         if relevant && judged.far_off {
             return Err(wrong("it is both relevant and far_off"));
         }
-        Ok(Passage {
+        Ok(GradedPassage {
             text: judged.text,
             relevant,
             far_off: judged.far_off,
         })
     });
-    Ok(Question {
+    Ok(GradedQuestion {
         query: line.query,
         sub_questions: line.sub_questions,
         passages: passages.collect::<Result<_, String>>()?,
@@ -100,7 +100,7 @@ pub(super) fn question(line: &str) -> Result<Question, String> {
 /// For each question up to `count` different passages of questions that ask something else, the
 /// same on every run. Chosen by hash and not by place, because neighbours in a file are often of one
 /// subject.
-pub(super) fn foreign(questions: &[Question], count: usize) -> Vec<Vec<&str>> {
+pub(super) fn foreign(questions: &[GradedQuestion], count: usize) -> Vec<Vec<&str>> {
     let all: Vec<(&str, &str)> = questions
         .iter()
         .flat_map(|question| {
@@ -111,7 +111,7 @@ pub(super) fn foreign(questions: &[Question], count: usize) -> Vec<Vec<&str>> {
             texts.map(|text| (question.query.as_str(), text))
         })
         .collect();
-    let draw = |question: &Question| {
+    let draw = |question: &GradedQuestion| {
         let own = question
             .passages
             .iter()
@@ -149,11 +149,14 @@ fn place(query: &str, turn: usize, among: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn asked(query: &str, texts: &[&str]) -> Question {
-        Question {
+    fn asked(query: &str, texts: &[&str]) -> GradedQuestion {
+        GradedQuestion {
             query: query.to_owned(),
             sub_questions: Vec::new(),
-            passages: texts.iter().map(|text| Passage::far_off(text)).collect(),
+            passages: texts
+                .iter()
+                .map(|text| GradedPassage::far_off(text))
+                .collect(),
         }
     }
 

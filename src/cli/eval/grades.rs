@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::calibration::{Cut, Interval, Judged, THRESHOLDS, cut, intervals};
+use super::calibration::{Cut, Interval, JudgedProbability, THRESHOLDS, cut, intervals};
 use super::confusion::share;
 use crate::domain::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, Score};
 
@@ -15,7 +15,7 @@ const INTERVALS: usize = 10;
 
 /// The figures of judged passages; the names are fixed.
 #[derive(Debug, Serialize)]
-pub(super) struct Figures {
+pub(super) struct GradingFigures {
     /// Passages that were graded.
     pub n: usize,
     /// Of these the relevant ones.
@@ -73,9 +73,9 @@ pub(super) struct Threshold {
     pub kept: f64,
 }
 
-impl Figures {
+impl GradingFigures {
     /// From each passage's grade and whether it is relevant; not empty.
-    pub fn of(judged: &[Judged]) -> Self {
+    pub fn of(judged: &[JudgedProbability]) -> Self {
         let relevant = judged.iter().filter(|(_, it)| *it).count();
         let irrelevant = judged.len() - relevant;
         let dropped = judged.iter().filter(|(p, it)| !it && *p < KEEP_FROM);
@@ -146,7 +146,7 @@ impl Figures {
 }
 
 impl Threshold {
-    fn of(judged: &[Judged], from: f64) -> Self {
+    fn of(judged: &[JudgedProbability], from: f64) -> Self {
         let Cut {
             taken,
             hits,
@@ -211,8 +211,8 @@ pub(super) fn part(part: usize, whole: usize) -> Option<f64> {
 /// How likely a relevant passage has a higher grade than an irrelevant one, a tie counting half: the
 /// area under the curve of Mann and Whitney's U, by ranks from the lowest grade on, equal grades
 /// sharing the mean of theirs.
-pub(super) fn auc(judged: &[Judged]) -> Option<f64> {
-    let mut order: Vec<&Judged> = judged.iter().collect();
+pub(super) fn auc(judged: &[JudgedProbability]) -> Option<f64> {
+    let mut order: Vec<&JudgedProbability> = judged.iter().collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut before, mut ranks) = (0, 0.0);
     for equal in order.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
@@ -243,7 +243,7 @@ mod tests {
             (0.1, false),
             (0.0, true),
         ];
-        let figures = Figures::of(&judged);
+        let figures = GradingFigures::of(&judged);
         // Of nine pairs: 0.9 wins three, 0.5 wins one and halves one, 0.0 wins none.
         assert!(near(figures.auc, 4.5 / 9.0));
         assert!(near(figures.precision_at_0_7, 0.5));
@@ -262,16 +262,16 @@ mod tests {
 
     #[test]
     fn what_is_not_defined_is_no_figure() {
-        let figures = Figures::of(&[(0.2, false), (0.4, false)]);
+        let figures = GradingFigures::of(&[(0.2, false), (0.4, false)]);
         assert_eq!(
             (figures.auc, figures.precision_at_0_7, figures.recall_at_0_7),
             (None, None, None)
         );
         assert!(near(figures.irrelevant_below_0_3, 0.5));
-        let figures = Figures::of(&[(0.2, true)]);
+        let figures = GradingFigures::of(&[(0.2, true)]);
         assert_eq!((figures.auc, figures.irrelevant_below_0_3), (None, None));
         assert!(figures.as_text().contains("AUC -"));
-        let same = Figures::of(&[(0.5, true), (0.5, false), (0.5, false)]);
+        let same = GradingFigures::of(&[(0.5, true), (0.5, false), (0.5, false)]);
         assert!(near(same.auc, 0.5));
     }
 

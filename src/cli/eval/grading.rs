@@ -10,11 +10,11 @@ use clap::Args;
 use serde::Serialize;
 
 use super::confusion::share;
-use super::graded_passages::{Passage, Question, foreign, question};
-use super::grades::{Actions, Bands, Figures};
+use super::graded_passages::{GradedPassage, GradedQuestion, foreign, question};
+use super::grades::{Actions, Bands, GradingFigures};
 use super::judged::{bar, read};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, complain, print_json, print_text};
+use crate::cli::output::{Failure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
 use crate::engine::Grader;
@@ -44,9 +44,9 @@ pub(super) struct Grading {
 
 /// What is printed.
 #[derive(Debug, Serialize)]
-struct Report {
+struct GradingReport {
     #[serde(flatten)]
-    figures: Figures,
+    figures: GradingFigures,
     questions: usize,
     /// Passages without a grade, because the reply could not be read.
     unmeasured: usize,
@@ -99,7 +99,7 @@ pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure>
     })?;
     if report.figures.relevant == 0 {
         let file = grading.file.display();
-        complain(&format!(
+        print_notice(&format!(
             "{file}: no graded passage is relevant, so there is neither AUC nor recall"
         ));
     }
@@ -117,21 +117,24 @@ pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure>
 
 async fn measure(
     grading: &Grading,
-    questions: &[Question],
+    questions: &[GradedQuestion],
     drawn: &[Vec<&str>],
     settings: &Settings,
-) -> Result<Report, Failure> {
+) -> Result<GradingReport, Failure> {
     let grader = Grader::open(settings)?;
     let bar = bar(questions.len());
-    let mut tally = Tally::default();
+    let mut tally = GradingTally::default();
     for (question, drawn) in questions.iter().zip(drawn) {
         let query = &question.query;
         let parts = match &question.sub_questions {
             given if given.is_empty() && grading.split => grader.sub_questions(query).await?,
             given => given.clone(),
         };
-        let own: Vec<&Passage> = question.passages.iter().collect();
-        let foreign: Vec<Passage> = drawn.iter().map(|text| Passage::far_off(text)).collect();
+        let own: Vec<&GradedPassage> = question.passages.iter().collect();
+        let foreign: Vec<GradedPassage> = drawn
+            .iter()
+            .map(|text| GradedPassage::far_off(text))
+            .collect();
         let batches = [(own, false), (foreign.iter().collect(), true)];
         for (batch, drawn) in batches.into_iter().filter(|(batch, _)| !batch.is_empty()) {
             let texts: Vec<&str> = batch.iter().map(|passage| passage.text.as_str()).collect();
@@ -167,7 +170,7 @@ async fn measure(
 
 /// What has been graded so far.
 #[derive(Default)]
-struct Tally {
+struct GradingTally {
     judged: Vec<(f64, bool)>,
     far_off: Vec<f64>,
     unmeasured: usize,
@@ -177,8 +180,8 @@ struct Tally {
     wrong: Vec<String>,
 }
 
-impl Tally {
-    fn add(&mut self, query: &str, passage: &Passage, score: f64) {
+impl GradingTally {
+    fn add(&mut self, query: &str, passage: &GradedPassage, score: f64) {
         let (bands, what) = if passage.far_off {
             self.far_off.push(score);
             (self.confusion.far_off.get_or_insert_default(), "far-off")
@@ -198,7 +201,7 @@ impl Tally {
         }
     }
 
-    fn report(self, questions: usize, engine: String) -> Report {
+    fn report(self, questions: usize, engine: String) -> GradingReport {
         let bands = self.confusion.far_off.unwrap_or_default();
         let far_off = (!self.far_off.is_empty()).then(|| FarOff {
             n: bands.sum(),
@@ -208,8 +211,8 @@ impl Tally {
             highest: self.far_off.iter().copied().fold(0.0, f64::max),
             actions: self.elsewhere,
         });
-        Report {
-            figures: Figures::of(&self.judged),
+        GradingReport {
+            figures: GradingFigures::of(&self.judged),
             questions,
             unmeasured: self.unmeasured,
             confusion: self.confusion,
@@ -221,9 +224,9 @@ impl Tally {
     }
 }
 
-impl Report {
+impl GradingReport {
     fn as_text(&self) -> String {
-        let Figures { n, relevant, .. } = self.figures;
+        let GradingFigures { n, relevant, .. } = self.figures;
         let mut text = format!(
             "grades, engine {}\n  {} of {}, relevant {relevant}\n{}",
             sanitize(&self.engine),

@@ -13,14 +13,14 @@ use clap::builder::RangedU64ValueParser;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::calibration::Judged;
+use super::calibration::JudgedProbability;
 use super::grades::{auc, number, part};
 use super::judged::bar;
 use super::overlap::{DocFreq, first_best};
-use super::reading_set::{Passage, Question, ReadingSet};
+use super::reading_set::{ReadingPassage, ReadingQuestion, ReadingSet};
 use crate::cli::columns::{Column, Side, column, table, terminal_width};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, complain, print_json, print_text};
+use crate::cli::output::{Failure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::engine::Grader;
 use crate::text::{counted, is_chinese, one_line, sanitize};
@@ -62,8 +62,8 @@ pub(super) struct Reading {
 
 /// What is printed.
 #[derive(Debug, Serialize)]
-struct Report {
-    sets: BTreeMap<String, Figures>,
+struct ReadingReport {
+    sets: BTreeMap<String, ReadingFigures>,
     /// Passages without a grade, because the reply could not be read.
     unmeasured: usize,
     #[serde(skip)]
@@ -72,7 +72,7 @@ struct Report {
 
 /// The figures of one set. Where one is not defined, there is none.
 #[derive(Debug, Serialize)]
-struct Figures {
+struct ReadingFigures {
     /// Questions asked.
     n: usize,
     /// Of these, the ones that their passage answers; the others are in `answerable_auc` alone.
@@ -105,7 +105,7 @@ pub(super) fn run(reading: &Reading, settings: &Settings) -> Result<(), Failure>
     for (name, figures) in &report.sets {
         if figures.answerable == 0 {
             let name = one_line(name, 100);
-            complain(&format!(
+            print_notice(&format!(
                 "{name}: no passage answers its question, so no sentence can be right"
             ));
         }
@@ -120,9 +120,9 @@ pub(super) fn run(reading: &Reading, settings: &Settings) -> Result<(), Failure>
 
 async fn measure(
     set: &ReadingSet,
-    sets: &BTreeMap<&str, Vec<&Question>>,
+    sets: &BTreeMap<&str, Vec<&ReadingQuestion>>,
     settings: &Settings,
-) -> Result<Report, Failure> {
+) -> Result<ReadingReport, Failure> {
     let mut doc_freqs: BTreeMap<&str, DocFreq> = BTreeMap::new();
     for passage in &set.passages {
         let doc_freq = doc_freqs.entry(&passage.set).or_default();
@@ -138,14 +138,14 @@ async fn measure(
             passages: &set.passages,
             doc_freq: doc_freqs.get(name).unwrap_or(&nothing),
             grader: &grader,
-            tally: Tally::default(),
+            tally: ReadingTally::default(),
         };
         reader.read_all(questions, &bar).await?;
         unmeasured += reader.tally.unmeasured;
         figures.insert(name.to_owned(), reader.tally.figures(questions.len()));
     }
     bar.finish_and_clear();
-    Ok(Report {
+    Ok(ReadingReport {
         sets: figures,
         unmeasured,
         engine: grader.identity().model,
@@ -154,16 +154,16 @@ async fn measure(
 
 /// Asks the questions of one set.
 struct Reader<'a> {
-    passages: &'a [Passage],
+    passages: &'a [ReadingPassage],
     doc_freq: &'a DocFreq,
     grader: &'a Grader,
-    tally: Tally,
+    tally: ReadingTally,
 }
 
 impl Reader<'_> {
     async fn read_all(
         &mut self,
-        questions: &[&Question],
+        questions: &[&ReadingQuestion],
         bar: &ProgressBar,
     ) -> Result<(), Failure> {
         for question in questions {
@@ -176,7 +176,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    async fn grade(&mut self, question: &Question) -> Result<(), Failure> {
+    async fn grade(&mut self, question: &ReadingQuestion) -> Result<(), Failure> {
         let places = [&[question.own], &question.others[..]].concat();
         let texts: Vec<String> = places.iter().map(|at| self.passages[*at].text()).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -199,7 +199,7 @@ impl Reader<'_> {
     }
 
     /// Blocks while it embeds.
-    fn choose(&mut self, question: &Question) -> Result<(), Failure> {
+    fn choose(&mut self, question: &ReadingQuestion) -> Result<(), Failure> {
         let passage = &self.passages[question.own];
         let (places, texts): (Vec<usize>, Vec<&str>) = passage.told().unzip();
         let query = &question.query;
@@ -224,7 +224,7 @@ impl Reader<'_> {
     }
 }
 
-impl Passage {
+impl ReadingPassage {
     /// As a document would hold it.
     fn text(&self) -> String {
         let told: Vec<&str> = self.told().map(|(_, sentence)| sentence).collect();
@@ -244,7 +244,7 @@ impl Passage {
 
 /// What has been counted so far.
 #[derive(Default)]
-struct Tally {
+struct ReadingTally {
     answerable: usize,
     /// Right choices; nothing where the engine tells no sentence.
     engine: Option<usize>,
@@ -252,16 +252,16 @@ struct Tally {
     cosine: usize,
     idf_cosine: usize,
     /// The grades of the questions' own passages, and whether they answer.
-    asked: Vec<Judged>,
+    asked: Vec<JudgedProbability>,
     /// Of questions that are answered, the grades of all their passages, and whether they answer.
-    among_others: Vec<Judged>,
+    among_others: Vec<JudgedProbability>,
     unmeasured: usize,
 }
 
-impl Tally {
-    fn figures(&self, n: usize) -> Figures {
+impl ReadingTally {
+    fn figures(&self, n: usize) -> ReadingFigures {
         let share = |right: usize| part(right, self.answerable);
-        Figures {
+        ReadingFigures {
             n,
             answerable: self.answerable,
             sentence_at_1: self.engine.and_then(share),
@@ -274,7 +274,7 @@ impl Tally {
     }
 }
 
-impl Report {
+impl ReadingReport {
     fn as_text(&self) -> String {
         let mut text = format!("reading, engine {}\n", sanitize(&self.engine));
         let rows = self.sets.iter().map(|(name, figures)| {

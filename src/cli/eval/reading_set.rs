@@ -18,7 +18,7 @@ const QUESTION: &str =
 
 /// A passage.
 #[derive(Debug, Deserialize)]
-pub(super) struct Passage {
+pub(super) struct ReadingPassage {
     id: String,
     /// The set whose word counts it is part of.
     pub set: String,
@@ -30,7 +30,7 @@ pub(super) struct Passage {
 
 /// A question with its passages, by their places.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct ReadingQuestion {
     pub query: String,
     pub set: String,
     /// The passage it was asked of.
@@ -44,8 +44,8 @@ pub(super) struct Question {
 /// What the two files hold.
 #[derive(Debug)]
 pub(super) struct ReadingSet {
-    pub passages: Vec<Passage>,
-    pub questions: Vec<Question>,
+    pub passages: Vec<ReadingPassage>,
+    pub questions: Vec<ReadingQuestion>,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +69,7 @@ impl ReadingSet {
             return Err(bad(&path, "there is no passage in it"));
         }
         let mut places = HashMap::new();
-        for (place, Passage { id, .. }) in passages.iter().enumerate() {
+        for (place, ReadingPassage { id, .. }) in passages.iter().enumerate() {
             if places.insert(id.as_str(), place).is_some() {
                 return Err(bad(&path, format!("the id {id} occurs twice")));
             }
@@ -85,8 +85,8 @@ impl ReadingSet {
 
     /// The questions by set, in their order; of each set at most so many, evenly spread over it, so
     /// that not all are of its first documents.
-    pub fn by_set(&self, at_most: Option<usize>) -> BTreeMap<&str, Vec<&Question>> {
-        let mut sets: BTreeMap<&str, Vec<&Question>> = BTreeMap::new();
+    pub fn by_set(&self, at_most: Option<usize>) -> BTreeMap<&str, Vec<&ReadingQuestion>> {
+        let mut sets: BTreeMap<&str, Vec<&ReadingQuestion>> = BTreeMap::new();
         for question in &self.questions {
             sets.entry(&question.set).or_default().push(question);
         }
@@ -99,8 +99,8 @@ impl ReadingSet {
     }
 }
 
-fn passage(line: &str) -> Result<Passage, String> {
-    let passage: Passage = record(line, PASSAGE)?;
+fn passage(line: &str) -> Result<ReadingPassage, String> {
+    let passage: ReadingPassage = record(line, PASSAGE)?;
     if passage.sentences.is_empty() {
         return Err("there is no sentence".to_owned());
     }
@@ -110,7 +110,7 @@ fn passage(line: &str) -> Result<Passage, String> {
     Ok(passage)
 }
 
-impl Passage {
+impl ReadingPassage {
     /// The sentences that say something, with their places: some collections were cut so that
     /// others are empty, and count these too.
     pub fn told(&self) -> impl Iterator<Item = (usize, &str)> {
@@ -121,9 +121,9 @@ impl Passage {
 
 fn question(
     line: &str,
-    passages: &[Passage],
+    passages: &[ReadingPassage],
     places: &HashMap<&str, usize>,
-) -> Result<Question, String> {
+) -> Result<ReadingQuestion, String> {
     let line: ReadingLine = record(line, QUESTION)?;
     if line.query.trim().is_empty() {
         return Err("the query is empty".to_owned());
@@ -145,7 +145,7 @@ fn question(
     if others.contains(&own) {
         return Err(format!("its own passage {} is near or far", line.passage));
     }
-    Ok(Question {
+    Ok(ReadingQuestion {
         query: line.query,
         set: line.set,
         own,

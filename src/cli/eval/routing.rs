@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::collection::record;
-use super::confusion::{Confusion, Figures};
+use super::confusion::{ClassFigures, Confusion};
 use super::judged::{bar, read};
 use super::small_talk::SmallTalk;
 use crate::cli::interruption::interruptible;
@@ -40,11 +40,11 @@ pub(super) struct Routing {
 /// What is printed. The figures are those of the complexity, or of the query type when no line has
 /// a complexity; when lines have both, those of the query type stand beside them.
 #[derive(Debug, Serialize)]
-struct Report {
+struct RoutingReport {
     #[serde(flatten)]
-    figures: Figures,
+    figures: ClassFigures,
     #[serde(skip_serializing_if = "Option::is_none")]
-    query_type: Option<Figures>,
+    query_type: Option<ClassFigures>,
     #[serde(skip_serializing_if = "Option::is_none")]
     small_talk: Option<SmallTalk>,
     #[serde(skip)]
@@ -85,7 +85,7 @@ struct Labelled {
     query_type: Vec<String>,
 }
 
-async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, Failure> {
+async fn measure(questions: &[Labelled], settings: &Settings) -> Result<RoutingReport, Failure> {
     let router = Router::open(settings)?;
     let bar = bar(questions.len());
     let (mut complexities, mut types) = (Confusion::default(), Confusion::default());
@@ -134,7 +134,7 @@ async fn measure(questions: &[Labelled], settings: &Settings) -> Result<Report, 
         (complexities, Some(types).filter(|types| !types.is_empty()))
     };
     let identity = router.identity();
-    Ok(Report {
+    Ok(RoutingReport {
         figures: first.figures(),
         query_type: second.map(Confusion::figures),
         small_talk: (!judged.is_empty()).then(|| SmallTalk::of(&judged)),
@@ -194,7 +194,7 @@ fn name_of(query_type: QueryType) -> String {
         .unwrap_or_default()
 }
 
-impl Report {
+impl RoutingReport {
     fn as_text(&self) -> String {
         let what = if self.by_type {
             "query type"

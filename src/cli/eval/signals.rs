@@ -31,15 +31,15 @@ pub(super) struct Signals {
 }
 
 #[derive(Debug, Deserialize)]
-struct Question {
+struct QuestionSignals {
     query: String,
     set: String,
     group: String,
-    passages: Vec<Passage>,
+    passages: Vec<PassageSignals>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Passage {
+struct PassageSignals {
     label: String,
     #[serde(default)]
     text: String,
@@ -54,7 +54,7 @@ struct Passage {
 /// Writes the file.
 pub(super) fn run(signals: &Signals) -> Result<(), Failure> {
     let questions = read(&signals.file, "not found", |line| {
-        record::<Question>(line, FORM)
+        record::<QuestionSignals>(line, FORM)
     })?;
     let cannot = |error: &std::io::Error| cannot(&signals.out, error);
     let mut out = BufWriter::new(File::create(&signals.out).map_err(|error| cannot(&error))?);
@@ -70,7 +70,7 @@ pub(super) fn run(signals: &Signals) -> Result<(), Failure> {
     out.flush().map_err(|error| cannot(&error))
 }
 
-fn look(looking: &Looking, question: &Question) -> Result<Value, Failure> {
+fn look(looking: &Looking, question: &QuestionSignals) -> Result<Value, Failure> {
     let sentences: Vec<Vec<&str>> = question
         .passages
         .iter()

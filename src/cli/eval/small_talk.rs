@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::calibration::{Cut, Interval, Judged, THRESHOLDS, cut, intervals};
+use super::calibration::{Cut, Interval, JudgedProbability, THRESHOLDS, cut, intervals};
 use super::confusion::share;
 
 /// Edges of the calibration table.
@@ -14,12 +14,12 @@ pub(super) struct SmallTalk {
     /// By probability; empty intervals are left out.
     pub calibration: Vec<Interval>,
     /// By threshold.
-    pub sweep: Vec<Threshold>,
+    pub sweep: Vec<SmallTalkThreshold>,
 }
 
 /// What taking everything from `threshold` on for small talk would come to.
 #[derive(Debug, Serialize)]
-pub(super) struct Threshold {
+pub(super) struct SmallTalkThreshold {
     #[serde(rename = "threshold")]
     pub from: f64,
     pub precision: f64,
@@ -30,7 +30,7 @@ pub(super) struct Threshold {
 
 impl SmallTalk {
     /// From each message's probability and whether it is small talk.
-    pub fn of(judged: &[Judged]) -> Self {
+    pub fn of(judged: &[JudgedProbability]) -> Self {
         let at = |from: f64| {
             let Cut {
                 taken,
@@ -38,7 +38,7 @@ impl SmallTalk {
                 right,
                 n,
             } = cut(judged, from);
-            Threshold {
+            SmallTalkThreshold {
                 from,
                 precision: share(hits, taken),
                 recall: share(hits, right),
@@ -67,7 +67,7 @@ impl SmallTalk {
         }
         text.push_str("\n  threshold  precision     recall  false positives\n");
         for at in &self.sweep {
-            let Threshold {
+            let SmallTalkThreshold {
                 from,
                 precision,
                 recall,

@@ -6,7 +6,7 @@ use crate::text::nearest;
 
 /// What a line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum PlainCommand {
     /// Nothing.
     Empty,
     /// An answer.
@@ -75,7 +75,7 @@ pub(super) const COMMANDS: [(&str, &str); 15] = [
     ("/quit", "leave, as Ctrl+D does"),
 ];
 
-impl Line {
+impl PlainCommand {
     /// What this line is; the error is for the person who typed it.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
@@ -165,19 +165,28 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        let read = |text: &str| Line::parse(text).unwrap();
-        assert_eq!(read("  "), Line::Empty);
-        assert_eq!(read(" why? "), Line::Question("why?".to_owned()));
-        assert_eq!(read("/route simple"), Line::Route(Some(Complexity::Simple)));
-        assert_eq!(read("/route auto"), Line::Route(None));
-        assert_eq!(read("/retry"), Line::Retry(None));
-        assert_eq!(read("/sources [2]"), Line::Sources(Some(2)));
-        assert_eq!(read("/index stop"), Line::Index(IndexCommand::Stop));
-        assert_eq!(read("/add my notes "), Line::Add("my notes".to_owned()));
+        let read = |text: &str| PlainCommand::parse(text).unwrap();
+        assert_eq!(read("  "), PlainCommand::Empty);
+        assert_eq!(read(" why? "), PlainCommand::Question("why?".to_owned()));
+        assert_eq!(
+            read("/route simple"),
+            PlainCommand::Route(Some(Complexity::Simple))
+        );
+        assert_eq!(read("/route auto"), PlainCommand::Route(None));
+        assert_eq!(read("/retry"), PlainCommand::Retry(None));
+        assert_eq!(read("/sources [2]"), PlainCommand::Sources(Some(2)));
+        assert_eq!(read("/index stop"), PlainCommand::Index(IndexCommand::Stop));
+        assert_eq!(
+            read("/add my notes "),
+            PlainCommand::Add("my notes".to_owned())
+        );
         for (usage, _) in COMMANDS {
             let name = usage.split([' ', ',']).next().unwrap();
             let known = [name.to_owned(), format!("{name} auto")];
-            assert!(known.iter().any(|line| Line::parse(line).is_ok()), "{name}");
+            assert!(
+                known.iter().any(|line| PlainCommand::parse(line).is_ok()),
+                "{name}"
+            );
         }
         for wrong in [
             "/route",
@@ -187,9 +196,9 @@ mod tests {
             "/quit now x",
             "/add",
         ] {
-            assert!(Line::parse(wrong).is_err(), "{wrong}");
+            assert!(PlainCommand::parse(wrong).is_err(), "{wrong}");
         }
-        let meant = Line::parse("/retyr").unwrap_err();
+        let meant = PlainCommand::parse("/retyr").unwrap_err();
         assert!(meant.contains("did you mean /retry?"), "{meant}");
     }
 }

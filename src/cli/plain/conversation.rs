@@ -11,14 +11,14 @@ use crate::protocol::{
 use crate::text::one_line;
 use crate::tui::WalkStep;
 
-use super::super::output::{Failure, complain, print_text};
+use super::super::output::{Failure, print_notice, print_text};
 use super::super::stats::in_lines;
-use super::about::About;
-use super::command::Line;
-use super::doing::{Doing, Flow};
-use super::input::{Input, Typed};
+use super::command::PlainCommand;
+use super::conversation_info::ConversationInfo;
+use super::input::{InputLine, StandardInput};
 use super::listing::{help, numbered, passage, runs, sessions, sources};
 use super::narrator::{Narrator, before_the_run, line};
+use super::pending_reply::{NextStep, PendingReply};
 use super::samples::Samples;
 
 /// What stands before a line that is typed.
@@ -30,19 +30,19 @@ pub(super) struct Plain {
     /// Whether a person types; else the questions are repeated, so that the answers have them.
     pub(super) is_typed: bool,
     pub(super) samples: Samples,
-    pub(super) about: About,
+    pub(super) about: ConversationInfo,
     /// Questions to be asked unasked.
     pub(super) walk: VecDeque<WalkStep>,
     pub(super) route: Option<Complexity>,
     pub(super) runs: Vec<RunRecord>,
-    pub(super) doing: Doing,
+    pub(super) doing: PendingReply,
 }
 
 impl Plain {
     /// Answers what is typed until the lines end.
     pub(super) async fn answer_lines(
         &mut self,
-        input: &mut Input,
+        input: &mut StandardInput,
         updates: &mut mpsc::Receiver<Update>,
         interrupts: &mut mpsc::Receiver<()>,
         cancel: &CancellationToken,
@@ -82,7 +82,7 @@ impl Plain {
                         self.send(Command::Cancel)?;
                         continue;
                     }
-                    if self.typed(typed)? == Flow::Ends {
+                    if self.typed(typed)? == NextStep::Ends {
                         return Ok(());
                     }
                 }
@@ -93,8 +93,8 @@ impl Plain {
     /// A person waits for nothing that was not begun for them.
     fn takes_a_line(&self) -> bool {
         match self.doing {
-            Doing::Nothing => true,
-            Doing::Trying(_) | Doing::Describing => self.is_typed,
+            PendingReply::Nothing => true,
+            PendingReply::Trying(_) | PendingReply::Describing => self.is_typed,
             _ => false,
         }
     }
@@ -103,7 +103,7 @@ impl Plain {
         if self.takes_a_line() {
             print_text("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
             self.rest()?;
-        } else if matches!(self.doing, Doing::SummingUp) {
+        } else if matches!(self.doing, PendingReply::SummingUp) {
             self.send(Command::LeaveStatistics)?;
             print_text("\nStopped. Ctrl+C again leaves.\n")?;
             self.rest()?;
@@ -116,91 +116,95 @@ impl Plain {
 
     /// Nothing is going on: what is typed next is taken.
     fn rest(&mut self) -> Result<(), Failure> {
-        self.doing = Doing::Nothing;
+        self.doing = PendingReply::Nothing;
         if self.is_typed && self.walk.is_empty() {
             print_text(PROMPT)?;
         }
         Ok(())
     }
 
-    fn typed(&mut self, typed: Typed) -> Result<Flow, Failure> {
+    fn typed(&mut self, typed: InputLine) -> Result<NextStep, Failure> {
         let text = match typed {
-            Typed::Line(text) => text,
-            Typed::TooLong => {
-                complain("that line is longer than 64 kB and was not sent");
+            InputLine::Line(text) => text,
+            InputLine::TooLong => {
+                print_notice("that line is longer than 64 kB and was not sent");
                 self.rest()?;
-                return Ok(Flow::GoesOn);
+                return Ok(NextStep::GoesOn);
             }
-            Typed::End => {
+            InputLine::End => {
                 if self.is_typed {
                     print_text("\n")?;
                 }
-                return Ok(Flow::Ends);
+                return Ok(NextStep::Ends);
             }
         };
-        match Line::parse(&text) {
-            Ok(Line::Quit) => return Ok(Flow::Ends),
+        match PlainCommand::parse(&text) {
+            Ok(PlainCommand::Quit) => return Ok(NextStep::Ends),
             Ok(line) => self.line(line)?,
             Err(why) => {
-                complain(&why);
+                print_notice(&why);
                 self.rest()?;
             }
         }
-        Ok(Flow::GoesOn)
+        Ok(NextStep::GoesOn)
     }
 
-    fn line(&mut self, line: Line) -> Result<(), Failure> {
+    fn line(&mut self, line: PlainCommand) -> Result<(), Failure> {
         match line {
-            Line::Question(text) => return self.ask(&text, self.route, None),
-            Line::Retry(route) => {
+            PlainCommand::Question(text) => return self.ask(&text, self.route, None),
+            PlainCommand::Retry(route) => {
                 let Some(last) = self.runs.last().map(|run| run.summary.clone()) else {
-                    complain("nothing to ask again yet");
+                    print_notice("nothing to ask again yet");
                     return self.rest();
                 };
                 let first = last.retry_of.unwrap_or(last.id);
                 return self.ask(&last.question, route.or(self.route), Some(first));
             }
-            Line::Sources(Some(number)) => return self.passage(number),
-            Line::Try(number) => return self.try_one(number),
-            Line::Base => return self.describe(),
-            Line::Add(path) => return self.wait_for(Doing::Adding, Command::AddSource(path)),
-            Line::Stats => return self.wait_for(Doing::SummingUp, Command::ReadStatistics),
-            Line::Sessions => {
-                let list = Command::Session(SessionCommand::List);
-                return self.wait_for(Doing::ListingSessions, list);
+            PlainCommand::Sources(Some(number)) => return self.passage(number),
+            PlainCommand::Try(number) => return self.try_one(number),
+            PlainCommand::Base => return self.describe(),
+            PlainCommand::Add(path) => {
+                return self.wait_for(PendingReply::Adding, Command::AddSource(path));
             }
-            Line::Export => {
+            PlainCommand::Stats => {
+                return self.wait_for(PendingReply::SummingUp, Command::ReadStatistics);
+            }
+            PlainCommand::Sessions => {
+                let list = Command::Session(SessionCommand::List);
+                return self.wait_for(PendingReply::ListingSessions, list);
+            }
+            PlainCommand::Export => {
                 let Some(last) = self.runs.last() else {
-                    complain("nothing to export yet");
+                    print_notice("nothing to export yet");
                     return self.rest();
                 };
                 let export = SessionCommand::Export(last.summary.session.clone());
-                return self.wait_for(Doing::Exporting, Command::Session(export));
+                return self.wait_for(PendingReply::Exporting, Command::Session(export));
             }
-            Line::Model => print_text(self.about.engine(self.route))?,
-            Line::Sources(None) => print_text(sources(self.runs.last()))?,
-            Line::Runs => print_text(runs(&self.runs))?,
-            Line::Help => print_text(help())?,
-            Line::Route(route) => {
+            PlainCommand::Model => print_text(self.about.engine(self.route))?,
+            PlainCommand::Sources(None) => print_text(sources(self.runs.last()))?,
+            PlainCommand::Runs => print_text(runs(&self.runs))?,
+            PlainCommand::Help => print_text(help())?,
+            PlainCommand::Route(route) => {
                 self.route = route;
                 print_text(match route {
                     None => "The agent decides the route again.\n".to_owned(),
                     Some(route) => format!("Questions go by {} from now on.\n", route.as_str()),
                 })?;
             }
-            Line::Index(command) => {
+            PlainCommand::Index(command) => {
                 self.send(Command::Index(command))?;
                 print_text(match command {
                     IndexCommand::Stop => "Indexing stops; /index goes on.\n",
                     IndexCommand::Resume => "The index is kept up to date.\n",
                 })?;
             }
-            Line::Clear => {
+            PlainCommand::Clear => {
                 self.runs.clear();
                 self.send(Command::Forget)?;
                 print_text("Another conversation begins.\n")?;
             }
-            Line::Empty | Line::Quit => {}
+            PlainCommand::Empty | PlainCommand::Quit => {}
         }
         self.rest()
     }
@@ -208,7 +212,7 @@ impl Plain {
     /// Lists the questions to try, or asks one of them.
     fn try_one(&mut self, number: Option<usize>) -> Result<(), Failure> {
         if !self.samples.are_known() {
-            self.doing = Doing::Trying(number);
+            self.doing = PendingReply::Trying(number);
             return Ok(());
         }
         let Some(number) = number else {
@@ -218,7 +222,7 @@ impl Plain {
         if let Some(question) = self.samples.get(number).map(str::to_owned) {
             return self.ask(&question, self.route, None);
         }
-        complain(&format!("there is no question {number} to try"));
+        print_notice(&format!("there is no question {number} to try"));
         self.rest()
     }
 
@@ -228,7 +232,7 @@ impl Plain {
         route: Option<Complexity>,
         retry_of: Option<RunId>,
     ) -> Result<(), Failure> {
-        self.doing = Doing::Asking;
+        self.doing = PendingReply::Asking;
         self.send(Command::Ask {
             query: question.to_owned(),
             route,
@@ -237,7 +241,7 @@ impl Plain {
     }
 
     /// Sends what is answered by an update.
-    fn wait_for(&mut self, doing: Doing, command: Command) -> Result<(), Failure> {
+    fn wait_for(&mut self, doing: PendingReply, command: Command) -> Result<(), Failure> {
         self.doing = doing;
         self.send(command)
     }
@@ -245,7 +249,7 @@ impl Plain {
     /// Says what the knowledge base holds, once that is known.
     fn describe(&mut self) -> Result<(), Failure> {
         let Some(base) = self.about.base() else {
-            self.doing = Doing::Describing;
+            self.doing = PendingReply::Describing;
             return Ok(());
         };
         print_text(base)?;
@@ -256,12 +260,12 @@ impl Plain {
         let numbered = self.runs.last().map_or_else(Vec::new, numbered);
         let found = numbered.iter().find(|(n, _)| *n == number);
         let Some((source, lines)) = found.map(|(_, item)| (item.source.clone(), item.lines)) else {
-            complain(&format!(
+            print_notice(&format!(
                 "there is no evidence {number}; /sources lists what there is"
             ));
             return self.rest();
         };
-        self.doing = Doing::Reading(lines);
+        self.doing = PendingReply::Reading(lines);
         let line = lines.start;
         self.send(Command::ReadDocument { source, line })
     }
@@ -270,24 +274,24 @@ impl Plain {
         match update {
             Update::Event(event) => self.event(&event)?,
             Update::Document(text) => {
-                if let Doing::Reading(lines) = self.doing {
+                if let PendingReply::Reading(lines) = self.doing {
                     print_text(passage(&text, lines))?;
                     self.rest()?;
                 }
             }
             Update::Starting { wait, .. } => print_text(before_the_run(&wait))?,
             Update::Notice { level, message } => {
-                let is_answer = matches!(self.doing, Doing::Exporting);
+                let is_answer = matches!(self.doing, PendingReply::Exporting);
                 match level {
                     NoticeLevel::Info if is_answer => print_text(format!("{}.\n", line(&message)))?,
-                    _ => complain(&message),
+                    _ => print_notice(&message),
                 }
                 if is_answer {
                     self.rest()?;
                 }
             }
             Update::NotAsked { reason: why, .. } | Update::SourceAdded(Err(why)) => {
-                complain(&why);
+                print_notice(&why);
                 self.rest()?;
             }
             Update::SourceAdded(Ok(line)) => {
@@ -296,29 +300,29 @@ impl Plain {
                 print_text(line + "\n")?;
                 self.rest()?;
             }
-            Update::Session(SessionUpdate::NotResumed(line)) => complain(&line),
+            Update::Session(SessionUpdate::NotResumed(line)) => print_notice(&line),
             Update::Contents(contents) => {
                 self.samples.take(contents.samples.clone());
                 self.about.contents = Some(contents);
                 match self.doing {
-                    Doing::Trying(number) => self.try_one(number)?,
-                    Doing::Describing => self.describe()?,
+                    PendingReply::Trying(number) => self.try_one(number)?,
+                    PendingReply::Describing => self.describe()?,
                     _ => {}
                 }
             }
             Update::Knowledge(status) => self.about.knowledge = status,
             Update::Statistics(read) => {
-                if matches!(self.doing, Doing::SummingUp) {
+                if matches!(self.doing, PendingReply::SummingUp) {
                     match read {
-                        Ok(history) if history.total.runs == 0 => complain("no runs yet"),
+                        Ok(history) if history.total.runs == 0 => print_notice("no runs yet"),
                         Ok(history) => print_text(in_lines(&history.total, None))?,
-                        Err(why) => complain(&why),
+                        Err(why) => print_notice(&why),
                     }
                     self.rest()?;
                 }
             }
             Update::Session(SessionUpdate::Listed(listed)) => {
-                if matches!(self.doing, Doing::ListingSessions) {
+                if matches!(self.doing, PendingReply::ListingSessions) {
                     print_text(sessions(&listed))?;
                     self.rest()?;
                 }
@@ -334,13 +338,13 @@ impl Plain {
                 let asked = one_line(&narrator.record().summary.question, 2000);
                 print_text(format!("Question: {asked}\n"))?;
             }
-            self.doing = Doing::Answering(Box::new(narrator));
+            self.doing = PendingReply::Answering(Box::new(narrator));
             return Ok(());
         }
-        let Doing::Answering(narrator) = &mut self.doing else {
+        let PendingReply::Answering(narrator) = &mut self.doing else {
             return Ok(());
         };
-        print_text(narrator.narrate(event))?;
+        print_text(narrator.render(event))?;
         if matches!(event.body, EventBody::RunFinished { .. }) {
             self.runs.push(narrator.record().clone());
             print_text("\n")?;
@@ -365,7 +369,7 @@ mod tests {
     async fn typed(lines: &[&str]) -> (Result<(), Failure>, Vec<Command>) {
         let (type_in, typed) = mpsc::channel(8);
         for line in lines {
-            let line = Typed::Line((*line).to_owned());
+            let line = InputLine::Line((*line).to_owned());
             type_in.send(line).await.unwrap();
         }
         drop(type_in);
@@ -376,14 +380,14 @@ mod tests {
             commands,
             is_typed: true,
             samples: Samples::of(false),
-            about: About::of_nothing(),
+            about: ConversationInfo::of_nothing(),
             walk: VecDeque::new(),
             route: None,
             runs: Vec::new(),
-            doing: Doing::Nothing,
+            doing: PendingReply::Nothing,
         };
         let cancel = CancellationToken::new();
-        let mut input = Input::of(typed);
+        let mut input = StandardInput::of(typed);
         let answered = plain.answer_lines(&mut input, &mut updates, &mut interrupts, &cancel);
         let answered = tokio::time::timeout(Duration::from_mins(1), answered).await;
         let mut all = Vec::new();
@@ -408,14 +412,14 @@ mod tests {
             commands,
             is_typed: true,
             samples: Samples::of(false),
-            about: About::of_nothing(),
+            about: ConversationInfo::of_nothing(),
             walk: VecDeque::new(),
             route: None,
             runs: Vec::new(),
-            doing: Doing::Trying(None),
+            doing: PendingReply::Trying(None),
         };
         plain.interrupted().unwrap_or_else(|_| panic!("it fails"));
-        assert!(matches!(plain.doing, Doing::Nothing));
+        assert!(matches!(plain.doing, PendingReply::Nothing));
         assert!(sent.try_recv().is_err());
     }
 }

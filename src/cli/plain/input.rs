@@ -10,7 +10,7 @@ const LONGEST: u64 = 64 << 10;
 
 /// What was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum InputLine {
     Line(String),
     /// A line that was too long to be taken.
     TooLong,
@@ -19,11 +19,11 @@ pub(super) enum Typed {
 }
 
 /// Standard input, line by line.
-pub(super) struct Input {
-    lines: mpsc::Receiver<Typed>,
+pub(super) struct StandardInput {
+    lines: mpsc::Receiver<InputLine>,
 }
 
-impl Input {
+impl StandardInput {
     /// Starts to read.
     pub(super) fn begin() -> io::Result<Self> {
         let (send, lines) = mpsc::channel(1);
@@ -38,18 +38,18 @@ impl Input {
     }
 
     #[cfg(test)]
-    pub(super) fn of(lines: mpsc::Receiver<Typed>) -> Self {
+    pub(super) fn of(lines: mpsc::Receiver<InputLine>) -> Self {
         Self { lines }
     }
 
-    /// The next line; after the last always [`Typed::End`].
-    pub(super) async fn next(&mut self) -> Typed {
-        self.lines.recv().await.unwrap_or(Typed::End)
+    /// The next line; after the last always [`InputLine::End`].
+    pub(super) async fn next(&mut self) -> InputLine {
+        self.lines.recv().await.unwrap_or(InputLine::End)
     }
 }
 
 /// `None` at the end, and where nothing can be read any more.
-fn next(reader: &mut impl BufRead) -> Option<Typed> {
+fn next(reader: &mut impl BufRead) -> Option<InputLine> {
     let mut line = Vec::new();
     let read = reader
         .by_ref()
@@ -59,19 +59,19 @@ fn next(reader: &mut impl BufRead) -> Option<Typed> {
         return None;
     }
     if line.len() as u64 <= LONGEST || line.ends_with(b"\n") {
-        return Some(Typed::Line(String::from_utf8_lossy(&line).into_owned()));
+        return Some(InputLine::Line(String::from_utf8_lossy(&line).into_owned()));
     }
     // The rest of that line.
     loop {
         let available = reader.fill_buf().ok()?;
         if available.is_empty() {
-            return Some(Typed::TooLong);
+            return Some(InputLine::TooLong);
         }
         let end = available.iter().position(|byte| *byte == b'\n');
         let used = end.map_or(available.len(), |end| end + 1);
         reader.consume(used);
         if end.is_some() {
-            return Some(Typed::TooLong);
+            return Some(InputLine::TooLong);
         }
     }
 }
@@ -84,9 +84,9 @@ mod tests {
     fn a_line_that_is_too_long_costs_itself_only() {
         let text = format!("one\n{}\nthree", "x".repeat(3 * LONGEST as usize));
         let mut reader = text.as_bytes();
-        assert_eq!(next(&mut reader), Some(Typed::Line("one\n".to_owned())));
-        assert_eq!(next(&mut reader), Some(Typed::TooLong));
-        assert_eq!(next(&mut reader), Some(Typed::Line("three".to_owned())));
+        assert_eq!(next(&mut reader), Some(InputLine::Line("one\n".to_owned())));
+        assert_eq!(next(&mut reader), Some(InputLine::TooLong));
+        assert_eq!(next(&mut reader), Some(InputLine::Line("three".to_owned())));
         assert_eq!(next(&mut reader), None);
     }
 }

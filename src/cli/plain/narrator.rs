@@ -17,11 +17,11 @@ pub(super) struct Narrator {
     warnings: Warnings,
     stream: StreamSanitizer,
     /// Whether the answer has begun, and whether its last line is open.
-    answering: Answering,
+    answering: AnswerOutput,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answering {
+enum AnswerOutput {
     NotYet,
     OpenLine,
     AtLineStart,
@@ -36,7 +36,7 @@ impl Narrator {
             record,
             warnings: Warnings::default(),
             stream: StreamSanitizer::default(),
-            answering: Answering::NotYet,
+            answering: AnswerOutput::NotYet,
         })
     }
 
@@ -46,7 +46,7 @@ impl Narrator {
     }
 
     /// What is to be said of the next event: whole lines, or a piece of the answer.
-    pub(super) fn narrate(&mut self, event: &Event) -> String {
+    pub(super) fn render(&mut self, event: &Event) -> String {
         self.record.apply(event);
         if let EventBody::AnswerDelta { text } = &event.body {
             let piece = self.stream.push(text);
@@ -134,7 +134,7 @@ impl Narrator {
                 }
             }
             EventBody::AnswerFinished { text, citations } => {
-                if self.answering == Answering::NotYet {
+                if self.answering == AnswerOutput::NotYet {
                     lines.push(format!("Answer: {}", sanitize(text).trim_end()));
                 }
                 lines.extend(citations.iter().map(source));
@@ -158,13 +158,13 @@ impl Narrator {
             return String::new();
         }
         let begin = match self.answering {
-            Answering::NotYet => "Answer: ",
+            AnswerOutput::NotYet => "Answer: ",
             _ => "",
         };
         self.answering = if piece.ends_with('\n') {
-            Answering::AtLineStart
+            AnswerOutput::AtLineStart
         } else {
-            Answering::OpenLine
+            AnswerOutput::OpenLine
         };
         format!("{begin}{piece}")
     }
@@ -173,9 +173,9 @@ impl Narrator {
     fn end_answer(&mut self) -> String {
         let rest = std::mem::take(&mut self.stream).finish();
         let mut text = self.answer(&rest);
-        if self.answering == Answering::OpenLine {
+        if self.answering == AnswerOutput::OpenLine {
             text.push('\n');
-            self.answering = Answering::AtLineStart;
+            self.answering = AnswerOutput::AtLineStart;
         }
         text
     }
@@ -338,7 +338,7 @@ mod tests {
         let mut narrator = Narrator::begin(&events[0]).unwrap();
         let said: String = events[1..]
             .iter()
-            .map(|event| narrator.narrate(event))
+            .map(|event| narrator.render(event))
             .collect();
         assert!(said.chars().all(|c| c == '\n' || !c.is_control()));
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {

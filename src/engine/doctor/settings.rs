@@ -1,6 +1,6 @@
 use super::check::Check;
 use super::examination::Examination;
-use crate::config::{Class, Listed, Origin, SettingError, Survey};
+use crate::config::{Class, ListedSetting, Origin, SettingError, Survey};
 use crate::engine::thinking;
 use crate::text::counted;
 
@@ -26,7 +26,7 @@ pub fn settings(survey: &Survey) -> Vec<Setting> {
     let listed = survey.listed.iter();
     listed
         .map(
-            |Listed {
+            |ListedSetting {
                  name,
                  class,
                  value,
@@ -61,7 +61,8 @@ fn unset(name: &str) -> Option<&'static str> {
 
 /// What was set in vain, wrongly or under a name that does not exist.
 pub(super) fn check(survey: &Survey, examination: &mut Examination<'_>) {
-    let is_set = |one: &&Listed| !matches!(one.origin, Origin::Default | Origin::Untrusted(_));
+    let is_set =
+        |one: &&ListedSetting| !matches!(one.origin, Origin::Default | Origin::Untrusted(_));
     let set = survey.listed.iter().filter(is_set).count();
     let file = match &survey.files[..] {
         [] => "there is no .env here".to_owned(),

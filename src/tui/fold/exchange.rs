@@ -4,7 +4,7 @@ use crate::domain::{Citation, Complexity, NodeName, Warnings};
 use crate::protocol::{Event, EventBody, Mode, RunId, Timestamp};
 use crate::text::{StreamSanitizer, one_line, sanitize};
 
-use super::step::Finish;
+use super::step::RunResult;
 
 /// A question and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,7 @@ pub struct Exchange {
     /// Whether it is told from the log, which holds no answer that was not finished.
     pub is_recorded: bool,
     /// How it ended; `None` while it goes on.
-    pub finish: Option<Finish>,
+    pub finish: Option<RunResult>,
     /// Grows when the text of the answer changes: wrapped rows are cached by it.
     pub revision: u64,
 }
@@ -103,7 +103,7 @@ impl Exchange {
     }
 
     /// It is over; `tail` is what the stream held back.
-    pub(super) fn end(&mut self, tail: &str, finish: Finish) {
+    pub(super) fn end(&mut self, tail: &str, finish: RunResult) {
         if self.citations.is_empty() {
             self.answer.push_str(tail);
         }

@@ -5,10 +5,12 @@ use std::ops::Deref;
 use crate::domain::{
     Complexity, Cue, NodeName, Outcome, RouteReason, RoutingLimits, RoutingPlan, edge,
 };
-use crate::protocol::{Event, EventBody, Spent, Timestamp};
+use crate::protocol::{CostDetails, Event, EventBody, Timestamp};
 use crate::text::{StreamSanitizer, one_line};
 
-use super::step::{Finish, Grading, NodeState, NodeView, TakenEdge, ToolUse, Visit, Waited, why};
+use super::step::{
+    Grading, NodeState, NodeView, PendingCall, RunResult, TakenEdge, ToolUse, Visit, why,
+};
 use super::{EvidenceFold, Exchange};
 
 /// A run, as far as its events have told.
@@ -33,7 +35,7 @@ pub struct RunView {
     /// Where those of the last round begin.
     pub round: usize,
     /// What a call of a model waits for, while it does.
-    pub waited: Option<Waited>,
+    pub waited: Option<PendingCall>,
     /// The last verdict.
     pub grading: Option<Grading>,
     /// Items.
@@ -73,7 +75,7 @@ impl RunView {
     pub fn apply(&mut self, event: &Event) {
         self.exchange.apply(&event.body, &mut self.stream);
         self.evidence.apply(&event.body);
-        self.waited = Waited::after(event);
+        self.waited = PendingCall::after(event);
         match &event.body {
             EventBody::NodeEntered { node, iteration } => self.enter(*node, *iteration, event.ts),
             EventBody::NodeFinished {
@@ -131,7 +133,7 @@ impl RunView {
                 }
             }
             EventBody::RunFinished { .. } => {
-                if let Some(finish) = Finish::of(&event.body) {
+                if let Some(finish) = RunResult::of(&event.body) {
                     self.end(event.ts, finish);
                 }
             }
@@ -153,12 +155,12 @@ impl RunView {
         if self.finish.is_none() {
             self.end(
                 now,
-                Finish {
+                RunResult {
                     outcome: Outcome::Failed,
                     calls: self.calls(),
                     saved: 0,
                     tokens: 0,
-                    spent: Spent::default(),
+                    spent: CostDetails::default(),
                     ms: now.0.saturating_sub(self.started.0) as f64,
                     error: Some(error.to_owned()),
                 },
@@ -319,7 +321,7 @@ impl RunView {
         }
     }
 
-    fn end(&mut self, now: Timestamp, finish: Finish) {
+    fn end(&mut self, now: Timestamp, finish: RunResult) {
         let tail = self.stream.finish();
         if let Some(last) = self.visits.last_mut() {
             last.break_off(self.nodes[last.node as usize].since, now);

@@ -4,7 +4,7 @@ use crate::domain::{
     AutoApproveRule, GradedBy, GraderAction, KEEP_FROM, NodeName, Outcome, RouteReason,
     RoutingLimits, ToolCall, Wait,
 };
-use crate::protocol::{Event, EventBody, ItemScore, RunEnd, Spent, Timestamp};
+use crate::protocol::{CostDetails, Event, EventBody, ItemScore, RunEnd, Timestamp};
 use crate::text::one_line;
 use crate::tui::ink::{measure, measure_beside};
 
@@ -89,7 +89,7 @@ pub struct ToolUse {
 
 /// What a call of a model waits for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Waited {
+pub struct PendingCall {
     /// For what.
     pub wait: Wait,
     /// When that was told.
@@ -115,7 +115,7 @@ pub struct Grading {
 
 /// How the run ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finish {
+pub struct RunResult {
     /// The outcome.
     pub outcome: Outcome,
     /// Reasoning calls made.
@@ -125,14 +125,14 @@ pub struct Finish {
     /// Tokens both ways.
     pub tokens: u64,
     /// What else is known of the cost.
-    pub spent: Spent,
+    pub spent: CostDetails,
     /// Milliseconds.
     pub ms: f64,
     /// Why it failed, clean.
     pub error: Option<String>,
 }
 
-impl Waited {
+impl PendingCall {
     /// What is waited for after this event; nothing, where it tells of something else.
     pub fn after(event: &Event) -> Option<Self> {
         match event.body {
@@ -171,7 +171,7 @@ impl Grading {
     }
 }
 
-impl Finish {
+impl RunResult {
     /// What a `run_finished` says.
     pub fn of(body: &EventBody) -> Option<Self> {
         let end = RunEnd::of(body)?;

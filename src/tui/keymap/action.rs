@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::tui::keys::Key;
 
-use super::place::Place;
+use super::key_context::KeyContext;
 
 /// What a key can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -168,7 +168,7 @@ pub struct Binding {
     /// What they do.
     pub action: Action,
     /// Where.
-    pub place: Place,
+    pub place: KeyContext,
     /// The word in the last line of the screen.
     pub hint: Option<String>,
     /// The line in help; an empty one is told with another key.

@@ -5,16 +5,16 @@ use serde::Deserialize;
 use crate::tui::mistake::of_toml;
 
 use super::action::{Action, Binding};
-use super::{Key, Place};
+use super::{Key, KeyContext};
 
 /// One line of a table.
-pub struct Entry {
+pub struct KeymapEntry {
     /// The keys; a user's may be none, which takes them away.
     pub keys: Vec<Key>,
     /// What they do.
     pub action: Action,
     /// Where.
-    pub place: Place,
+    pub place: KeyContext,
     /// The word in the last line of the screen.
     pub hint: Option<String>,
     /// The line in help; a user's may be that of ours.
@@ -23,28 +23,28 @@ pub struct Entry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct KeymapFile {
     #[serde(default)]
-    key: Vec<Written>,
+    key: Vec<KeyTable>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct KeyTable {
     on: Vec<String>,
     r#do: Action,
-    r#where: Place,
+    r#where: KeyContext,
     hint: Option<String>,
     help: Option<String>,
 }
 
 /// Reads a table; the error is one line.
-pub fn read(source: &str) -> Result<Vec<Entry>, String> {
-    let file: File = toml::from_str(source).map_err(|error| of_toml(source, &error))?;
-    let entry = |written: Written| {
+pub fn read(source: &str) -> Result<Vec<KeymapEntry>, String> {
+    let file: KeymapFile = toml::from_str(source).map_err(|error| of_toml(source, &error))?;
+    let entry = |written: KeyTable| {
         let keys = written.on.iter();
         let keys = keys.map(|name| Key::parse(name).ok_or_else(|| format!("'{name}' is no key")));
-        Ok(Entry {
+        Ok(KeymapEntry {
             keys: keys.collect::<Result<Vec<_>, String>>()?,
             action: written.r#do,
             place: written.r#where,
@@ -55,7 +55,7 @@ pub fn read(source: &str) -> Result<Vec<Entry>, String> {
     file.key.into_iter().map(entry).collect()
 }
 
-impl Entry {
+impl KeymapEntry {
     /// As ours must be: with its line in help.
     pub fn whole(self) -> Result<Binding, String> {
         let Some(help) = self.help else {

@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 
 use crate::tui::ink::Row;
 use crate::tui::model::{Model, Turn};
-use crate::tui::pane_state::Chosen;
+use crate::tui::pane_state::AnswerFocus;
 use crate::tui::turn_cache::TurnCache;
 
 use super::turn_rows::{text_of, turn_rows};
@@ -34,7 +34,9 @@ pub fn settle(model: &mut Model, size: Size) {
     }
     let end = waiting::tail(model, width);
     let selected = citations::selected(model);
-    let chosen = model.shown_at().filter(|_| model.chat.chosen != Chosen::No);
+    let chosen = model
+        .shown_at()
+        .filter(|_| model.chat.chosen != AnswerFocus::No);
     if let Some(find) = &mut model.find {
         found::search(find, &model.turns, |turn| text_of(turn, width), width);
     }

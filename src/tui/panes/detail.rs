@@ -9,7 +9,7 @@ use crate::tui::model::{Detail, Model, OpenRun};
 use crate::tui::path_line::PathItem;
 
 use super::node::sign;
-use super::page::{DetailLine, INDENT, Page};
+use super::page::{DetailLine, INDENT, WindowRows};
 use super::savings::savings;
 use super::score::band;
 use super::why::cue_words;
@@ -25,7 +25,7 @@ pub fn title(item: PathItem) -> &'static str {
 
 /// All rows.
 pub fn lines(model: &Model, shown: &Detail, width: usize) -> Vec<DetailLine> {
-    let mut page = Page::new(&shown.unfolded, width);
+    let mut page = WindowRows::new(&shown.unfolded, width);
     match (shown.item, model.shown_turn()) {
         (PathItem::Node(node), Some(turn)) => page.node(turn, node, model),
         (PathItem::Node(node), None) => page.text(Ink::Text, "", purpose(node)),
@@ -60,7 +60,7 @@ fn purpose(node: NodeName) -> &'static str {
     }
 }
 
-impl Page<'_> {
+impl WindowRows<'_> {
     fn node(&mut self, turn: &OpenRun, node: NodeName, model: &Model) {
         let run = &turn.run;
         self.head(run, node, model);

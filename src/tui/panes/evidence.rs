@@ -13,7 +13,7 @@ use crate::tui::model::Model;
 use crate::tui::pane::Pane;
 use crate::tui::wrap::wrap;
 
-use super::score::{Room, found_by, judgement, legend};
+use super::score::{ScoreDetail, found_by, judgement, legend};
 use super::wording::{reason_ink, short_tool};
 
 /// What stands beside the title: the counts and the verdict, of one round.
@@ -238,7 +238,7 @@ fn heights(model: &Model, run: &RunView, width: usize) -> Vec<usize> {
 struct Columns {
     width: usize,
     source: usize,
-    room: Room,
+    room: ScoreDetail,
 }
 
 /// Number and tool.
@@ -254,7 +254,7 @@ impl Columns {
     fn of(run: &RunView, items: &[&EvidenceRow], width: usize) -> Self {
         let widest = items.iter().map(|row| row.place().width()).max();
         let widest = widest.unwrap_or(0);
-        let left = |room: Room| {
+        let left = |room: ScoreDetail| {
             let judged = items
                 .iter()
                 .map(|item| judged(run, item, room).width())
@@ -262,10 +262,13 @@ impl Columns {
             // A blank before the frame.
             width.saturating_sub(FIXED + judged.unwrap_or(0) + 1)
         };
-        let tried = [(Room::Bar, SHORT_SOURCE), (Room::Words, WHOLE_NAME)];
-        let enough = |(room, least): &(Room, usize)| left(*room) >= widest.min(*least);
+        let tried = [
+            (ScoreDetail::Bar, SHORT_SOURCE),
+            (ScoreDetail::Words, WHOLE_NAME),
+        ];
+        let enough = |(room, least): &(ScoreDetail, usize)| left(*room) >= widest.min(*least);
         let room = tried.into_iter().find(enough).map(|(room, _)| room);
-        let room = room.unwrap_or(Room::Scarce);
+        let room = room.unwrap_or(ScoreDetail::Scarce);
         Self {
             width,
             source: widest.clamp(8, left(room).max(8)),
@@ -275,7 +278,7 @@ impl Columns {
 }
 
 /// The score of an item, where it came from, and how many others it holds.
-pub fn judged(run: &RunView, item: &EvidenceRow, room: Room) -> Row {
+pub fn judged(run: &RunView, item: &EvidenceRow, room: ScoreDetail) -> Row {
     let row = judgement(item, room);
     match run.evidence.count_held_by(&item.id) {
         0 => row,
@@ -341,7 +344,7 @@ fn beneath(model: &Model, run: &RunView, item: &EvidenceRow, at: usize, width: u
                     Ink::Dim,
                     format!("{} {} ", held.place(), short_tool(held.tool)),
                 )
-                .join(judgement(held, Room::Words))
+                .join(judgement(held, ScoreDetail::Words))
                 .fit(width)
         }));
     }
@@ -353,7 +356,7 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     let edge = Row::of(Ink::Border, "   ▏ ");
     let mut about = Row::of(Ink::Dim, format!("  {} ", short_tool(item.tool)));
     if item.grade.is_some() {
-        about = about.join(found_by(item, Room::Words));
+        about = about.join(found_by(item, ScoreDetail::Words));
     }
     if run.evidence.is_unused(item) {
         about.push(Ink::Dim, "  not cited");

@@ -5,7 +5,7 @@
 
 /// A stretch of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stretch<'a> {
+pub enum PromptSection<'a> {
     /// A line of its own.
     Line(&'a str),
     /// What is between two tags, both included.
@@ -23,7 +23,7 @@ pub enum Stretch<'a> {
 const FOLDED_FROM: usize = 3;
 
 /// The prompt in its order.
-pub fn stretches(prompt: &str) -> Vec<Stretch<'_>> {
+pub fn stretches(prompt: &str) -> Vec<PromptSection<'_>> {
     let lines: Vec<&str> = prompt.lines().collect();
     let mut found = Vec::new();
     let mut at = 0;
@@ -35,7 +35,7 @@ pub fn stretches(prompt: &str) -> Vec<Stretch<'_>> {
         });
         match fenced {
             Some((tag, attributes, length)) if tag == "evidence" || length >= FOLDED_FROM => {
-                found.push(Stretch::Fenced {
+                found.push(PromptSection::Fenced {
                     tag,
                     attributes,
                     inside: lines[at + 1..=at + length].to_vec(),
@@ -43,7 +43,7 @@ pub fn stretches(prompt: &str) -> Vec<Stretch<'_>> {
                 at += length + 2;
             }
             _ => {
-                found.push(Stretch::Line(lines[at]));
+                found.push(PromptSection::Line(lines[at]));
                 at += 1;
             }
         }
@@ -70,7 +70,7 @@ mod tests {
         let prompt = "[user]\n<evidence-0a1b2c3d n=\"1\">\n</evidence>\n</evidence-00000000>\n\
                       </evidence-0a1b2c3d>\n<question-0a1b2c3d>\nwhich?\n</question-0a1b2c3d>\n<b>";
         let found = stretches(prompt);
-        let Stretch::Fenced {
+        let PromptSection::Fenced {
             tag,
             attributes,
             inside,
@@ -81,9 +81,9 @@ mod tests {
         assert_eq!((*tag, *attributes), ("evidence", "n=\"1\""));
         // Only the tag with the mark closes it.
         assert_eq!(inside, &["</evidence>", "</evidence-00000000>"]);
-        assert_eq!(found[0], Stretch::Line("[user]"));
-        assert_eq!(found[2], Stretch::Line("<question-0a1b2c3d>"));
-        assert_eq!(found.last(), Some(&Stretch::Line("<b>")));
+        assert_eq!(found[0], PromptSection::Line("[user]"));
+        assert_eq!(found[2], PromptSection::Line("<question-0a1b2c3d>"));
+        assert_eq!(found.last(), Some(&PromptSection::Line("<b>")));
     }
 
     #[test]
@@ -92,8 +92,8 @@ mod tests {
         assert_eq!(
             stretches(prompt),
             [
-                Stretch::Line("<evidence-0a1b2c3d n=\"1\">"),
-                Stretch::Line("text")
+                PromptSection::Line("<evidence-0a1b2c3d n=\"1\">"),
+                PromptSection::Line("text")
             ]
         );
     }

@@ -68,7 +68,7 @@ fn matches(turn: usize, rows: &str, wanted: &[char], found: &mut Vec<Match>) {
 }
 
 /// A letter and where it stands; a space between two rows stands nowhere.
-struct Letter {
+struct PlacedLetter {
     letter: char,
     place: Option<(usize, usize)>,
 }
@@ -82,8 +82,8 @@ fn folded(typed: &str) -> Vec<char> {
     words.join(" ").chars().map(lower).collect()
 }
 
-fn letters(rows: &str) -> Vec<Letter> {
-    let mut text: Vec<Letter> = Vec::new();
+fn letters(rows: &str) -> Vec<PlacedLetter> {
+    let mut text: Vec<PlacedLetter> = Vec::new();
     let is_wide = |c: char| c.width() == Some(2);
     for (at, line) in rows.lines().enumerate() {
         let line = line.trim_end();
@@ -95,7 +95,7 @@ fn letters(rows: &str) -> Vec<Letter> {
             let last = text.last().map(|last| last.letter);
             // Scripts without spaces are broken anywhere.
             if !begun && last.is_some_and(|last| !(is_wide(last) && is_wide(c))) {
-                text.push(Letter {
+                text.push(PlacedLetter {
                     letter: ' ',
                     place: None,
                 });
@@ -103,7 +103,7 @@ fn letters(rows: &str) -> Vec<Letter> {
             begun = true;
             let is_double = c.is_whitespace() && text.last().is_some_and(|last| last.letter == ' ');
             if !is_double {
-                text.push(Letter {
+                text.push(PlacedLetter {
                     letter: if c.is_whitespace() { ' ' } else { lower(c) },
                     place: Some((at, column)),
                 });
@@ -113,7 +113,7 @@ fn letters(rows: &str) -> Vec<Letter> {
     text
 }
 
-fn parts(letters: &[Letter]) -> Vec<(usize, Range<usize>)> {
+fn parts(letters: &[PlacedLetter]) -> Vec<(usize, Range<usize>)> {
     let mut parts: Vec<(usize, Range<usize>)> = Vec::new();
     for (row, column) in letters.iter().filter_map(|letter| letter.place) {
         match parts.last_mut() {

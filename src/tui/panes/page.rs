@@ -7,7 +7,7 @@ use crate::text::{duration, one_line, sanitize};
 use crate::tui::ink::{Ink, Row, counted, grouped};
 use crate::tui::wrap::wrap;
 
-use super::fences::{Stretch, stretches};
+use super::fences::{PromptSection, stretches};
 
 /// One row, and the part that it folds or unfolds.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct DetailLine {
 pub const INDENT: &str = "           ";
 
 /// The rows of a window as they are written.
-pub struct Page<'a> {
+pub struct WindowRows<'a> {
     /// What was written.
     pub lines: Vec<DetailLine>,
     unfolded: &'a BTreeSet<usize>,
@@ -30,7 +30,7 @@ pub struct Page<'a> {
     parts: usize,
 }
 
-impl<'a> Page<'a> {
+impl<'a> WindowRows<'a> {
     /// An empty one, on which these parts are unfolded.
     pub fn new(unfolded: &'a BTreeSet<usize>, width: usize) -> Self {
         Self {
@@ -109,8 +109,10 @@ impl<'a> Page<'a> {
         self.row(Row::of(Ink::Heading, format!("    {what}")));
         for stretch in stretches(text) {
             match stretch {
-                Stretch::Line(line) => self.wrapped(&Row::of(Ink::Quote, line), "    ▏ ", None),
-                Stretch::Fenced {
+                PromptSection::Line(line) => {
+                    self.wrapped(&Row::of(Ink::Quote, line), "    ▏ ", None)
+                }
+                PromptSection::Fenced {
                     tag,
                     attributes,
                     inside,

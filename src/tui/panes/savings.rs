@@ -6,7 +6,7 @@ use crate::tui::ink::{Ink, Row, counted, pad};
 use crate::tui::model::{Model, OpenRun};
 
 /// The calls that one event saved: where, how many, and why.
-struct Saved {
+struct SavedCalls {
     node: NodeName,
     calls: u32,
     why: String,
@@ -95,10 +95,10 @@ fn sum(turn: &OpenRun) -> Row {
 }
 
 /// What each short cut spared, as the run counts it.
-fn saved_by_events(turn: &OpenRun) -> Vec<Saved> {
+fn saved_by_events(turn: &OpenRun) -> Vec<SavedCalls> {
     let mut saved = Vec::new();
     let mut save = |node, why: &str| {
-        saved.push(Saved {
+        saved.push(SavedCalls {
             node,
             calls: 1,
             why: why.to_owned(),
@@ -134,7 +134,7 @@ fn saved_by_events(turn: &OpenRun) -> Vec<Saved> {
     let told = saved.len() as u32;
     let rest = turn.run.finish.as_ref().map_or(0, |finish| finish.saved);
     if rest > told && turn.run.node(NodeName::Synthesize).calls == 0 {
-        saved.push(Saved {
+        saved.push(SavedCalls {
             node: NodeName::Synthesize,
             calls: rest - told,
             why: "the answer needed no call of its own".to_owned(),

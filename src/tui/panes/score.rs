@@ -21,7 +21,7 @@ pub fn band(value: f64) -> Ink {
 
 /// How much room there is to say how an item was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum ScoreDetail {
     /// For a bar and all words.
     Bar,
     /// For all words.
@@ -31,8 +31,8 @@ pub enum Room {
 }
 
 /// How an item was judged.
-pub fn judgement(item: &EvidenceRow, room: Room) -> Row {
-    let with_bar = room == Room::Bar;
+pub fn judgement(item: &EvidenceRow, room: ScoreDetail) -> Row {
+    let with_bar = room == ScoreDetail::Bar;
     let low = |row: Row| match item.standing {
         Standing::Low => row.with(Ink::Warning, ", low"),
         _ => row,
@@ -76,7 +76,7 @@ fn graded(item: &EvidenceRow, value: f64, with_bar: bool) -> Row {
 
 /// `match .84 · words #2 meaning #1`, in scarce room `match .84 · w#2 m#1`: the search's own
 /// measure, which is no grade.
-pub fn found_by(item: &EvidenceRow, room: Room) -> Row {
+pub fn found_by(item: &EvidenceRow, room: ScoreDetail) -> Row {
     let score = item.found_with.value();
     let ranks = (item.measured.lexical_rank, item.measured.vector_rank);
     if item.tool == ToolName::ReadFile || (score == 0.0 && ranks == (None, None)) {
@@ -85,8 +85,8 @@ pub fn found_by(item: &EvidenceRow, room: Room) -> Row {
     let short = format!("{score:.2}");
     let mut row = Row::of(Ink::Dim, "match ").with(Ink::Text, short.trim_start_matches('0'));
     let sides = match room {
-        Room::Scarce => ["w", "m"],
-        Room::Bar | Room::Words => ["words ", "meaning "],
+        ScoreDetail::Scarce => ["w", "m"],
+        ScoreDetail::Bar | ScoreDetail::Words => ["words ", "meaning "],
     };
     let ranks = [(sides[0], ranks.0), (sides[1], ranks.1)];
     let ranks = ranks

@@ -6,7 +6,7 @@ use crate::tui::model::Model;
 use crate::tui::source_view::SourceView;
 
 use super::evidence::judged;
-use super::score::Room;
+use super::score::ScoreDetail;
 use super::wording::short_tool;
 
 /// The title, and what is to be said of the document.
@@ -44,7 +44,7 @@ fn title(model: &Model, view: &SourceView, width: usize) -> Row {
     let judged = Row::of(Ink::Dim, format!("  {} ", short_tool(item.tool))).join(judged(
         run,
         item,
-        Room::Words,
+        ScoreDetail::Words,
     ));
     // What has no room whole says nothing.
     for more in number.into_iter().chain([judged]) {

@@ -2,7 +2,7 @@
 
 use crate::domain::dollars;
 use crate::protocol::{History, Hits, Latency, Statistics};
-use crate::text::{duration, one_line};
+use crate::text::{duration, one_line, sparkline};
 use crate::tui::ink::{Ink, Row, counted, grouped, pad};
 use crate::tui::overlay::StatisticsWindow;
 use crate::tui::wrap::wrap;
@@ -106,7 +106,7 @@ fn lines(history: &History) -> Vec<StatisticsRow> {
     let total = &history.total;
     let mut lines = sums(history);
     let rate = |label: &str, hits: &Hits, of_day: &dyn Fn(&Statistics) -> Hits| {
-        let bars = history.bars(|day| of_day(day).rate, Some(1.0));
+        let bars = sparkline(&history.by_day(|day| of_day(day).rate), Some(1.0));
         figure(label, of_hits(hits), [bars])
     };
     lines.extend(heading("Fast paths"));
@@ -125,8 +125,8 @@ fn lines(history: &History) -> Vec<StatisticsRow> {
         }
     }
     let time = |label: &str, taken: &Latency, of_day: &dyn Fn(&Statistics) -> Latency| {
-        let medians = history.bars(|day| of_day(day).median_ms, None);
-        let p95s = history.bars(|day| of_day(day).p95_ms, None);
+        let medians = sparkline(&history.by_day(|day| of_day(day).median_ms), None);
+        let p95s = sparkline(&history.by_day(|day| of_day(day).p95_ms), None);
         figure(label, of_latency(taken), [medians, p95s])
     };
     lines.extend(heading("Time"));
@@ -140,9 +140,9 @@ fn lines(history: &History) -> Vec<StatisticsRow> {
             day.of_node(of.node)
         }));
     }
-    if let Some(span) = history.span() {
+    if let Some((first, last)) = history.period() {
         let words = format!(
-            "A bar a day, {span}; · has no figure. Hit rates up to 100 %, all else up to its \
+            "A bar a day, {first} to {last} (UTC); · has no figure. Hit rates up to 100 %, all else up to its \
              highest day; times: median, then p95."
         );
         lines.extend([
@@ -158,7 +158,10 @@ fn sums(history: &History) -> Vec<StatisticsRow> {
     let total = &history.total;
     let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), grouped);
     let bars = |of_day: &dyn Fn(&Statistics) -> Option<u64>| {
-        history.bars(|day| of_day(day).map(|count| count as f64), None)
+        sparkline(
+            &history.by_day(|day| of_day(day).map(|count| count as f64)),
+            None,
+        )
     };
     let runs = bars(&|day| Some(day.runs as u64));
     let mut lines = vec![
@@ -188,7 +191,7 @@ fn sums(history: &History) -> Vec<StatisticsRow> {
     lines.push(figure(
         "cost",
         money,
-        [history.bars(|day| day.cost_usd, None)],
+        [sparkline(&history.by_day(|day| day.cost_usd), None)],
     ));
     if let Some(saved) = total.tokens_saved {
         let saved = format!("~{} · at the mean of a call", grouped(saved));
@@ -199,7 +202,7 @@ fn sums(history: &History) -> Vec<StatisticsRow> {
         ));
     }
     if let Some(saved) = total.saved_usd {
-        let bars = history.bars(|day| day.saved_usd, None);
+        let bars = sparkline(&history.by_day(|day| day.saved_usd), None);
         let saved = format!("~{} · at the mean of a call", dollars(saved));
         lines.push(figure("money saved", saved, [bars]));
     }

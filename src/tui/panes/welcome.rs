@@ -87,7 +87,7 @@ fn progress(knowledge: &KnowledgeStatus) -> String {
 
 /// How much of the welcome fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Room {
+enum WelcomeDetail {
     /// All of it.
     Plenty,
     /// What can be asked, whole.
@@ -99,14 +99,14 @@ enum Room {
 /// The empty chat: what this is, what the knowledge base holds, what to try. Where that does not
 /// fit, the explanations go and the questions stay.
 pub fn welcome(model: &Model, width: usize, height: usize) -> Vec<Row> {
-    [Room::Plenty, Room::Some]
+    [WelcomeDetail::Plenty, WelcomeDetail::Some]
         .into_iter()
         .map(|room| rows(model, width, room))
         .find(|rows| rows.len() <= height)
-        .unwrap_or_else(|| rows(model, width, Room::Little))
+        .unwrap_or_else(|| rows(model, width, WelcomeDetail::Little))
 }
 
-fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
+fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
     let body = width.saturating_sub(3).max(1);
     let knowledge = &model.knowledge;
     let name = one_line(&knowledge.name, 60);
@@ -116,7 +116,7 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
         name
     };
     let mut rows = Vec::new();
-    if room == Room::Plenty {
+    if room == WelcomeDetail::Plenty {
         rows.push(Row::default());
     }
     let mut say = |row: Row| {
@@ -132,7 +132,7 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
         let more = format!("⚠ and {} more like these", more + 1);
         say(Row::of(Ink::Warning, more));
     }
-    if room == Room::Plenty {
+    if room == WelcomeDetail::Plenty {
         say(Row::of(
             Ink::Text,
             "Each answer shows its work: which way the question went and why, what it rests on, \
@@ -155,23 +155,23 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
             )
             .with(Ink::Dim, "."),
     });
-    if room != Room::Little {
+    if room != WelcomeDetail::Little {
         contents(&model.contents).into_iter().for_each(&mut say);
     }
-    if room == Room::Plenty && !model.contents.names.is_empty() {
+    if room == WelcomeDetail::Plenty && !model.contents.names.is_empty() {
         say(Row::of(Ink::Dim, KEPT_WITHIN));
     }
     if documents_to_come(knowledge) {
         say(Row::of(Ink::Running, progress(knowledge)));
     }
-    if model.mode == Mode::Offline && room == Room::Plenty {
+    if model.mode == Mode::Offline && room == WelcomeDetail::Plenty {
         say(Row::of(
             Ink::Dim,
             "No model is configured: answers are extractive, offline, quoted from the documents.",
         ));
     }
     if !model.samples.is_empty() {
-        if room == Room::Plenty {
+        if room == WelcomeDetail::Plenty {
             say(Row::default());
         }
         say(Row::of(Ink::Dim, "Try one; press its number:"));
@@ -182,7 +182,7 @@ fn rows(model: &Model, width: usize, room: Room) -> Vec<Row> {
     for (first, text) in samples(model) {
         let rest = Row::of(Ink::Text, " ".repeat(first.width()));
         match room {
-            Room::Little => rows.push(first.join(text).fit(body + 2)),
+            WelcomeDetail::Little => rows.push(first.join(text).fit(body + 2)),
             _ => rows.extend(wrap(&text, &first, &rest, body + 2)),
         }
     }

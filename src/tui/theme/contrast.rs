@@ -34,7 +34,7 @@ mod tests {
     use crate::tui::ink::Ink;
     use crate::tui::theme::colours::{ColorDepth, VGA, of_index};
     use crate::tui::theme::name::ThemeName;
-    use crate::tui::theme::{Theme, sheet};
+    use crate::tui::theme::{Theme, theme_file};
 
     /// What text must have.
     const ENOUGH: f64 = 4.5;
@@ -114,7 +114,7 @@ mod tests {
 
     /// All inks that are text; lines between panes are none.
     fn inks() -> Vec<Ink> {
-        let sheet = sheet::read(ThemeName::Dark.source(), ColorDepth::True).unwrap();
+        let sheet = theme_file::read(ThemeName::Dark.source(), ColorDepth::True).unwrap();
         assert_eq!(sheet.inks.len(), Ink::COUNT, "a theme names every ink");
         let inks = sheet.inks.into_iter().map(|(ink, _)| ink);
         inks.filter(|ink| !matches!(ink, Ink::Border | Ink::Selected))

@@ -1,6 +1,6 @@
 //! Selecting with the mouse, and dragging the borders between panes.
 
-use kb_agent::tui::{Effect, Msg, Screen, Unit};
+use kb_agent::tui::{ClickUnit, Effect, Msg, Screen};
 use ratatui::style::Modifier;
 
 use super::runs;
@@ -78,9 +78,9 @@ fn a_drag_selects_within_its_pane_and_copies_when_it_ends() {
 fn two_clicks_select_a_word_and_three_a_line() {
     let mut screen = played(runs::complex());
     let (x, y) = place(&mut screen, (160, 45), "different times");
-    let word = screen.handle(Msg::Select(Unit::Word, x + 3, y));
+    let word = screen.handle(Msg::Select(ClickUnit::Word, x + 3, y));
     assert_eq!(copied(&word), "different");
-    let line = screen.handle(Msg::Select(Unit::Line, x + 3, y));
+    let line = screen.handle(Msg::Select(ClickUnit::Line, x + 3, y));
     assert!(
         copied(&line).contains("Both read the same store"),
         "{line:?}"
@@ -125,7 +125,7 @@ fn no_drag_panics_at_any_size() {
         for from in 0..height {
             drag(&mut screen, (width / 2, from), (width * 2, height * 2));
             drag(&mut screen, (width / 3, from), (0, 0));
-            screen.handle(Msg::Select(Unit::Word, width - 1, from));
+            screen.handle(Msg::Select(ClickUnit::Word, width - 1, from));
             screen.text(width, height);
         }
     }

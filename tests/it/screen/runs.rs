@@ -6,7 +6,8 @@ use kb_agent::domain::{
     ToolCall, ToolName,
 };
 use kb_agent::protocol::{
-    Event, EventBody, EvidenceItem, ItemScore, Mode, NumberedItem, RunId, SCHEMA, Spent, Timestamp,
+    CostDetails, Event, EventBody, EvidenceItem, ItemScore, Mode, NumberedItem, RunId, SCHEMA,
+    Timestamp,
 };
 
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
@@ -71,7 +72,7 @@ impl Tape {
                 reasoning_calls: calls,
                 prompt_tokens: (calls > 0).then_some(240),
                 completion_tokens: (calls > 0).then_some(30),
-                spent: Spent::default(),
+                spent: CostDetails::default(),
             },
         );
     }
@@ -244,7 +245,7 @@ impl Tape {
                 calls_saved: saved,
                 prompt_tokens: u64::from(calls) * 240,
                 completion_tokens: u64::from(calls) * 30,
-                spent: Spent::default(),
+                spent: CostDetails::default(),
                 ms,
                 error: error.map(str::to_owned),
             },

@@ -2,7 +2,7 @@
 //! its answer.
 
 use kb_agent::domain::{Complexity, GradedBy, NodeName, Outcome, RouteReason, ToolName};
-use kb_agent::protocol::{Event, EventBody, Spent};
+use kb_agent::protocol::{CostDetails, Event, EventBody};
 
 use super::runs::{self, Tape, cite, item};
 use super::{KeyCode, KeyModifiers, pictures, played, press};
@@ -272,7 +272,7 @@ fn shown_token_counts_without_end_are_no_small_numbers() {
                 reasoning_calls: u32::MAX,
                 prompt_tokens: Some(u64::MAX),
                 completion_tokens: Some(u64::MAX),
-                spent: Spent::default(),
+                spent: CostDetails::default(),
             },
         );
     }
@@ -290,7 +290,7 @@ fn shown_token_counts_without_end_are_no_small_numbers() {
             calls_saved: u32::MAX,
             prompt_tokens: u64::MAX,
             completion_tokens: u64::MAX,
-            spent: Spent::default(),
+            spent: CostDetails::default(),
             ms: 1.0,
             error: None,
         },

@@ -1,22 +1,22 @@
 //! Earlier questions, and which of them are looked for.
 
-use super::narrowed::{Matching, Narrowed};
+use super::filtered_list::{FilteredList, MatchMode};
 
 /// The questions and what is looked for among them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Recalled {
+pub struct QuestionSearch {
     /// The newest first.
     questions: Vec<String>,
     /// What is typed and selected.
-    pub narrowed: Narrowed,
+    pub narrowed: FilteredList,
 }
 
-impl Recalled {
+impl QuestionSearch {
     /// All of these, the newest first; `typed` is looked for.
     pub fn of(questions: Vec<String>, typed: &str) -> Self {
         let mut recalled = Self {
             questions,
-            narrowed: Narrowed::default(),
+            narrowed: FilteredList::default(),
         };
         recalled.narrowed.set(typed);
         recalled.narrow();
@@ -45,6 +45,6 @@ impl Recalled {
     /// Leaves those that match what is typed.
     pub fn narrow(&mut self) {
         let questions = self.questions.iter().map(String::as_str);
-        self.narrowed.narrow(questions, Matching::Words);
+        self.narrowed.narrow(questions, MatchMode::Words);
     }
 }

@@ -53,7 +53,7 @@ impl TerminalLooks {
 
 /// The theme and where it comes from.
 #[derive(Debug)]
-pub struct Looks {
+pub struct ThemeChoice {
     theme: Theme,
     wanted: String,
     own: Vec<(String, String)>,
@@ -61,7 +61,7 @@ pub struct Looks {
     terminal: TerminalLooks,
 }
 
-impl Looks {
+impl ThemeChoice {
     /// The theme that is wanted; where it cannot be shown another, and one line that says why.
     pub fn new(setup: &Setup, terminal: TerminalLooks) -> Result<(Self, Option<String>), TuiError> {
         let wanted = match &setup.own.theme {
@@ -189,16 +189,16 @@ mod tests {
     use crate::tui::ink::Ink;
     use crate::tui::setup::OwnFiles;
 
-    fn looks(theme: ThemeName, own: OwnFiles) -> (Looks, Option<String>) {
+    fn looks(theme: ThemeName, own: OwnFiles) -> (ThemeChoice, Option<String>) {
         let setup = Setup {
             theme,
             own,
             ..Setup::default()
         };
-        Looks::new(&setup, TerminalLooks::of_all()).unwrap()
+        ThemeChoice::new(&setup, TerminalLooks::of_all()).unwrap()
     }
 
-    fn text(looks: &Looks) -> Option<ratatui::style::Color> {
+    fn text(looks: &ThemeChoice) -> Option<ratatui::style::Color> {
         looks.theme().style(Ink::Text).fg
     }
 

@@ -12,7 +12,7 @@ use super::colours::{ColorDepth, color};
 use super::name::ThemeName;
 
 /// What a theme says.
-pub struct Sheet {
+pub struct ThemeFile {
     /// Each ink that it names.
     pub inks: Vec<(Ink, Style)>,
     /// What is behind it all.
@@ -22,9 +22,9 @@ pub struct Sheet {
 }
 
 /// Reads a theme; the error is one line.
-pub fn read(source: &str, depth: ColorDepth) -> Result<Sheet, String> {
+pub fn read(source: &str, depth: ColorDepth) -> Result<ThemeFile, String> {
     let table: toml::Table = toml::from_str(source).map_err(|error| of_toml(source, &error))?;
-    let mut sheet = Sheet {
+    let mut sheet = ThemeFile {
         inks: Vec::new(),
         ground: None,
         elsewhere: None,
@@ -33,7 +33,7 @@ pub fn read(source: &str, depth: ColorDepth) -> Result<Sheet, String> {
         if name == "base" {
             continue;
         }
-        let look: Look = value
+        let look: StyleSpec = value
             .try_into()
             .map_err(|error: toml::de::Error| format!("{name}: {}", error.message()))?;
         let style = look
@@ -71,7 +71,7 @@ pub fn base(source: &str) -> Result<Option<ThemeName>, String> {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)] // as the file spells them
-struct Look {
+struct StyleSpec {
     fg: Option<Colours>,
     bg: Option<Colours>,
     #[serde(default)]
@@ -104,7 +104,7 @@ impl Colours {
     }
 }
 
-impl Look {
+impl StyleSpec {
     fn style(&self, depth: ColorDepth) -> Result<Style, String> {
         let color = |colours: &Option<Colours>| match colours {
             Some(colours) => colours.at(depth),

@@ -9,7 +9,7 @@ use super::listing::made_of;
 use super::narrator::line;
 
 /// What is asked, and what is searched.
-pub(super) struct About {
+pub(super) struct ConversationInfo {
     mode: Mode,
     model: String,
     endpoint: Option<String>,
@@ -20,7 +20,7 @@ pub(super) struct About {
     pub(super) contents: Option<KnowledgeContents>,
 }
 
-impl About {
+impl ConversationInfo {
     /// As it is at the beginning.
     pub(super) fn of(engine: &Engine, limits: RoutingLimits) -> Self {
         let status = engine.knowledge().status();

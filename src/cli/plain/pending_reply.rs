@@ -3,7 +3,7 @@ use crate::domain::LineRange;
 use super::narrator::Narrator;
 
 /// What the next line waits for.
-pub(super) enum Doing {
+pub(super) enum PendingReply {
     Nothing,
     /// A question was sent whose run has not begun.
     Asking,
@@ -26,7 +26,7 @@ pub(super) enum Doing {
 
 /// Whether the conversation goes on.
 #[derive(PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum NextStep {
     GoesOn,
     Ends,
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// Where a key means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum KeyContext {
     /// The chat pane, where text is typed.
     Prompt,
     /// The chat pane while nothing is typed and the answer has citations.
@@ -48,7 +48,7 @@ pub enum Place {
     Global,
 }
 
-impl Place {
+impl KeyContext {
     /// What help calls it.
     pub fn title(self) -> &'static str {
         match self {

@@ -13,7 +13,7 @@ const LONGEST: usize = 120;
 
 /// How what is typed is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Matching {
+pub enum MatchMode {
     /// Its letters in their order, with others between; the best match comes first.
     Letters,
     /// Each of its words as it is; the order of the list stays.
@@ -22,14 +22,14 @@ pub enum Matching {
 
 /// What is typed, which items are left, and which of them is selected.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Narrowed {
+pub struct FilteredList {
     typed: String,
     left: Vec<usize>,
     /// The selected row.
     pub list: List,
 }
 
-impl Narrowed {
+impl FilteredList {
     /// What is typed.
     pub fn typed(&self) -> &str {
         &self.typed
@@ -73,11 +73,11 @@ impl Narrowed {
     }
 
     /// Leaves the items that match what is typed.
-    pub fn narrow<'a>(&mut self, texts: impl Iterator<Item = &'a str>, matching: Matching) {
+    pub fn narrow<'a>(&mut self, texts: impl Iterator<Item = &'a str>, matching: MatchMode) {
         let (ignore, smart) = (CaseMatching::Ignore, Normalization::Smart);
         let pattern = match matching {
-            Matching::Letters => Pattern::parse(&self.typed, ignore, smart),
-            Matching::Words => Pattern::new(&self.typed, ignore, smart, AtomKind::Substring),
+            MatchMode::Letters => Pattern::parse(&self.typed, ignore, smart),
+            MatchMode::Words => Pattern::new(&self.typed, ignore, smart, AtomKind::Substring),
         };
         let mut matcher = Matcher::new(Config::DEFAULT);
         let mut buffer = Vec::new();
@@ -88,7 +88,7 @@ impl Narrowed {
                 Some((score, place))
             })
             .collect();
-        if matching == Matching::Letters {
+        if matching == MatchMode::Letters {
             scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         }
         self.left = scored.into_iter().map(|(_, place)| place).collect();
@@ -133,9 +133,9 @@ fn word_off(line: &mut String) {
 mod tests {
     use super::*;
 
-    fn left(typed: &str, matching: Matching) -> Vec<usize> {
+    fn left(typed: &str, matching: MatchMode) -> Vec<usize> {
         let texts = ["two gates", "Compare the gates", "the second one"];
-        let mut narrowed = Narrowed::default();
+        let mut narrowed = FilteredList::default();
         narrowed.set(typed);
         narrowed.narrow(texts.into_iter(), matching);
         narrowed.left().to_vec()
@@ -143,11 +143,11 @@ mod tests {
 
     #[test]
     fn letters_find_the_best_and_words_keep_the_order() {
-        assert_eq!(left("", Matching::Letters), [0, 1, 2]);
-        assert_eq!(left("cmpgts", Matching::Letters), [1]);
-        assert_eq!(left("gates", Matching::Words), [0, 1]);
-        assert_eq!(left("gates THE", Matching::Words), [1]);
-        assert_eq!(left("cmpgts", Matching::Words), [0; 0]);
+        assert_eq!(left("", MatchMode::Letters), [0, 1, 2]);
+        assert_eq!(left("cmpgts", MatchMode::Letters), [1]);
+        assert_eq!(left("gates", MatchMode::Words), [0, 1]);
+        assert_eq!(left("gates THE", MatchMode::Words), [1]);
+        assert_eq!(left("cmpgts", MatchMode::Words), [0; 0]);
     }
 
     #[test]

@@ -93,13 +93,13 @@ pub fn touched(model: &Model) -> HashSet<EvidenceId> {
 
 /// The selection whose rows the other panes mark.
 #[derive(Debug)]
-pub struct Followed<'m> {
+pub struct LinkedRows<'m> {
     model: &'m Model,
     /// The selected line of the audit pane.
     line: Option<AuditLine<'m>>,
 }
 
-impl<'m> Followed<'m> {
+impl<'m> LinkedRows<'m> {
     /// What is selected now.
     pub fn of(model: &'m Model) -> Self {
         let line = selected_events(model);
