@@ -159,7 +159,7 @@ fn measure(size: usize, words: &Vocabulary) -> Figures {
         let begun = Instant::now();
         let base = place.open();
         let took = begun.elapsed();
-        assert!(base.documents().unwrap().len() == size.div_ceil(PASSAGES_A_DOCUMENT));
+        assert!(base.status().documents == size.div_ceil(PASSAGES_A_DOCUMENT));
         took
     }));
     let base = place.open();

@@ -17,6 +17,7 @@ mod kinds;
 mod knowledge;
 mod naming;
 mod opening;
+mod overview;
 mod paths;
 mod profile;
 mod reading;

@@ -17,8 +17,8 @@
 //! [`KnowledgeBase`] (`base`) is the front of all: `fields`, `headings`, `named` and
 //! `whole` ask it what documents say of themselves; `inspect` looks at an index without touching it, `taken_over`
 //! has vectors go from one base to another. `monitored` keeps why the last embedding failed.
-//! `opened`, `budget`, `query` and `error` are what several
-//! rooms need.
+//! `opened`, `budget`, `query`, `pages` and `error` are what
+//! several rooms need.
 
 mod base;
 mod budget;
@@ -36,6 +36,7 @@ mod links;
 mod monitored;
 mod named;
 mod opened;
+mod pages;
 mod query;
 mod search;
 mod source;
@@ -45,7 +46,7 @@ mod update;
 mod watch;
 mod whole;
 
-pub use base::KnowledgeBase;
+pub use base::{KnowledgeBase, LEASE};
 pub use by_source::SourceStatus;
 pub use chunk::{Chunk, chunk};
 pub use error::KbError;
@@ -54,13 +55,13 @@ pub use extract::fuzz;
 pub use extract::{Extraction, Mark, READER_ARGUMENT, Shape, SkipReason, read_documents};
 pub(crate) use fields::{FieldFilter, FieldPassage};
 pub use grep::{GrepPassage, ReadAs};
-pub use index::Held;
+pub use index::Document;
+pub use index::Lease;
 pub use index::Passage;
 pub(crate) use index::Within;
-pub use index::{Document, Documents};
 pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
-pub(crate) use links::holds_ticket;
 pub use links::{Link, LinkKind, LinkTarget};
+pub(crate) use links::{LinkTargets, holds_ticket};
 pub use search::{Hit, SearchMode};
 pub use source::Skipped;
 pub use source::Sources;

@@ -129,7 +129,7 @@ impl Adding {
             // They are made anew, then.
             tracing::debug!(%error, "no vectors were taken over");
         }
-        let sources = base.sources().map_err(in_words)?;
+        let sources = base.sources(stop).map_err(in_words)?;
         let held = sources.iter().find(|source| source.path == real);
         let held = held.map_or(1, |source| source.documents);
         let line = match held {
@@ -165,10 +165,7 @@ impl Adding {
         if added.is_empty() {
             return added;
         }
-        let mut all: Vec<PathBuf> = base.sources().map_or_else(
-            |_| self.settings.sources.clone(),
-            |sources| sources.into_iter().map(|source| source.path).collect(),
-        );
+        let mut all: Vec<PathBuf> = base.source_paths();
         // A file that a folder holds and leaves out.
         let named = added.into_iter().filter(|path| path.is_file());
         let named: Vec<PathBuf> = named.filter(|path| !all.contains(path)).collect();
@@ -217,13 +214,15 @@ impl Adding {
 /// Whether all of this folder, or this file, is read already. A file that a folder leaves out may be
 /// named all the same.
 fn holds(base: &KnowledgeBase, real: &Path) -> Result<bool, KbError> {
-    let sources = base.sources()?;
-    if !sources.iter().any(|source| real.starts_with(&source.path)) {
+    let sources = base.source_paths();
+    if !sources.iter().any(|source| real.starts_with(source)) {
         return Ok(false);
     }
-    let documents = base.documents()?;
-    let name = base.source_of(real);
-    Ok(real.is_dir() || name.is_some_and(|name| documents.get(&name).is_some()))
+    match base.source_of(real) {
+        _ if real.is_dir() => Ok(true),
+        Some(name) => Ok(base.document(&name)?.is_some()),
+        None => Ok(false),
+    }
 }
 
 /// What is meant: the path as it is typed, or as a shell would read it, which is how terminals write

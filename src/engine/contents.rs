@@ -1,6 +1,5 @@
 //! What the documents of the base are: kinds, newest, size, and questions to try.
 
-use std::collections::{BTreeSet, HashMap};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,25 +10,18 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::ports::blocking;
-use crate::domain::mention_of;
-use crate::kb::{Document, Documents, KbError, KnowledgeBase, Skipped, SourceStatus};
-use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Timestamp, Update};
-use crate::text::{one_line, sanitize};
+use crate::kb::{KbError, KnowledgeBase, Skipped, SourceStatus};
+use crate::protocol::{KnowledgeContents, LeftOut, SourceContents, Update};
+use crate::text::one_line;
 
 use super::adding::{Adding, CurrentBase};
-use super::kinds::kind;
+use super::overview::Overview;
 use super::samples::{Basis, MakeSamples};
 
 /// So many files that were left out are named.
 const MOST_LEFT_OUT: usize = 500;
-/// So many documents and folders can be completed; others can be typed.
-const MOST_NAMES: usize = 5_000;
-/// So many of the newest files are named.
-const NEWEST: usize = 3;
 /// A path up to this length, in characters.
 const LONGEST_PATH: usize = 400;
-/// A file's name up to this length, in characters.
-const LONGEST_NAME: usize = 120;
 /// A look goes through all documents, so where they keep changing there are not more of them.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
@@ -162,7 +154,7 @@ impl Contents {
         let basis = samples.take();
         let look = move |stop: &AtomicBool| {
             let mut looked = look(&base, make.as_deref(), basis, stop)?;
-            looked.contents.sources = sources(&base, &adding)?;
+            looked.contents.sources = sources(&base, &adding, stop)?;
             looked.contents.setting = adding.setting(&base);
             looked.contents.left_out = left_out;
             Ok::<_, KbError>(looked)
@@ -182,38 +174,32 @@ fn look(
     basis: Option<Basis>,
     stop: &AtomicBool,
 ) -> Result<Looked, KbError> {
-    let documents = base.documents()?;
+    let mut overview = Overview::default();
+    base.for_each_document(stop, |document| overview.add(document))?;
     // What is shown stays as long as it is true, so that no digit means another question.
-    let basis = basis.filter(|basis| basis.stands(&documents));
+    let basis = match basis {
+        Some(basis) if basis.stands(base, stop)? => Some(basis),
+        _ => None,
+    };
     let samples = match (make, basis) {
         (None, _) => None,
         (Some(_), Some(basis)) => Some(basis),
-        (Some(make), None) => sampled(base, &documents, make, stop),
+        (Some(make), None) => sampled(base, make, stop),
     };
     let questions = samples.as_ref().map(|basis| basis.questions.clone());
-    let contents = KnowledgeContents {
-        kinds: kinds(&documents),
-        newest: newest(&documents),
-        names: names(&documents),
-        bytes: documents.iter().map(Document::bytes).sum(),
-        samples: make.map(|_| questions.unwrap_or_default()),
-        ..KnowledgeContents::default()
-    };
+    let is_empty = overview.is_empty();
+    let mut contents = overview.contents();
+    contents.samples = make.map(|_| questions.unwrap_or_default());
     Ok(Looked {
         contents,
         samples,
-        is_empty: documents.is_empty(),
+        is_empty,
     })
 }
 
 /// `None` where they are tried anew at the next look.
-fn sampled(
-    base: &KnowledgeBase,
-    documents: &Documents,
-    make: &MakeSamples,
-    stop: &AtomicBool,
-) -> Option<Basis> {
-    let basis = panic::catch_unwind(AssertUnwindSafe(|| make(base, documents, stop)));
+fn sampled(base: &KnowledgeBase, make: &MakeSamples, stop: &AtomicBool) -> Option<Basis> {
+    let basis = panic::catch_unwind(AssertUnwindSafe(|| make(base, stop)));
     match basis {
         Ok(Ok(basis)) => Some(basis),
         Ok(Err(error)) => {
@@ -221,11 +207,15 @@ fn sampled(
             None
         }
         // The hook has reported it; the document that it came from stays odd until it changes.
-        Err(_) => Some(Basis::none_of(documents)),
+        Err(_) => Basis::none_of(base, stop).ok(),
     }
 }
 
-fn sources(base: &KnowledgeBase, adding: &Adding) -> Result<Vec<SourceContents>, KbError> {
+fn sources(
+    base: &KnowledgeBase,
+    adding: &Adding,
+    stop: &AtomicBool,
+) -> Result<Vec<SourceContents>, KbError> {
     let added = adding.added();
     let told = |source: SourceStatus| SourceContents {
         path: one_line(&source.path.to_string_lossy(), LONGEST_PATH),
@@ -233,48 +223,7 @@ fn sources(base: &KnowledgeBase, adding: &Adding) -> Result<Vec<SourceContents>,
         chunks: source.chunks,
         is_added: added.contains(&source.path),
     };
-    Ok(base.sources()?.into_iter().map(told).collect())
-}
-
-fn kinds(documents: &Documents) -> Vec<(String, usize)> {
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for document in documents.iter() {
-        *counts.entry(kind(&document.source)).or_default() += 1;
-    }
-    let mut kinds: Vec<(String, usize)> = counts.into_iter().collect();
-    kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    kinds
-}
-
-/// The highest first, folders before documents.
-fn names(documents: &Documents) -> Arc<[String]> {
-    let mut names: BTreeSet<(usize, bool, &str)> = BTreeSet::new();
-    for document in documents.iter() {
-        let source = document.source.as_str();
-        let folders = source.match_indices('/').enumerate();
-        names.extend(folders.map(|(depth, (at, _))| (depth, false, &source[..=at])));
-        names.insert((source.matches('/').count(), true, source));
-    }
-    let names = names.into_iter().map(|(_, _, name)| name);
-    let names = names.filter(|name| mention_of(name).is_some() && sanitize(name) == *name);
-    names.take(MOST_NAMES).map(str::to_owned).collect()
-}
-
-fn newest(documents: &Documents) -> Vec<(String, Timestamp)> {
-    let mut newest: Vec<&Document> = Vec::new();
-    for document in documents.iter() {
-        let moment = document.modified();
-        let place = newest.partition_point(|known| known.modified() >= moment);
-        if place < NEWEST {
-            newest.insert(place, document);
-            newest.truncate(NEWEST);
-        }
-    }
-    let told = |document: &Document| {
-        let name = one_line(&document.source, LONGEST_NAME);
-        (name, Timestamp::at(document.modified()))
-    };
-    newest.into_iter().map(told).collect()
+    Ok(base.sources(stop)?.into_iter().map(told).collect())
 }
 
 #[cfg(test)]
@@ -377,7 +326,7 @@ mod tests {
         let (updates, mut told) = mpsc::channel(8);
         let tried = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&tried);
-        let make: Arc<MakeSamples> = Arc::new(move |_, _, _| {
+        let make: Arc<MakeSamples> = Arc::new(move |_, _| {
             counted.fetch_add(1, Ordering::SeqCst);
             panic!("an odd document");
         });
@@ -416,11 +365,11 @@ mod tests {
         let current: Arc<Mutex<Option<CurrentBase>>> = Arc::default();
         let replaced = Arc::clone(&current);
         // The base is another one while it is looked into.
-        let make: Arc<MakeSamples> = Arc::new(move |_, documents, _| {
+        let make: Arc<MakeSamples> = Arc::new(move |base, stop| {
             if let Some(current) = replaced.lock().unwrap().take() {
                 current.replace(Arc::clone(&after));
             }
-            Ok(Basis::none_of(documents))
+            Basis::none_of(base, stop)
         });
         let contents = contents(&before, updates, Some(make));
         *current.lock().unwrap() = Some(contents.base.clone());
@@ -440,10 +389,10 @@ mod tests {
         let (updates, mut told) = mpsc::channel(64);
         let (go_on, stopped) = channel();
         let stopped = Mutex::new(stopped);
-        let make: Arc<MakeSamples> = Arc::new(move |_, documents, _| {
+        let make: Arc<MakeSamples> = Arc::new(move |base, stop| {
             // Until the index is stopped.
             let _ = stopped.lock().unwrap().recv_timeout(PATIENCE);
-            Ok(Basis::none_of(documents))
+            Basis::none_of(base, stop)
         });
         let contents = contents(&base, updates.clone(), Some(make));
         let indexing = Indexing {

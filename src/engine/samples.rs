@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::Handle;
 
 use crate::domain::Complexity;
-use crate::kb::{Document, Documents, KbError, KnowledgeBase};
+use crate::kb::{Document, KbError, KnowledgeBase};
 use crate::protocol::SampleQuestion;
 use crate::text::{is_chinese, one_line};
 
@@ -78,7 +78,7 @@ const GENERIC: &[&str] = &[
 
 /// Makes the questions to try.
 pub(super) type MakeSamples =
-    dyn Fn(&KnowledgeBase, &Documents, &AtomicBool) -> Result<Basis, KbError> + Send + Sync;
+    dyn Fn(&KnowledgeBase, &AtomicBool) -> Result<Basis, KbError> + Send + Sync;
 
 /// Makes questions to try.
 pub(super) struct Samples {
@@ -96,33 +96,33 @@ pub(super) struct Basis {
 
 impl Basis {
     /// No question, which is all that these documents come to.
-    pub(super) fn none_of(documents: &Documents) -> Self {
-        Self {
+    pub(super) fn none_of(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Self, KbError> {
+        Ok(Self {
             questions: Vec::new(),
-            documents: chosen(documents).into_iter().map(as_it_is).collect(),
-        }
+            documents: chosen(base, stop)?.iter().map(as_it_is).collect(),
+        })
     }
 
     /// Whether making them again would come to no more: the documents say what they said, and
     /// where a question is lacking there is no other to look into.
-    pub(super) fn stands(&self, documents: &Documents) -> bool {
+    pub(super) fn stands(&self, base: &KnowledgeBase, stop: &AtomicBool) -> Result<bool, KbError> {
         if self.questions.len() < ROUTES {
-            let chosen = chosen(documents);
-            let known = self.documents.iter();
-            return chosen.len() == known.len()
-                && chosen
-                    .into_iter()
-                    .zip(known)
-                    .all(|(now, (source, hash))| now.source == *source && now.hash == *hash);
+            let chosen = chosen(base, stop)?;
+            return Ok(self
+                .documents
+                .iter()
+                .eq(&chosen.iter().map(as_it_is).collect::<Vec<_>>()));
         }
-        self.documents.iter().all(|(source, hash)| {
-            let now = documents.get(source);
-            now.is_some_and(|document| document.hash == *hash)
-        })
+        for (source, hash) in &self.documents {
+            if base.document(source)?.is_none_or(|now| now.hash != *hash) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
-fn as_it_is(document: &Document) -> (String, [u8; 32]) {
+fn as_it_is(document: &Arc<Document>) -> (String, [u8; 32]) {
     (document.source.clone(), document.hash)
 }
 
@@ -131,6 +131,8 @@ fn as_it_is(document: &Document) -> (String, [u8; 32]) {
 struct Heading {
     text: String,
     source: String,
+    /// Of what its document says.
+    hash: [u8; 32],
     /// Whether it is the document's first.
     is_title: bool,
 }
@@ -161,19 +163,14 @@ impl Samples {
 
     /// What makes them.
     pub(super) fn maker(self) -> Arc<MakeSamples> {
-        Arc::new(move |base, documents, stop| self.make(base, documents, stop))
+        Arc::new(move |base, stop| self.make(base, stop))
     }
 
     /// Looks for headings and makes what can be made of them. Blocks.
-    fn make(
-        &self,
-        base: &KnowledgeBase,
-        documents: &Documents,
-        stop: &AtomicBool,
-    ) -> Result<Basis, KbError> {
-        let headings = headings(base, documents, stop)?;
+    fn make(&self, base: &KnowledgeBase, stop: &AtomicBool) -> Result<Basis, KbError> {
+        let headings = headings(base, stop)?;
         let Some((about, simple)) = self.simple(&headings, stop)? else {
-            return Ok(Basis::none_of(documents));
+            return Basis::none_of(base, stop);
         };
         let mut basis = Basis {
             questions: Vec::new(),
@@ -192,9 +189,7 @@ impl Samples {
             let text = text.to_owned();
             basis.questions.push(SampleQuestion { route, text });
             for heading in from {
-                let document = documents.get(&heading.source);
-                let hash = document.map(|document| document.hash).unwrap_or_default();
-                basis.documents.push((heading.source.clone(), hash));
+                basis.documents.push((heading.source.clone(), heading.hash));
             }
         };
         if let Some(greeting) = greeting {
@@ -205,7 +200,7 @@ impl Samples {
             take(Complexity::Complex, text, from);
         }
         if basis.questions.len() < ROUTES {
-            basis.documents = Basis::none_of(documents).documents;
+            basis.documents = Basis::none_of(base, stop)?.documents;
         }
         Ok(basis)
     }
@@ -296,7 +291,7 @@ fn go_on(stop: &AtomicBool) -> Result<(), KbError> {
 }
 
 /// The documents that are looked into.
-fn chosen(documents: &Documents) -> Vec<&Document> {
+fn chosen(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<Arc<Document>>, KbError> {
     // Rows and code have names of sheets and files in their place.
     let has_headings = |source: &str| {
         matches!(
@@ -304,23 +299,29 @@ fn chosen(documents: &Documents) -> Vec<&Document> {
             "Markdown" | "Word" | "slides" | "web page" | "book" | "reStructuredText" | "Org"
         )
     };
-    let fit = documents.iter().filter(|one| has_headings(&one.source));
-    let fit: Vec<&Document> = fit.collect();
-    let step = fit.len().div_ceil(DOCUMENTS).max(1);
-    fit.into_iter().step_by(step).collect()
+    let mut fit = 0_usize;
+    base.for_each_document(stop, |one| fit += usize::from(has_headings(&one.source)))?;
+    let step = fit.div_ceil(DOCUMENTS).max(1);
+    let (mut at, mut chosen) = (0_usize, Vec::new());
+    base.for_each_document(stop, |one| {
+        if has_headings(&one.source) {
+            if at.is_multiple_of(step) {
+                chosen.push(Arc::clone(one));
+            }
+            at += 1;
+        }
+    })?;
+    Ok(chosen)
 }
 
 /// Headings that a question can be made of.
-fn headings(
-    base: &KnowledgeBase,
-    documents: &Documents,
-    stop: &AtomicBool,
-) -> Result<Headings, KbError> {
+fn headings(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Headings, KbError> {
     let mut found: Vec<Heading> = Vec::new();
     let (mut chinese, mut others) = (0, 0);
-    for Document { source, .. } in chosen(documents) {
+    for document in chosen(base, stop)? {
         go_on(stop)?;
-        let headings = base.headings(source, PASSAGES)?;
+        let source = &document.source;
+        let headings = base.headings(source, PASSAGES, stop)?;
         let in_chinese = headings.iter().filter(|text| is_chinese(text)).count();
         match headings.len() {
             0 => {}
@@ -339,6 +340,7 @@ fn headings(
                 found.push(Heading {
                     text,
                     source: source.clone(),
+                    hash: document.hash,
                     is_title: at == 0,
                 });
             }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::config::Settings;
 use crate::kb::{
-    Changes, Held, KbError, KnowledgeBase, Progress, SkipReason, UpdateReport, Watch, Woken,
+    Changes, KbError, KnowledgeBase, LEASE, Lease, Progress, SkipReason, UpdateReport, Watch, Woken,
 };
 
 use super::knowledge::{embed_some, update_changed};
@@ -73,9 +73,8 @@ pub fn keep_up_to_date(
         meaning: Trouble::default(),
         away: Mutex::default(),
     };
-    if let Some(right) = keeper.claim() {
-        keeper.keep(apart);
-        drop(right);
+    while let Some(lease) = keeper.claim() {
+        keeper.lead(lease, apart);
     }
 }
 
@@ -97,8 +96,11 @@ struct Trouble(Mutex<Option<String>>);
 
 impl Keeper<'_> {
     /// Follows until it is this process's turn; `None` when it is closed before.
-    fn claim(&self) -> Option<Held> {
+    fn claim(&self) -> Option<Box<dyn Lease>> {
         loop {
+            if self.is_closed() {
+                return None;
+            }
             match self.knowledge.claim_upkeep() {
                 Ok(Some(right)) => return Some(right),
                 Ok(None) => self.follow(),
@@ -110,7 +112,26 @@ impl Keeper<'_> {
         }
     }
 
-    fn keep(&self, apart: &[PathBuf]) {
+    /// Keeps the index up to date until it is closed or the leadership is lost.
+    fn lead(&self, lease: Box<dyn Lease>, apart: &[PathBuf]) {
+        let is_lost = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let (end, ended) = channel::<()>();
+            let is_lost = &is_lost;
+            scope.spawn(move || {
+                while ended.recv_timeout(LEASE / 3) == Err(RecvTimeoutError::Timeout) {
+                    match lease.renew() {
+                        Ok(is_held) => is_lost.store(!is_held, Ordering::Relaxed),
+                        Err(error) => tracing::warn!(%error, "the leadership is not renewed"),
+                    }
+                }
+            });
+            self.keep(apart, is_lost);
+            drop(end);
+        });
+    }
+
+    fn keep(&self, apart: &[PathBuf], is_lost: &AtomicBool) {
         // Before the first look: what changes meanwhile is then seen by one or the other.
         self.watch.begin(self.knowledge, apart);
         thread::scope(|scope| {
@@ -131,6 +152,9 @@ impl Keeper<'_> {
                     Woken::Due => Changes::Everything,
                     Woken::Closed => return,
                 };
+                if is_lost.load(Ordering::Relaxed) {
+                    return;
+                }
             }
         });
     }

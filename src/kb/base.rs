@@ -1,17 +1,18 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason};
 use super::grep::{self, GrepPassage, ReadAs};
-use super::index::Documents;
-use super::index::{EmbeddedStore, Store, Within};
-use super::index::{Held, Right, try_lock};
+use super::index::{Document, EmbeddedStore, Lease, Limits, NameQuery, Reader, Store, Within};
+use super::links::{Link, LinkTargets};
 use super::monitored::MonitoredEmbedder;
+use super::pages::for_each_document;
 use super::search::{self, Hit, SearchMode};
 use super::source::TextCache;
 use super::source::{Roots, Sources};
@@ -22,6 +23,14 @@ use crate::files::create_private_dir;
 
 /// For work that is not stopped.
 static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// How long the leadership in keeping an index up to date lasts without being renewed.
+pub const LEASE: Duration = Duration::from_mins(2);
+
+/// The limits of a call that is not stopped.
+fn call() -> Limits<'static> {
+    Limits::of_a_call(&NEVER)
+}
 
 /// A set of folders and files with their index.
 ///
@@ -35,6 +44,8 @@ pub struct KnowledgeBase {
     texts: TextCache,
     passed_over: PassedOver,
     budget: ByteBudget,
+    /// What it held when that was asked last.
+    last: Mutex<KbStatus>,
 }
 
 impl KnowledgeBase {
@@ -50,8 +61,13 @@ impl KnowledgeBase {
         create_private_dir(&home).map_err(KbError::io(&home))?;
         keep_to_the_owner(&home)?;
         let store = EmbeddedStore::open(&home, embedder.model_id())?;
+        let last = KbStatus {
+            name: roots.name(),
+            ..KbStatus::default()
+        };
         Ok(Self {
             roots,
+            last: Mutex::new(last),
             embedder: MonitoredEmbedder::new(embedder),
             store: Box::new(store),
             texts: TextCache::open(&home),
@@ -143,8 +159,8 @@ impl KnowledgeBase {
         stop: &AtomicBool,
     ) -> Result<UpdateReport, KbError> {
         self.run(progress, stop, |job| {
-            let mut vectors = job.store.begin_vectors()?;
-            vectors.clear()?;
+            let mut vectors = job.store.begin_vectors(Limits::of_a_call(stop))?;
+            vectors.clear(Limits::of_a_call(stop))?;
             job.words_afresh()
         })
     }
@@ -202,11 +218,11 @@ impl KnowledgeBase {
         report
     }
 
-    /// The right to keep the index up to date for as long as it is held: of several processes that
-    /// stay, one does and the others take over what it has done. `None` while another one does.
-    /// Processes with different embeddings do not do each other's work.
-    pub fn claim_upkeep(&self) -> Result<Option<Held>, KbError> {
-        try_lock(&self.home, Right::Upkeep(self.embedder.model_id()))
+    /// The leadership in keeping the index up to date: of several processes that stay, one has it and
+    /// the others take over what it has done. It lasts for [`LEASE`] and is to be renewed meanwhile;
+    /// `None` while another one has it. Processes with different embeddings do not do each other's work.
+    pub fn claim_upkeep(&self) -> Result<Option<Box<dyn Lease>>, KbError> {
+        self.store.lease(self.embedder.model_id(), LEASE, call())
     }
 
     pub(super) fn model_id(&self) -> &str {
@@ -215,6 +231,10 @@ impl KnowledgeBase {
 
     pub(super) fn roots(&self) -> &Roots {
         &self.roots
+    }
+
+    pub(super) fn reader(&self) -> Arc<dyn Reader> {
+        self.store.reader()
     }
 
     pub(super) fn store(&self) -> &dyn Store {
@@ -236,7 +256,7 @@ impl KnowledgeBase {
 
     /// Takes over what another process has indexed since.
     pub fn refresh(&self) -> Result<(), KbError> {
-        self.store.refresh(self.embedder.model_id())
+        self.store.refresh(self.embedder.model_id(), call())
     }
 
     /// The user's patterns for files to be read in any case that included none, as far as folders
@@ -245,15 +265,24 @@ impl KnowledgeBase {
         self.roots.unused_patterns()
     }
 
-    /// What the index holds now.
+    /// What the index holds now; what it held last while it cannot be asked.
     pub fn status(&self) -> KbStatus {
-        let snapshot = self.store.snapshot();
-        KbStatus {
-            name: self.roots.name(),
-            documents: snapshot.documents().len(),
-            chunks: snapshot.chunks(),
-            pending: snapshot.pending_count(),
+        let reader = self.reader();
+        let now = || -> Result<KbStatus, KbError> {
+            let counts = reader.counts(call())?;
+            Ok(KbStatus {
+                name: self.roots.name(),
+                documents: counts.documents,
+                chunks: counts.chunks,
+                pending: reader.pending_count(call())?,
+            })
+        };
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match now() {
+            Ok(status) => *last = status,
+            Err(error) => tracing::warn!(%error, "what the index holds is not known"),
         }
+        last.clone()
     }
 
     /// Why the last embedding failed, of a question or of chunks; `None` when it did not.
@@ -291,9 +320,41 @@ impl KnowledgeBase {
             .map_err(|reason| ToolError::Failed(format!("{name}: {reason}")))
     }
 
-    /// The indexed documents, ordered by name.
-    pub fn documents(&self) -> Result<Documents, KbError> {
-        Ok(self.store.snapshot().documents())
+    /// The indexed document of that name.
+    pub fn document(&self, source: &str) -> Result<Option<Arc<Document>>, KbError> {
+        let mut found = self.reader().look_up(&[source], call())?;
+        Ok(found.pop().and_then(|contents| contents.document))
+    }
+
+    /// Does something with each indexed document, in the order of their names. Blocks, and ends soon
+    /// after `stop` is raised.
+    pub fn for_each_document(
+        &self,
+        stop: &AtomicBool,
+        each: impl FnMut(&Arc<Document>),
+    ) -> Result<(), KbError> {
+        for_each_document(self.reader().as_ref(), stop, each)
+    }
+
+    /// The documents of these names, as far as they are indexed.
+    pub(crate) fn documents_of(&self, sources: &[&str]) -> Result<Vec<Arc<Document>>, KbError> {
+        let found = self.reader().look_up(sources, call())?;
+        let found = found.into_iter();
+        Ok(found.filter_map(|contents| contents.document).collect())
+    }
+
+    /// The references that these documents make, in the order of their names.
+    pub fn links_of(&self, sources: &[&str]) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+        self.reader().links_of(sources, call())
+    }
+
+    /// The references that lead there, by the documents that make them.
+    pub(crate) fn links_to(
+        &self,
+        targets: &LinkTargets,
+        stop: &AtomicBool,
+    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+        self.reader().links_to(targets, Limits::of_a_call(stop))
     }
 
     /// Passages for a query, best first. Blocks.
@@ -301,7 +362,7 @@ impl KnowledgeBase {
         let all = Within::all(&NEVER);
         match mode {
             SearchMode::Vector => self.vector(query, k, all),
-            SearchMode::Lexical => search::lexical(self.store.snapshot().as_ref(), query, k, all),
+            SearchMode::Lexical => search::lexical(self.reader().as_ref(), query, k, all),
             SearchMode::Hybrid => self.hybrid(query, &[], k, all),
             SearchMode::Grep => Ok(self.search_files(query, k)?.0),
         }
@@ -321,13 +382,7 @@ impl KnowledgeBase {
         k: usize,
         within: Within<'_>,
     ) -> Result<Vec<Hit>, KbError> {
-        search::vector(
-            self.store.snapshot().as_ref(),
-            &self.embedder,
-            query,
-            k,
-            within,
-        )
+        search::vector(self.reader().as_ref(), &self.embedder, query, k, within)
     }
 
     /// Passages by words and meaning together. `keywords` add to the words only.
@@ -344,7 +399,7 @@ impl KnowledgeBase {
             k,
             within,
         };
-        search::hybrid(self.store.snapshot().as_ref(), &self.embedder, &asked)
+        search::hybrid(self.reader().as_ref(), &self.embedder, &asked)
     }
 
     /// Passages around the lines that hold words of the query or match it as a pattern; read from
@@ -363,14 +418,8 @@ impl KnowledgeBase {
         let Some(source) = self.source_of(resolved) else {
             return Ok(HashSet::new());
         };
-        let folder = format!("{source}/");
-        Ok(self
-            .documents()?
-            .iter()
-            .map(|document| &document.source)
-            .filter(|name| **name == source || source.is_empty() || name.starts_with(&folder))
-            .cloned()
-            .collect())
+        let found = self.reader().find(&NameQuery::Under(&source), call())?;
+        Ok(found.sources.into_iter().collect())
     }
 }
 

@@ -43,8 +43,12 @@ pub enum KbError {
     Embed(#[from] EmbedError),
     /// The query says nothing to look for.
     BadQuery(String),
+    /// The engine of the index failed or cannot be reached, which says nothing about what it holds.
+    Store(Trouble),
     /// The caller stopped waiting for it.
     Stopped,
+    /// The index gave no answer within its time.
+    TimedOut,
 }
 
 impl fmt::Display for KbError {
@@ -91,7 +95,9 @@ impl KbError {
             }
             Self::Embed(error) => error.trouble(),
             Self::BadQuery(line) => line.as_str().into(),
+            Self::Store(trouble) => trouble.clone(),
             Self::Stopped => "it was stopped".into(),
+            Self::TimedOut => Trouble::new("the index gave no answer in time", "try again"),
         }
     }
 

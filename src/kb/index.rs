@@ -2,18 +2,26 @@
 //! engine can stand behind them; `embedded` is the engine in the data folder.
 
 mod chunk_key;
-mod documents;
+mod document;
 mod embedded;
+mod limits;
+mod matches;
+mod names;
 mod port;
 mod spelling;
 pub(in crate::kb) mod tokens;
 
 pub(in crate::kb) use chunk_key::{ChunkKey, KeyHash};
-pub use documents::{Document, Documents};
-pub use embedded::Held;
-pub(in crate::kb) use embedded::{EmbeddedStore, Right, is_held, try_lock};
-pub(in crate::kb) use port::{
-    Batch, ChunkId, Incoming, LexicalMatches, Match, Snapshot, Store, VectorBatch,
-};
-pub use port::{Passage, Within};
+pub use document::Document;
+pub(in crate::kb) use document::{Incoming, LocalStamp, NameMatches, NameQuery};
+#[cfg(test)]
+pub(in crate::kb) use embedded::try_lock;
+pub(in crate::kb) use embedded::{EmbeddedStore, Right, is_held};
+pub(in crate::kb) use limits::Limits;
+pub use limits::Within;
+pub use matches::Passage;
+pub(in crate::kb) use matches::{ChunkId, LexicalMatches, Match, Wanted};
+pub(in crate::kb) use names::{DocumentName, matches as matching_names};
+pub use port::Lease;
+pub(in crate::kb) use port::{Administration, Batch, Reader, Store, VectorBatch};
 pub(in crate::kb) use spelling::rewritten;

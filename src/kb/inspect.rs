@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::error::KbError;
-use super::index::{Document, Documents};
-use super::index::{EmbeddedStore, Store};
-use super::index::{Right, is_held};
+use super::index::{Administration, EmbeddedStore, Limits, Reader, Right, Store, is_held};
+use super::pages::for_each_document;
 use super::source::{Found, Walked, walk};
 use super::source::{Roots, Sources};
 use super::source::{TextCache, cache};
@@ -97,12 +96,12 @@ pub fn inspect(
     let roots = Roots::open(sources)?;
     let home = EmbeddedStore::home_of(&roots, index_home)?;
     let others = others(&home);
-    let (store, mut state) = open(&home, model_id, &others)?;
+    let (store, mut state) = open(&home, model_id, &others, stop)?;
     let mut damaged_vectors = None;
     if let Some(store) = &store {
-        let (words, vectors) = store.damage(model_id);
-        damaged_vectors = vectors;
-        if let Some(why) = words {
+        let damage = store.damage(model_id, Limits::of_a_call(stop))?;
+        damaged_vectors = damage.vectors;
+        if let Some(why) = damage.documents {
             state = IndexState::Damaged(why);
         }
     }
@@ -111,8 +110,7 @@ pub fn inspect(
     let walked = walk(&roots, stop);
     let mut left_out = walked.skipped.len();
     if let (Some(store), IndexState::Ready(indexed)) = (&store, &mut state) {
-        let documents = store.snapshot().documents();
-        let unknown = compare(indexed, &documents, &walked);
+        let unknown = compare(indexed, store.reader().as_ref(), &walked, stop)?;
         let texts = TextCache::open(&home);
         let silent = unknown
             .iter()
@@ -185,21 +183,23 @@ fn open(
     home: &Path,
     model_id: &str,
     others: &[OtherVersion],
+    stop: &AtomicBool,
 ) -> Result<(Option<EmbeddedStore>, IndexState), KbError> {
     if !home.is_dir() {
         return Ok((None, IndexState::Missing));
     }
     let state = match EmbeddedStore::open_existing(home, model_id) {
         Ok(Some(store)) if store.is_sound() => {
-            let snapshot = store.snapshot();
-            if snapshot.commit() == 0 {
+            let (reader, limits) = (store.reader(), Limits::of_a_call(stop));
+            if reader.generation() == 0 {
                 return Ok((None, IndexState::Missing));
             }
+            let counts = reader.counts(limits)?;
             let indexed = Indexed {
-                documents: snapshot.documents().len(),
-                chunks: snapshot.chunks(),
-                pending: snapshot.pending_count(),
-                dimensions: store.dimensions(),
+                documents: counts.documents,
+                chunks: counts.chunks,
+                pending: reader.pending_count(limits)?,
+                dimensions: store.dimensions(limits)?,
                 ..Indexed::default()
             };
             return Ok((Some(store), IndexState::Ready(indexed)));
@@ -223,24 +223,29 @@ fn open(
 }
 
 /// Counts the differences; returns the files that no document is of.
-fn compare<'a>(indexed: &mut Indexed, documents: &Documents, walked: &'a Walked) -> Vec<&'a Found> {
-    let mut known: HashMap<&str, &Document> = documents
-        .iter()
-        .map(|document| (document.source.as_str(), document))
-        .collect();
-    let mut unknown = Vec::new();
-    for file in &walked.found {
-        match known.remove(file.source.as_str()) {
-            Some(document) if document.stamp == file.stamp => {}
+fn compare<'a>(
+    indexed: &mut Indexed,
+    reader: &dyn Reader,
+    walked: &'a Walked,
+    stop: &AtomicBool,
+) -> Result<Vec<&'a Found>, KbError> {
+    let files = walked.found.iter().map(|file| (file.source.as_str(), file));
+    let mut unknown: HashMap<&str, &Found> = files.collect();
+    for_each_document(reader, stop, |document| {
+        let known = document.stamp.map(|local| local.stamp);
+        match unknown.remove(document.source.as_str()) {
+            Some(file) if known == Some(file.stamp) => {}
             Some(_) => indexed.changed += 1,
-            None => unknown.push(file),
+            // What could not be looked for is not known to be gone.
+            None if walked.may_hold(&document.source) => {}
+            None => indexed.vanished += 1,
         }
-    }
+    })?;
     indexed.new = unknown.len();
-    // What could not be looked for is not known to be gone.
-    let gone = known.keys().filter(|source| !walked.may_hold(source));
-    indexed.vanished = gone.count();
-    unknown
+    let in_order = walked.found.iter();
+    Ok(in_order
+        .filter(|file| unknown.contains_key(file.source.as_str()))
+        .collect())
 }
 
 #[cfg(test)]

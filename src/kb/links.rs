@@ -24,6 +24,7 @@ mod link;
 mod relations;
 mod vocabulary;
 
+pub(crate) use link::LinkTargets;
 pub use link::{Link, LinkKind, LinkTarget};
 
 /// Prefixes that look like tickets and are standards.

@@ -1,25 +1,44 @@
 //! Documents of the base by name, those that have not been read yet among them.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
-use super::index::Within;
-use super::index::{Document, Documents};
-use super::search::names;
+use super::index::{DocumentName, Limits, NameMatches, NameQuery, Within, matching_names};
 use super::source::walk;
 use crate::text::stem;
 
 impl KnowledgeBase {
     /// The documents that a name, title, path or glob may mean; exact ones alone, if there are any.
-    pub(crate) fn find_documents(&self, asked: &str) -> Result<Vec<String>, KbError> {
-        names::find(&self.documents()?, asked)
+    pub(crate) fn find_documents(
+        &self,
+        asked: &str,
+        stop: &AtomicBool,
+    ) -> Result<Vec<String>, KbError> {
+        Ok(self.found(&NameQuery::Remembered(asked), stop)?.sources)
     }
 
     /// The documents that a question mentions by the name of their file.
-    pub(crate) fn mentioned_documents(&self, question: &str) -> Result<Vec<String>, KbError> {
-        Ok(names::mentioned(&self.documents()?, question))
+    pub(crate) fn mentioned_documents(
+        &self,
+        question: &str,
+        stop: &AtomicBool,
+    ) -> Result<Vec<String>, KbError> {
+        Ok(self.found(&NameQuery::MentionedIn(question), stop)?.sources)
+    }
+
+    /// The documents whose file is named by nothing but these words, which are in lower case.
+    pub(crate) fn documents_named_by(
+        &self,
+        words: &HashSet<String>,
+        stop: &AtomicBool,
+    ) -> Result<Vec<String>, KbError> {
+        Ok(self.found(&NameQuery::NamedBy(words), stop)?.sources)
+    }
+
+    fn found(&self, query: &NameQuery<'_>, stop: &AtomicBool) -> Result<NameMatches, KbError> {
+        self.reader().find(query, Limits::of_a_call(stop))
     }
 
     /// For each name that is given on purpose the documents that it means: those of a folder of that
@@ -30,41 +49,66 @@ impl KnowledgeBase {
         asked: impl Iterator<Item = &'n str>,
         stop: &AtomicBool,
     ) -> Result<Vec<Vec<String>>, KbError> {
-        let mut documents = self.documents()?;
-        let (is_read, mut is_listed) = (self.is_up_to_date(), false);
+        let is_read = self.is_up_to_date();
+        let mut files: Option<Vec<String>> = None;
         let mut found = Vec::new();
         for name in asked {
             Within::all(stop).go_on()?;
-            let mut means = names::named(&documents, name)?;
-            let is_sure = is_read && !means.is_empty() || documents.get(name).is_some();
-            if !is_sure && !is_listed {
-                self.add_unread(&mut documents, stop)?;
-                is_listed = true;
-                means = names::named(&documents, name)?;
+            let means = self.found(&NameQuery::Given(name), stop)?;
+            let is_sure = is_read && !means.sources.is_empty() || self.document(name)?.is_some();
+            if is_sure {
+                found.push(means.sources);
+                continue;
             }
-            found.push(means);
+            let walked = match files.take() {
+                Some(walked) => walked,
+                None => {
+                    let walked = walk(self.roots(), stop).found.into_iter();
+                    Within::all(stop).go_on()?;
+                    walked.map(|file| file.source).collect()
+                }
+            };
+            let unread = self.unread(files.insert(walked), name, stop)?;
+            found.push(nearer(means, unread));
         }
         Ok(found)
     }
 
-    /// Adds the files of the base that are no documents yet; only their names are known.
-    fn add_unread(&self, documents: &mut Documents, stop: &AtomicBool) -> Result<(), KbError> {
-        let files = walk(self.roots(), stop).found;
-        Within::all(stop).go_on()?;
-        for file in files {
-            if documents.get(&file.source).is_none() {
-                documents.insert(Arc::new(Document {
-                    title: stem(&file.source).to_owned(),
-                    source: file.source,
-                    hash: [0; 32],
-                    stamp: file.stamp,
-                    mtime_is_reliable: false,
-                    number: 0,
-                    chunks: Vec::new(),
-                    links: Box::default(),
-                }));
-            }
-        }
-        Ok(())
+    /// The files that a name means and that are no documents yet; only their names are known.
+    fn unread(
+        &self,
+        files: &[String],
+        name: &str,
+        stop: &AtomicBool,
+    ) -> Result<NameMatches, KbError> {
+        let names = files.iter().map(|source| DocumentName {
+            source,
+            title: stem(source),
+        });
+        let names: Vec<DocumentName<'_>> = names.collect();
+        let mut means = matching_names(&names, &NameQuery::Given(name))?;
+        let sources: Vec<&str> = means.sources.iter().map(String::as_str).collect();
+        let known = self.reader().look_up(&sources, Limits::of_a_call(stop))?;
+        let mut known = known.into_iter();
+        means.sources.retain(|_| {
+            known
+                .next()
+                .is_some_and(|contents| contents.document.is_none())
+        });
+        Ok(means)
     }
+}
+
+/// What is meant more plainly; both where they are equally so.
+fn nearer(a: NameMatches, b: NameMatches) -> Vec<String> {
+    if b.sources.is_empty() || (!a.sources.is_empty() && a.distance < b.distance) {
+        return a.sources;
+    }
+    if a.sources.is_empty() || b.distance < a.distance {
+        return b.sources;
+    }
+    let mut both = a.sources;
+    both.extend(b.sources);
+    both.sort();
+    both
 }

@@ -2,7 +2,6 @@
 
 mod calibration;
 mod fusion;
-pub(in crate::kb) mod names;
 mod pieces;
 
 use std::collections::HashMap;
@@ -12,7 +11,7 @@ use std::thread;
 use super::error::KbError;
 use super::grep::GrepPassage;
 use super::index::rewritten;
-use super::index::{ChunkId, LexicalMatches, Match, Snapshot, Within};
+use super::index::{ChunkId, LexicalMatches, Match, Passage, Reader, Wanted, Within};
 use super::query::not_empty;
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
@@ -23,9 +22,6 @@ use pieces::Found;
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;
-
-/// In how many passages the spelling of what was meant is looked for.
-const SPELLING: usize = 5;
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -71,7 +67,7 @@ pub(super) struct HybridQuery<'a> {
 
 /// The passages nearest in meaning; the score is the calibrated cosine.
 pub(super) fn vector(
-    snapshot: &dyn Snapshot,
+    reader: &dyn Reader,
     embedder: &dyn Embedder,
     query: &str,
     k: usize,
@@ -79,31 +75,33 @@ pub(super) fn vector(
 ) -> Result<Vec<Hit>, KbError> {
     let query = not_empty(query)?;
     // More than asked for, because pieces of one line become one hit.
-    let found = snapshot.semantic(&embed(embedder, query, within)?, pool(k), within)?;
+    let found = reader.semantic(&embed(embedder, query, within)?, pool(k), within)?;
     let cosines = Cosines::of(embedder.model_id(), query, &found);
-    let candidates = join(snapshot, None, &LexicalMatches::default(), found)?;
+    let candidates = join(Vec::new(), found);
     let found = ranked(candidates, By::Meaning, cosines, 0.0);
-    hits(snapshot, found, k)
+    hits(reader, found, HashMap::new(), (k, within))
 }
 
 /// The passages that hold the query's words, by BM25; the score is its calibrated share of a full
 /// match.
 pub(super) fn lexical(
-    snapshot: &dyn Snapshot,
+    reader: &dyn Reader,
     query: &str,
     k: usize,
     within: Within<'_>,
 ) -> Result<Vec<Hit>, KbError> {
-    let lexical = snapshot.lexical(not_empty(query)?, pool(k), within)?;
-    let candidates = join(snapshot, None, &lexical, Vec::new())?;
-    let found = ranked(candidates, By::Words, Cosines::default(), lexical.full);
-    hits(snapshot, found, k)
+    let lexical = reader.lexical(not_empty(query)?, pool(k), within)?;
+    let full = lexical.full_score();
+    let measured = lexical.matches.into_iter().map(|found| (found, None));
+    let candidates = join(measured.collect(), Vec::new());
+    let found = ranked(candidates, By::Words, Cosines::default(), full);
+    hits(reader, found, HashMap::new(), (k, within))
 }
 
 /// The passages best by words and meaning. Works when either side finds nothing, and without the
 /// semantic side when the embedding fails.
 pub(super) fn hybrid(
-    snapshot: &dyn Snapshot,
+    reader: &dyn Reader,
     embedder: &dyn Embedder,
     asked: &HybridQuery<'_>,
 ) -> Result<Vec<Hit>, KbError> {
@@ -116,10 +114,10 @@ pub(super) fn hybrid(
     };
     let pool = pool(asked.k);
     let near = |vector: Vec<f32>| {
-        let matches = snapshot.semantic(&vector, pool, asked.within)?;
+        let matches = reader.semantic(&vector, pool, asked.within)?;
         Ok::<_, KbError>((vector, matches))
     };
-    let lexical = || snapshot.lexical(lexical_query, pool, asked.within);
+    let lexical = || reader.lexical(lexical_query, pool, asked.within);
     let embedding = || {
         let embedding = || embed(embedder, dense_query, asked.within);
         caught(panic::catch_unwind(AssertUnwindSafe(embedding)))
@@ -138,7 +136,9 @@ pub(super) fn hybrid(
     };
     let lexical = lexical?;
     asked.within.go_on()?;
-    let rewritten = meant(snapshot, embedder, dense_query, &lexical)?;
+    let rewritten = rewritten(dense_query, &lexical.corrections, |word| {
+        embedder.knows(word)
+    });
     let (dense_query, semantic) = match &rewritten {
         None => (dense_query, semantic),
         Some(meant) => match embed(embedder, meant, asked.within).and_then(near) {
@@ -163,9 +163,15 @@ pub(super) fn hybrid(
         Some(_) => By::Both,
         None => By::Words,
     };
-    let candidates = join(snapshot, vector.as_deref(), &lexical, semantic)?;
-    let found = ranked(candidates, by, cosines, lexical.full);
-    hits(snapshot, found, asked.k)
+    let full = lexical.full_score();
+    // A corrected query has asked once more already: then everything is fetched in one call.
+    let wanted = Wanted {
+        passages: rewritten.is_some(),
+        cosine_with: vector.as_deref(),
+    };
+    let (measured, passages) = measured(reader, lexical, wanted, asked.within)?;
+    let found = ranked(join(measured, semantic), by, cosines, full);
+    hits(reader, found, passages, (asked.k, asked.within))
 }
 
 /// Grep's passages as hits.
@@ -213,28 +219,6 @@ fn caught<T>(result: thread::Result<Result<T, KbError>>) -> Result<T, KbError> {
     result.unwrap_or_else(panicked)
 }
 
-/// The query without slips, where the words found something for it.
-fn meant(
-    snapshot: &dyn Snapshot,
-    embedder: &dyn Embedder,
-    query: &str,
-    lexical: &LexicalMatches,
-) -> Result<Option<String>, KbError> {
-    if lexical.corrections.is_empty() {
-        return Ok(None);
-    }
-    let best = lexical.matches.iter().take(SPELLING);
-    let best: Vec<ChunkId> = best.map(|found| found.chunk).collect();
-    let passages = snapshot.passages(&best)?;
-    let texts: Vec<&str> = passages
-        .iter()
-        .flat_map(|passage| [passage.heading.as_str(), passage.text.as_str()])
-        .collect();
-    Ok(rewritten(query, &lexical.corrections, &texts, |word| {
-        embedder.knows(word)
-    }))
-}
-
 struct Candidate {
     found: Match,
     bm25: Option<f64>,
@@ -243,29 +227,45 @@ struct Candidate {
     vector_rank: Option<usize>,
 }
 
-/// Both lists as one, each passage once. A passage that only its words brought gets its true
-/// cosine, which the scan had but did not list.
-fn join(
-    snapshot: &dyn Snapshot,
-    vector: Option<&[f32]>,
-    lexical: &LexicalMatches,
-    semantic: Vec<Match>,
-) -> Result<Vec<Candidate>, KbError> {
+/// What the words brought, with their true cosines, which the scan had but did not list; and the
+/// passages, where these are wanted.
+#[expect(
+    clippy::type_complexity,
+    reason = "a list and a map, taken apart at once"
+)]
+fn measured(
+    reader: &dyn Reader,
+    lexical: LexicalMatches,
+    wanted: Wanted<'_>,
+    within: Within<'_>,
+) -> Result<(Vec<(Match, Option<f64>)>, HashMap<ChunkId, Passage>), KbError> {
     let chunks: Vec<ChunkId> = lexical.matches.iter().map(|m| m.chunk).collect();
-    let cosines = match vector {
-        Some(vector) => snapshot.similarities(vector, &chunks)?,
-        None => vec![None; chunks.len()],
+    let fetched = match wanted.cosine_with {
+        Some(_) if !chunks.is_empty() => reader.fetch(&chunks, wanted, within.limits())?,
+        _ => vec![None; chunks.len()],
     };
+    let mut passages = HashMap::new();
+    let mut measured = Vec::with_capacity(chunks.len());
+    for (found, fetched) in lexical.matches.into_iter().zip(fetched) {
+        let fetched = fetched.unwrap_or_default();
+        passages.extend(fetched.passage.map(|passage| (found.chunk, passage)));
+        measured.push((found, fetched.cosine));
+    }
+    Ok((measured, passages))
+}
+
+/// Both lists as one, each passage once.
+fn join(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut places: HashMap<ChunkId, usize> = HashMap::new();
-    for (at, (found, cosine)) in lexical.matches.iter().zip(cosines).enumerate() {
+    for (at, (found, cosine)) in lexical.into_iter().enumerate() {
         places.insert(found.chunk, candidates.len());
         candidates.push(Candidate {
-            found: found.clone(),
             bm25: Some(found.score),
             cosine,
             lexical_rank: Some(at + 1),
             vector_rank: None,
+            found,
         });
     }
     for (at, found) in semantic.into_iter().enumerate() {
@@ -281,7 +281,7 @@ fn join(
             });
         }
     }
-    Ok(candidates)
+    candidates
 }
 
 /// All of them, best first.
@@ -344,24 +344,39 @@ fn pool(k: usize) -> usize {
     POOL.max(2 * k)
 }
 
-fn hits(snapshot: &dyn Snapshot, found: Vec<Found>, k: usize) -> Result<Vec<Hit>, KbError> {
-    let shown = pieces::joined(found).into_iter().take(k);
-    shown
-        .enumerate()
-        .map(|(at, line)| {
-            let (score, measured) = (line.score(), line.measured());
-            let passage = line.passage(snapshot)?;
-            Ok(Hit {
-                source: passage.source,
-                lines: passage.lines,
-                place: passage.place,
-                text: passage.text,
-                score: Score::clamped(score),
-                measured,
-                rank: at + 1,
-            })
+/// The first `k` as hits; what has gone since it was found is passed over. What is known of the
+/// passages need not be fetched.
+fn hits(
+    reader: &dyn Reader,
+    found: Vec<Found>,
+    mut passages: HashMap<ChunkId, Passage>,
+    (k, within): (usize, Within<'_>),
+) -> Result<Vec<Hit>, KbError> {
+    let mut shown = pieces::joined(found);
+    shown.truncate(k);
+    let chunks = shown.iter().flat_map(pieces::Line::chunks);
+    let missing: Vec<ChunkId> = chunks
+        .filter(|chunk| !passages.contains_key(chunk))
+        .collect();
+    if !missing.is_empty() {
+        let fetched = reader.fetch(&missing, Wanted::PASSAGES, within.limits())?;
+        let fetched = missing.into_iter().zip(fetched);
+        passages.extend(fetched.filter_map(|(chunk, fetched)| Some((chunk, fetched?.passage?))));
+    }
+    let hits = shown.into_iter().filter_map(|line| {
+        let passage = line.passage(&passages)?;
+        Some(Hit {
+            source: passage.source,
+            lines: passage.lines,
+            place: passage.place,
+            text: passage.text,
+            score: Score::clamped(line.score()),
+            measured: line.measured(),
+            rank: 0,
         })
-        .collect()
+    });
+    let ranked = hits.zip(1..).map(|(hit, rank)| Hit { rank, ..hit });
+    Ok(ranked.collect())
 }
 
 fn embed(embedder: &dyn Embedder, text: &str, within: Within<'_>) -> Result<Vec<f32>, KbError> {

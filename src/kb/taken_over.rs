@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::base::KnowledgeBase;
 use super::error::KbError;
-use super::index::ChunkKey;
+use super::index::{ChunkKey, Limits};
 
 /// Chunks between two looks at whether to go on.
 const AT_ONCE: usize = 1024;
@@ -21,20 +21,23 @@ impl KnowledgeBase {
         if self.model_id() != other.model_id() {
             return Ok(0);
         }
-        let mut vectors = self.store().begin_vectors()?;
-        let (missing, known) = (self.store().snapshot().pending()?, other.store().snapshot());
-        let mut taken = 0;
-        for some in missing.chunks(AT_ONCE) {
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let keys: Vec<ChunkKey> = some.iter().map(|(_, key)| *key).collect();
-            let found = keys.iter().copied().zip(known.vectors(&keys)?);
+        let limits = || Limits::of_a_call(stop);
+        let mut vectors = self.store().begin_vectors(limits())?;
+        let (reader, known) = (self.reader(), other.reader());
+        let (mut taken, mut cursor) = (0, None);
+        while !stop.load(Ordering::Relaxed) {
+            let page = reader.pending(cursor, AT_ONCE, limits())?;
+            let keys: Vec<ChunkKey> = page.chunks.iter().map(|(_, key)| *key).collect();
+            let found = keys.iter().copied().zip(known.vectors(&keys, limits())?);
             let rows: Vec<(ChunkKey, Vec<f32>)> = found
                 .filter_map(|(key, vector)| Some((key, vector?)))
                 .collect();
-            vectors.put(&rows)?;
+            vectors.put(&rows, limits())?;
             taken += rows.len();
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
         }
         drop(vectors);
         self.refresh()?;

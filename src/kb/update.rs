@@ -30,18 +30,16 @@ impl Job<'_> {
     }
 
     fn read(&self, afresh: bool, changes: &Changes) -> Result<UpdateReport, KbError> {
-        let batch = self.store.begin(afresh)?;
-        let mut report = reading::read(self, batch, changes)?;
-        self.count(&mut report);
-        Ok(report)
+        let batch = self.store.begin(afresh, self.limits())?;
+        reading::read(self, batch, changes)
     }
 
     /// The meaning: embeds the chunks that have no vector yet, and says how many it did.
     pub fn meaning(&self) -> Result<usize, KbError> {
-        match self.store.begin_vectors() {
+        match self.store.begin_vectors(self.limits()) {
             Ok(vectors) => embedding::embed(self, vectors),
             // The embedding process is doing it for another commit.
-            Err(KbError::Locked) if self.store.snapshot().pending_count() == 0 => Ok(0),
+            Err(KbError::Locked) if self.store.reader().pending_count(self.limits())? == 0 => Ok(0),
             Err(error) => Err(error),
         }
     }
@@ -53,12 +51,12 @@ impl Job<'_> {
             report.embedded = self.meaning()?;
             return Ok(report);
         }
-        let mut vectors = self.store.begin_vectors()?;
-        let batch = self.store.begin(true)?;
+        let mut vectors = self.store.begin_vectors(self.limits())?;
+        let batch = self.store.begin(true, self.limits())?;
         let mut report = reading::read(self, batch, &Changes::Everything)?;
-        vectors.clear()?;
+        vectors.clear(self.limits())?;
         report.embedded = embedding::embed(self, vectors)?;
-        self.count(&mut report);
+        self.count(&mut report)?;
         Ok(report)
     }
 }

@@ -7,15 +7,12 @@
 //! plainly a line states the link: 1.0 a line that names the relation, 0.8 a link, 0.6 a mention.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
-use crate::kb::{
-    Document, Documents, Extraction, KbError, KnowledgeBase, Link, LinkKind, LinkTarget,
-    holds_ticket,
-};
+use crate::kb::{Extraction, KnowledgeBase, LinkKind, LinkTargets, holds_ticket};
 use crate::text::{spaced, stem};
 
 const MAX_PASSAGES: usize = 20;
@@ -37,21 +34,25 @@ pub(super) fn run(
             "entity_id is empty; give a document or an id such as PROJ-123".to_owned(),
         ));
     }
-    let documents = base.documents()?;
-    let node = Node::find(base, &documents, entity)?;
+    let node = Node::find(base, entity, stop)?;
+    let own: Vec<&str> = node.documents.iter().map(String::as_str).collect();
+    let mut linking = Vec::new();
+    for (source, mut links) in base.links_of(&own)? {
+        links.retain(|link| !node.targets.are_meant_by(link));
+        linking.push((source, true, links));
+    }
+    let others = base.links_to(&node.targets, stop)?.into_iter();
+    let others = others.filter(|(source, _)| !node.documents.contains(source));
+    linking.extend(others.map(|(source, links)| (source, false, links)));
+    linking.retain(|(source, ..)| scope.holds(source));
+    linking.sort_by(|a, b| a.0.cmp(&b.0));
     let mut passages: Vec<Passage> = Vec::new();
-    for document in documents.iter().filter(|d| scope.holds(&d.source)) {
-        if stop.load(Ordering::Relaxed) {
-            return Err(KbError::Stopped.into());
-        }
-        let own = node.is_document(document);
+    for (source, own, links) in linking {
         let mut lines: BTreeMap<usize, RelationLine> = BTreeMap::new();
-        for link in &document.links() {
-            if node.is_meant_by(link) != own {
-                lines.entry(link.line).or_default().add(&link.kind);
-            }
+        for link in &links {
+            lines.entry(link.line).or_default().add(&link.kind);
         }
-        collect(&document.source, own, lines, &mut passages);
+        collect(&source, own, lines, &mut passages);
     }
     if passages.is_empty() && node.documents.is_empty() {
         return Err(ToolError::NotFound {
@@ -66,23 +67,20 @@ pub(super) fn run(
 
 /// What was asked for: an id, documents, or both (`PROJ-101` is a ticket and `PROJ-101.md`).
 struct Node {
-    id: Option<String>,
     documents: HashSet<String>,
-    /// The paths by which links call the documents, in lower case.
-    paths: HashSet<String>,
-    /// The names by which wiki links call the documents.
-    names: HashSet<String>,
+    targets: LinkTargets,
 }
 
 impl Node {
-    fn find(base: &KnowledgeBase, documents: &Documents, entity: &str) -> Result<Self, ToolError> {
-        let mut found: HashSet<String> = base.find_documents(entity)?.into_iter().collect();
+    fn find(base: &KnowledgeBase, entity: &str, stop: &AtomicBool) -> Result<Self, ToolError> {
+        let mut found: HashSet<String> = base.find_documents(entity, stop)?.into_iter().collect();
         if found.is_empty() && entity.contains('/') {
             let resolved = base.resolve(entity)?;
             found.extend(base.source_of(&resolved));
         }
         let (mut paths, mut names) = (HashSet::new(), HashSet::new());
-        for document in documents.iter().filter(|d| found.contains(&d.source)) {
+        let known: Vec<&str> = found.iter().map(String::as_str).collect();
+        for document in base.documents_of(&known)? {
             let source = document.source.to_lowercase();
             let file = source.rsplit('/').next().unwrap_or(&source);
             let name = stem(file);
@@ -106,25 +104,9 @@ impl Node {
             .map(str::to_uppercase)
             .find(|name| is_ticket(name));
         Ok(Self {
-            id,
             documents: found,
-            paths,
-            names,
+            targets: LinkTargets { id, paths, names },
         })
-    }
-
-    fn is_document(&self, document: &Document) -> bool {
-        self.documents.contains(&document.source)
-    }
-
-    fn is_meant_by(&self, link: &Link) -> bool {
-        match &link.target {
-            LinkTarget::Id(id) => self.id.as_ref() == Some(id),
-            LinkTarget::Path(path) => {
-                self.paths.contains(path) || self.paths.contains(&path.to_lowercase())
-            }
-            LinkTarget::Name(name) => self.names.contains(&spaced(name)),
-        }
     }
 }
 

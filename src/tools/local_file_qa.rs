@@ -93,7 +93,7 @@ pub(super) fn run(
     }
     let named = match path {
         Some(path) => Some(files_at(base, path, scope, stop)?),
-        None => mentioned(base, query, scope)?,
+        None => mentioned(base, query, scope, stop)?,
     };
     let (files, by_name) = match named {
         Some(files) => (files, true),
@@ -110,9 +110,9 @@ pub(super) fn run(
     )?;
     let kept = near_the_best(hits, by_name);
     if kept.is_empty() && by_name {
-        let mut sources: Vec<&String> = files.iter().collect();
+        let mut sources: Vec<String> = files.into_iter().collect();
         sources.sort();
-        return openings(base, sources, MAX_FILES, stop);
+        return openings(base, &sources, MAX_FILES, stop);
     }
     Ok(kept
         .into_iter()
@@ -184,7 +184,7 @@ fn files_at(
             scope.narrow(found, path)
         };
     }
-    let found = base.find_documents(path)?;
+    let found = base.find_documents(path, stop)?;
     match resolved {
         Err(error) if found.is_empty() => Err(error),
         _ => scope.narrow(found.into_iter().collect(), path),
@@ -208,8 +208,9 @@ fn mentioned(
     base: &KnowledgeBase,
     query: &str,
     scope: &Scope,
+    stop: &AtomicBool,
 ) -> Result<Option<HashSet<String>>, ToolError> {
-    let found = base.mentioned_documents(query)?.into_iter();
+    let found = base.mentioned_documents(query, stop)?.into_iter();
     let found: HashSet<String> = found.filter(|source| scope.holds(source)).collect();
     Ok((!found.is_empty()).then_some(found))
 }
@@ -224,9 +225,9 @@ fn files_about(
     let mut best: HashMap<String, f64> = HashMap::new();
     let words = words(query);
     let hits = base.hybrid(&topic(query), &[], POOL, scope.within(caller))?;
-    for document in base.documents()?.iter() {
-        if scope.holds(&document.source) && is_named_by(&document.source, &words) {
-            best.insert(document.source.clone(), 0.0);
+    for source in base.documents_named_by(&words, caller.stop)? {
+        if scope.holds(&source) {
+            best.insert(source, 0.0);
         }
     }
     let named: HashSet<String> = best.keys().cloned().collect();
@@ -280,16 +281,6 @@ fn words(text: &str) -> HashSet<String> {
         .collect()
 }
 
-/// `audit-log.md` by "the audit log".
-fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
-    let own = stem(source).to_lowercase();
-    let mut words = own
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .peekable();
-    words.peek().is_some() && words.all(|word| asked.contains(word))
-}
-
 fn near_the_best(hits: Vec<Hit>, by_name: bool) -> Vec<Hit> {
     let top = hits.iter().map(nearness).fold(0.0, f64::max);
     hits.into_iter()
@@ -305,35 +296,37 @@ fn listed(
     scope: &Scope,
     stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
-    let documents = base.documents()?;
-    let mut sources: Vec<&String> = documents
-        .iter()
-        .map(|document| &document.source)
-        .filter(|source| scope.holds(source))
-        .filter(|source| files.is_none_or(|files| files.contains(*source)))
-        .collect();
+    let mut sources: Vec<String> = Vec::new();
+    base.for_each_document(stop, |document| {
+        let source = &document.source;
+        if scope.holds(source) && files.is_none_or(|files| files.contains(source)) {
+            sources.push(source.clone());
+        }
+    })?;
     sources.sort_by_cached_key(|source| {
         let name = stem(source).to_lowercase();
         let rank = FIRST.iter().position(|first| *first == name);
         let depth = source.matches('/').count();
-        (depth, rank.unwrap_or(FIRST.len()), (*source).clone())
+        (depth, rank.unwrap_or(FIRST.len()), source.clone())
     });
-    openings(base, sources, MOST_LISTED + 1, stop)
+    openings(base, &sources, MOST_LISTED + 1, stop)
 }
 
 /// So many files from their beginning, without those that hold nothing.
 fn openings(
     base: &KnowledgeBase,
-    sources: Vec<&String>,
+    sources: &[String],
     most: usize,
     stop: &AtomicBool,
 ) -> Result<Vec<Evidence>, ToolError> {
     let mut found = Vec::new();
-    for source in sources {
+    for some in sources.chunks(most) {
         if found.len() == most || stop.load(Ordering::Relaxed) {
             break;
         }
-        if let Some(passage) = base.opening(source)? {
+        let some: Vec<&str> = some.iter().map(String::as_str).collect();
+        let passages = base.openings(&some, stop)?.into_iter();
+        for passage in passages.take(most - found.len()) {
             let hit = Hit {
                 source: passage.source,
                 lines: passage.lines,

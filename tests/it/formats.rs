@@ -186,7 +186,7 @@ fn every_format_is_found_and_cited_as_it_is_looked_up() {
             .map(ToString::to_string)
             .unwrap_or_default();
         assert_eq!(shown, place, "{name}");
-        let documents = base.documents().unwrap();
+        let documents = crate::support::documents(&base);
         let document = documents
             .iter()
             .find(|document| document.source == name)
@@ -265,14 +265,12 @@ fn links_in_documents_lead_on() {
         ("e.odt", "tools.md"),
         ("i.html", "glaze.md"),
     ] {
-        let documents = base.documents().unwrap();
-        let document = documents
-            .iter()
-            .find(|document| document.source == name)
-            .unwrap();
         let target = LinkTarget::Path(target.to_owned());
         assert!(
-            document.links().iter().any(|link| link.target == target),
+            base.links_of(&[name]).unwrap()[0]
+                .1
+                .iter()
+                .any(|link| link.target == target),
             "{name}"
         );
     }

@@ -752,7 +752,7 @@ fn a_reader_never_sees_documents_of_another_commit() {
         let status = reader.status();
         assert_eq!((status.documents, status.chunks), (1, 1));
         // Its key leads from the documents to the words only within one commit.
-        assert_eq!(reader.documents().unwrap().len(), 1);
+        assert_eq!(crate::support::documents(reader).len(), 1);
         assert_eq!(sources(reader, SearchMode::Hybrid, "here"), ["a.md"]);
     };
     bench.read_while(look, || {

@@ -174,7 +174,7 @@ impl Tree {
         let home = self.place.data().join("index");
         let base = KnowledgeBase::open(&[self.docs()], &home, Arc::new(Nobody)).unwrap();
         let status = base.status();
-        let documents = base.documents().unwrap();
+        let documents = crate::support::documents(&base);
         assert_eq!(documents.len(), status.documents, "turn {turn}");
         assert!(status.pending <= status.chunks, "turn {turn}");
         if status.documents > 0 {

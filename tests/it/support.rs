@@ -1,5 +1,6 @@
 //! What several test modules drive the agent with.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -12,6 +13,7 @@ use kb_agent::domain::{
     Answer, Complexity, EDGES, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome,
     RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Usage,
 };
+use kb_agent::kb::{Document, KnowledgeBase};
 use kb_agent::protocol::{Event, EventBody, Mode};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -457,4 +459,13 @@ pub fn saturates() -> bool {
     return !std::arch::is_x86_feature_detected!("avx512vnni");
     #[cfg(not(target_arch = "x86_64"))]
     false
+}
+
+/// All documents of a base, ordered by name.
+pub fn documents(base: &KnowledgeBase) -> Vec<Arc<Document>> {
+    let mut documents = Vec::new();
+    let stop = AtomicBool::new(false);
+    let gather = |document: &Arc<Document>| documents.push(Arc::clone(document));
+    base.for_each_document(&stop, gather).unwrap();
+    documents
 }

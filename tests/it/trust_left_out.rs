@@ -261,7 +261,7 @@ fn rules_hide_what_the_ignore_crate_says_they_hide() {
     let base = bench.indexed();
     let mut expected = expected;
     expected.sort();
-    let documents = base.documents().unwrap();
+    let documents = crate::support::documents(&base);
     let known: Vec<&str> = documents.iter().map(|one| one.source.as_str()).collect();
     assert_eq!(known, expected);
     assert_eq!(found(&base, SearchMode::Grep), expected);

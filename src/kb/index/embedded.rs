@@ -2,6 +2,7 @@
 //! all of them (`view`), what changes them (`commit`) and who may (`lock`).
 
 mod commit;
+mod documents;
 mod holders;
 mod lexical;
 mod lock;
@@ -10,6 +11,7 @@ mod store;
 mod vectors;
 mod view;
 
-pub use lock::Held;
-pub(in crate::kb) use lock::{Right, is_held, try_lock};
+#[cfg(test)]
+pub(in crate::kb) use lock::try_lock;
+pub(in crate::kb) use lock::{Right, is_held};
 pub(in crate::kb) use store::EmbeddedStore;

@@ -1,32 +1,35 @@
 //! A query as it was meant.
 
-use super::port::Correction;
+use super::matches::Correction;
 use super::tokens;
 
 /// How many letters of a word that is spelt right are looked for.
 const BEGINNING: usize = 4;
 
-/// The query with what was meant in place of what is not in the index, as one of these texts spells it:
-/// the index knows stems only. What `is_known` stays: no passage has the word, but it means
-/// something. `None` where nothing changes.
+/// A term as one of these texts spells it, in lower case: the index knows stems only.
+pub(in crate::kb) fn as_written(term: &str, texts: &[&str]) -> Option<String> {
+    let start: String = term.chars().take(BEGINNING).collect();
+    let is_it = |word: &str| tokens::terms(word).iter().any(|own| own.text == term);
+    let words = texts.iter().flat_map(|text| text.split(is_border));
+    words
+        .map(str::to_lowercase)
+        .find(|word| word.starts_with(&start) && is_it(word))
+}
+
+fn is_border(c: char) -> bool {
+    !c.is_alphabetic()
+}
+
+/// The query with what was meant in place of what is not in the index. What `is_known` stays: no passage
+/// has the word, but it means something. `None` where nothing changes.
 pub(in crate::kb) fn rewritten(
     query: &str,
     corrections: &[Correction],
-    texts: &[&str],
     is_known: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    let is_border = |c: char| !c.is_alphabetic();
-    let is = |word: &str, term: &str| tokens::terms(word).iter().any(|own| own.text == term);
-    let spelt = |meant: &str| {
-        let start: String = meant.chars().take(BEGINNING).collect();
-        let words = texts.iter().flat_map(|text| text.split(is_border));
-        words
-            .map(str::to_lowercase)
-            .find(|word| word.starts_with(&start) && is(word, meant))
-    };
-    let spelt: Vec<(&str, String)> = corrections
+    let spelt: Vec<(&str, &str)> = corrections
         .iter()
-        .filter_map(|one| Some((one.asked.as_str(), spelt(&one.meant)?)))
+        .filter_map(|one| Some((one.asked.as_str(), one.spelt.as_deref()?)))
         .collect();
     if spelt.is_empty() {
         return None;
@@ -54,14 +57,19 @@ mod tests {
     fn a_query_is_rewritten_as_the_texts_spell_it() {
         let correction = |asked: &str, meant: &str| {
             let [asked, meant] = [asked, meant].map(|word| tokens::terms(word).remove(0).text);
-            Correction { asked, meant }
+            let texts = ["Gradual work.", "Of Grading: how it is done", "none"];
+            let spelt = as_written(&meant, &texts);
+            Correction {
+                asked,
+                meant,
+                spelt,
+            }
         };
         let corrections = [
             correction("graeding", "grading"),
             correction("retreival", "retrieval"),
         ];
-        let texts = ["Gradual work.", "Of Grading: how it is done", "none"];
-        let rewritten = |query| rewritten(query, &corrections, &texts, |_| false);
+        let rewritten = |query| rewritten(query, &corrections, |_| false);
         assert_eq!(rewritten("graeding").as_deref(), Some("grading"));
         assert_eq!(
             rewritten("How does Graeding, work?").as_deref(),
@@ -70,12 +78,12 @@ mod tests {
         // The other one is not spelt here.
         assert_eq!(rewritten("retreival"), None);
         assert_eq!(
-            super::rewritten("graeding", &corrections, &[], |_| false),
+            super::rewritten("retreival", &corrections[1..], |_| false),
             None
         );
         // A word that is one is no slip.
         assert_eq!(
-            super::rewritten("Graeding", &corrections, &texts, |word| word == "graeding"),
+            super::rewritten("Graeding", &corrections, |word| word == "graeding"),
             None
         );
     }

@@ -1,6 +1,10 @@
 //! A reference of a document to another.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
+
+use crate::text::spaced;
 
 /// One reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -37,4 +41,28 @@ pub enum LinkKind {
     Wiki,
     /// By a ticket id in the text.
     Mention,
+}
+
+/// What references may lead to: any of these.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct LinkTargets {
+    /// A ticket, in upper case.
+    pub id: Option<String>,
+    /// The paths by which links call the documents, in lower case.
+    pub paths: HashSet<String>,
+    /// The names by which wiki links call the documents.
+    pub names: HashSet<String>,
+}
+
+impl LinkTargets {
+    /// Whether this one leads there.
+    pub fn are_meant_by(&self, link: &Link) -> bool {
+        match &link.target {
+            LinkTarget::Id(id) => self.id.as_ref() == Some(id),
+            LinkTarget::Path(path) => {
+                self.paths.contains(path) || self.paths.contains(&path.to_lowercase())
+            }
+            LinkTarget::Name(name) => self.names.contains(&spaced(name)),
+        }
+    }
 }

@@ -8,9 +8,8 @@
 use std::collections::HashMap;
 
 use crate::domain::Measured;
-use crate::kb::error::KbError;
 use crate::kb::grep::MAX_LINE_BYTES;
-use crate::kb::index::{ChunkId, Match, Passage, Snapshot};
+use crate::kb::index::{ChunkId, Match, Passage};
 
 /// A match with what both sides said about it.
 #[derive(Debug)]
@@ -67,18 +66,25 @@ impl Line {
         self.best.measured
     }
 
-    /// What it says: of the pieces the best, as much as grep shows, each text once.
-    pub fn passage(&self, snapshot: &dyn Snapshot) -> Result<Passage, KbError> {
-        let mut chunks = vec![self.best.found.chunk];
-        chunks.extend(&self.others);
-        let mut passages = snapshot.passages(&chunks)?;
+    /// Its pieces, the best first.
+    pub fn chunks(&self) -> impl Iterator<Item = ChunkId> {
+        let others = self.others.iter().copied();
+        std::iter::once(self.best.found.chunk).chain(others)
+    }
+
+    /// What it says: of the pieces the best, as much as grep shows, each text once. `None` where
+    /// none of them is known.
+    pub fn passage(&self, known: &HashMap<ChunkId, Passage>) -> Option<Passage> {
+        let passages = self.chunks();
+        let passages = passages.filter_map(|chunk| Some((chunk, known.get(&chunk)?)));
+        let passages: Vec<(ChunkId, &Passage)> = passages.collect();
+        let (_, best) = *passages.first()?;
         if self.others.is_empty() {
-            let missing = || KbError::Damaged("a passage is missing".to_owned());
-            return passages.pop().ok_or_else(missing);
+            return Some(best.clone());
         }
         let mut bytes = 0;
         let mut pieces: Vec<(ChunkId, &str)> = Vec::new();
-        for (chunk, passage) in chunks.iter().zip(&passages) {
+        for (chunk, passage) in &passages {
             if pieces.iter().any(|(_, text)| *text == passage.text) {
                 continue;
             }
@@ -90,10 +96,9 @@ impl Line {
         }
         pieces.sort_by_key(|(chunk, _)| *chunk);
         let texts: Vec<&str> = pieces.into_iter().map(|(_, text)| text).collect();
-        let text = texts.join(GAP);
-        Ok(Passage {
-            text,
-            ..passages.swap_remove(0)
+        Some(Passage {
+            text: texts.join(GAP),
+            ..best.clone()
         })
     }
 }

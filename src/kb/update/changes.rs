@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::kb::index::Documents;
+use crate::kb::error::KbError;
+use crate::kb::index::{Document, Limits, Reader};
 use crate::kb::source::Roots;
 use crate::kb::source::{Found, Skipped, look};
 
@@ -49,49 +50,61 @@ impl PassedOver {
 pub(super) struct Seen {
     /// Everything that was looked at, as evidence names it.
     pub names: BTreeSet<String>,
-    pub found: Vec<Found>,
+    /// The files, each with the document that it was.
+    pub found: Vec<(Found, Option<Arc<Document>>)>,
     pub skipped: Vec<Skipped>,
     /// Documents whose file is gone.
-    pub vanished: Vec<String>,
+    pub vanished: Vec<Arc<Document>>,
 }
 
 /// Looks at these places; `None` where that does not tell what has changed.
-pub(super) fn look_at(roots: &Roots, paths: &[PathBuf], known: &Documents) -> Option<Seen> {
+pub(super) fn look_at(
+    roots: &Roots,
+    paths: &[PathBuf],
+    known: &dyn Reader,
+    limits: Limits<'_>,
+) -> Result<Option<Seen>, KbError> {
+    let Some(sources) = named(roots, paths) else {
+        return Ok(None);
+    };
+    let names: Vec<&str> = sources.iter().map(String::as_str).collect();
+    let contents = known.look_up(&names, limits)?;
+    let mut seen = Seen::default();
+    for ((path, source), contents) in paths.iter().zip(sources).zip(contents) {
+        let Some(root) = roots.paths().find(|root| path.starts_with(root)) else {
+            return Ok(None);
+        };
+        if contents.is_folder || !seen.names.insert(source) {
+            return Ok(None);
+        }
+        let document = contents.document;
+        match fs::symlink_metadata(path) {
+            Ok(meta) if meta.is_file() => match look(roots, root, path, document.is_some()) {
+                Some(Ok(file)) => seen.found.push((file, document)),
+                Some(Err(skipped)) => {
+                    seen.skipped.push(skipped);
+                    seen.vanished.extend(document);
+                }
+                None => seen.vanished.extend(document),
+            },
+            Err(error) if is_gone(error.kind(), path) => seen.vanished.extend(document),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(seen))
+}
+
+/// What evidence calls these; `None` where one of them is not to be told from what it says by itself.
+fn named(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
     if paths.len() > MOST {
         return None;
     }
-    let mut seen = Seen::default();
-    for path in paths {
-        let root = roots.paths().find(|root| path.starts_with(root))?;
+    let named = paths.iter().map(|path| {
         let source = roots.source_of(path)?;
-        let is_odd = source.contains(char::is_control);
-        if is_odd
-            || roots.is_away(path)
-            || known.lie_in(&source)
-            || !seen.names.insert(source.clone())
-        {
-            return None;
-        }
-        match fs::symlink_metadata(path) {
-            Ok(meta) if meta.is_file() => {
-                let is_known = known.get(&source).is_some();
-                match look(roots, root, path, is_known) {
-                    Some(Ok(file)) => seen.found.push(file),
-                    Some(Err(skipped)) => {
-                        seen.skipped.push(skipped);
-                        seen.vanished.extend(is_known.then_some(source));
-                    }
-                    None => seen.vanished.extend(is_known.then_some(source)),
-                }
-            }
-            Err(error) if is_gone(error.kind(), path) => {
-                seen.vanished
-                    .extend(known.get(&source).is_some().then_some(source));
-            }
-            _ => return None,
-        }
-    }
-    Some(seen)
+        let is_odd = source.contains(char::is_control) || roots.is_away(path);
+        (!is_odd).then_some(source)
+    });
+    named.collect()
 }
 
 /// Not that it, or the folder it was in, could not be asked for.

@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::changes::PassedOver;
 use crate::agent::ports::Embedder;
 use crate::kb::budget::ByteBudget;
-use crate::kb::index::Store;
+use crate::kb::error::KbError;
+use crate::kb::index::{Limits, Store};
 use crate::kb::source::Roots;
 use crate::kb::source::Skipped;
 use crate::kb::source::TextCache;
+
+/// For what is not stopped.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How far an update is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,10 +81,17 @@ impl Job<'_> {
             .is_some_and(|pause| pause.load(Ordering::Relaxed))
     }
 
-    pub(super) fn count(&self, report: &mut UpdateReport) {
-        let snapshot = self.store.snapshot();
-        report.documents = snapshot.documents().len();
-        report.chunks = snapshot.chunks();
+    /// For a call to the index that begins now.
+    pub(super) fn limits(&self) -> Limits<'_> {
+        Limits::of_a_call(self.stop)
+    }
+
+    /// Once the documents are changed, a stop comes too late to keep this from being said.
+    pub(super) fn count(&self, report: &mut UpdateReport) -> Result<(), KbError> {
+        let counts = self.store.reader().counts(Limits::of_a_call(&NEVER))?;
+        report.documents = counts.documents;
+        report.chunks = counts.chunks;
+        Ok(())
     }
 
     pub(super) fn report(&self, phase: Phase, done: usize, total: usize) {

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,9 +16,9 @@ use crate::kb::chunk::chunk;
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
 use crate::kb::index::ChunkKey;
-use crate::kb::index::{Batch, Incoming};
-use crate::kb::index::{Document, Documents};
+use crate::kb::index::{Batch, Document, Incoming, Limits, LocalStamp, Reader};
 use crate::kb::links;
+use crate::kb::pages::for_each_document;
 use crate::kb::source::{Found, Skipped, Walked, walk};
 
 /// What is done becomes searchable after this long, and then after twice as long each time: a
@@ -36,12 +36,13 @@ pub(super) fn read(
     batch: Box<dyn Batch + '_>,
     changes: &Changes,
 ) -> Result<UpdateReport, KbError> {
-    let before = batch.documents();
+    let before = batch.before();
     // Whatever goes wrong before the end, the next time everything is looked at.
     let known = job.passed_over.take();
-    let looked = match (changes, known) {
-        (Changes::Files(paths), Some(known)) if !batch.is_afresh() => {
-            look_at(job.roots, paths, &before).map(|seen| (seen, known))
+    let looked = match (changes, known, &before) {
+        (Changes::Files(paths), Some(known), Some(before)) => {
+            let seen = look_at(job.roots, paths, before.as_ref(), job.limits())?;
+            seen.map(|seen| (seen, known))
         }
         _ => None,
     };
@@ -52,10 +53,11 @@ pub(super) fn read(
         removed: HashMap::new(),
         committed: Instant::now(),
         patience: FIRST_COMMIT,
+        unread: 0,
     };
     let (report, is_certain) = match looked {
-        Some((seen, known)) => pass.over_some(job, seen, known, &before)?,
-        None => pass.over_all(job, &before)?,
+        Some((seen, known)) => pass.over_some(job, seen, known)?,
+        None => pass.over_all(job, before.as_deref())?,
     };
     if is_certain && !job.stop.load(Ordering::Relaxed) {
         job.passed_over.keep(&report.skipped);
@@ -68,39 +70,51 @@ struct Plan<'a> {
     /// A file that looks changed, and the document that it was.
     suspects: Vec<Suspect<'a>>,
     /// Documents that no file is there for.
-    vanished: Vec<&'a Document>,
+    vanished: Vec<Arc<Document>>,
 }
 
 /// Files and documents both are in the order of their names.
-fn plan<'a>(walked: &'a Walked, before: &'a Documents) -> Plan<'a> {
+fn plan<'a>(
+    job: &Job<'_>,
+    walked: &'a Walked,
+    before: Option<&dyn Reader>,
+) -> Result<Plan<'a>, KbError> {
     let mut plan = Plan {
         suspects: Vec::new(),
         vanished: Vec::new(),
     };
-    let mut documents = before.iter().peekable();
-    for file in &walked.found {
-        while let Some(gone) = documents.next_if(|known| known.source < file.source) {
-            plan.vanished.push(gone);
-        }
-        let old = documents.next_if(|known| known.source == file.source);
-        if !old.is_some_and(|old| looks_same(old, file)) {
-            plan.suspects.push(Suspect { file, old });
-        }
+    let mut files = walked.found.iter().peekable();
+    if let Some(before) = before {
+        for_each_document(before, job.stop, |document| {
+            while let Some(file) = files.next_if(|file| file.source < document.source) {
+                plan.suspects.push(Suspect { file, old: None });
+            }
+            match files.next_if(|file| file.source == document.source) {
+                Some(file) if looks_same(document, file) => {}
+                Some(file) => plan.suspects.push(Suspect {
+                    file,
+                    old: Some(Arc::clone(document)),
+                }),
+                None if walked.may_hold(&document.source) => {}
+                None => plan.vanished.push(Arc::clone(document)),
+            }
+        })?;
     }
-    plan.vanished.extend(documents);
-    plan.vanished.retain(|gone| !walked.may_hold(&gone.source));
-    plan
+    plan.suspects
+        .extend(files.map(|file| Suspect { file, old: None }));
+    Ok(plan)
 }
 
 fn looks_same(old: &Document, file: &Found) -> bool {
-    old.mtime_is_reliable && old.stamp == file.stamp
+    old.stamp
+        .is_some_and(|known| known.mtime_is_reliable && known.stamp == file.stamp)
 }
 
 /// A file that looks changed.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Suspect<'a> {
     file: &'a Found,
-    old: Option<&'a Document>,
+    old: Option<Arc<Document>>,
 }
 
 /// What became of it.
@@ -115,7 +129,7 @@ enum Outcome {
 fn side_by_side(
     job: &Job<'_>,
     suspects: &[Suspect<'_>],
-    mut take: impl FnMut(Suspect<'_>, Outcome) -> Result<(), KbError>,
+    mut take: impl FnMut(&Suspect<'_>, Outcome) -> Result<(), KbError>,
 ) -> Result<(), KbError> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
@@ -128,8 +142,8 @@ fn side_by_side(
             scope.spawn(move || {
                 while goes_on()
                     && let Some(suspect) = suspects.get(next.fetch_add(1, Ordering::Relaxed))
-                    && look(job, *suspect, goes_on)
-                        .is_none_or(|outcome| tell.send((*suspect, outcome)).is_ok())
+                    && look(job, suspect, goes_on)
+                        .is_none_or(|outcome| tell.send((suspect, outcome)).is_ok())
                 {
                 }
             });
@@ -143,7 +157,7 @@ fn side_by_side(
 }
 
 /// `None` when it was not looked at to its end: then nothing is known of it.
-fn look(job: &Job<'_>, suspect: Suspect<'_>, goes_on: impl Fn() -> bool) -> Option<Outcome> {
+fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Option<Outcome> {
     let Found {
         path,
         source,
@@ -165,7 +179,7 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>, goes_on: impl Fn() -> bool) -> Opti
         Err(reason) => return Some(Outcome::Skipped(reason)),
     };
     let hash = hash(&document);
-    if suspect.old.is_some_and(|old| old.hash == hash) {
+    if suspect.old.as_ref().is_some_and(|old| old.hash == hash) {
         return Some(Outcome::Same { mtime_is_reliable });
     }
     let reservation = reservation.resized(weight(&document), goes_on)?;
@@ -176,9 +190,11 @@ fn look(job: &Job<'_>, suspect: Suspect<'_>, goes_on: impl Fn() -> bool) -> Opti
         source: source.clone(),
         title,
         hash,
-        stamp: *stamp,
-        mtime_is_reliable,
-        links: serde_json::to_vec(&links).unwrap_or_default(),
+        stamp: LocalStamp {
+            stamp: *stamp,
+            mtime_is_reliable,
+        },
+        links,
         chunks: chunks
             .map(|chunk| (ChunkKey::of(&chunk.heading, &chunk.text), chunk))
             .collect(),
@@ -214,6 +230,8 @@ struct Pass<'a> {
     removed: HashMap<[u8; 32], usize>,
     committed: Instant,
     patience: Duration,
+    /// Documents that stay as they were because there was no time to read them.
+    unread: usize,
 }
 
 impl Pass<'_> {
@@ -221,7 +239,7 @@ impl Pass<'_> {
     fn over_all(
         mut self,
         job: &Job<'_>,
-        before: &Documents,
+        before: Option<&dyn Reader>,
     ) -> Result<(UpdateReport, bool), KbError> {
         let mut walked = walk(job.roots, job.stop);
         if job.stop.load(Ordering::Relaxed) {
@@ -229,19 +247,21 @@ impl Pass<'_> {
             return Err(KbError::Stopped);
         }
         self.report.skipped = std::mem::take(&mut walked.skipped);
-        let plan = plan(&walked, before);
+        let plan = plan(job, &walked, before)?;
         let files = walked.found.len();
         self.report.looked_at = files;
         self.report.unchanged = files - plan.suspects.len();
-        for gone in plan.vanished {
-            self.remove(gone)?;
+        for gone in &plan.vanished {
+            self.remove(gone, job.limits())?;
         }
         self.over(job, &plan.suspects, files)?;
         // What could not be looked at keeps its texts too.
         if walked.unseen.is_empty() {
             job.texts.tidy(&walked.found);
         }
-        self.finish()
+        let (mut report, is_certain) = self.finish(job)?;
+        job.count(&mut report)?;
+        Ok((report, is_certain))
     }
 
     /// The files that are known to have changed. What was passed over at other places still is.
@@ -250,7 +270,6 @@ impl Pass<'_> {
         job: &Job<'_>,
         seen: Seen,
         known: Vec<Skipped>,
-        before: &Documents,
     ) -> Result<(UpdateReport, bool), KbError> {
         self.report.looked_at = seen.names.len();
         self.report.skipped = known;
@@ -258,21 +277,27 @@ impl Pass<'_> {
             .skipped
             .retain(|skipped| !seen.names.contains(&skipped.path));
         self.report.skipped.extend(seen.skipped);
-        let suspects = seen.found.iter().map(|file| Suspect {
+        let suspects = seen.found.iter().map(|(file, old)| Suspect {
             file,
-            old: before.get(&file.source),
+            old: old.clone(),
         });
         let suspects: Vec<Suspect<'_>> = suspects
-            .filter(|suspect| !suspect.old.is_some_and(|old| looks_same(old, suspect.file)))
+            .filter(|suspect| {
+                let old = suspect.old.as_ref();
+                !old.is_some_and(|old| looks_same(old, suspect.file))
+            })
             .collect();
-        let old = suspects.iter().filter(|suspect| suspect.old.is_some());
-        self.report.unchanged = before.len() - seen.vanished.len() - old.count();
-        for gone in seen.vanished.iter().filter_map(|name| before.get(name)) {
-            self.remove(gone)?;
+        for gone in &seen.vanished {
+            self.remove(gone, job.limits())?;
         }
         let files = suspects.len();
         self.over(job, &suspects, files)?;
-        self.finish()
+        let unread = self.unread;
+        let (mut report, is_certain) = self.finish(job)?;
+        job.count(&mut report)?;
+        let put = report.added + report.moved + report.changed;
+        report.unchanged = report.documents.saturating_sub(put + unread);
+        Ok((report, is_certain))
     }
 
     fn over(
@@ -286,14 +311,19 @@ impl Pass<'_> {
         job.report(Phase::Reading, done, files);
         let _session = job.texts.session();
         side_by_side(job, suspects, |suspect, outcome| {
-            self.take(suspect, outcome)?;
+            self.take(suspect, outcome, job.limits())?;
             done += 1;
             job.report(Phase::Reading, done, files);
-            self.commit_now_and_then()
+            self.commit_now_and_then(job.limits())
         })
     }
 
-    fn take(&mut self, suspect: Suspect<'_>, outcome: Outcome) -> Result<(), KbError> {
+    fn take(
+        &mut self,
+        suspect: &Suspect<'_>,
+        outcome: Outcome,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
         match outcome {
             Outcome::Skipped(reason) => {
                 let is_passing = reason.is_passing();
@@ -303,47 +333,52 @@ impl Pass<'_> {
                 });
                 // A document that can no longer be read leaves the index; one that there was no time
                 // for stays as it was.
-                match suspect.old {
-                    Some(old) if !is_passing => self.remove(old),
-                    _ => Ok(()),
+                match &suspect.old {
+                    Some(old) if !is_passing => return self.remove(old, limits),
+                    Some(_) => self.unread += 1,
+                    None => {}
                 }
+                Ok(())
             }
             Outcome::Same { mtime_is_reliable } => {
                 self.report.unchanged += 1;
                 let file = suspect.file;
-                if suspect.old.is_some_and(|old| {
-                    old.stamp != file.stamp || old.mtime_is_reliable != mtime_is_reliable
-                }) {
-                    self.batch.keep(&file.source, file.stamp, mtime_is_reliable);
+                let local = LocalStamp {
+                    stamp: file.stamp,
+                    mtime_is_reliable,
+                };
+                let old = suspect.old.as_ref();
+                if old.is_some_and(|old| old.stamp != Some(local)) {
+                    return self.batch.keep(&file.source, local, limits);
                 }
                 Ok(())
             }
             Outcome::Text(document) => {
-                match suspect.old {
+                match &suspect.old {
                     Some(_) => self.report.changed += 1,
                     None => self.added.push(document.hash),
                 }
-                self.batch.put(*document)
+                self.batch.put(*document, limits)
             }
         }
     }
 
-    fn remove(&mut self, gone: &Document) -> Result<(), KbError> {
+    fn remove(&mut self, gone: &Document, limits: Limits<'_>) -> Result<(), KbError> {
         *self.removed.entry(gone.hash).or_default() += 1;
-        self.batch.remove(&gone.source)
+        self.batch.remove(&gone.source, limits)
     }
 
-    fn commit_now_and_then(&mut self) -> Result<(), KbError> {
+    fn commit_now_and_then(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
         if self.committed.elapsed() > self.patience {
-            self.batch.commit()?;
+            self.batch.commit(limits)?;
             self.patience *= 2;
             self.committed = Instant::now();
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(UpdateReport, bool), KbError> {
-        self.batch.finish()?;
+    fn finish(mut self, job: &Job<'_>) -> Result<(UpdateReport, bool), KbError> {
+        self.batch.finish(job.limits())?;
         for hash in &self.added {
             match self.removed.get_mut(hash).filter(|left| **left > 0) {
                 Some(left) => {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
+use super::documents::{Change, ChunkEntry, Documents, StoredDocument};
 use super::lexical::{LexicalWriter, Payload};
 use super::lock::{Held, Right, try_lock};
 use super::manifest::{Entries, Entry, Journal};
@@ -10,9 +12,9 @@ use super::store::EmbeddedStore;
 use super::view::View;
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::documents::{Change, ChunkEntry, Document, Documents};
-use crate::kb::index::port::{Batch, Incoming, Snapshot, Store, VectorBatch};
-use crate::kb::source::Stamp;
+use crate::kb::index::document::{Document, Incoming, LocalStamp};
+use crate::kb::index::limits::Limits;
+use crate::kb::index::port::{Batch, Lease, Reader, Store, VectorBatch};
 
 /// A change of more documents than this is worth several threads.
 const LARGE: usize = 200;
@@ -21,11 +23,12 @@ const LARGE: usize = 200;
 const STALE_ROWS: usize = 1000;
 
 impl Store for EmbeddedStore {
-    fn snapshot(&self) -> Arc<dyn Snapshot> {
+    fn reader(&self) -> Arc<dyn Reader> {
         self.view()
     }
 
-    fn refresh(&self, model_id: &str) -> Result<(), KbError> {
+    fn refresh(&self, model_id: &str, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
         if let Err(error) = self.reload() {
             // What another process is about to replace need not be readable.
             let being_remade = matches!(error, KbError::Damaged(_))
@@ -38,7 +41,8 @@ impl Store for EmbeddedStore {
         vectors.refresh_of(&self.home, model_id)
     }
 
-    fn begin(&self, afresh: bool) -> Result<Box<dyn Batch + '_>, KbError> {
+    fn begin(&self, afresh: bool, limits: Limits<'_>) -> Result<Box<dyn Batch + '_>, KbError> {
+        limits.check()?;
         let held = self.held(Right::Documents)?;
         let whole = self.lexical.has_its_files();
         let (view, whole) = match (self.reload(), whole) {
@@ -56,7 +60,8 @@ impl Store for EmbeddedStore {
         Ok(Box::new(DocumentBatch::new(self, held, view, afresh)))
     }
 
-    fn begin_vectors(&self) -> Result<Box<dyn VectorBatch + '_>, KbError> {
+    fn begin_vectors(&self, limits: Limits<'_>) -> Result<Box<dyn VectorBatch + '_>, KbError> {
+        limits.check()?;
         let held = self.held(Right::Vectors)?;
         let view = self.reload()?;
         let mut vectors = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
@@ -67,6 +72,18 @@ impl Store for EmbeddedStore {
         drop(vectors);
         Ok(Box::new(EmbeddingBatch::new(self, held)))
     }
+
+    /// A lock that its process holds for as long as it lives.
+    fn lease(
+        &self,
+        name: &str,
+        _: Duration,
+        limits: Limits<'_>,
+    ) -> Result<Option<Box<dyn Lease>>, KbError> {
+        limits.check()?;
+        let held = try_lock(&self.home, Right::Upkeep(name))?;
+        Ok(held.map(|held| Box::new(held) as Box<dyn Lease>))
+    }
 }
 
 /// Changes to the documents, under the lock.
@@ -75,8 +92,8 @@ pub(crate) struct DocumentBatch<'a> {
     _held: Held,
     /// The last commit.
     view: Arc<View>,
-    /// What that held, or nothing.
-    before: Documents,
+    /// What it found.
+    found: Arc<View>,
     documents: Documents,
     next_number: u32,
     /// What was put or removed since the last commit.
@@ -94,7 +111,7 @@ impl<'a> DocumentBatch<'a> {
     /// Begins with what `view` holds, or with nothing.
     pub fn new(store: &'a EmbeddedStore, held: Held, view: Arc<View>, afresh: bool) -> Self {
         let afresh = afresh || !view.sound || view.next_number > u32::MAX / 2;
-        let (before, next_number) = if afresh {
+        let (documents, next_number) = if afresh {
             (Documents::default(), 0)
         } else {
             (view.documents.clone(), view.next_number)
@@ -102,8 +119,8 @@ impl<'a> DocumentBatch<'a> {
         Self {
             store,
             _held: held,
-            documents: before.clone(),
-            before,
+            documents,
+            found: Arc::clone(&view),
             next_number,
             touched: BTreeSet::new(),
             writer: None,
@@ -114,8 +131,8 @@ impl<'a> DocumentBatch<'a> {
         }
     }
 
-    fn put_document(&mut self, document: Document) {
-        self.touched.insert(document.source.clone());
+    fn put_document(&mut self, document: StoredDocument) {
+        self.touched.insert(document.document.source.clone());
         self.documents.insert(Arc::new(document));
     }
 
@@ -139,20 +156,16 @@ impl<'a> DocumentBatch<'a> {
 }
 
 impl Batch for DocumentBatch<'_> {
-    fn documents(&self) -> Documents {
-        self.before.clone()
-    }
-
-    fn is_afresh(&self) -> bool {
-        self.afresh
+    fn before(&self) -> Option<Arc<dyn Reader>> {
+        (!self.afresh).then(|| Arc::clone(&self.found) as Arc<dyn Reader>)
     }
 
     fn expect(&mut self, documents: usize) {
         self.large = documents > LARGE;
     }
 
-    fn put(&mut self, document: Incoming) -> Result<(), KbError> {
-        self.remove(&document.source)?;
+    fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError> {
+        self.remove(&document.source, limits)?;
         let number = self.next_number;
         self.next_number += 1;
         let chunks = document.chunks.iter().map(|(_, chunk)| chunk);
@@ -161,38 +174,53 @@ impl Batch for DocumentBatch<'_> {
             key: *key,
             lines: chunk.lines,
         });
-        self.put_document(Document {
-            source: document.source,
-            title: document.title,
-            hash: document.hash,
-            stamp: document.stamp,
-            mtime_is_reliable: document.mtime_is_reliable,
+        let chunks: Vec<ChunkEntry> = chunks.collect();
+        let links = serde_json::to_vec(&document.links).unwrap_or_default();
+        let LocalStamp { stamp, .. } = document.stamp;
+        self.put_document(StoredDocument {
+            document: Arc::new(Document {
+                source: document.source,
+                title: document.title,
+                hash: document.hash,
+                bytes: stamp.size,
+                modified: stamp.modified,
+                chunks: chunks.len(),
+                stamp: Some(document.stamp),
+            }),
             number,
-            chunks: chunks.collect(),
-            links: document.links.into(),
+            chunks,
+            links: links.into(),
         });
         Ok(())
     }
 
-    fn keep(&mut self, source: &str, stamp: Stamp, mtime_is_reliable: bool) {
-        if let Some(document) = self.documents.get(source) {
-            self.put_document(Document {
-                stamp,
-                mtime_is_reliable,
-                ..document.clone()
+    fn keep(&mut self, source: &str, local: LocalStamp, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        if let Some(known) = self.documents.get(source) {
+            let document = Document {
+                bytes: local.stamp.size,
+                modified: local.stamp.modified,
+                stamp: Some(local),
+                ..(*known.document).clone()
+            };
+            self.put_document(StoredDocument {
+                document: Arc::new(document),
+                ..known.clone()
             });
         }
+        Ok(())
     }
 
-    fn remove(&mut self, source: &str) -> Result<(), KbError> {
+    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
         if let Some(gone) = self.documents.remove(source) {
-            self.touched.insert(gone.source.clone());
+            self.touched.insert(gone.document.source.clone());
             self.writer()?.remove(gone.number);
         }
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), KbError> {
+    fn commit(&mut self, _: Limits<'_>) -> Result<(), KbError> {
         if self.touched.is_empty() && !(self.afresh && self.anew) {
             return Ok(());
         }
@@ -233,8 +261,8 @@ impl Batch for DocumentBatch<'_> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), KbError> {
-        self.commit()?;
+    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError> {
+        self.commit(limits)?;
         if let Some(writer) = self.writer.take() {
             writer.finish()?;
             // The segments that were merged need not be kept open.
@@ -258,7 +286,8 @@ impl<'a> EmbeddingBatch<'a> {
 }
 
 impl VectorBatch for EmbeddingBatch<'_> {
-    fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)]) -> Result<(), KbError> {
+    fn put(&mut self, vectors: &[(ChunkKey, Vec<f32>)], limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
         let Some((_, first)) = vectors.first().filter(|(_, first)| !first.is_empty()) else {
             return Ok(());
         };
@@ -278,13 +307,16 @@ impl VectorBatch for EmbeddingBatch<'_> {
         Ok(())
     }
 
-    fn complete(&mut self) {
+    fn complete(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
         let rows = &self.store.vectors;
         let rows = rows.read().unwrap_or_else(PoisonError::into_inner);
         rows.remove_other_models();
+        Ok(())
     }
 
-    fn clear(&mut self) -> Result<(), KbError> {
+    fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
         let rows = &self.store.vectors;
         let mut rows = rows.write().unwrap_or_else(PoisonError::into_inner);
         rows.compact(|_| false)

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use imbl::shared_ptr::DefaultSharedPtr;
 use imbl::{GenericHashMap, GenericHashSet};
 
+use super::documents::{Change, Documents, StoredDocument};
 use super::vectors::Vectors;
 use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
-use crate::kb::index::documents::{Change, Document, Documents};
-use crate::kb::index::port::ChunkId;
+use crate::kb::index::matches::ChunkId;
 
 /// The chunks of each text.
 #[derive(Clone, Default)]
@@ -74,7 +74,7 @@ impl Holders {
         self.of.len()
     }
 
-    fn add(&mut self, document: &Document) {
+    fn add(&mut self, document: &StoredDocument) {
         for (key, chunk) in chunks_of(document) {
             let holder = match self.of.get(&key) {
                 None => Holder::One(chunk),
@@ -86,7 +86,7 @@ impl Holders {
         }
     }
 
-    fn drop(&mut self, document: &Document) {
+    fn drop(&mut self, document: &StoredDocument) {
         for (key, chunk) in chunks_of(document) {
             let known = self.chunks(&key).iter().copied();
             let left: Arc<[ChunkId]> = known.filter(|held| *held != chunk).collect();
@@ -99,7 +99,7 @@ impl Holders {
     }
 }
 
-fn chunks_of(document: &Document) -> impl Iterator<Item = (ChunkKey, ChunkId)> {
+fn chunks_of(document: &StoredDocument) -> impl Iterator<Item = (ChunkKey, ChunkId)> {
     let chunks = (0_u32..).zip(&document.chunks);
     chunks.map(|(at, entry)| (entry.key, ChunkId::new(document.number, at)))
 }

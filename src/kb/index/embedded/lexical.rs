@@ -36,7 +36,7 @@ use super::manifest::Journal;
 use crate::domain::Place;
 use crate::files::create_private_dir;
 use crate::kb::error::KbError;
-use crate::kb::index::port::Correction;
+use crate::kb::index::matches::Correction;
 use crate::kb::index::tokens;
 use directory::Files;
 use near_terms::Sought;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::files;
 use crate::kb::error::KbError;
+use crate::kb::index::port::Lease;
 
 /// How long a process that is only opening is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -46,8 +47,15 @@ pub(in crate::kb) fn is_model_key(key: &str) -> bool {
 
 /// A right, held until this is dropped.
 #[derive(Debug)]
-pub struct Held {
+pub(in crate::kb) struct Held {
     file: File,
+}
+
+/// The system ends it with its process, so it needs no renewal.
+impl Lease for Held {
+    fn renew(&self) -> Result<bool, KbError> {
+        Ok(true)
+    }
 }
 
 impl Drop for Held {

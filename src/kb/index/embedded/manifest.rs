@@ -16,11 +16,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::documents::{Change, ChunkEntry, Documents, StoredDocument};
 use crate::domain::LineRange;
 use crate::files::{self, Unreadable};
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::documents::{Change, ChunkEntry, Document, Documents};
+use crate::kb::index::document::{Document, LocalStamp};
 use crate::kb::source::Stamp;
 
 /// A journal, and how much of it belongs to a commit.
@@ -45,7 +46,7 @@ pub(in crate::kb) struct Entries {
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::kb) enum Entry {
-    Put(Arc<Document>),
+    Put(Arc<StoredDocument>),
     Gone(String),
 }
 
@@ -208,24 +209,27 @@ fn encode(entries: &Entries) -> Vec<u8> {
     out
 }
 
-fn encode_document(out: &mut Vec<u8>, document: &Document) {
+fn encode_document(out: &mut Vec<u8>, stored: &StoredDocument) {
+    let document = &stored.document;
     for text in [
         document.source.as_bytes(),
         document.title.as_bytes(),
-        &document.links,
+        &stored.links,
     ] {
         number(out, text.len() as u32);
         out.extend_from_slice(text);
     }
     out.extend_from_slice(&document.hash);
-    let stamp = document.stamp;
+    // A stamp of no file is no file's: it would be read again.
+    let local = document.stamp.unwrap_or_default();
+    let stamp = local.stamp;
     for part in [stamp.size, stamp.modified, stamp.changed, stamp.inode] {
         out.extend_from_slice(&part.to_le_bytes());
     }
-    out.push(u8::from(document.mtime_is_reliable));
-    number(out, document.number);
-    number(out, document.chunks.len() as u32);
-    for chunk in &document.chunks {
+    out.push(u8::from(local.mtime_is_reliable));
+    number(out, stored.number);
+    number(out, stored.chunks.len() as u32);
+    for chunk in &stored.chunks {
         out.extend_from_slice(&chunk.key.0);
         number(out, chunk.lines.start as u32);
         number(out, chunk.lines.end as u32);
@@ -292,21 +296,34 @@ impl<'a> Rest<'a> {
         Some(str::from_utf8(self.blob()?).ok()?.to_owned())
     }
 
-    fn document(&mut self) -> Option<Document> {
-        Some(Document {
-            source: self.text()?,
-            title: self.text()?,
-            links: self.blob()?.into(),
-            hash: self.array()?,
-            stamp: Stamp {
-                size: self.long()?,
-                modified: self.long()?,
-                changed: self.long()?,
-                inode: self.long()?,
-            },
-            mtime_is_reliable: self.array::<1>()? == [1],
-            number: self.number()?,
-            chunks: self.chunks()?,
+    fn document(&mut self) -> Option<StoredDocument> {
+        let (source, title) = (self.text()?, self.text()?);
+        let links = self.blob()?.into();
+        let hash = self.array()?;
+        let stamp = Stamp {
+            size: self.long()?,
+            modified: self.long()?,
+            changed: self.long()?,
+            inode: self.long()?,
+        };
+        let mtime_is_reliable = self.array::<1>()? == [1];
+        let (number, chunks) = (self.number()?, self.chunks()?);
+        Some(StoredDocument {
+            document: Arc::new(Document {
+                source,
+                title,
+                hash,
+                bytes: stamp.size,
+                modified: stamp.modified,
+                chunks: chunks.len(),
+                stamp: Some(LocalStamp {
+                    stamp,
+                    mtime_is_reliable,
+                }),
+            }),
+            number,
+            chunks,
+            links,
         })
     }
 
@@ -352,19 +369,8 @@ mod tests {
     use crate::kb::links;
 
     fn entries() -> Entries {
-        let document = |n: usize| Document {
-            source: format!("folder/ü{n}.md"),
-            title: "Titel".repeat(n),
-            hash: [n as u8; 32],
-            stamp: Stamp {
-                size: n as u64,
-                modified: u64::MAX,
-                changed: 5,
-                inode: 6,
-            },
-            mtime_is_reliable: n.is_multiple_of(2),
-            number: n as u32 + 7,
-            chunks: (0..n)
+        let document = |n: usize| {
+            let chunks: Vec<ChunkEntry> = (0..n)
                 .map(|at| ChunkEntry {
                     key: ChunkKey::of("", &format!("{n} {at}")),
                     lines: LineRange {
@@ -372,14 +378,31 @@ mod tests {
                         end: at + 3,
                     },
                 })
-                .collect(),
-            links: serde_json::to_vec(&links::links(
-                "a.md",
-                "see [[Other]] and PROJ-1",
-                &AtomicBool::new(false),
-            ))
-            .unwrap()
-            .into(),
+                .collect();
+            let stamp = Stamp {
+                size: n as u64,
+                modified: u64::MAX,
+                changed: 5,
+                inode: 6,
+            };
+            let links = links::links("a.md", "see [[Other]] and PROJ-1", &AtomicBool::new(false));
+            StoredDocument {
+                document: Arc::new(Document {
+                    source: format!("folder/ü{n}.md"),
+                    title: "Titel".repeat(n),
+                    hash: [n as u8; 32],
+                    bytes: stamp.size,
+                    modified: stamp.modified,
+                    chunks: n,
+                    stamp: Some(LocalStamp {
+                        stamp,
+                        mtime_is_reliable: n.is_multiple_of(2),
+                    }),
+                }),
+                number: n as u32 + 7,
+                chunks,
+                links: serde_json::to_vec(&links).unwrap().into(),
+            }
         };
         let mut list: Vec<Entry> = (0..5).map(|n| Entry::Put(Arc::new(document(n)))).collect();
         list.push(Entry::Gone("folder/ü2.md".to_owned()));

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use super::documents::{Change, Documents};
 use super::lexical;
 use super::lexical::{LexicalIndex, Payload};
 use super::lock::{Held, Right, lock, try_lock};
@@ -15,7 +16,8 @@ use super::vectors::Vectors;
 use super::view::{View, load};
 use crate::files::{create_private_dir, refuse_link};
 use crate::kb::error::KbError;
-use crate::kb::index::documents::{Change, Documents};
+use crate::kb::index::limits::Limits;
+use crate::kb::index::port::{Administration, Damage};
 use crate::kb::index::tokens;
 use crate::kb::source::Roots;
 use crate::kb::source::cache;
@@ -130,22 +132,6 @@ impl EmbeddedStore {
         self.view().sound
     }
 
-    /// What is wrong with the files of the last commit, each of which is read; and with those of
-    /// this model's vectors.
-    pub fn damage(&self, model_id: &str) -> (Option<String>, Option<String>) {
-        let words = match self.lexical.is_as_written() {
-            Err(KbError::Damaged(why)) => Some(why),
-            _ => None,
-        };
-        (words, Vectors::damage(&self.home, model_id))
-    }
-
-    /// How long the vectors of this model are; `None` while there are none.
-    pub fn dimensions(&self) -> Option<usize> {
-        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        vectors.dimensions()
-    }
-
     /// The commit that is searched now.
     pub(crate) fn view(&self) -> Arc<View> {
         let view = self.view.read().unwrap_or_else(PoisonError::into_inner);
@@ -208,6 +194,27 @@ impl EmbeddedStore {
 
     pub(crate) fn held(&self, right: Right<'_>) -> Result<Held, KbError> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
+    }
+}
+
+impl Administration for EmbeddedStore {
+    /// Reads each file of the last commit.
+    fn damage(&self, model_id: &str, limits: Limits<'_>) -> Result<Damage, KbError> {
+        limits.check()?;
+        let documents = match self.lexical.is_as_written() {
+            Err(KbError::Damaged(why)) => Some(why),
+            _ => None,
+        };
+        Ok(Damage {
+            documents,
+            vectors: Vectors::damage(&self.home, model_id),
+        })
+    }
+
+    fn dimensions(&self, limits: Limits<'_>) -> Result<Option<usize>, KbError> {
+        limits.check()?;
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(vectors.dimensions())
     }
 }
 

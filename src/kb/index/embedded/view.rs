@@ -12,16 +12,25 @@ use imbl::GenericHashMap;
 use imbl::shared_ptr::DefaultSharedPtr;
 use rustc_hash::FxBuildHasher;
 
+use super::documents::{Change, Documents, StoredDocument};
 use super::holders::{Holders, Pending};
 use super::lexical::{LexicalIndex, LexicalView, Payload, Row};
 use super::manifest::Journal;
 use super::vectors::Vectors;
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::documents::{Change, Document, Documents};
-use crate::kb::index::port::{ChunkId, LexicalMatches, Match, Passage, Snapshot, Within};
+use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
+use crate::kb::index::limits::{Limits, Within};
+use crate::kb::index::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
+use crate::kb::index::names::{self, DocumentName};
+use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
+use crate::kb::index::spelling::as_written;
+use crate::kb::links::{Link, LinkTargets};
 
-type ByNumber = GenericHashMap<u32, Arc<Document>, FxBuildHasher, DefaultSharedPtr>;
+/// In how many passages the spelling of what was meant is looked for.
+const SPELLING: usize = 5;
+
+type ByNumber = GenericHashMap<u32, Arc<StoredDocument>, FxBuildHasher, DefaultSharedPtr>;
 
 /// One commit.
 pub(crate) struct View {
@@ -34,6 +43,8 @@ pub(crate) struct View {
     by_number: OnceLock<ByNumber>,
     holders: OnceLock<Holders>,
     pending: Mutex<Option<Pending>>,
+    /// The pending chunks as the first page of them found them; the other pages are of the same.
+    pending_list: Mutex<Arc<[(ChunkId, ChunkKey)]>>,
     lexical: LexicalView,
     vectors: Arc<RwLock<Vectors>>,
 }
@@ -53,6 +64,7 @@ impl View {
             by_number: OnceLock::new(),
             holders: OnceLock::new(),
             pending: Mutex::new(None),
+            pending_list: Mutex::new(Arc::default()),
             lexical,
             vectors,
         }
@@ -116,7 +128,7 @@ impl View {
         known.insert(pending).clone()
     }
 
-    fn document(&self, number: u32) -> Option<&Document> {
+    fn document(&self, number: u32) -> Option<&StoredDocument> {
         let by_number = self.by_number.get_or_init(|| {
             let documents = self.documents.shared();
             documents.map(|one| (one.number, Arc::clone(one))).collect()
@@ -131,9 +143,9 @@ impl View {
     }
 
     /// A chunk's document and its place there.
-    fn place_of(&self, chunk: ChunkId) -> Option<(&Document, usize)> {
+    fn place_of(&self, chunk: ChunkId) -> Option<(&StoredDocument, usize)> {
         let document = self.document(chunk.document())?;
-        let at = chunk.at() as usize;
+        let at = chunk.ordinal() as usize;
         (at < document.chunks.len()).then_some((document, at))
     }
 
@@ -141,7 +153,7 @@ impl View {
         let (document, at) = self.place_of(chunk)?;
         Some(Match {
             chunk,
-            source: document.source.clone(),
+            source: document.document.source.clone(),
             lines: document.chunks[at].lines,
             score,
         })
@@ -187,7 +199,7 @@ impl View {
             })
             .filter_map(|(chunk, key)| Some((chunk, vectors.row_of(&key)?)));
         let mut found: Vec<(ChunkId, f64)> = Vec::new();
-        within.in_pieces(all, |piece| {
+        within.limits().in_pieces(all, |piece| {
             let (chunks, rows): (Vec<ChunkId>, Vec<usize>) = piece.into_iter().unzip();
             let cosines = vectors.cosines(vector, &rows)?.unwrap_or_default();
             found.extend(chunks.into_iter().zip(cosines));
@@ -202,17 +214,162 @@ impl View {
     }
 }
 
-impl Snapshot for View {
-    fn commit(&self) -> u64 {
+impl View {
+    fn passage(&self, chunk: ChunkId) -> Result<Option<Passage>, KbError> {
+        let Some((document, at)) = self.place_of(chunk) else {
+            return Ok(None);
+        };
+        let row = Row {
+            document: document.number,
+            chunk: at as u32,
+        };
+        let missing = || KbError::Damaged("a passage is missing".to_owned());
+        let wording = self.lexical.wording(row)?.ok_or_else(missing)?;
+        Ok(Some(Passage {
+            source: document.document.source.clone(),
+            lines: document.chunks[at].lines,
+            place: wording.place,
+            heading: wording.heading,
+            text: wording.text,
+        }))
+    }
+
+    fn cosine(
+        &self,
+        chunk: ChunkId,
+        vector: &[f32],
+        vectors: &Vectors,
+    ) -> Result<Option<f64>, KbError> {
+        let Some(row) = self.row(chunk, vectors) else {
+            return Ok(None);
+        };
+        let cosines = vectors.cosines(vector, &[row])?;
+        Ok(cosines.and_then(|cosines| cosines.first().copied()))
+    }
+
+    /// All chunks without a vector, those of documents that lack few first.
+    fn pending_chunks(&self) -> Arc<[(ChunkId, ChunkKey)]> {
+        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        let (holders, pending) = (self.holders(), self.pending_in(&vectors));
+        drop(vectors);
+        let chunks = pending.keys().filter_map(|key| {
+            let first = holders.chunks(key).iter().min()?;
+            Some((*first, *key))
+        });
+        let mut chunks: Vec<(ChunkId, ChunkKey)> = chunks.collect();
+        chunks.sort_unstable();
+        let lacking = chunks.chunk_by(|a, b| a.0.document() == b.0.document());
+        let mut lacking: Vec<_> = lacking
+            .filter_map(|lacks| {
+                let document = self.document(lacks.first()?.0.document())?;
+                Some((lacks, &document.document.source))
+            })
+            .collect();
+        lacking.sort_unstable_by_key(|(lacks, source)| (lacks.len(), *source));
+        lacking
+            .into_iter()
+            .flat_map(|(lacks, _)| lacks)
+            .copied()
+            .collect()
+    }
+}
+
+impl Reader for View {
+    fn generation(&self) -> u64 {
         self.commit.generation
     }
 
-    fn documents(&self) -> Documents {
-        self.documents.clone()
+    fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError> {
+        limits.check()?;
+        Ok(Counts {
+            documents: self.documents.len(),
+            chunks: self.documents.chunks(),
+        })
     }
 
-    fn chunks(&self) -> usize {
-        self.documents.chunks()
+    fn page(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Arc<Document>>, KbError> {
+        limits.check()?;
+        let some = self.documents.after(after).take(limit);
+        Ok(some.map(|stored| Arc::clone(&stored.document)).collect())
+    }
+
+    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError> {
+        limits.check()?;
+        let contents = paths.iter().map(|path| {
+            let stored = self.documents.get(path);
+            PathContents {
+                document: stored.map(|stored| Arc::clone(&stored.document)),
+                is_folder: self.documents.lie_in(path),
+            }
+        });
+        Ok(contents.collect())
+    }
+
+    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches, KbError> {
+        limits.check()?;
+        let names = self.documents.iter().map(|stored| DocumentName {
+            source: &stored.document.source,
+            title: &stored.document.title,
+        });
+        names::matches(&names.collect::<Vec<_>>(), query)
+    }
+
+    fn links_of(
+        &self,
+        sources: &[&str],
+        limits: Limits<'_>,
+    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+        limits.check()?;
+        let known = sources
+            .iter()
+            .filter_map(|source| self.documents.get(source));
+        let mut links: Vec<(String, Vec<Link>)> = known
+            .map(|stored| (stored.document.source.clone(), stored.links()))
+            .collect();
+        links.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(links)
+    }
+
+    fn links_to(
+        &self,
+        targets: &LinkTargets,
+        limits: Limits<'_>,
+    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+        let mut found = Vec::new();
+        for stored in self.documents.iter() {
+            limits.check()?;
+            let mut links = stored.links();
+            links.retain(|link| targets.are_meant_by(link));
+            if !links.is_empty() {
+                found.push((stored.document.source.clone(), links));
+            }
+        }
+        Ok(found)
+    }
+
+    fn openings(
+        &self,
+        sources: &[&str],
+        passages: usize,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Passage>, KbError> {
+        let mut found = Vec::new();
+        for stored in sources
+            .iter()
+            .filter_map(|source| self.documents.get(source))
+        {
+            limits.check()?;
+            let first = stored.chunks.len().min(passages) as u32;
+            for at in 0..first {
+                found.extend(self.passage(ChunkId::new(stored.number, at))?);
+            }
+        }
+        Ok(found)
     }
 
     fn lexical(
@@ -238,10 +395,23 @@ impl Snapshot for View {
             .collect();
         matches.sort_by(Match::best_first);
         matches.truncate(k);
+        let mut corrections = found.corrections;
+        if !corrections.is_empty() {
+            let best = matches.iter().take(SPELLING);
+            let best = best.map(|found| self.passage(found.chunk));
+            let best: Vec<Option<Passage>> = best.collect::<Result<_, _>>()?;
+            let best = best.iter().flatten();
+            let texts: Vec<&str> = best
+                .flat_map(|passage| [passage.heading.as_str(), passage.text.as_str()])
+                .collect();
+            for correction in &mut corrections {
+                correction.spelt = as_written(&correction.meant, &texts);
+            }
+        }
         Ok(LexicalMatches {
             matches,
-            full: found.full,
-            corrections: found.corrections,
+            full: Some(found.full),
+            corrections,
         })
     }
 
@@ -268,79 +438,69 @@ impl Snapshot for View {
         Ok(matches)
     }
 
-    fn similarities(
+    fn fetch(
         &self,
-        vector: &[f32],
         chunks: &[ChunkId],
-    ) -> Result<Vec<Option<f64>>, KbError> {
+        wanted: Wanted<'_>,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Option<Fetched>>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        let cosine = |chunk: &ChunkId| {
-            let Some(row) = self.row(*chunk, &vectors) else {
+        let fetch = |chunk: &ChunkId| {
+            if self.place_of(*chunk).is_none() {
                 return Ok(None);
-            };
-            let cosines = vectors.cosines(vector, &[row])?;
-            Ok(cosines.and_then(|cosines| cosines.first().copied()))
+            }
+            limits.check()?;
+            let passage = wanted.passages.then(|| self.passage(*chunk));
+            let cosine = wanted.cosine_with;
+            let cosine = cosine.map(|vector| self.cosine(*chunk, vector, &vectors));
+            Ok(Some(Fetched {
+                passage: passage.transpose()?.flatten(),
+                cosine: cosine.transpose()?.flatten(),
+            }))
         };
-        chunks.iter().map(cosine).collect()
+        chunks.iter().map(fetch).collect()
     }
 
-    fn vectors(&self, keys: &[ChunkKey]) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+    fn vectors(
+        &self,
+        keys: &[ChunkKey],
+        limits: Limits<'_>,
+    ) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+        limits.check()?;
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
         keys.iter().map(|key| vectors.vector(key)).collect()
     }
 
-    fn passages(&self, chunks: &[ChunkId]) -> Result<Vec<Passage>, KbError> {
-        let missing = || KbError::Damaged("a passage is missing".to_owned());
-        chunks
-            .iter()
-            .map(|chunk| {
-                let (document, at) = self.place_of(*chunk).ok_or_else(missing)?;
-                let row = Row {
-                    document: document.number,
-                    chunk: at as u32,
-                };
-                let wording = self.lexical.wording(row)?.ok_or_else(missing)?;
-                Ok(Passage {
-                    source: document.source.clone(),
-                    lines: document.chunks[at].lines,
-                    place: wording.place,
-                    heading: wording.heading,
-                    text: wording.text,
-                })
-            })
-            .collect()
+    /// The cursor is a place in the list that the first page found.
+    fn pending(
+        &self,
+        after: Option<PendingCursor>,
+        limit: usize,
+        limits: Limits<'_>,
+    ) -> Result<PendingPage, KbError> {
+        limits.check()?;
+        let mut known = self
+            .pending_list
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let from = match after {
+            None => {
+                *known = self.pending_chunks();
+                0
+            }
+            Some(PendingCursor(from)) => from as usize,
+        };
+        let rest = known.get(from..).unwrap_or_default();
+        let chunks = rest[..rest.len().min(limit)].to_vec();
+        let end = from + chunks.len();
+        let next = (end < known.len()).then_some(PendingCursor(end as u64));
+        Ok(PendingPage { chunks, next })
     }
 
-    fn chunk(&self, source: &str, at: usize) -> Option<ChunkId> {
-        let document = self.documents.get(source)?;
-        (at < document.chunks.len()).then(|| ChunkId::new(document.number, at as u32))
-    }
-
-    fn pending(&self) -> Result<Arc<[(ChunkId, ChunkKey)]>, KbError> {
+    fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError> {
+        limits.check()?;
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        let (holders, pending) = (self.holders(), self.pending_in(&vectors));
-        drop(vectors);
-        let chunks = pending.keys().filter_map(|key| {
-            let first = holders.chunks(key).iter().min()?;
-            Some((*first, *key))
-        });
-        let mut chunks: Vec<(ChunkId, ChunkKey)> = chunks.collect();
-        chunks.sort_unstable();
-        let lacking = chunks.chunk_by(|a, b| a.0.document() == b.0.document());
-        let mut lacking: Vec<_> = lacking
-            .filter_map(|lacks| Some((lacks, &self.document(lacks.first()?.0.document())?.source)))
-            .collect();
-        lacking.sort_unstable_by_key(|(lacks, source)| (lacks.len(), *source));
-        Ok(lacking
-            .into_iter()
-            .flat_map(|(lacks, _)| lacks)
-            .copied()
-            .collect())
-    }
-
-    fn pending_count(&self) -> usize {
-        let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        self.pending_in(&vectors).len()
+        Ok(self.pending_in(&vectors).len())
     }
 }
 

@@ -22,7 +22,7 @@ use tantivy_fst::Automaton;
 
 use super::alive_doc_freq;
 use crate::kb::error::KbError;
-use crate::kb::index::port::Correction;
+use crate::kb::index::matches::Correction;
 use crate::kb::index::tokens::{QueryTerm, Role};
 
 /// Shorter words have too many neighbours.
@@ -62,6 +62,7 @@ impl Sought {
         Some(Correction {
             asked: self.misspelt.clone()?,
             meant: best.value().as_str()?.to_owned(),
+            spelt: None,
         })
     }
 

@@ -4,12 +4,14 @@
 //! extension, its title, a folder, a pattern; in any case, with a letter wrong. The plainest way
 //! that finds anything decides, so that an exact name never brings its neighbours along.
 
+use std::collections::HashSet;
+
 use globset::GlobSet;
 use strsim::osa_distance;
 
+use super::document::{NameMatches, NameQuery};
 use crate::globs::{self, BadGlob};
 use crate::kb::error::KbError;
-use crate::kb::index::{Document, Documents};
 use crate::text::{is_cjk, spaced, stem, without_extension};
 
 /// Shorter names have too many neighbours.
@@ -17,39 +19,86 @@ const MIN_CHARS_FOR_SLIP: usize = 4;
 /// From this length on two letters may be wrong.
 const CHARS_FOR_TWO_SLIPS: usize = 9;
 
-/// The documents that a path, file name, title, folder or glob means, or that come near.
-pub(in crate::kb) fn find(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
-    let asked = plain(asked);
-    let found = without_slips(documents, asked)?;
-    if !found.is_empty() || asked.is_empty() || is_glob(asked) {
-        return Ok(found);
-    }
-    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
-    Ok(nearest(&names, &asked.to_lowercase().replace('\\', "/")))
+/// What a document is called.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::kb) struct DocumentName<'d> {
+    /// Its file, as evidence names it.
+    pub source: &'d str,
+    pub title: &'d str,
 }
 
-/// The documents of the folder of that name, else what it means without a letter wrong; with a `/`
-/// at its end it means a folder and nothing else.
-pub(in crate::kb) fn named(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
+/// The ways of [`without_slips`] have this distance and more.
+const WITHOUT_SLIPS: usize = 10;
+/// A letter wrong.
+const SLIP: usize = 20;
+
+/// The documents that a name means, of those that are called so; in their order.
+pub(in crate::kb) fn matches<'d>(
+    all: &[DocumentName<'d>],
+    query: &NameQuery<'_>,
+) -> Result<NameMatches, KbError> {
+    match query {
+        NameQuery::Remembered(asked) => remembered(all, plain(asked)),
+        NameQuery::Given(asked) => given(all, asked),
+        NameQuery::MentionedIn(question) => Ok(mentioned(all, question)),
+        NameQuery::NamedBy(words) => {
+            let found = pick(all, |d| is_named_by(d.source, words));
+            Ok(at(0, found))
+        }
+        NameQuery::Under(folder) => {
+            let below = format!("{folder}/");
+            let found = pick(all, |d| {
+                folder.is_empty() || d.source == *folder || d.source.starts_with(&below)
+            });
+            Ok(at(0, found))
+        }
+    }
+}
+
+fn at(distance: usize, sources: Vec<String>) -> NameMatches {
+    NameMatches { distance, sources }
+}
+
+fn remembered(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
+    let found = without_slips(all, asked)?;
+    if !found.sources.is_empty() || asked.is_empty() || is_glob(asked) {
+        return Ok(found);
+    }
+    let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
+    let (slips, found) = nearest(&names, &asked.to_lowercase().replace('\\', "/"));
+    Ok(at(SLIP + slips, found))
+}
+
+fn given(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
     let (name, is_folder) = (plain(asked), asked.trim_end().ends_with('/'));
     if name.is_empty() {
-        return Ok(Vec::new());
+        return Ok(NameMatches::default());
     }
     let beginning = format!("{name}/");
-    let below = pick(documents, |d| d.source.starts_with(&beginning));
+    let below = pick(all, |d| d.source.starts_with(&beginning));
     if !below.is_empty() {
-        return Ok(below);
+        return Ok(at(0, below));
     }
     if !is_folder {
-        return without_slips(documents, name);
+        return without_slips(all, name);
     }
     let folded = name.to_lowercase().replace('\\', "/");
-    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
     let below = pick_by(&names, &|n| n.is_below(&folded));
     if below.is_empty() && is_glob(name) {
-        return glob(documents, &format!("{name}/**"));
+        return Ok(at(2, glob(all, &format!("{name}/**"))?));
     }
-    Ok(below)
+    Ok(at(1, below))
+}
+
+/// `audit-log.md` by "the audit log".
+fn is_named_by(source: &str, asked: &HashSet<String>) -> bool {
+    let own = stem(source).to_lowercase();
+    let mut words = own
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .peekable();
+    words.peek().is_some() && words.all(|word| asked.contains(word))
 }
 
 fn plain(asked: &str) -> &str {
@@ -61,14 +110,14 @@ fn is_glob(asked: &str) -> bool {
     asked.contains(['*', '?', '[', '{'])
 }
 
-fn without_slips(documents: &Documents, asked: &str) -> Result<Vec<String>, KbError> {
+fn without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, KbError> {
     if asked.is_empty() {
-        return Ok(Vec::new());
+        return Ok(NameMatches::default());
     }
-    if let Some(exact) = documents.get(asked) {
-        return Ok(vec![exact.source.clone()]);
+    if all.iter().any(|document| document.source == asked) {
+        return Ok(at(WITHOUT_SLIPS, vec![asked.to_owned()]));
     }
-    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
     let folded = asked.to_lowercase().replace('\\', "/");
     let ending = format!("/{folded}");
     let plain = spaced(&folded);
@@ -89,23 +138,23 @@ fn without_slips(documents: &Documents, asked: &str) -> Result<Vec<String>, KbEr
         &|n| n.is_below(&folded),
         &|n| spaced(without_extension(&n.source)).ends_with(&format!("/{plain}")),
     ];
-    let found = ways
-        .into_iter()
-        .map(|way| pick_by(&names, way))
-        .find(|found| !found.is_empty());
+    let found = (WITHOUT_SLIPS + 1..)
+        .zip(ways)
+        .map(|(distance, way)| at(distance, pick_by(&names, way)))
+        .find(|found| !found.sources.is_empty());
     match found {
         Some(found) => Ok(found),
-        None if is_glob(asked) => glob(documents, asked),
-        None => Ok(Vec::new()),
+        None if is_glob(asked) => Ok(at(SLIP - 1, glob(all, asked)?)),
+        None => Ok(NameMatches::default()),
     }
 }
 
 /// The documents whose file's name stands in the question: `tools.md` always, `fast-path` and
 /// `PROJ-101` too, but `tools` alone is an ordinary word.
-pub(in crate::kb) fn mentioned(documents: &Documents, question: &str) -> Vec<String> {
+fn mentioned(all: &[DocumentName<'_>], question: &str) -> NameMatches {
     let folded = question.to_lowercase();
     let words = words(&folded);
-    let names: Vec<Names<'_>> = documents.iter().map(Names::of).collect();
+    let names: Vec<Names<'_>> = all.iter().map(Names::of).collect();
     let found = pick_by(&names, &|n| {
         let file = n.file();
         let telling = n.stem().contains(['-', '_']);
@@ -118,7 +167,7 @@ pub(in crate::kb) fn mentioned(documents: &Documents, question: &str) -> Vec<Str
             && folded.contains(file))
     });
     if !found.is_empty() {
-        return found;
+        return at(0, found);
     }
     // With a letter wrong only what is plainly meant as a file.
     let mut near: Vec<String> = words
@@ -129,24 +178,24 @@ pub(in crate::kb) fn mentioned(documents: &Documents, question: &str) -> Vec<Str
                 !extension.is_empty() && names.iter().any(|n| n.source.ends_with(&dotted))
             })
         })
-        .flat_map(|word| nearest(&names, word))
+        .flat_map(|word| nearest(&names, word).1)
         .collect();
     near.sort();
     near.dedup();
-    near
+    at(SLIP, near)
 }
 
 /// A document's names in lower case.
 struct Names<'d> {
-    document: &'d Document,
+    document: DocumentName<'d>,
     source: String,
     title: String,
 }
 
 impl<'d> Names<'d> {
-    fn of(document: &'d Document) -> Self {
+    fn of(document: &DocumentName<'d>) -> Self {
         Self {
-            document,
+            document: *document,
             source: document.source.to_lowercase(),
             title: document.title.to_lowercase(),
         }
@@ -194,7 +243,7 @@ fn words(folded: &str) -> Vec<&str> {
 }
 
 /// The pattern as it is; if that finds nothing, at any depth.
-fn glob(documents: &Documents, pattern: &str) -> Result<Vec<String>, KbError> {
+fn glob(all: &[DocumentName<'_>], pattern: &str) -> Result<Vec<String>, KbError> {
     let anywhere = format!("**/{pattern}");
     let ways = if pattern.contains('/') {
         vec![pattern, &anywhere]
@@ -206,7 +255,7 @@ fn glob(documents: &Documents, pattern: &str) -> Result<Vec<String>, KbError> {
         let Some(matcher) = matcher(way)? else {
             continue;
         };
-        let found = pick(documents, |d| matcher.is_match(&d.source));
+        let found = pick(all, |d| matcher.is_match(d.source));
         if !found.is_empty() {
             return Ok(found);
         }
@@ -227,10 +276,10 @@ fn matcher(pattern: &str) -> Result<Option<GlobSet>, KbError> {
 }
 
 /// The documents whose name is one slip away from this, or two from a long one.
-fn nearest(names: &[Names<'_>], folded: &str) -> Vec<String> {
+fn nearest(names: &[Names<'_>], folded: &str) -> (usize, Vec<String>) {
     let letters = folded.chars().count();
     let most = match letters {
-        n if n < MIN_CHARS_FOR_SLIP => return Vec::new(),
+        n if n < MIN_CHARS_FOR_SLIP => return (0, Vec::new()),
         n if n < CHARS_FOR_TWO_SLIPS => 1,
         _ => 2,
     };
@@ -251,13 +300,13 @@ fn nearest(names: &[Names<'_>], folded: &str) -> Vec<String> {
         match slips {
             Some(slips) if slips < best || found.is_empty() => {
                 best = slips;
-                found = vec![n.document.source.clone()];
+                found = vec![n.document.source.to_owned()];
             }
-            Some(slips) if slips == best => found.push(n.document.source.clone()),
+            Some(slips) if slips == best => found.push(n.document.source.to_owned()),
             _ => {}
         }
     }
-    found
+    (best, found)
 }
 
 /// How many letters are wrong, missing, too many or swapped with the next, if at most so many.
@@ -277,49 +326,36 @@ fn slips<'a>(asked: &'a str, letters: usize, name: &'a str, most: usize) -> Opti
     Some(osa_distance(name, asked)).filter(|slips| *slips <= most)
 }
 
-fn pick(documents: &Documents, way: impl Fn(&Document) -> bool) -> Vec<String> {
-    documents
-        .iter()
-        .filter(|document| way(document))
-        .map(|document| document.source.clone())
-        .collect()
+fn pick(all: &[DocumentName<'_>], way: impl Fn(&DocumentName<'_>) -> bool) -> Vec<String> {
+    let found = all.iter().filter(|document| way(document));
+    found.map(|document| document.source.to_owned()).collect()
 }
 
 fn pick_by(names: &[Names<'_>], way: &dyn Fn(&Names<'_>) -> bool) -> Vec<String> {
     names
         .iter()
         .filter(|names| way(names))
-        .map(|names| names.document.source.clone())
+        .map(|names| names.document.source.to_owned())
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kb::source::Stamp;
 
-    fn document(source: &str, title: &str) -> Document {
-        Document {
-            source: source.to_owned(),
-            title: title.to_owned(),
-            hash: [0; 32],
-            stamp: Stamp::default(),
-            mtime_is_reliable: true,
-            number: 0,
-            chunks: Vec::new(),
-            links: Box::default(),
-        }
+    fn document<'d>(source: &'d str, title: &'d str) -> DocumentName<'d> {
+        DocumentName { source, title }
     }
 
     #[test]
     fn with_a_slash_at_its_end_a_name_means_a_folder_only() {
-        let documents = Documents::from_iter([
+        let documents = [
             document("house.md", "House"),
             document("notes/a.md", "House"),
             document("work/house/lease.md", "Lease"),
             document("work/housing/plan.md", "Plan"),
-        ]);
-        let named = |asked: &str| named(&documents, asked).unwrap();
+        ];
+        let named = |asked: &str| given(&documents, asked).unwrap().sources;
         assert_eq!(named("house/"), ["work/house/lease.md"]);
         assert_eq!(named("House/"), ["work/house/lease.md"]);
         assert_eq!(named("work/house/"), ["work/house/lease.md"]);
@@ -332,9 +368,8 @@ mod tests {
 
     #[test]
     fn ends_a_pattern_that_asks_for_too_much_with_an_error() {
-        let document = document("notes/a.md", "A");
-        let documents = Documents::from_iter([document]);
-        let find = |asked: &str| find(&documents, asked);
+        let documents = [document("notes/a.md", "A")];
+        let find = |asked: &str| remembered(&documents, asked).map(|found| found.sources);
         let nested = |depth: usize| "{a,".repeat(depth) + "b" + &"}".repeat(depth);
         for depth in [9, 280, 1000] {
             assert!(matches!(find(&nested(depth)), Err(KbError::BadQuery(_))));

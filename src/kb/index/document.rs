@@ -1,0 +1,100 @@
+//! Documents of an index, and what they are called.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::chunk_key::ChunkKey;
+use crate::kb::budget::Reservation;
+use crate::kb::chunk::Chunk;
+use crate::kb::links::Link;
+use crate::kb::source::Stamp;
+
+/// One document of the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Its first heading, or the file's name.
+    pub title: String,
+    /// BLAKE3 of what was read from it: the same on every machine.
+    pub hash: [u8; 32],
+    /// The size of its file in bytes, when it was read.
+    pub bytes: u64,
+    /// When its file was written, in nanoseconds since 1970.
+    pub(in crate::kb) modified: u64,
+    /// How many chunks it has.
+    pub chunks: usize,
+    /// The file on this machine when it was read here; `None` where only another machine has read it.
+    pub(in crate::kb) stamp: Option<LocalStamp>,
+}
+
+impl Document {
+    /// When its file was written.
+    pub fn modified(&self) -> SystemTime {
+        let since = Duration::from_nanos(self.modified);
+        UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
+    }
+}
+
+/// What a file looked like on this machine; on another it looks different.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::kb) struct LocalStamp {
+    /// The file before it was read.
+    pub stamp: Stamp,
+    /// Whether it was old enough then that a later change shows in the stamp.
+    pub mtime_is_reliable: bool,
+}
+
+/// A document to be indexed.
+pub(in crate::kb) struct Incoming {
+    /// Its file, as evidence names it.
+    pub source: String,
+    /// Its first heading, or the file's name.
+    pub title: String,
+    /// BLAKE3 of what was read from it.
+    pub hash: [u8; 32],
+    /// The file before it was read.
+    pub stamp: LocalStamp,
+    /// The references it makes.
+    pub links: Vec<Link>,
+    /// Its chunks, in order, with their keys.
+    pub chunks: Vec<(ChunkKey, Chunk)>,
+    /// Kept for as long as the store holds copies of the chunks in memory that wait for something.
+    pub reservation: Reservation,
+}
+
+/// What an index has at a path.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::kb) struct PathContents {
+    /// The document of that name.
+    pub document: Option<Arc<Document>>,
+    /// Whether documents lie in a folder of that name.
+    pub is_folder: bool,
+}
+
+/// How documents are asked for by name.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::kb) enum NameQuery<'a> {
+    /// By a path, file name, title, folder or glob, or what comes near: as it is remembered.
+    Remembered(&'a str),
+    /// The documents of the folder of that name, else what it means without a letter wrong; with a
+    /// `/` at its end it means a folder and nothing else.
+    Given(&'a str),
+    /// Those whose file's name stands in this question.
+    MentionedIn(&'a str),
+    /// Those whose file is named by nothing but these words, which are in lower case.
+    NamedBy(&'a HashSet<String>),
+    /// That document, and those in the folder of that name; all where it is empty.
+    Under(&'a str),
+}
+
+/// The documents that a name means.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(in crate::kb) struct NameMatches {
+    /// How far the name is from theirs: 0 for what it says in so many words. Only those with the
+    /// least distance match.
+    pub distance: usize,
+    /// Their names, in order.
+    pub sources: Vec<String>,
+}
