@@ -14,7 +14,7 @@
 //! | `update` | brings the index up to date with the files |
 //! | `watch` | tells when it is time for that |
 //!
-//! [`KnowledgeBase`] (`base`) is the front of all: `fields`, `headings`, `named` and
+//! [`KnowledgeBase`] (`base`) is the front of all: `contents`, `fields`, `headings`, `named` and
 //! `whole` ask it what documents say of themselves; `inspect` looks at an index without touching it, `taken_over`
 //! has vectors go from one base to another. `monitored` keeps why the last embedding failed.
 //! `opened`, `budget`, `query`, `pages` and `error` are what
@@ -24,6 +24,8 @@ mod base;
 mod budget;
 mod by_source;
 mod chunk;
+mod conformance;
+mod contents;
 mod error;
 mod extract;
 mod fields;

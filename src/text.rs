@@ -156,7 +156,7 @@ impl StreamSanitizer {
                 CharTreatment::Stays => self.show(c, clean),
                 CharTreatment::Blank => self.show(' ', clean),
                 CharTreatment::Joins | CharTreatment::Chooses if stays_behind(c, self.before) => {
-                    self.show(c, clean)
+                    self.show(c, clean);
                 }
                 CharTreatment::Joins | CharTreatment::Chooses | CharTreatment::Goes => {}
             },

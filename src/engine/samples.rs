@@ -301,11 +301,11 @@ fn chosen(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<Arc<Document>>,
     };
     let mut fit = 0_usize;
     base.for_each_document(stop, |one| fit += usize::from(has_headings(&one.source)))?;
-    let step = fit.div_ceil(DOCUMENTS).max(1);
+    let every = fit.div_ceil(DOCUMENTS).max(1);
     let (mut at, mut chosen) = (0_usize, Vec::new());
     base.for_each_document(stop, |one| {
         if has_headings(&one.source) {
-            if at.is_multiple_of(step) {
+            if at.is_multiple_of(every) {
                 chosen.push(Arc::clone(one));
             }
             at += 1;

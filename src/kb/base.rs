@@ -1,4 +1,3 @@
-use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -9,10 +8,8 @@ use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason};
 use super::grep::{self, GrepPassage, ReadAs};
-use super::index::{Document, EmbeddedStore, Lease, Limits, NameQuery, Reader, Store, Within};
-use super::links::{Link, LinkTargets};
+use super::index::{self, EmbeddedStore, Lease, Limits, Reader, Store, Within};
 use super::monitored::MonitoredEmbedder;
-use super::pages::for_each_document;
 use super::search::{self, Hit, SearchMode};
 use super::source::TextCache;
 use super::source::{Roots, Sources};
@@ -28,7 +25,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 pub const LEASE: Duration = Duration::from_mins(2);
 
 /// The limits of a call that is not stopped.
-fn call() -> Limits<'static> {
+pub(super) fn call() -> Limits<'static> {
     Limits::of_a_call(&NEVER)
 }
 
@@ -60,7 +57,8 @@ impl KnowledgeBase {
         let home = EmbeddedStore::home_of(&roots, index_home)?;
         create_private_dir(&home).map_err(KbError::io(&home))?;
         keep_to_the_owner(&home)?;
-        let store = EmbeddedStore::open(&home, embedder.model_id())?;
+        let address = index::address(index_home, &roots.corpus())?;
+        let store = index::open(&address, embedder.model_id())?;
         let last = KbStatus {
             name: roots.name(),
             ..KbStatus::default()
@@ -69,7 +67,7 @@ impl KnowledgeBase {
             roots,
             last: Mutex::new(last),
             embedder: MonitoredEmbedder::new(embedder),
-            store: Box::new(store),
+            store,
             texts: TextCache::open(&home),
             passed_over: PassedOver::default(),
             budget: ByteBudget::default(),
@@ -320,43 +318,6 @@ impl KnowledgeBase {
             .map_err(|reason| ToolError::Failed(format!("{name}: {reason}")))
     }
 
-    /// The indexed document of that name.
-    pub fn document(&self, source: &str) -> Result<Option<Arc<Document>>, KbError> {
-        let mut found = self.reader().look_up(&[source], call())?;
-        Ok(found.pop().and_then(|contents| contents.document))
-    }
-
-    /// Does something with each indexed document, in the order of their names. Blocks, and ends soon
-    /// after `stop` is raised.
-    pub fn for_each_document(
-        &self,
-        stop: &AtomicBool,
-        each: impl FnMut(&Arc<Document>),
-    ) -> Result<(), KbError> {
-        for_each_document(self.reader().as_ref(), stop, each)
-    }
-
-    /// The documents of these names, as far as they are indexed.
-    pub(crate) fn documents_of(&self, sources: &[&str]) -> Result<Vec<Arc<Document>>, KbError> {
-        let found = self.reader().look_up(sources, call())?;
-        let found = found.into_iter();
-        Ok(found.filter_map(|contents| contents.document).collect())
-    }
-
-    /// The references that these documents make, in the order of their names.
-    pub fn links_of(&self, sources: &[&str]) -> Result<Vec<(String, Vec<Link>)>, KbError> {
-        self.reader().links_of(sources, call())
-    }
-
-    /// The references that lead there, by the documents that make them.
-    pub(crate) fn links_to(
-        &self,
-        targets: &LinkTargets,
-        stop: &AtomicBool,
-    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
-        self.reader().links_to(targets, Limits::of_a_call(stop))
-    }
-
     /// Passages for a query, best first. Blocks.
     pub fn search(&self, mode: SearchMode, query: &str, k: usize) -> Result<Vec<Hit>, KbError> {
         let all = Within::all(&NEVER);
@@ -411,15 +372,6 @@ impl KnowledgeBase {
         within: Within<'_>,
     ) -> Result<Vec<GrepPassage>, KbError> {
         Ok(grep::grep(&self.roots, &self.texts, query, k, within)?.0)
-    }
-
-    /// The names of all indexed documents below a folder, or the file itself.
-    pub(crate) fn sources_under(&self, resolved: &Path) -> Result<HashSet<String>, KbError> {
-        let Some(source) = self.source_of(resolved) else {
-            return Ok(HashSet::new());
-        };
-        let found = self.reader().find(&NameQuery::Under(&source), call())?;
-        Ok(found.sources.into_iter().collect())
     }
 }
 

@@ -1,9 +1,12 @@
 //! What is indexed. What updates or searches it knows the verbs of `port` and nothing of files, so that a remote
 //! engine can stand behind them; `embedded` is the engine in the data folder.
 
+mod address;
 mod chunk_key;
 mod document;
 mod embedded;
+#[cfg(test)]
+pub(in crate::kb) mod fake;
 mod limits;
 mod matches;
 mod names;
@@ -11,6 +14,7 @@ mod port;
 mod spelling;
 pub(in crate::kb) mod tokens;
 
+pub(in crate::kb) use address::{address, open};
 pub(in crate::kb) use chunk_key::{ChunkKey, KeyHash};
 pub use document::Document;
 pub(in crate::kb) use document::{Incoming, LocalStamp, NameMatches, NameQuery};

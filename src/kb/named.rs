@@ -60,13 +60,12 @@ impl KnowledgeBase {
                 found.push(means.sources);
                 continue;
             }
-            let walked = match files.take() {
-                Some(walked) => walked,
-                None => {
-                    let walked = walk(self.roots(), stop).found.into_iter();
-                    Within::all(stop).go_on()?;
-                    walked.map(|file| file.source).collect()
-                }
+            let walked = if let Some(walked) = files.take() {
+                walked
+            } else {
+                let walked = walk(self.roots(), stop).found.into_iter();
+                Within::all(stop).go_on()?;
+                walked.map(|file| file.source).collect()
             };
             let unread = self.unread(files.insert(walked), name, stop)?;
             found.push(nearer(means, unread));

@@ -181,7 +181,7 @@ impl Tree {
             // Every passage has this word.
             let hits = base.search(SearchMode::Hybrid, "common", 1000).unwrap();
             assert_eq!(hits.len(), status.chunks, "turn {turn}");
-            for document in documents.iter() {
+            for document in &documents {
                 let own = hits.iter().filter(|hit| hit.source == document.source);
                 assert_eq!(own.count(), 1, "turn {turn}: {}", document.source);
             }

@@ -7,6 +7,7 @@ mod holders;
 mod lexical;
 mod lock;
 mod manifest;
+mod reader;
 mod store;
 mod vectors;
 mod view;

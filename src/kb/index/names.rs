@@ -33,8 +33,8 @@ const WITHOUT_SLIPS: usize = 10;
 const SLIP: usize = 20;
 
 /// The documents that a name means, of those that are called so; in their order.
-pub(in crate::kb) fn matches<'d>(
-    all: &[DocumentName<'d>],
+pub(in crate::kb) fn matches(
+    all: &[DocumentName<'_>],
     query: &NameQuery<'_>,
 ) -> Result<NameMatches, KbError> {
     match query {

@@ -132,8 +132,9 @@ impl Roots {
         self.include.unused().map(str::to_owned).collect()
     }
 
-    /// The folder that belongs to this set of roots, in whatever order they were given.
-    pub fn folder_name(&self) -> String {
+    /// The name of the corpus that this set of roots is, in whatever order they were given: on this
+    /// machine, for it is made of their paths.
+    pub fn corpus(&self) -> String {
         let mut paths: Vec<&Path> = self.paths().collect();
         paths.sort();
         let mut hasher = blake3::Hasher::new();

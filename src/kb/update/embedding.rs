@@ -82,12 +82,15 @@ pub(super) fn embed(
     }
 }
 
+/// Vectors under the keys of their chunks.
+type Made = Vec<(ChunkKey, Vec<f32>)>;
+
 /// The vectors of these chunks, without those that are gone; `None` when it was stopped.
 fn embedded(
     job: &Job<'_>,
     reader: &dyn Reader,
     chunks: &[(ChunkId, ChunkKey)],
-) -> Result<Option<Vec<(ChunkKey, Vec<f32>)>>, KbError> {
+) -> Result<Option<Made>, KbError> {
     let ids: Vec<ChunkId> = chunks.iter().map(|(chunk, _)| *chunk).collect();
     let fetched = reader.fetch(&ids, Wanted::PASSAGES, job.limits())?;
     let known = chunks

@@ -110,7 +110,7 @@ impl<'a> WindowRows<'a> {
         for stretch in stretches(text) {
             match stretch {
                 PromptSection::Line(line) => {
-                    self.wrapped(&Row::of(Ink::Quote, line), "    ▏ ", None)
+                    self.wrapped(&Row::of(Ink::Quote, line), "    ▏ ", None);
                 }
                 PromptSection::Fenced {
                     tag,

@@ -112,7 +112,7 @@ impl EmbeddedStore {
     /// The folder of the index of these roots. A link in its place, on the way or in the place of one
     /// of this version's folders would lead to files that are not ours.
     pub fn home_of(roots: &Roots, index_home: &Path) -> Result<PathBuf, KbError> {
-        let home = index_home.join(roots.folder_name());
+        let home = index_home.join(roots.corpus());
         let (texts, dir) = (home.join(cache::folder()), dir_in(&home));
         let lexical = dir.join("lexical");
         for folder in [index_home, &home, &texts, &dir, &lexical] {

@@ -1,0 +1,569 @@
+//! What every engine of the index must keep: the one in the data folder and one in memory that stands
+//! for an engine on another machine (`index::fake`) go through the same.
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::fs;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    use super::super::budget::ByteBudget;
+    use super::super::chunk::chunk;
+    use super::super::error::KbError;
+    use super::super::extract::Extraction;
+    use super::super::index::fake::{FakeStore, Server};
+    use super::super::index::{
+        ChunkId, ChunkKey, EmbeddedStore, Incoming, Limits, LocalStamp, NameQuery, Reader, Store,
+        Wanted, Within,
+    };
+    use super::super::links::{LinkTargets, links};
+    use super::super::search::{HybridQuery, hybrid};
+    use super::super::source::{Roots, TextCache};
+    use super::super::update::{Changes, Job, PassedOver, UpdateReport};
+    use crate::agent::ports::{EmbedError, Embedder};
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    /// How often each letter stands in a text.
+    struct Letters;
+
+    impl Embedder for Letters {
+        fn model_id(&self) -> &'static str {
+            "letters"
+        }
+
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            let count = |text: &&str| {
+                let mut counts = vec![0.0; 26];
+                for letter in text.bytes().filter(u8::is_ascii_lowercase) {
+                    counts[usize::from(letter - b'a')] += 1.0;
+                }
+                counts
+            };
+            Ok(texts.iter().map(count).collect())
+        }
+    }
+
+    /// An index that two processes have open.
+    struct Engine {
+        name: &'static str,
+        one: Box<dyn Store>,
+        other: Box<dyn Store>,
+        _home: tempfile::TempDir,
+    }
+
+    fn engines() -> [Engine; 2] {
+        let home = tempfile::tempdir().unwrap();
+        let open = || Box::new(EmbeddedStore::open(home.path(), "letters").unwrap());
+        let (one, other) = (open(), open());
+        let server = Arc::new(Server::default());
+        [
+            Engine {
+                name: "embedded",
+                one,
+                other,
+                _home: home,
+            },
+            Engine {
+                name: "fake",
+                one: Box::new(FakeStore::new(&server, 1)),
+                other: Box::new(FakeStore::new(&server, 2)),
+                _home: tempfile::tempdir().unwrap(),
+            },
+        ]
+    }
+
+    fn limits() -> Limits<'static> {
+        Limits::of_a_call(&NEVER)
+    }
+
+    fn incoming(source: &str, text: &str) -> Incoming {
+        let document = Extraction::of_text(source, text.to_owned());
+        let (title, chunks) = chunk(source, &document);
+        let chunks = chunks.into_iter();
+        Incoming {
+            source: source.to_owned(),
+            title,
+            hash: *blake3::hash(text.as_bytes()).as_bytes(),
+            stamp: LocalStamp::default(),
+            links: links(source, text, &NEVER).unwrap(),
+            chunks: chunks
+                .map(|chunk| (ChunkKey::of(&chunk.heading, &chunk.text), chunk))
+                .collect(),
+            reservation: ByteBudget::new(1 << 20).reserve(1, || true).unwrap(),
+        }
+    }
+
+    fn put(store: &dyn Store, documents: &[(&str, &str)]) {
+        let mut batch = store.begin(false, limits()).unwrap();
+        for (source, text) in documents {
+            batch.put(incoming(source, text), limits()).unwrap();
+        }
+        batch.finish(limits()).unwrap();
+    }
+
+    fn embed(store: &dyn Store) {
+        let mut vectors = store.begin_vectors(limits()).unwrap();
+        let reader = store.reader();
+        let page = reader.pending(None, 1000, limits()).unwrap();
+        let chunks: Vec<ChunkId> = page.chunks.iter().map(|(id, _)| *id).collect();
+        for ((_, key), fetched) in page.chunks.iter().zip(fetch(reader.as_ref(), &chunks)) {
+            let made = Letters.embed(&[&fetched.unwrap()]).unwrap().remove(0);
+            vectors.put(&[(*key, made)], limits()).unwrap();
+        }
+        vectors.complete(limits()).unwrap();
+        drop(vectors);
+        store.refresh("letters", limits()).unwrap();
+    }
+
+    fn fetch(reader: &dyn Reader, chunks: &[ChunkId]) -> Vec<Option<String>> {
+        let fetched = reader.fetch(chunks, Wanted::PASSAGES, limits()).unwrap();
+        let text = fetched.into_iter().map(|one| Some(one?.passage?.text));
+        text.collect()
+    }
+
+    fn found(reader: &dyn Reader, query: &str) -> Vec<String> {
+        let found = reader.lexical(query, 10, Within::all(&NEVER)).unwrap();
+        found.matches.into_iter().map(|one| one.source).collect()
+    }
+
+    fn names(reader: &dyn Reader) -> Vec<String> {
+        let page = reader.page(None, 1000, limits()).unwrap();
+        page.iter()
+            .map(|document| document.source.clone())
+            .collect()
+    }
+
+    const NOTES: [(&str, &str); 3] = [
+        (
+            "a.md",
+            "# Alpha\n\nThe glaze is blue. See [kiln](notes/kiln.md).\n",
+        ),
+        ("notes/kiln.md", "# Kiln\n\nIt fires at night.\n"),
+        ("notes/plan.md", "# Plan\n\nPROJ-7 blocks the kiln.\n"),
+    ];
+
+    #[test]
+    fn what_is_committed_is_there_for_every_process() {
+        for engine in engines() {
+            put(engine.one.as_ref(), &NOTES);
+            engine.other.refresh("letters", limits()).unwrap();
+            for store in [&engine.one, &engine.other] {
+                let reader = store.reader();
+                let counts = reader.counts(limits()).unwrap();
+                assert_eq!((counts.documents, counts.chunks), (3, 3), "{}", engine.name);
+                assert_eq!(names(reader.as_ref()), NOTES.map(|(source, _)| source));
+                assert_eq!(found(reader.as_ref(), "glaze"), ["a.md"]);
+                assert!(reader.generation() > 0);
+                // One page after the other.
+                let first = reader.page(None, 2, limits()).unwrap();
+                let rest = reader.page(Some(&first[1].source), 2, limits()).unwrap();
+                assert_eq!((first.len(), rest.len()), (2, 1));
+                assert_eq!(rest[0].title, "Plan");
+            }
+            let before = engine.one.reader().generation();
+            put(engine.one.as_ref(), &[("b.md", "more glaze\n")]);
+            assert!(engine.one.reader().generation() > before, "{}", engine.name);
+        }
+    }
+
+    #[test]
+    fn names_links_and_openings_are_asked_for_where_they_are_kept() {
+        for engine in engines() {
+            put(engine.one.as_ref(), &NOTES);
+            let reader = engine.one.reader();
+            let find = |query: NameQuery<'_>| reader.find(&query, limits()).unwrap().sources;
+            assert_eq!(find(NameQuery::Remembered("kiln")), ["notes/kiln.md"]);
+            assert_eq!(find(NameQuery::Remembered("klin.md")), ["notes/kiln.md"]);
+            assert_eq!(find(NameQuery::Given("notes/")).len(), 2);
+            assert_eq!(find(NameQuery::Under("notes")).len(), 2);
+            assert_eq!(find(NameQuery::Under("")).len(), 3);
+            assert_eq!(find(NameQuery::MentionedIn("what says kiln.md?")).len(), 1);
+            let words = HashSet::from(["plan".to_owned(), "the".to_owned()]);
+            assert_eq!(find(NameQuery::NamedBy(&words)), ["notes/plan.md"]);
+
+            let own = reader.links_of(&["a.md"], limits()).unwrap();
+            assert_eq!((own.len(), own[0].1.len()), (1, 1), "{}", engine.name);
+            let targets = LinkTargets {
+                paths: HashSet::from(["notes/kiln.md".to_owned()]),
+                ..LinkTargets::default()
+            };
+            let leading = reader.links_to(&targets, limits()).unwrap();
+            assert_eq!((leading.len(), leading[0].0.as_str()), (1, "a.md"));
+
+            let contents = reader
+                .look_up(&["notes", "a.md", "gone"], limits())
+                .unwrap();
+            let contents = contents.iter();
+            let contents: Vec<_> = contents
+                .map(|one| (one.document.is_some(), one.is_folder))
+                .collect();
+            assert_eq!(contents, [(false, true), (true, false), (false, false)]);
+
+            let openings = reader.openings(&["notes/plan.md", "gone", "a.md"], 1, limits());
+            let openings = openings.unwrap().into_iter().map(|one| one.source);
+            assert_eq!(openings.collect::<Vec<_>>(), ["notes/plan.md", "a.md"]);
+        }
+    }
+
+    #[test]
+    fn a_batch_that_is_dropped_leaves_nothing_and_one_writes_at_a_time() {
+        for engine in engines() {
+            put(engine.one.as_ref(), &NOTES);
+            let mut batch = engine.one.begin(false, limits()).unwrap();
+            batch.put(incoming("b.md", "glaze\n"), limits()).unwrap();
+            batch.remove("a.md", limits()).unwrap();
+            let second = engine.other.begin(false, limits()).map(drop);
+            assert!(matches!(second, Err(KbError::Locked)), "{}", engine.name);
+            // Vectors come beside it, from one process.
+            let vectors = engine.other.begin_vectors(limits()).unwrap();
+            let second = engine.one.begin_vectors(limits()).map(drop);
+            assert!(matches!(second, Err(KbError::Locked)), "{}", engine.name);
+            drop((batch, vectors));
+            engine.other.refresh("letters", limits()).unwrap();
+            for store in [&engine.one, &engine.other] {
+                assert_eq!(found(store.reader().as_ref(), "glaze"), ["a.md"]);
+            }
+            // From nothing.
+            let mut batch = engine.other.begin(true, limits()).unwrap();
+            assert!(batch.before().is_none());
+            batch.put(incoming("b.md", "glaze\n"), limits()).unwrap();
+            batch.finish(limits()).unwrap();
+            assert_eq!(names(engine.other.reader().as_ref()), ["b.md"]);
+        }
+    }
+
+    #[test]
+    fn a_chunk_keeps_its_name_until_its_document_says_something_else() {
+        for engine in engines() {
+            put(engine.one.as_ref(), &NOTES);
+            let reader = engine.one.reader();
+            let id_of = |query: &str| {
+                let found = reader.lexical(query, 1, Within::all(&NEVER)).unwrap();
+                found.matches[0].chunk
+            };
+            let (glaze, kiln) = (id_of("glaze"), id_of("fires"));
+            put(
+                engine.one.as_ref(),
+                &[("a.md", "# Alpha\n\nThe glaze is red.\n")],
+            );
+            let now = fetch(engine.one.reader().as_ref(), &[glaze, kiln]);
+            assert!(now[0].is_none(), "{}: {now:?}", engine.name);
+            assert!(now[1].as_ref().unwrap().contains("fires"));
+        }
+    }
+
+    #[test]
+    fn what_is_pending_comes_by_page_and_each_text_once() {
+        for engine in engines() {
+            let many: Vec<(String, String)> = (0..7)
+                .map(|n| (format!("{n}.md"), format!("text {} {n}\n", "x".repeat(n))))
+                .chain([("same.md".to_owned(), "text  0\n".to_owned())])
+                .collect();
+            let many: Vec<(&str, &str)> =
+                many.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            put(engine.one.as_ref(), &many);
+            let reader = engine.one.reader();
+            assert_eq!(
+                reader.pending_count(limits()).unwrap(),
+                7,
+                "{}",
+                engine.name
+            );
+            let (mut keys, mut cursor) = (HashSet::new(), None);
+            loop {
+                let page = reader.pending(cursor, 3, limits()).unwrap();
+                assert!(page.chunks.len() <= 3);
+                keys.extend(page.chunks.into_iter().map(|(_, key)| key));
+                cursor = page.next;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(keys.len(), 7, "{}", engine.name);
+            embed(engine.one.as_ref());
+            let reader = engine.one.reader();
+            assert_eq!(reader.pending_count(limits()).unwrap(), 0);
+            let vector = Letters.embed(&["text xxxxxx"]).unwrap().remove(0);
+            let nearest = reader.semantic(&vector, 8, Within::all(&NEVER)).unwrap();
+            assert_eq!((nearest.len(), nearest[0].source.as_str()), (8, "6.md"));
+            let wanted = Wanted {
+                passages: false,
+                cosine_with: Some(&vector),
+            };
+            let fetched = reader.fetch(&[nearest[0].chunk], wanted, limits()).unwrap();
+            let fetched = fetched[0].clone().unwrap();
+            assert!((fetched.cosine.unwrap() - nearest[0].score).abs() < 1e-6);
+            assert!(fetched.passage.is_none());
+            let key = *keys.iter().next().unwrap();
+            let kept = reader.vectors(&[key, ChunkKey::of("", "other")], limits());
+            let kept: Vec<bool> = kept.unwrap().iter().map(Option::is_some).collect();
+            assert_eq!(kept, [true, false]);
+        }
+    }
+
+    #[test]
+    fn every_call_ends_at_a_stop_and_at_its_deadline() {
+        for engine in engines() {
+            put(engine.one.as_ref(), &NOTES);
+            let stopped = AtomicBool::new(true);
+            let late = Some(Instant::now());
+            for (limits, is_late) in [
+                (Limits::of_a_call(&stopped), false),
+                (Limits::until(&NEVER, late), true),
+            ] {
+                let (store, reader) = (engine.one.as_ref(), engine.one.reader());
+                let calls: [(&str, Result<(), KbError>); 16] = [
+                    ("refresh", store.refresh("letters", limits)),
+                    ("begin", store.begin(false, limits).map(drop)),
+                    ("begin_vectors", store.begin_vectors(limits).map(drop)),
+                    (
+                        "lease",
+                        store.lease("a", Duration::from_mins(1), limits).map(drop),
+                    ),
+                    ("counts", reader.counts(limits).map(drop)),
+                    ("page", reader.page(None, 1, limits).map(drop)),
+                    ("look_up", reader.look_up(&["a.md"], limits).map(drop)),
+                    ("find", reader.find(&NameQuery::Under(""), limits).map(drop)),
+                    ("links_of", reader.links_of(&["a.md"], limits).map(drop)),
+                    ("links_to", {
+                        reader.links_to(&LinkTargets::default(), limits).map(drop)
+                    }),
+                    ("openings", reader.openings(&["a.md"], 1, limits).map(drop)),
+                    ("vectors", reader.vectors(&[], limits).map(drop)),
+                    ("pending", reader.pending(None, 1, limits).map(drop)),
+                    ("pending_count", reader.pending_count(limits).map(drop)),
+                    ("put", {
+                        let mut batch = store.begin(false, self::limits()).unwrap();
+                        batch.put(incoming("b.md", "b\n"), limits)
+                    }),
+                    ("put_vectors", {
+                        let mut batch = store.begin_vectors(self::limits()).unwrap();
+                        batch.put(&[], limits)
+                    }),
+                ];
+                for (name, ended) in calls {
+                    let is_right = match &ended {
+                        Err(KbError::Stopped) => !is_late,
+                        Err(KbError::TimedOut) => is_late,
+                        _ => false,
+                    };
+                    assert!(is_right, "{} {name}: {ended:?}", engine.name);
+                }
+            }
+            let search = engine
+                .one
+                .reader()
+                .lexical("glaze", 1, Within::all(&stopped));
+            assert!(matches!(search, Err(KbError::Stopped)), "{}", engine.name);
+        }
+    }
+
+    #[test]
+    fn one_leads_until_it_gives_that_back() {
+        for engine in engines() {
+            let lease = |store: &dyn Store, name: &str| {
+                let time = Duration::from_mins(1);
+                store.lease(name, time, limits()).unwrap()
+            };
+            let first = lease(engine.one.as_ref(), "upkeep").unwrap();
+            assert!(
+                lease(engine.other.as_ref(), "upkeep").is_none(),
+                "{}",
+                engine.name
+            );
+            assert!(lease(engine.other.as_ref(), "another").is_some());
+            assert!(first.renew().unwrap());
+            drop(first);
+            assert!(
+                lease(engine.other.as_ref(), "upkeep").is_some(),
+                "{}",
+                engine.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_leadership_that_is_not_renewed_in_time_is_another_s() {
+        let server = Arc::new(Server::default());
+        let (one, other) = (FakeStore::new(&server, 1), FakeStore::new(&server, 2));
+        let time = Duration::from_mins(1);
+        let first = one.lease("upkeep", time, limits()).unwrap().unwrap();
+        server.pass(time / 2);
+        assert!(first.renew().unwrap());
+        server.pass(time / 2);
+        assert!(other.lease("upkeep", time, limits()).unwrap().is_none());
+        server.pass(time);
+        let second = other.lease("upkeep", time, limits()).unwrap().unwrap();
+        assert!(!first.renew().unwrap());
+        drop(first);
+        assert!(second.renew().unwrap(), "what was lost is not given back");
+    }
+
+    /// A folder of documents and what brings an index up to date with it.
+    struct Machine {
+        docs: tempfile::TempDir,
+        _home: tempfile::TempDir,
+        roots: Roots,
+        texts: TextCache,
+        passed_over: PassedOver,
+        budget: ByteBudget,
+    }
+
+    impl Machine {
+        fn new(documents: &[(&str, &str)]) -> Self {
+            let docs = tempfile::tempdir().unwrap();
+            for (name, text) in documents {
+                let path = docs.path().join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let home = tempfile::tempdir().unwrap();
+            Self {
+                roots: Roots::open(&[docs.path().to_owned()]).unwrap(),
+                texts: TextCache::open(home.path()),
+                passed_over: PassedOver::default(),
+                budget: ByteBudget::default(),
+                docs,
+                _home: home,
+            }
+        }
+
+        fn job<'a>(&'a self, store: &'a dyn Store) -> Job<'a> {
+            Job {
+                roots: &self.roots,
+                store,
+                texts: &self.texts,
+                embedder: &Letters,
+                passed_over: &self.passed_over,
+                budget: &self.budget,
+                progress: &|_| {},
+                stop: &NEVER,
+                pause: None,
+            }
+        }
+
+        fn update(&self, store: &dyn Store) -> Result<UpdateReport, KbError> {
+            store.refresh("letters", limits())?;
+            self.job(store).all(false)
+        }
+    }
+
+    fn hybrid_hits(store: &dyn Store, query: &str) -> Vec<String> {
+        let asked = HybridQuery {
+            query,
+            keywords: &[],
+            k: 5,
+            within: Within::all(&NEVER),
+        };
+        let hits = hybrid(store.reader().as_ref(), &Letters, &asked).unwrap();
+        hits.into_iter().map(|hit| hit.source).collect()
+    }
+
+    #[test]
+    fn a_search_and_a_saved_file_cost_a_few_calls() {
+        let server = Arc::new(Server::default());
+        let store = FakeStore::new(&server, 1);
+        let machine = Machine::new(&NOTES);
+        machine.update(&store).unwrap();
+        server.calls();
+        assert_eq!(
+            hybrid_hits(&store, "when does the kiln fire")[0],
+            "notes/kiln.md"
+        );
+        let search = server.calls();
+        assert!(search.len() <= 4, "{search:?}");
+
+        let file = machine.docs.path().canonicalize().unwrap().join("a.md");
+        fs::write(&file, "# Alpha\n\nThe glaze is green now.\n").unwrap();
+        store.refresh("letters", limits()).unwrap();
+        let report = machine
+            .job(&store)
+            .words(&Changes::Files(vec![file]))
+            .unwrap();
+        assert_eq!((report.changed, report.unchanged), (1, 2));
+        let saved = server.calls();
+        assert!(saved.len() <= 6, "{saved:?}");
+        assert_eq!(found(store.reader().as_ref(), "green"), ["a.md"]);
+    }
+
+    #[test]
+    fn another_machine_s_stamps_are_not_its_own() {
+        let server = Arc::new(Server::default());
+        let (one, other) = (FakeStore::new(&server, 1), FakeStore::new(&server, 2));
+        Machine::new(&NOTES).update(&one).unwrap();
+        // The same documents elsewhere: they are read, say the same and are not put again.
+        let elsewhere = Machine::new(&NOTES);
+        server.calls();
+        let report = elsewhere.update(&other).unwrap();
+        assert_eq!((report.unchanged, report.changed, report.added), (3, 0, 0));
+        assert!(!server.calls().contains(&"put"));
+        let page = other.reader().page(None, 10, limits()).unwrap();
+        assert!(page.iter().all(|document| document.stamp.is_some()));
+        assert_eq!(page.len(), 3);
+    }
+
+    #[test]
+    fn two_writers_and_failures_at_random_leave_what_the_files_say() {
+        for seed in 0..20 {
+            let server = Arc::new(Server::default());
+            let machine = Machine::new(&NOTES);
+            let stores = [FakeStore::new(&server, 1), FakeStore::new(&server, 2)];
+            let own = [PassedOver::default(), PassedOver::default()];
+            let failed = AtomicBool::new(false);
+            server.fail(150, seed);
+            for (turn, text) in ["one", "two", "three"].into_iter().enumerate() {
+                let name = format!("turn{turn}.md");
+                fs::write(
+                    machine.docs.path().join(&name),
+                    format!("# {text}\n\nkiln\n"),
+                )
+                .unwrap();
+                fs::write(machine.docs.path().join("a.md"), format!("glaze {text}\n")).unwrap();
+                std::thread::scope(|scope| {
+                    for (store, passed_over) in stores.iter().zip(&own) {
+                        let (machine, failed) = (&machine, &failed);
+                        scope.spawn(move || {
+                            let job = || Job {
+                                passed_over,
+                                ..machine.job(store)
+                            };
+                            for _ in 0..200 {
+                                let refreshed = store.refresh("letters", limits());
+                                match refreshed.and_then(|()| job().all(false)) {
+                                    Ok(_) => return,
+                                    Err(KbError::Locked | KbError::Store(_)) => {
+                                        failed.store(true, Ordering::Relaxed);
+                                        std::thread::yield_now();
+                                    }
+                                    Err(error) => panic!("{error}"),
+                                }
+                            }
+                        });
+                    }
+                });
+            }
+            server.fail(0, 0);
+            machine.update(&stores[0]).unwrap();
+            let reader = stores[0].reader();
+            let expected = [
+                "a.md",
+                "notes/kiln.md",
+                "notes/plan.md",
+                "turn0.md",
+                "turn1.md",
+                "turn2.md",
+            ];
+            assert_eq!(names(reader.as_ref()), expected, "seed {seed}");
+            assert_eq!(found(reader.as_ref(), "three").len(), 2, "seed {seed}");
+            assert!(found(reader.as_ref(), "two").len() == 1, "seed {seed}");
+            assert_eq!(reader.pending_count(limits()).unwrap(), 0, "seed {seed}");
+            assert!(
+                failed.load(Ordering::Relaxed),
+                "seed {seed}: nothing failed"
+            );
+        }
+    }
+}
