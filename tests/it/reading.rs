@@ -1,7 +1,6 @@
 //! Documents for the person in front of the screen: asked of the engine, read by it alone.
 
 use std::fs;
-use std::time::Instant;
 
 use kb_agent::engine::Conversation;
 use kb_agent::protocol::{Command, DocumentPart, Update};
@@ -152,10 +151,8 @@ fn a_passage_is_read_copied_and_edited_in_the_real_terminal() {
     terminal.wait_for_text("saved 1");
     terminal.keys("\u{1b}3");
     terminal.wait_for_text("▸ Evidence");
-    let begun = Instant::now();
     terminal.keys("\r");
     let text = terminal.wait_for_text("4003 ▌ The gate threshold is seven");
-    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     assert!(text.contains("of 4003"), "{text}");
     terminal.keys("y");
     terminal.wait_for_text("Sent notes.md:");
