@@ -12,8 +12,8 @@ use std::sync::atomic::AtomicBool;
 use super::error::KbError;
 use super::index::{Administration, EmbeddedStore, Limits, Reader, Right, Store, is_held};
 use super::pages::for_each_document;
-use super::source::{Found, Walked, walk};
 use super::source::{Roots, Sources};
+use super::source::{SourceFile, Walked, walk};
 use super::source::{TextCache, cache};
 
 /// So many new files are looked into; more are an index that is not up to date in any case.
@@ -228,9 +228,9 @@ fn compare<'a>(
     reader: &dyn Reader,
     walked: &'a Walked,
     stop: &AtomicBool,
-) -> Result<Vec<&'a Found>, KbError> {
+) -> Result<Vec<&'a SourceFile>, KbError> {
     let files = walked.found.iter().map(|file| (file.source.as_str(), file));
-    let mut unknown: HashMap<&str, &Found> = files.collect();
+    let mut unknown: HashMap<&str, &SourceFile> = files.collect();
     for_each_document(reader, stop, |document| {
         let known = document.stamp.map(|local| local.stamp);
         match unknown.remove(document.source.as_str()) {

@@ -1,8 +1,8 @@
 //! Searching the index: by meaning, and by words and meaning together.
 
 mod calibration;
+mod fragments;
 mod fusion;
-mod pieces;
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -17,8 +17,8 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
 use crate::threads;
 use calibration::{By, Cosines};
+use fragments::RankedMatch;
 use fusion::{Sides, share};
-use pieces::Found;
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;
@@ -285,9 +285,9 @@ fn join(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<Candida
 }
 
 /// All of them, best first.
-fn ranked(candidates: Vec<Candidate>, by: By, cosines: Cosines, full: f64) -> Vec<Found> {
+fn ranked(candidates: Vec<Candidate>, by: By, cosines: Cosines, full: f64) -> Vec<RankedMatch> {
     let usual = usual_meaning(&candidates, cosines);
-    let mut found: Vec<(f64, Found)> = candidates
+    let mut found: Vec<(f64, RankedMatch)> = candidates
         .into_iter()
         .map(|c| {
             let sides = Sides {
@@ -295,7 +295,7 @@ fn ranked(candidates: Vec<Candidate>, by: By, cosines: Cosines, full: f64) -> Ve
                 meaning: c.cosine.map(|cosine| cosines.read(cosine)).or(usual),
             };
             let measure = by.measure(sides);
-            let found = Found {
+            let found = RankedMatch {
                 found: Match {
                     score: by.probability(measure),
                     ..c.found
@@ -348,13 +348,13 @@ fn pool(k: usize) -> usize {
 /// passages need not be fetched.
 fn hits(
     reader: &dyn Reader,
-    found: Vec<Found>,
+    found: Vec<RankedMatch>,
     mut passages: HashMap<ChunkId, Passage>,
     (k, within): (usize, Within<'_>),
 ) -> Result<Vec<Hit>, KbError> {
-    let mut shown = pieces::joined(found);
+    let mut shown = fragments::joined(found);
     shown.truncate(k);
-    let chunks = shown.iter().flat_map(pieces::Line::chunks);
+    let chunks = shown.iter().flat_map(fragments::LineMatch::chunks);
     let missing: Vec<ChunkId> = chunks
         .filter(|chunk| !passages.contains_key(chunk))
         .collect();

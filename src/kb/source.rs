@@ -15,4 +15,4 @@ pub(in crate::kb) use roots::Roots;
 pub use roots::Sources;
 pub(in crate::kb) use stamp::Stamp;
 pub use walk::Skipped;
-pub(in crate::kb) use walk::{Found, Walked, look, walk};
+pub(in crate::kb) use walk::{SourceFile, Walked, look, walk};

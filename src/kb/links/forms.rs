@@ -12,7 +12,7 @@ use super::link::{LinkKind, LinkTarget};
 /// No target of a link is longer; what is opened and never closed is not looked for further.
 const MAX_TARGET_BYTES: usize = 512;
 
-type Found = (usize, LinkTarget, LinkKind);
+type TargetAt = (usize, LinkTarget, LinkKind);
 
 static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?m)^ {0,3}\[([^\]\[^][^\]\[]*)\]:[ \t]*(?:<([^<>\n]+)>|(\S+))").ok()
@@ -95,7 +95,7 @@ impl<'t> Forms<'t> {
     }
 
     /// The links of a line with where they stand.
-    pub fn targets(&self, line: &str) -> Vec<Found> {
+    pub fn targets(&self, line: &str) -> Vec<TargetAt> {
         let mut found = Vec::new();
         if self.markup == Markup::Rst {
             self.rst(line, &mut found);
@@ -137,13 +137,13 @@ impl<'t> Forms<'t> {
             .collect()
     }
 
-    fn add_path(&self, at: usize, target: &str, found: &mut Vec<Found>) {
+    fn add_path(&self, at: usize, target: &str, found: &mut Vec<TargetAt>) {
         if let Some(path) = relative(self.folder, target) {
             found.push((at, LinkTarget::Path(path), LinkKind::Markdown));
         }
     }
 
-    fn referenced(&self, line: &str, found: &mut Vec<Found>) {
+    fn referenced(&self, line: &str, found: &mut Vec<TargetAt>) {
         if self.definitions.is_empty() {
             return;
         }
@@ -158,7 +158,7 @@ impl<'t> Forms<'t> {
         }
     }
 
-    fn wiki(&self, line: &str, found: &mut Vec<Found>) {
+    fn wiki(&self, line: &str, found: &mut Vec<TargetAt>) {
         let Some(wiki) = WIKI.as_ref() else { return };
         for link in wiki.captures_iter(line) {
             let (Some(whole), Some(target)) = (link.get(0), link.get(1)) else {
@@ -186,7 +186,7 @@ impl<'t> Forms<'t> {
         }
     }
 
-    fn rst(&self, line: &str, found: &mut Vec<Found>) {
+    fn rst(&self, line: &str, found: &mut Vec<TargetAt>) {
         let Some(rst) = RST.as_ref().filter(|_| line.contains('`')) else {
             return;
         };

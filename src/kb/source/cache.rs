@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use super::stamp::Stamp;
-use super::walk::Found;
+use super::walk::SourceFile;
 use crate::files::{
     create_private_dir, is_unfinished, open_unlinked, read_all, refuse_link, write_cache_by,
 };
@@ -111,7 +111,7 @@ impl TextCache {
 
     /// Removes the texts that belong to none of these files any more, and nothing that is not named
     /// as they are. What cannot be removed now is removed next time.
-    pub fn tidy(&self, files: &[Found]) {
+    pub fn tidy(&self, files: &[SourceFile]) {
         if refuse_link(&self.dir).is_err() {
             return;
         }

@@ -39,7 +39,7 @@ pub struct Skipped {
 
 /// A file that may hold text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::kb) struct Found {
+pub(in crate::kb) struct SourceFile {
     pub path: PathBuf,
     pub source: String,
     pub stamp: Stamp,
@@ -49,7 +49,7 @@ pub(in crate::kb) struct Found {
 #[derive(Debug, Default)]
 pub(in crate::kb) struct Walked {
     /// In the order of their names.
-    pub found: Vec<Found>,
+    pub found: Vec<SourceFile>,
     /// What was passed over.
     pub skipped: Vec<Skipped>,
     /// What the system refused to list, as evidence would name it; empty for a whole root. What
@@ -134,7 +134,7 @@ pub(in crate::kb) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
             skipped.push(away(root));
         }
     }
-    found.sort_unstable_by(|a: &Found, b| a.source.cmp(&b.source));
+    found.sort_unstable_by(|a: &SourceFile, b| a.source.cmp(&b.source));
     skipped.sort_by(|a, b| a.path.cmp(&b.path));
     Walked {
         found,
@@ -159,7 +159,7 @@ pub(in crate::kb) fn look(
     root: &Path,
     file: &Path,
     is_listed: bool,
-) -> Option<Result<Found, Skipped>> {
+) -> Option<Result<SourceFile, Skipped>> {
     let entry = if is_listed {
         let mut builder = WalkBuilder::new(file);
         builder.standard_filters(false).follow_links(false);
@@ -248,7 +248,7 @@ fn sort(
     roots: &Roots,
     root: &Path,
     entry: &DirEntry,
-) -> Option<Result<Found, (PathBuf, SkipReason)>> {
+) -> Option<Result<SourceFile, (PathBuf, SkipReason)>> {
     let path = entry.path();
     let source = roots.source_of(path)?;
     let pass_over = |reason| Some(Err((path.to_owned(), reason)));
@@ -271,7 +271,7 @@ fn sort(
         Ok(meta) if is_too_large(path, meta.len()) => pass_over(
             Opened::beneath(root, path).map_or_else(SkipReason::from, |file| too_large(&file)),
         ),
-        Ok(meta) => Some(Ok(Found {
+        Ok(meta) => Some(Ok(SourceFile {
             path: path.to_owned(),
             source,
             stamp: Stamp::of(&meta),

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::kb::error::KbError;
 use crate::kb::index::{Document, Limits, Reader};
 use crate::kb::source::Roots;
-use crate::kb::source::{Found, Skipped, look};
+use crate::kb::source::{Skipped, SourceFile, look};
 
 /// More files than this are a reason to look at everything.
 const MOST: usize = 512;
@@ -51,7 +51,7 @@ pub(super) struct Seen {
     /// Everything that was looked at, as evidence names it.
     pub names: BTreeSet<String>,
     /// The files, each with the document that it was.
-    pub found: Vec<(Found, Option<Arc<Document>>)>,
+    pub found: Vec<(SourceFile, Option<Arc<Document>>)>,
     pub skipped: Vec<Skipped>,
     /// Documents whose file is gone.
     pub vanished: Vec<Arc<Document>>,

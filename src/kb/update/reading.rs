@@ -19,7 +19,7 @@ use crate::kb::index::ChunkKey;
 use crate::kb::index::{Batch, Document, Incoming, Limits, LocalStamp, Reader};
 use crate::kb::links;
 use crate::kb::pages::for_each_document;
-use crate::kb::source::{Found, Skipped, Walked, walk};
+use crate::kb::source::{Skipped, SourceFile, Walked, walk};
 
 /// What is done becomes searchable after this long, and then after twice as long each time: a
 /// commit interrupts the work.
@@ -105,7 +105,7 @@ fn plan<'a>(
     Ok(plan)
 }
 
-fn looks_same(old: &Document, file: &Found) -> bool {
+fn looks_same(old: &Document, file: &SourceFile) -> bool {
     old.stamp
         .is_some_and(|known| known.mtime_is_reliable && known.stamp == file.stamp)
 }
@@ -113,7 +113,7 @@ fn looks_same(old: &Document, file: &Found) -> bool {
 /// A file that looks changed.
 #[derive(Clone)]
 struct Suspect<'a> {
-    file: &'a Found,
+    file: &'a SourceFile,
     old: Option<Arc<Document>>,
 }
 
@@ -158,7 +158,7 @@ fn side_by_side(
 
 /// `None` when it was not looked at to its end: then nothing is known of it.
 fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Option<Outcome> {
-    let Found {
+    let SourceFile {
         path,
         source,
         stamp,

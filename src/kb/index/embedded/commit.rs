@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::documents::{Change, ChunkEntry, Documents, StoredDocument};
 use super::lexical::{LexicalWriter, Payload};
-use super::lock::{Held, Right, try_lock};
+use super::lock::{LockGuard, Right, try_lock};
 use super::manifest::{Entries, Entry, Journal};
 use super::store::EmbeddedStore;
 use super::view::View;
@@ -89,7 +89,7 @@ impl Store for EmbeddedStore {
 /// Changes to the documents, under the lock.
 pub(crate) struct DocumentBatch<'a> {
     store: &'a EmbeddedStore,
-    _held: Held,
+    _held: LockGuard,
     /// The last commit.
     view: Arc<View>,
     /// What it found.
@@ -109,7 +109,7 @@ pub(crate) struct DocumentBatch<'a> {
 
 impl<'a> DocumentBatch<'a> {
     /// Begins with what `view` holds, or with nothing.
-    pub fn new(store: &'a EmbeddedStore, held: Held, view: Arc<View>, afresh: bool) -> Self {
+    pub fn new(store: &'a EmbeddedStore, held: LockGuard, view: Arc<View>, afresh: bool) -> Self {
         let afresh = afresh || !view.sound || view.next_number > u32::MAX / 2;
         let (documents, next_number) = if afresh {
             (Documents::default(), 0)
@@ -275,12 +275,12 @@ impl Batch for DocumentBatch<'_> {
 /// Vectors to come, under their lock.
 pub(crate) struct EmbeddingBatch<'a> {
     store: &'a EmbeddedStore,
-    _held: Held,
+    _held: LockGuard,
 }
 
 impl<'a> EmbeddingBatch<'a> {
     /// Adds to what is there.
-    pub fn new(store: &'a EmbeddedStore, held: Held) -> Self {
+    pub fn new(store: &'a EmbeddedStore, held: LockGuard) -> Self {
         Self { store, _held: held }
     }
 }

@@ -197,7 +197,7 @@ pub(in crate::kb) struct LexicalView {
 
 /// What a search found.
 #[derive(Debug, Default)]
-pub(in crate::kb) struct Found {
+pub(in crate::kb) struct RowMatches {
     /// At least as many as asked for, where there are as many.
     pub rows: Vec<(Row, f64)>,
     /// The score of a full match.
@@ -209,10 +209,15 @@ pub(in crate::kb) struct Found {
 impl LexicalView {
     /// The best chunks for the words of `query`, at least `k`, and all that score like the last of
     /// them; in no order. `within` are numbers of documents.
-    pub fn search(&self, query: &str, k: usize, within: Option<&[u32]>) -> Result<Found, KbError> {
+    pub fn search(
+        &self,
+        query: &str,
+        k: usize,
+        within: Option<&[u32]>,
+    ) -> Result<RowMatches, KbError> {
         let sought = near_terms::sought(&self.searcher, self.fields.words, tokens::terms(query))?;
         if k == 0 || sought.is_empty() || self.searcher.num_docs() == 0 {
-            return Ok(Found::default());
+            return Ok(RowMatches::default());
         }
         let statistics = Statistics::of(&self.searcher, self.fields.words, &self.tokens, &sought)?;
         let query = self.query(&sought, within);
@@ -245,7 +250,7 @@ impl LexicalView {
                     .map(|address| column.first(address.doc_id)),
             );
         }
-        Ok(Found {
+        Ok(RowMatches {
             rows: rows
                 .into_iter()
                 .zip(scores)

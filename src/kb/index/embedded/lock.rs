@@ -47,18 +47,18 @@ pub(in crate::kb) fn is_model_key(key: &str) -> bool {
 
 /// A right, held until this is dropped.
 #[derive(Debug)]
-pub(in crate::kb) struct Held {
+pub(in crate::kb) struct LockGuard {
     file: File,
 }
 
 /// The system ends it with its process, so it needs no renewal.
-impl Lease for Held {
+impl Lease for LockGuard {
     fn renew(&self) -> Result<bool, KbError> {
         Ok(true)
     }
 }
 
-impl Drop for Held {
+impl Drop for LockGuard {
     fn drop(&mut self) {
         // What fails here is done by closing the file.
         let _ = self.file.unlock();
@@ -66,7 +66,7 @@ impl Drop for Held {
 }
 
 /// The right, unless another holds it. Who only looks, as [`is_held`] does, is gone in a moment.
-pub(in crate::kb) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<Held>, KbError> {
+pub(in crate::kb) fn try_lock(home: &Path, right: Right<'_>) -> Result<Option<LockGuard>, KbError> {
     match held(home, right, files::try_lock)? {
         None => {
             thread::sleep(A_LOOK);
@@ -87,13 +87,13 @@ pub(in crate::kb) fn is_held(home: &Path, right: Right<'_>) -> Result<bool, KbEr
     };
     let is_shared = files::try_lock_shared(&file).map_err(KbError::io(&path))?;
     if is_shared {
-        drop(Held { file });
+        drop(LockGuard { file });
     }
     Ok(!is_shared)
 }
 
 /// The right along with others who share it, waiting a moment for one who has it alone.
-pub(in crate::kb) fn share(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
+pub(in crate::kb) fn share(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
     patiently(|| held(home, right, files::try_lock_shared))
 }
 
@@ -101,11 +101,11 @@ fn held(
     home: &Path,
     right: Right<'_>,
     take: impl FnOnce(&File) -> io::Result<bool>,
-) -> Result<Option<Held>, KbError> {
+) -> Result<Option<LockGuard>, KbError> {
     let path = path_of(home, right);
     let file = files::open_to_lock(&path).map_err(KbError::io(&path))?;
     let is_taken = take(&file).map_err(KbError::io(&path))?;
-    Ok(is_taken.then_some(Held { file }))
+    Ok(is_taken.then_some(LockGuard { file }))
 }
 
 fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
@@ -118,7 +118,7 @@ fn path_of(home: &Path, right: Right<'_>) -> PathBuf {
 }
 
 /// The same, waiting a moment for a process that is only opening.
-pub(in crate::kb) fn lock(home: &Path, right: Right<'_>) -> Result<Held, KbError> {
+pub(in crate::kb) fn lock(home: &Path, right: Right<'_>) -> Result<LockGuard, KbError> {
     patiently(|| try_lock(home, right))
 }
 

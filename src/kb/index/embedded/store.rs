@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::documents::{Change, Documents};
 use super::lexical;
 use super::lexical::{LexicalIndex, Payload};
-use super::lock::{Held, Right, lock, try_lock};
+use super::lock::{LockGuard, Right, lock, try_lock};
 use super::vectors::Vectors;
 use super::view::{View, load};
 use crate::files::{create_private_dir, refuse_link};
@@ -33,7 +33,7 @@ pub(in crate::kb) struct EmbeddedStore {
     pub(crate) lexical: LexicalIndex,
     pub(crate) vectors: Arc<RwLock<Vectors>>,
     view: RwLock<Arc<View>>,
-    /// Held while a view is loaded, or an older one could replace a newer one.
+    /// LockGuard while a view is loaded, or an older one could replace a newer one.
     loading: Mutex<()>,
 }
 
@@ -192,7 +192,7 @@ impl EmbeddedStore {
         *view = fresh;
     }
 
-    pub(crate) fn held(&self, right: Right<'_>) -> Result<Held, KbError> {
+    pub(crate) fn held(&self, right: Right<'_>) -> Result<LockGuard, KbError> {
         try_lock(&self.home, right)?.ok_or(KbError::Locked)
     }
 }

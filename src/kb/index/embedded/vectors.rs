@@ -47,7 +47,7 @@ pub(in crate::kb) struct Vectors {
     rows_file: Option<File>,
     /// Read by the first search.
     rows: OnceLock<Vec<u8>>,
-    /// Held while they are read: the file has one position for all searches.
+    /// LockGuard while they are read: the file has one position for all searches.
     reading: Mutex<()>,
     /// Whether every key on disk has its row; if not, the pair is written anew before it grows.
     whole: bool,

@@ -16,7 +16,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::files::{Unreadable, is_unfinished, open_to_write, open_unlinked, write_atomic_by};
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::embedded::lock::{Held, Right, is_model_key, model_key, share, try_lock};
+use crate::kb::index::embedded::lock::{
+    LockGuard, Right, is_model_key, model_key, share, try_lock,
+};
 
 const MAGIC: &[u8; 8] = b"KBVEC002";
 /// Magic, the number of dimensions, and nothing up to where rows begin at a cache line.
@@ -33,7 +35,7 @@ pub(super) struct Files {
     /// 0 while there is none.
     number: u64,
     /// `None` where the system gives no such rights: then nothing keeps them but being used last.
-    _used: Option<Arc<Held>>,
+    _used: Option<Arc<LockGuard>>,
 }
 
 /// What the keys say.

@@ -13,15 +13,15 @@ use crate::kb::index::{ChunkId, Match, Passage};
 
 /// A match with what both sides said about it.
 #[derive(Debug)]
-pub(in crate::kb) struct Found {
+pub(in crate::kb) struct RankedMatch {
     pub found: Match,
     pub measured: Measured,
 }
 
 /// What was found at the same lines of a file: one chunk, or pieces of one line.
 #[derive(Debug)]
-pub(in crate::kb) struct Line {
-    best: Found,
+pub(in crate::kb) struct LineMatch {
+    best: RankedMatch,
     others: Vec<ChunkId>,
 }
 
@@ -29,16 +29,16 @@ pub(in crate::kb) struct Line {
 const GAP: &str = " … ";
 
 /// Best first in, best first out.
-pub(in crate::kb) fn joined(found: Vec<Found>) -> Vec<Line> {
+pub(in crate::kb) fn joined(found: Vec<RankedMatch>) -> Vec<LineMatch> {
     let mut places: HashMap<(String, usize, usize), usize> = HashMap::new();
-    let mut lines: Vec<Line> = Vec::with_capacity(found.len());
+    let mut lines: Vec<LineMatch> = Vec::with_capacity(found.len());
     for item in found {
         let Match {
             source, lines: at, ..
         } = &item.found;
         let place = (source.clone(), at.start, at.end);
         if let Some(&at) = places.get(&place) {
-            let Line { best, others } = &mut lines[at];
+            let LineMatch { best, others } = &mut lines[at];
             best.found.score = best.found.score.max(item.found.score);
             let (own, other) = (&mut best.measured, item.measured);
             own.lexical_rank = better(own.lexical_rank, other.lexical_rank);
@@ -46,7 +46,7 @@ pub(in crate::kb) fn joined(found: Vec<Found>) -> Vec<Line> {
             others.push(item.found.chunk);
         } else {
             places.insert(place, lines.len());
-            lines.push(Line {
+            lines.push(LineMatch {
                 best: item,
                 others: Vec::new(),
             });
@@ -55,7 +55,7 @@ pub(in crate::kb) fn joined(found: Vec<Found>) -> Vec<Line> {
     lines
 }
 
-impl Line {
+impl LineMatch {
     /// Of its best piece.
     pub fn score(&self) -> f64 {
         self.best.found.score
