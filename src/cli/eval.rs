@@ -42,7 +42,7 @@ enum EvalCommand {
     /// What the built-in judge looks at, written out for a fit of its weights
     Signals(signals::Signals),
     /// Reading, on questions with the sentences that answer them
-    Reading(reading::Reading),
+    Reading(reading::ReadingScores),
 }
 
 impl Eval {

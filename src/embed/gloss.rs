@@ -86,7 +86,7 @@ fn cut(run: &[char]) -> Vec<String> {
 }
 
 /// A line of the dictionary.
-struct Entry {
+struct GlossEntry {
     /// The logarithm of its count.
     often: f64,
     /// Its senses; empty where it only builds sentences.
@@ -94,7 +94,7 @@ struct Entry {
 }
 
 /// Searches by halving between line ends.
-fn entry(word: &str) -> Option<Entry> {
+fn entry(word: &str) -> Option<GlossEntry> {
     let bytes = WORDS.as_bytes();
     let (mut low, mut high) = (0, bytes.len());
     while low < high {
@@ -110,7 +110,7 @@ fn entry(word: &str) -> Option<Entry> {
             std::cmp::Ordering::Equal => {
                 let often = cells.next()?.parse::<f64>().ok()? / 10.0;
                 let means = cells.next()?;
-                return Some(Entry { often, means });
+                return Some(GlossEntry { often, means });
             }
         }
     }

@@ -45,8 +45,8 @@ pub(super) async fn dispatch(
     updates: mpsc::Sender<Update>,
     knowledge: CurrentBase,
 ) {
-    let mut reading: Option<Reading> = None;
-    let mut next: Option<Wanted> = None;
+    let mut reading: Option<PassageReading> = None;
+    let mut next: Option<PassageRequest> = None;
     let mut naming: Option<Naming> = None;
     loop {
         tokio::select! {
@@ -55,7 +55,7 @@ pub(super) async fn dispatch(
                     if let Some(reading) = &reading {
                         reading.stop();
                     }
-                    next = Some(Wanted { source, line });
+                    next = Some(PassageRequest { source, line });
                 }
                 Some(Command::Session(asked)) => {
                     if to.sessions.try_send(Task::Asked(asked)).is_err() {
@@ -102,7 +102,8 @@ pub(super) async fn dispatch(
         }
         if reading.is_none() {
             let wanted = next.take();
-            reading = wanted.map(|wanted| Reading::begin(&knowledge.get(), &updates, wanted));
+            reading =
+                wanted.map(|wanted| PassageReading::begin(&knowledge.get(), &updates, wanted));
         }
     }
     if let Some(last) = &reading {
@@ -131,7 +132,7 @@ pub(super) async fn read_documents(
             continue;
         };
         let (settings, known) = (Arc::clone(&settings), opened.take());
-        let wanted = Wanted { source, line };
+        let wanted = PassageRequest { source, line };
         let read = task::spawn_blocking(move || {
             let reader = known.map_or_else(|| document_reader(&settings).map(Arc::new), Ok);
             let read = document(wanted, |source| match &reader {
@@ -162,22 +163,22 @@ async fn send(
 }
 
 /// The document that is asked for.
-struct Wanted {
+struct PassageRequest {
     source: String,
     line: usize,
 }
 
 /// One document that is being read.
-struct Reading {
+struct PassageReading {
     task: JoinHandle<()>,
     stop: Arc<AtomicBool>,
 }
 
-impl Reading {
+impl PassageReading {
     fn begin(
         knowledge: &Arc<KnowledgeBase>,
         updates: &mpsc::Sender<Update>,
-        wanted: Wanted,
+        wanted: PassageRequest,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let (knowledge, updates) = (Arc::clone(knowledge), updates.clone());
@@ -200,7 +201,7 @@ impl Reading {
 }
 
 /// The end of what is being read; never comes while nothing is.
-async fn ended(reading: &mut Option<Reading>) {
+async fn ended(reading: &mut Option<PassageReading>) {
     match reading {
         // A panic has been told by the hook, and there is nothing left to send.
         Some(reading) => drop((&mut reading.task).await),
@@ -209,10 +210,10 @@ async fn ended(reading: &mut Option<Reading>) {
 }
 
 fn document(
-    wanted: Wanted,
+    wanted: PassageRequest,
     read: impl FnOnce(&str) -> Result<WholeDocument, ToolError>,
 ) -> DocumentText {
-    let Wanted { source, line } = wanted;
+    let PassageRequest { source, line } = wanted;
     let part = match read(&source) {
         Ok(whole) => Ok(around(&whole, line)),
         Err(ToolError::NotFound { .. } | ToolError::OutsideRoots { .. }) => {

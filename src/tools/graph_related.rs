@@ -46,7 +46,7 @@ pub(super) fn run(
     linking.extend(others.map(|(source, links)| (source, false, links)));
     linking.retain(|(source, ..)| scope.holds(source));
     linking.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut passages: Vec<Passage> = Vec::new();
+    let mut passages: Vec<LinkPassage> = Vec::new();
     for (source, own, links) in linking {
         let mut lines: BTreeMap<usize, RelationLine> = BTreeMap::new();
         for link in &links {
@@ -146,7 +146,7 @@ impl RelationLine {
     }
 }
 
-struct Passage {
+struct LinkPassage {
     source: String,
     lines: LineRange,
     score: f64,
@@ -160,7 +160,7 @@ fn collect(
     source: &str,
     own: bool,
     lines: BTreeMap<usize, RelationLine>,
-    passages: &mut Vec<Passage>,
+    passages: &mut Vec<LinkPassage>,
 ) {
     let from = passages.len();
     for (number, line) in lines {
@@ -174,7 +174,7 @@ fn collect(
             open.relations.extend(relations);
             continue;
         }
-        passages.push(Passage {
+        passages.push(LinkPassage {
             source: source.to_owned(),
             lines: LineRange {
                 start: number,
@@ -189,7 +189,7 @@ fn collect(
 
 /// The passages from the files as they are now, best first; without those whose file has become
 /// shorter since it was indexed.
-fn read(base: &KnowledgeBase, passages: Vec<Passage>, stop: &AtomicBool) -> Vec<Evidence> {
+fn read(base: &KnowledgeBase, passages: Vec<LinkPassage>, stop: &AtomicBool) -> Vec<Evidence> {
     let mut documents: HashMap<String, Option<Extraction>> = HashMap::new();
     let mut found: Vec<Evidence> = Vec::new();
     for passage in passages {
@@ -230,7 +230,7 @@ fn read(base: &KnowledgeBase, passages: Vec<Passage>, stop: &AtomicBool) -> Vec<
     found
 }
 
-impl Passage {
+impl LinkPassage {
     /// From where on the lines say what relation they name, and of whom.
     fn explained(&self, text: &[&str]) -> LineRange {
         let mut lines = self.lines;

@@ -6,7 +6,7 @@ use crate::protocol::{Command, KnowledgeContents, NoticeLevel, SampleQuestion, T
 use super::fold::{PendingCall, RunResult};
 use super::list::List;
 use super::message::Effect;
-use super::model::{Model, Overlay, Question};
+use super::model::{Model, Overlay, TurnQuestion};
 use super::pane_state::{AnswerFocus, ChatScroll};
 use super::prompt::MAX_QUESTION;
 use super::setup::Sample;
@@ -22,7 +22,7 @@ pub fn send(model: &mut Model) -> Vec<Effect> {
     if text.is_empty() {
         return Vec::new();
     }
-    let question = Question {
+    let question = TurnQuestion {
         text,
         route: model.route,
         retry_of: None,
@@ -36,7 +36,7 @@ pub fn send(model: &mut Model) -> Vec<Effect> {
 
 /// Sends a question, or lets it wait until the run that is going on has ended; false where it is not
 /// taken, which a line says.
-pub fn ask(model: &mut Model, question: Question) -> (bool, Vec<Effect>) {
+pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
     if question.text.len() > MAX_QUESTION {
         let message = format!(
             "The question has {} kB; at most {} kB can be sent. Nothing is lost: shorten it.",
@@ -74,7 +74,7 @@ pub fn next_queued(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-fn begin(model: &mut Model, question: Question) -> Vec<Effect> {
+fn begin(model: &mut Model, question: TurnQuestion) -> Vec<Effect> {
     let command = Command::Ask {
         query: question.text.clone(),
         route: question.route,
@@ -153,7 +153,7 @@ pub fn again(model: &mut Model, route: Option<Complexity>) -> Vec<Effect> {
         return Vec::new();
     };
     let first = run.retry_of.as_ref().unwrap_or(&run.id);
-    let question = Question {
+    let question = TurnQuestion {
         text: run.query.clone(),
         route,
         retry_of: Some(first.clone()),
@@ -184,7 +184,7 @@ pub fn sample(model: &mut Model, at: usize) -> Vec<Effect> {
     let Some(sample) = model.samples.get(at) else {
         return Vec::new();
     };
-    let question = Question {
+    let question = TurnQuestion {
         text: sample.text.clone(),
         route: model.route,
         retry_of: None,

@@ -5,7 +5,7 @@ use crate::protocol::{Command, NoticeLevel, RunId};
 use super::fold::Exchange;
 use super::list::List;
 use super::message::Effect;
-use super::model::{Model, Overlay, Question};
+use super::model::{Model, Overlay, TurnQuestion};
 use super::overlay::Comparison;
 use super::prompt::MAX_QUESTION;
 
@@ -97,7 +97,7 @@ pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
     model.shown = None;
     model.chat.last();
     model.racing = Some(Vec::new());
-    model.pending = Some(Question {
+    model.pending = Some(TurnQuestion {
         text: query.clone(),
         route: None,
         retry_of: None,

@@ -32,7 +32,7 @@ use super::turns::Turns;
 
 pub use super::overlay::{Detail, Overlay};
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
-pub use super::turn::{OpenRun, Question, Retry, Turn};
+pub use super::turn::{OpenRun, Retry, Turn, TurnQuestion};
 
 /// Between two frames of the animation.
 pub const FRAME: Duration = Duration::from_millis(120);
@@ -72,11 +72,11 @@ pub struct Model {
     /// The conversation.
     pub turns: Turns,
     /// A question that was sent and whose run has not begun.
-    pub pending: Option<Question>,
+    pub pending: Option<TurnQuestion>,
     /// What its run waits for to begin.
     pub starting: Option<PendingCall>,
     /// Questions that are sent when the run that is going on has ended, the first one first.
-    pub queue: VecDeque<Question>,
+    pub queue: VecDeque<TurnQuestion>,
     /// The run that is going on; of a race, the last that began.
     pub current: Option<RunId>,
     /// The runs of a race that have begun, until both have.

@@ -243,7 +243,7 @@ impl PackedRun {
 
 /// A question to send.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Question {
+pub struct TurnQuestion {
     /// The text.
     pub text: String,
     /// The route, if chosen.

@@ -12,7 +12,7 @@ use super::ask;
 use super::focus::focus;
 use super::layout::{Arrangement, LayoutWidth};
 use super::message::{Effect, Msg};
-use super::model::{AskedBy, Model, Question};
+use super::model::{AskedBy, Model, TurnQuestion};
 use super::pane::Pane;
 use super::setup::WalkStep;
 use super::update::update;
@@ -90,7 +90,7 @@ impl Walk {
                 };
                 self.rested = false;
                 self.about = Some(step.about);
-                let question = Question {
+                let question = TurnQuestion {
                     text: step.question,
                     route: None,
                     retry_of: None,

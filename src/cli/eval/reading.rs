@@ -46,7 +46,7 @@ const MEANING: &str = "
 
 /// Arguments of `eval reading`.
 #[derive(Debug, Args)]
-pub(super) struct Reading {
+pub(super) struct ReadingScores {
     /// Holds passages.jsonl: {"id", "set", "title"?, "sentences"}, and questions.jsonl: {"query",
     /// "set", "passage", "answers", "near"?, "far"?}, answers being sentences, counted from 0; none
     /// where the passage does not answer
@@ -93,7 +93,7 @@ struct ReadingFigures {
 }
 
 /// Measures and prints the figures.
-pub(super) fn run(reading: &Reading, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(reading: &ReadingScores, settings: &Settings) -> Result<(), Failure> {
     let set = ReadingSet::read(&reading.dir)?;
     let sets = set.by_set(reading.limit);
     let report = interruptible(async |cancel| {

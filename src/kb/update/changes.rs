@@ -47,7 +47,7 @@ impl PassedOver {
 
 /// What is at the places that may have changed.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenFiles {
     /// Everything that was looked at, as evidence names it.
     pub names: BTreeSet<String>,
     /// The files, each with the document that it was.
@@ -63,13 +63,13 @@ pub(super) fn look_at(
     paths: &[PathBuf],
     known: &dyn Reader,
     limits: Limits<'_>,
-) -> Result<Option<Seen>, KbError> {
+) -> Result<Option<SeenFiles>, KbError> {
     let Some(sources) = named(roots, paths) else {
         return Ok(None);
     };
     let names: Vec<&str> = sources.iter().map(String::as_str).collect();
     let contents = known.look_up(&names, limits)?;
-    let mut seen = Seen::default();
+    let mut seen = SeenFiles::default();
     for ((path, source), contents) in paths.iter().zip(sources).zip(contents) {
         let Some(root) = roots.paths().find(|root| path.starts_with(root)) else {
             return Ok(None);

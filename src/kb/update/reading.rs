@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::changes::{Changes, Seen, look_at};
+use super::changes::{Changes, SeenFiles, look_at};
 use super::job::{Job, Phase, UpdateReport};
 use crate::kb::chunk::chunk;
 use crate::kb::error::KbError;
@@ -268,7 +268,7 @@ impl Pass<'_> {
     fn over_some(
         mut self,
         job: &Job<'_>,
-        seen: Seen,
+        seen: SeenFiles,
         known: Vec<Skipped>,
     ) -> Result<(UpdateReport, bool), KbError> {
         self.report.looked_at = seen.names.len();

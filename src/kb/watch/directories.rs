@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use notify::{ErrorKind, RecursiveMode, Watcher, WatcherKind};
 
-use super::scope::Place;
+use super::scope::WatchedPlace;
 
 /// What is watched, how, and what cannot be.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl WatchedDirectories {
     pub fn watch<W: Watcher>(
         &mut self,
         system: &mut W,
-        place: &Place,
+        place: &WatchedPlace,
         folders: Folders<'_>,
     ) -> Result<WatchOutcome, notify::Error> {
         let known = self.places.get(&place.path);
@@ -263,7 +263,7 @@ mod tests {
         }
 
         fn watch_all(&mut self) -> Result<WatchOutcome, notify::Error> {
-            let place = Place {
+            let place = WatchedPlace {
                 path: self.root.path().to_owned(),
                 recursive: true,
             };
@@ -333,7 +333,7 @@ mod tests {
             all.filter(|path| !path.ends_with("c")).collect()
         };
         tree.watched.forget(None);
-        let place = Place {
+        let place = WatchedPlace {
             path: tree.root.path().to_owned(),
             recursive: true,
         };

@@ -33,7 +33,7 @@ struct Root {
 
 /// What the system is asked to watch.
 #[derive(Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct WatchedPlace {
     pub path: PathBuf,
     pub recursive: bool,
 }
@@ -70,15 +70,15 @@ impl Scope {
     }
 
     /// A single file is watched by way of its folder: editors put another file in its place.
-    pub fn places(&self) -> Vec<Place> {
+    pub fn places(&self) -> Vec<WatchedPlace> {
         self.roots
             .iter()
             .map(|root| match root.path.parent() {
-                Some(folder) if root.is_file => Place {
+                Some(folder) if root.is_file => WatchedPlace {
                     path: folder.to_owned(),
                     recursive: false,
                 },
-                _ => Place {
+                _ => WatchedPlace {
                     path: root.path.clone(),
                     recursive: true,
                 },
@@ -274,7 +274,7 @@ mod tests {
         fs::write(dir.join("a.md"), "a").unwrap();
         let roots = Roots::open(&[dir.join("a.md")]).unwrap();
         let scope = Scope::new(&roots, &dir.join("index"), &[]);
-        let place = Place {
+        let place = WatchedPlace {
             path: dir.clone(),
             recursive: false,
         };

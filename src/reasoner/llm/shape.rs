@@ -273,14 +273,14 @@ fn fields<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
 fn names_of<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
     // Reading never succeeds: what is asked for is the answer.
-    let _ = T::deserialize(Asked(&mut names));
+    let _ = T::deserialize(AskedFields(&mut names));
     names
 }
 
 /// A source that gives nothing and remembers what it was asked for.
-struct Asked<'a>(&'a mut &'static [&'static str]);
+struct AskedFields<'a>(&'a mut &'static [&'static str]);
 
-impl<'de> Deserializer<'de> for Asked<'_> {
+impl<'de> Deserializer<'de> for AskedFields<'_> {
     type Error = Unread;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Unread> {

@@ -62,7 +62,7 @@ enum End {
     /// It has not, or that is unknown.
     Unsaid,
     /// For the reason given.
-    Said(String),
+    Reason(String),
     /// `[DONE]`, and no reason.
     Farewell,
     /// It would not stop.
@@ -154,7 +154,7 @@ impl ChatReply {
                 self.count = chunk.usage;
             }
             if let Some(reason) = chunk.finish_reason() {
-                self.end = End::Said(reason.to_owned());
+                self.end = End::Reason(reason.to_owned());
             }
             let thought = chunk.thought(&self.thought_fields);
             if !thought.is_empty() {
@@ -182,8 +182,8 @@ impl ChatReply {
     /// The error for a reply that turned out to hold no text.
     pub fn empty(&self) -> Failure {
         match &self.end {
-            End::Said(reason) if reason == "content_filter" => self.site.withheld(None),
-            End::Said(reason) if reason == "length" && self.has_thought() => {
+            End::Reason(reason) if reason == "content_filter" => self.site.withheld(None),
+            End::Reason(reason) if reason == "length" && self.has_thought() => {
                 self.site.only_thoughts(self.bounds.tokens)
             }
             End::Stopped if self.has_thought() => self.site.only_thoughts(self.bounds.tokens),
@@ -196,11 +196,11 @@ impl ChatReply {
     pub fn cut_short(&self) -> Option<(CutShort, String)> {
         let host = self.site.host();
         match &self.end {
-            End::Said(reason) if reason == "length" => Some((
+            End::Reason(reason) if reason == "length" => Some((
                 CutShort::Limit,
                 format!("{host} stopped at its token limit; the answer may be incomplete"),
             )),
-            End::Said(reason) if reason == "content_filter" => Some((
+            End::Reason(reason) if reason == "content_filter" => Some((
                 CutShort::Withheld,
                 format!("{host} withheld part of the answer (content filter)"),
             )),
@@ -218,7 +218,7 @@ impl ChatReply {
                      be incomplete"
                 ),
             )),
-            End::Said(_) | End::Farewell => None,
+            End::Reason(_) | End::Farewell => None,
         }
     }
 

@@ -109,9 +109,9 @@ impl Chunk {
 #[derive(Debug, Default, Deserialize)]
 pub struct Choice {
     #[serde(default, deserialize_with = "if_readable")]
-    pub delta: Option<Said>,
+    pub delta: Option<ReplyMessage>,
     #[serde(default, deserialize_with = "if_readable")]
-    pub message: Option<Said>,
+    pub message: Option<ReplyMessage>,
     #[serde(default, deserialize_with = "if_readable")]
     pub text: Option<String>,
     #[serde(default, deserialize_with = "if_readable")]
@@ -120,7 +120,7 @@ pub struct Choice {
 
 /// What was said.
 #[derive(Debug, Default, Deserialize)]
-pub struct Said {
+pub struct ReplyMessage {
     #[serde(default)]
     pub content: Option<Content>,
     #[serde(default, deserialize_with = "if_readable")]

@@ -4,7 +4,7 @@ use crate::domain::{NodeName, Outcome, ToolName};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted, cut};
-use crate::tui::model::{AskedBy, Model, Question, Retry, Turn};
+use crate::tui::model::{AskedBy, Model, Retry, Turn, TurnQuestion};
 
 use super::asked::{GUTTER, asked};
 use super::wording::{route_ink, spinner};
@@ -15,7 +15,7 @@ const LONGEST_SUBJECT: usize = 40;
 /// The rows below the last turn.
 pub fn tail(model: &Model, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    if let Some(Question {
+    if let Some(TurnQuestion {
         text,
         route,
         retry_of,

@@ -26,12 +26,12 @@ pub(in crate::kb::extract) fn document(
     };
     let relations = Relations::of(archive, PART)?;
     let body = archive.required(PART)?;
-    let mut reading = Reading::new(&styles, &lists, &relations);
+    let mut reading = DocxReader::new(&styles, &lists, &relations);
     reading.read(&body)?;
     for (part, mark) in [("word/footnotes.xml", ""), ("word/endnotes.xml", "e")] {
         if let Some(xml) = archive.text(part)? {
             let relations = Relations::of(archive, part)?;
-            let mut notes = Reading::new(&styles, &lists, &relations);
+            let mut notes = DocxReader::new(&styles, &lists, &relations);
             notes.note_mark = Some(mark);
             notes.draft = reading.draft;
             notes.read(&xml)?;
@@ -130,7 +130,7 @@ struct Paragraph {
     outline: Option<usize>,
 }
 
-struct Reading<'a> {
+struct DocxReader<'a> {
     styles: &'a HashMap<String, Style>,
     lists: &'a Lists,
     relations: &'a Relations,
@@ -149,7 +149,7 @@ struct Reading<'a> {
     note: Option<String>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> DocxReader<'a> {
     fn new(styles: &'a HashMap<String, Style>, lists: &'a Lists, relations: &'a Relations) -> Self {
         Self {
             styles,

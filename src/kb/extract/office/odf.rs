@@ -27,7 +27,7 @@ pub(in crate::kb::extract) fn document(
     let content = archive.required("content.xml")?;
     let meta = archive.text("meta.xml")?;
     let title = meta.and_then(|meta| xml::first(&meta, "title"));
-    let mut reading = Reading::default();
+    let mut reading = OdfReader::default();
     reading.read(&content)?;
     if reading.is_workbook {
         return reading.workbook.document(title);
@@ -44,7 +44,7 @@ pub(in crate::kb::extract) fn document(
 }
 
 #[derive(Default)]
-struct Reading {
+struct OdfReader {
     draft: Draft,
     title: Option<String>,
     /// What is being said, and the heading level it has; 0 for the title of the whole.
@@ -73,7 +73,7 @@ struct Cell {
     repeated: usize,
 }
 
-impl Reading {
+impl OdfReader {
     fn read(&mut self, xml: &str) -> Result<(), SkipReason> {
         let mut events = Events::of(xml);
         while let Some(event) = events.next()? {
@@ -266,6 +266,6 @@ mod tests {
             "<spreadsheet><table><table-row><table-cell number-columns-repeated=\"64\">\
              <p>{value}</p></table-cell></table-row></table></spreadsheet>"
         );
-        assert!(Reading::default().read(&xml).is_err());
+        assert!(OdfReader::default().read(&xml).is_err());
     }
 }

@@ -47,7 +47,7 @@ pub(in crate::kb::extract) fn decode(bytes: &[u8]) -> Option<String> {
     let sample = &bytes[..bytes.len().min(SAMPLE)];
     let readings = pages.each_ref().map(|page| {
         let text: Vec<char> = read(sample, page).collect();
-        Reading::of(&text, sample)
+        CodePageGuess::of(&text, sample)
     });
     // The two agree in most; where they do not, the one that fits better is meant.
     let at = usize::from(readings[1].strange < readings[0].strange);
@@ -65,7 +65,7 @@ fn read(bytes: &[u8], page: &[char]) -> impl Iterator<Item = char> {
 
 /// What speaks for bytes being what they were read as, and what against it.
 #[derive(Debug, Default)]
-struct Reading {
+struct CodePageGuess {
     /// Letters that fit into their words, and strokes.
     fitting: usize,
     /// Letters within words that Windows would read as a quote, a dash or nothing.
@@ -77,7 +77,7 @@ struct Reading {
     strange: usize,
 }
 
-impl Reading {
+impl CodePageGuess {
     fn of(text: &[char], bytes: &[u8]) -> Self {
         let mut reading = Self {
             lines: lines(text),

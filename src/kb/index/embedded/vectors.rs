@@ -32,7 +32,7 @@ use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
 use crate::text::Trouble;
 use addition::Addition;
 use files::Files;
-use nearest::Wanted;
+use nearest::RowFilter;
 use query::Query;
 use signs::Signs;
 
@@ -233,7 +233,7 @@ impl Vectors {
         let again = self.searched.swap(true, Ordering::Relaxed);
         let signs = (again && signs::pay(self.len(), self.dims))
             .then(|| self.signs.get_or_init(|| Signs::of(table.rows, self.dims)));
-        let wanted = Wanted { row: wanted, stop };
+        let wanted = RowFilter { row: wanted, stop };
         Ok(nearest::nearest(&query, &table, signs, k, &wanted))
     }
 

@@ -39,7 +39,7 @@ pub(super) struct Remembering {
 /// What was made of which piece.
 #[derive(Default)]
 struct Memory {
-    known: HashMap<u32, Entry, BuildHasherDefault<Hashed>>,
+    known: HashMap<u32, CachedWord, BuildHasherDefault<Hashed>>,
     terms: Terms,
 }
 
@@ -53,7 +53,7 @@ struct Terms {
 /// Where a piece and its terms are. Small, because the table of them is larger than what is near
 /// to the processor.
 #[derive(Clone, Copy)]
-struct Entry {
+struct CachedWord {
     piece: u32,
     /// Where the lengths of its terms begin.
     lengths: u32,
@@ -68,7 +68,7 @@ struct Entry {
 struct Piece<'a> {
     text: &'a str,
     hash: u32,
-    entry: Option<Entry>,
+    entry: Option<CachedWord>,
 }
 
 /// Terms that wait to be given out.
@@ -98,7 +98,7 @@ impl Terms {
     }
 }
 
-impl Entry {
+impl CachedWord {
     fn waiting(self) -> Waiting {
         Waiting {
             text: self.piece as usize + usize::from(self.piece_length),
@@ -133,7 +133,7 @@ impl Memory {
     }
 
     /// `None` when it is too much, or the hash is another piece's: the first stays.
-    fn learn(&mut self, chain: &mut TextAnalyzer, piece: &str, hash: u32) -> Option<Entry> {
+    fn learn(&mut self, chain: &mut TextAnalyzer, piece: &str, hash: u32) -> Option<CachedWord> {
         let at = self.terms.text.len();
         let lengths = self.terms.lengths.len();
         if piece.len() > LONGEST || self.known.contains_key(&hash) {
@@ -142,7 +142,7 @@ impl Memory {
         self.terms.text.push_str(piece);
         self.terms.take(chain, piece);
         let made = &self.terms.lengths[lengths..];
-        let entry = Entry {
+        let entry = CachedWord {
             piece: at as u32,
             lengths: lengths as u32,
             first: u16::try_from(made.first().copied().unwrap_or(0)).ok()?,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::ports::Unreadable;
 
-use super::json::{Found, find_all, unquoted};
+use super::json::{FoundJson, find_all, unquoted};
 
 /// The numbers of the reply, as they are: out of range or of the wrong count is for the agent to
 /// judge. Of several lists the last one of the expected length wins, then the last one.
@@ -33,7 +33,7 @@ pub fn grades(reply: &str, expected: usize) -> Result<Vec<f64>, Unreadable> {
 }
 
 /// The numbers, or why they are none; nothing when this is not about grades at all.
-fn numbers_of(found: &Found) -> Option<Result<Vec<f64>, String>> {
+fn numbers_of(found: &FoundJson) -> Option<Result<Vec<f64>, String>> {
     match &found.value {
         Value::Array(items) if !found.stands_alone && is_citation(items) => None,
         Value::Array(items) => Some(numbers(items)),

@@ -11,7 +11,7 @@ const MAX_OBJECT: usize = 64 * 1024;
 
 /// A list or an object that was found in a reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundJson {
     /// What it holds.
     pub value: Value,
     /// Whether it was meant as the reply: alone, or in a fence. False between words of prose.
@@ -22,7 +22,7 @@ pub struct Found {
 ///
 /// An object that is closed but does not parse is passed over as a whole: a list inside it was not
 /// meant to stand for the reply.
-pub fn find_all(reply: &str) -> Vec<Found> {
+pub fn find_all(reply: &str) -> Vec<FoundJson> {
     let text = without_thoughts(reply);
     let mut found = Vec::new();
     let mut at = 0;
@@ -34,7 +34,7 @@ pub fn find_all(reply: &str) -> Vec<Found> {
         let mut values = Deserializer::from_str(rest).into_iter::<Value>();
         if let Some(Ok(value)) = values.next() {
             let end = start + values.byte_offset();
-            found.push(Found {
+            found.push(FoundJson {
                 value,
                 stands_alone: stands_alone(&text[..start], &text[end..]),
             });

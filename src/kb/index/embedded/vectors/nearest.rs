@@ -43,12 +43,12 @@ impl<'a> Table<'a> {
 }
 
 /// Which rows, and for how long.
-pub(super) struct Wanted<'a> {
+pub(super) struct RowFilter<'a> {
     pub row: &'a (dyn Fn(usize) -> bool + Sync),
     pub stop: &'a AtomicBool,
 }
 
-impl Wanted<'_> {
+impl RowFilter<'_> {
     fn is_over(&self) -> bool {
         self.stop.load(AtomicOrdering::Relaxed)
     }
@@ -62,7 +62,7 @@ pub(super) fn nearest(
     table: &Table<'_>,
     signs: Option<&Signs>,
     k: usize,
-    wanted: &Wanted<'_>,
+    wanted: &RowFilter<'_>,
 ) -> Vec<(usize, f64)> {
     let count = table.keys.len();
     // A part of the first look that panicked would put all others out of place.
@@ -122,7 +122,7 @@ impl Near {
         table: &Table<'_>,
         range: Range<usize>,
         k: usize,
-        wanted: &Wanted<'_>,
+        wanted: &RowFilter<'_>,
     ) -> Vec<(usize, f32)> {
         let mut best = Best::new(k);
         let seen = self.differences.get(range.clone()).unwrap_or_default();
@@ -146,7 +146,7 @@ fn scan(
     table: &Table<'_>,
     range: Range<usize>,
     k: usize,
-    wanted: &Wanted<'_>,
+    wanted: &RowFilter<'_>,
 ) -> Vec<(usize, f32)> {
     let mut best = Best::new(k);
     let mut sums = [0; BLOCK];
@@ -181,7 +181,7 @@ impl Best {
         }
     }
 
-    fn offer(&mut self, at: usize, cosine: f32, keys: &[ChunkKey], wanted: &Wanted<'_>) {
+    fn offer(&mut self, at: usize, cosine: f32, keys: &[ChunkKey], wanted: &RowFilter<'_>) {
         if cosine >= self.floor && (wanted.row)(at) {
             self.rows.push((at, cosine));
             if self.rows.len() > 2 * self.k {
@@ -221,8 +221,8 @@ mod tests {
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
-    fn all_of(row: &(dyn Fn(usize) -> bool + Sync)) -> Wanted<'_> {
-        Wanted { row, stop: &NEVER }
+    fn all_of(row: &(dyn Fn(usize) -> bool + Sync)) -> RowFilter<'_> {
+        RowFilter { row, stop: &NEVER }
     }
 
     /// Points on a circle of many dimensions, so that the true order is known.
@@ -295,7 +295,7 @@ mod tests {
                 stop.store(true, AtomicOrdering::Relaxed);
                 true
             };
-            let wanted = Wanted {
+            let wanted = RowFilter {
                 row: &row,
                 stop: &stop,
             };
@@ -354,7 +354,7 @@ mod tests {
         let exact = nearest(&query, &table, None, 50, &all_of(&|_| true));
         let found = nearest(&query, &table, Some(&signs), 50, &all_of(&|_| true));
         assert_eq!(found, exact);
-        // Wanted rows that point elsewhere: the first look leaves too few of them.
+        // RowFilter rows that point elsewhere: the first look leaves too few of them.
         let wanted = |at: usize| at >= count - 60 && at % centres.len() != 7;
         let left = (0..count).filter(|at| wanted(*at) && near.differences[*at] <= near.limit);
         assert!(left.count() < 50);
