@@ -54,20 +54,20 @@ impl Run<'_> {
         waits: &mut mpsc::Receiver<Wait>,
         call: impl Future<Output = T>,
     ) -> Result<T, Stop> {
-        let tell = |wait| self.events.emit_if_room(EventBody::Waiting { node, wait });
+        let emit = |wait| self.events.emit_if_room(EventBody::Waiting { node, wait });
         let telling = async {
             tokio::pin!(call);
             loop {
                 tokio::select! {
                     biased;
                     value = &mut call => break value,
-                    Some(wait) = waits.recv() => tell(wait),
+                    Some(wait) = waits.recv() => emit(wait),
                 }
             }
         };
         let value = self.guard(telling).await;
         while let Ok(wait) = waits.try_recv() {
-            tell(wait);
+            emit(wait);
         }
         value
     }

@@ -109,8 +109,8 @@ mod tests {
     }
 
     fn questions(turns: &[Turn]) -> Vec<String> {
-        let told = |turn: &Turn| format!("{} {}", turn.question, turn.answer);
-        turns.iter().map(told).collect()
+        let as_text = |turn: &Turn| format!("{} {}", turn.question, turn.answer);
+        turns.iter().map(as_text).collect()
     }
 
     #[test]

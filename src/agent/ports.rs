@@ -41,7 +41,7 @@ pub trait Reasoner: Send + Sync {
     fn identity(&self) -> Identity;
 
     /// Finds out what it must know before the first question, such as its model's name. Called
-    /// before every run; cheap once it has succeeded. What that waits for is told to `waits`.
+    /// before every run; cheap once it has succeeded. What that waits for is sent to `waits`.
     async fn ready(&self, waits: Option<&WaitSink>) -> Result<(), ReasonerError> {
         let _ = waits;
         Ok(())
@@ -95,7 +95,7 @@ pub struct CallOrigin<'a> {
     pub node: NodeName,
     /// Where calls of a model are noted, failed ones too; `None` where it does not matter.
     pub calls: Option<&'a CallLog>,
-    /// Where it is told what a call waits for; `None` where it does not matter.
+    /// Where it is reported what a call waits for; `None` where it does not matter.
     pub waits: Option<&'a WaitSink>,
 }
 

@@ -41,7 +41,7 @@ pub struct Question {
     pub retry_of: Option<RunId>,
     /// The conversation before it, oldest first.
     pub history: Vec<Turn>,
-    /// Where it is told what is waited for before the run begins.
+    /// Where it is reported what is waited for before the run begins.
     pub waits: Option<WaitSink>,
     /// What it names to be kept within, where that was found out before.
     pub narrowed: Option<Narrowed>,
@@ -106,7 +106,7 @@ impl Agent {
                 ..AgentState::default()
             },
         };
-        // The reasoner may have to ask for its model's name first; why it could not is told below.
+        // The reasoner may have to ask for its model's name first; why it could not comes below.
         let ready = self.ports.reasoner.ready(question.waits.as_ref());
         let ready = run.guard(ready).await;
         drop(question.waits);
@@ -210,7 +210,7 @@ impl Run<'_> {
             )));
         };
         if let (Some(reason), Some(to)) = (decision, edge.to) {
-            let reason = self.state.told_reason(from, reason);
+            let reason = self.state.reported_reason(from, reason);
             self.events
                 .emit(EventBody::RouteDecided { from, to, reason })
                 .await;

@@ -42,7 +42,7 @@ pub struct AgentState {
     pub path: Vec<NodeName>,
     /// What thinking has cost.
     pub usage: Usage,
-    /// Calls of a model that were told.
+    /// Calls of a model that were reported.
     pub model_calls: u32,
     /// Calls that the full pipeline would have made here and this run did not.
     pub calls_saved: u32,
@@ -77,7 +77,7 @@ impl AgentState {
     }
 
     /// What the stream says about a decision: that the user made it, where the user did.
-    pub(super) fn told_reason(&self, from: NodeName, reason: RouteReason) -> RouteReason {
+    pub(super) fn reported_reason(&self, from: NodeName, reason: RouteReason) -> RouteReason {
         match from {
             NodeName::AnalyzeAndRoute | NodeName::ToolExec if self.forced.is_some() => {
                 RouteReason::Forced

@@ -45,11 +45,11 @@ pub(in crate::agent) async fn analyze_and_route(
         let message = format!("every suggested tool had failed before: {tool} put first");
         run.events.warn("strategy_changed", message).await;
     }
-    let told = EventBody::RoutingPlan {
+    let event = EventBody::RoutingPlan {
         plan: plan.clone(),
         because: analysis.because,
     };
-    run.events.emit(told).await;
+    run.events.emit(event).await;
 
     let reason = route_after_analyze(plan.complexity);
     if plan.complexity == Complexity::Chitchat {

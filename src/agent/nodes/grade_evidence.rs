@@ -22,7 +22,7 @@ pub(in crate::agent) async fn grade_evidence(
     );
     let action = if run.state.context.is_empty() {
         let action = GraderAction::ReRetrieve;
-        tell_verdict(run, action, &[], GradedBy::NoEvidence).await;
+        emit_verdict(run, action, &[], GradedBy::NoEvidence).await;
         action
     } else if let Some(rule) = rule {
         approve(run, rule).await
@@ -44,7 +44,7 @@ async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
     run.cut_short(PathType::RuleAutoApprove, rule.as_str())
         .await;
     let scores = vec![Score::FULL; run.state.context.len()];
-    tell_verdict(run, GraderAction::Generate, &scores, GradedBy::Rule(rule)).await;
+    emit_verdict(run, GraderAction::Generate, &scores, GradedBy::Rule(rule)).await;
     run.state.evidence_scores = scores;
     GraderAction::Generate
 }
@@ -90,7 +90,7 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
 async fn apply(run: &mut Run<'_>, scores: &[Score], by: GradedBy) -> GraderAction {
     let thresholds = run.limits.thresholds;
     let action = thresholds.action_for(thresholds.average_of_kept(scores));
-    tell_verdict(run, action, scores, by).await;
+    emit_verdict(run, action, scores, by).await;
 
     let context = std::mem::take(&mut run.state.context);
     run.state.evidence_scores.clear();
@@ -111,7 +111,7 @@ async fn apply(run: &mut Run<'_>, scores: &[Score], by: GradedBy) -> GraderActio
     action
 }
 
-async fn tell_verdict(run: &mut Run<'_>, action: GraderAction, scores: &[Score], by: GradedBy) {
+async fn emit_verdict(run: &mut Run<'_>, action: GraderAction, scores: &[Score], by: GradedBy) {
     run.state.calls_saved += by.calls_saved();
     let average = run.limits.thresholds.average_of_kept(scores);
     let average = average.unwrap_or(0.0);

@@ -19,7 +19,7 @@ const PIECES_IN_FLIGHT: usize = 32;
 const NOTHING_TO_SEE: &str = "the model's answer was empty: it held nothing to read but citations \
                               of evidence that is not there; ask again, or choose another model";
 
-/// So many reasons for failed searches are told.
+/// So many reasons for failed searches are named.
 const REASONS: usize = 2;
 
 /// And so much of them.
@@ -87,17 +87,17 @@ fn trouble(state: &AgentState) -> Option<Trouble> {
     let broke = broke.count();
     let all_failed = state.failures.len() == calls;
     // A call for what is not there has looked; it is named where no other call says more.
-    let told = |failure: &&SearchFailure| failure.is_breakdown || all_failed;
+    let is_named = |failure: &&SearchFailure| failure.is_breakdown || all_failed;
     let mut reasons: Vec<String> = Vec::new();
-    let told: Vec<_> = state.failures.iter().filter(told).collect();
-    for failure in &told {
+    let named: Vec<_> = state.failures.iter().filter(is_named).collect();
+    for failure in &named {
         if !reasons.contains(&failure.line) {
             reasons.push(failure.line.clone());
         }
     }
-    (!told.is_empty()).then_some(Trouble {
+    (!named.is_empty()).then_some(Trouble {
         reasons,
-        failed: told.len(),
+        failed: named.len(),
         calls,
         none_looked: broke > 0 && all_failed,
     })
@@ -167,7 +167,7 @@ async fn stream_answer(
     let sub_questions = run.state.sub_questions().to_vec();
     let run_id = run.events.run().clone();
     let calls = run.calls.clone();
-    let (waits, mut told) = WaitSink::new();
+    let (waits, mut received) = WaitSink::new();
     let job = SynthesizeJob {
         origin: crate::agent::ports::CallOrigin {
             run: &run_id,
@@ -194,7 +194,7 @@ async fn stream_answer(
             loop {
                 let piece = tokio::select! {
                     biased;
-                    Some(wait) = told.recv() => {
+                    Some(wait) = received.recv() => {
                         run.events.emit_if_room(EventBody::Waiting { node, wait });
                         continue;
                     }
@@ -238,7 +238,7 @@ async fn stream_answer(
     Ok((text, synthesis.outcome, citations))
 }
 
-/// An answer that broke off is told as far as it came, so that it is in the log and its citations
+/// An answer that broke off is kept as far as it came, so that it is in the log and its citations
 /// can be followed; the run fails all the same.
 async fn keep_what_came(run: &mut Run<'_>, text: String, citations: Vec<Citation>) {
     if !is_blank(&text) {

@@ -11,7 +11,7 @@ use crate::domain::{Evidence, ToolCall, ToolName};
 #[async_trait]
 pub trait Toolbox: Send + Sync {
     /// Runs one call. The ids of the items are set by the agent and may be empty. What the call waits
-    /// for is told to `waits`.
+    /// for is sent to `waits`.
     async fn run(
         &self,
         call: &ToolCall,

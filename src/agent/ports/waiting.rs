@@ -145,14 +145,14 @@ impl WaitReporter {
 
     fn report(&self, wait: Wait) {
         self.last().wait = Some(wait);
-        self.out.tell(wait);
+        self.out.report(wait);
     }
 
     /// Takes back what was reported last, where it is that.
     fn over(&self, is_over: impl Fn(&Wait) -> bool) {
         let taken_back = self.last().wait.take_if(|wait| is_over(wait)).is_some();
         if taken_back {
-            self.out.tell(Wait::Over);
+            self.out.report(Wait::Over);
         }
     }
 }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn ui_silence_is_told_once_a_second_and_taken_back_by_the_next_byte() {
+    async fn ui_silence_is_reported_once_a_second_and_taken_back_by_the_next_byte() {
         let (waiting, mut waits) = reporter();
         let after = |ms| sleep(Duration::from_millis(ms));
         let minute = Duration::from_mins(1);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn ui_silence_ends_when_it_did_before_whether_it_is_told_or_not() {
+    async fn ui_silence_ends_when_it_did_before_whether_it_is_reported_or_not() {
         let (waiting, mut waits) = reporter();
         for (waiting, silence) in [
             (&waiting, 3_500),

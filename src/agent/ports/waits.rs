@@ -2,10 +2,10 @@ use tokio::sync::mpsc;
 
 use crate::domain::Wait;
 
-/// Waits that may be told before the agent looks.
+/// Waits that may be reported before the agent looks.
 const IN_FLIGHT: usize = 16;
 
-/// Where an engine tells what its call waits for. Reporting never waits itself: what is not read in
+/// Where an engine reports what its call waits for. Reporting never waits itself: what is not read in
 /// time is dropped, and the next line says more.
 #[derive(Debug, Clone)]
 pub struct WaitSink(mpsc::Sender<Wait>);
@@ -17,8 +17,8 @@ impl WaitSink {
         (Self(sink), waits)
     }
 
-    /// Tells what is waited for now.
-    pub fn tell(&self, wait: Wait) {
+    /// Reports what is waited for now.
+    pub fn report(&self, wait: Wait) {
         let _ = self.0.try_send(wait);
     }
 }
