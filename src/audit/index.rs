@@ -98,7 +98,7 @@ impl LogIndex {
             parts: Vec::new(),
             runs: Vec::new(),
         };
-        let mut news = 0;
+        let mut new_bytes = 0;
         for (path, file) in opened {
             let known = take_known(&mut kept, &file);
             let begun = known.bytes;
@@ -110,10 +110,10 @@ impl LogIndex {
             if stop.load(Ordering::Relaxed) {
                 return Err(ReadError::Stopped);
             }
-            news += part.known.bytes - begun;
+            new_bytes += part.known.bytes - begun;
             index.parts.push(part);
         }
-        if is_kept && (news >= WORTH_IT || !kept.is_empty()) {
+        if is_kept && (new_bytes >= WORTH_IT || !kept.is_empty()) {
             index.write(log);
         }
         index.runs = index.folded();
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn ui_stats_stop_where_nobody_waits_for_them() {
+    fn ui_stats_stop_where_no_one_waits_for_them() {
         let dir = tempfile::tempdir().unwrap();
         let log = long_log(dir.path());
         let stopped = LogIndex::of_unless(&log, &AtomicBool::new(true));

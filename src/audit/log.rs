@@ -149,16 +149,16 @@ impl AuditLog {
             .spawn(move || {
                 while let Some(event) = events.blocking_recv() {
                     if let Err(error) = self.append(&event) {
-                        self.complain(&error, &readers);
+                        self.report_error(&error, &readers);
                     }
                     if std::mem::take(&mut self.was_replaced) {
-                        self.tell_replaced(&readers);
+                        self.notify_replaced(&readers);
                     }
                     let is_last = matches!(event.body, EventBody::RunFinished { .. });
                     // A reader that has gone away does not keep the rest from being written.
                     let _ = readers.blocking_send(Update::Event(event));
                     if is_last && let Err(error) = self.note_end() {
-                        self.complain(&error, &readers);
+                        self.report_error(&error, &readers);
                     }
                 }
                 let _ = self.file.sync_data();
@@ -188,7 +188,7 @@ impl AuditLog {
         self.lock()?;
         let written = self.write(fields);
         let _ = self.file.unlock();
-        // A later failure is told again, and waited for as the first was.
+        // A later failure is reported again, and waited for as the first was.
         self.failing &= written.is_err();
         written
     }
@@ -332,7 +332,7 @@ impl AuditLog {
         Ok(was_put_aside)
     }
 
-    fn complain(&mut self, error: &io::Error, readers: &mpsc::Sender<Update>) {
+    fn report_error(&mut self, error: &io::Error, readers: &mpsc::Sender<Update>) {
         tracing::error!(%error, path = %self.to.path.display(), "audit line lost");
         if std::mem::replace(&mut self.failing, true) {
             return;
@@ -341,20 +341,20 @@ impl AuditLog {
             "the audit log {} cannot be written: {error}; free space or set KB_AGENT_AUDIT_LOG",
             self.to.path.display()
         );
-        tell(readers, message);
+        notify(readers, message);
     }
 
-    fn tell_replaced(&self, readers: &mpsc::Sender<Update>) {
+    fn notify_replaced(&self, readers: &mpsc::Sender<Update>) {
         let message = format!(
             "the audit log {} was removed or replaced while it was in use: what it held is not in \
              the new one",
             self.to.path.display()
         );
-        tell(readers, message);
+        notify(readers, message);
     }
 }
 
-fn tell(readers: &mpsc::Sender<Update>, message: String) {
+fn notify(readers: &mpsc::Sender<Update>, message: String) {
     let _ = readers.blocking_send(Update::Notice {
         level: NoticeLevel::Warning,
         message,

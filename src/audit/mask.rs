@@ -46,7 +46,7 @@ const SHORTEST_PART: usize = 8;
 const MOST: usize = 256;
 const LONGEST: usize = 400;
 
-/// Masks secrets by their form, and the secrets it was told.
+/// Masks secrets by their form, and the secrets it was given.
 #[derive(Clone, Default)]
 pub struct Mask {
     known: Vec<String>,

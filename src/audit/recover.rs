@@ -86,7 +86,7 @@ fn courses_of<T>(
     Ok(courses)
 }
 
-/// What a run came to, told from its own events.
+/// What a run came to, read from its own events.
 #[derive(Debug, Default)]
 struct Course {
     begun: Option<Timestamp>,

@@ -51,7 +51,7 @@ struct Elsewhere {
     /// The later line that says the same.
     repeated_at: Option<FilePosition>,
     /// An earlier line of its part tells that the head was made anew.
-    is_told_before: bool,
+    is_noted_before: bool,
     /// How many lines its part had, and which was the last, when that was noted.
     noted: Option<(u64, Hash)>,
     /// Where that last one stands now.
@@ -178,8 +178,8 @@ impl Doubt<'_> {
                 self.look_behind(link, &mut found);
             }
         });
-        let told = found.is_told_before;
-        found.noted = found.noted.or_else(|| self.noted_in_head(told));
+        let is_noted_before = found.is_noted_before;
+        found.noted = found.noted.or_else(|| self.noted_in_head(is_noted_before));
         if let Some((_, last)) = found.noted {
             self.for_each_link(|link| {
                 if link.part == here.0 && link.hash == last {
@@ -198,7 +198,7 @@ impl Doubt<'_> {
             found.forked_at.get_or_insert(link.place());
         }
         found.is_behind_referred = self.link.prev == Some(link.hash);
-        found.is_told_before |= link.part == self.link.part && link.noted.is_some();
+        found.is_noted_before |= link.part == self.link.part && link.noted.is_some();
     }
 
     /// From the line itself on.
@@ -227,14 +227,14 @@ impl Doubt<'_> {
 
     /// The lines of the part and the last of them, as the head notes them. A head that was made
     /// anew knows of what happened since: behind the line that tells of it.
-    fn noted_in_head(&self, is_told_before: bool) -> Option<(u64, Hash)> {
+    fn noted_in_head(&self, is_noted_before: bool) -> Option<(u64, Hash)> {
         let head = self.head?;
         let name = self.paths.get(self.link.part)?.file_name()?;
         if let Some(part) = head.parts.iter().find(|part| name == part.name.as_str()) {
             return Some((part.lines, part.last));
         }
         let is_log = self.link.part + 1 == self.paths.len();
-        let is_counted = !head.is_recounted || is_told_before;
+        let is_counted = !head.is_recounted || is_noted_before;
         (is_log && is_counted).then_some((head.lines, head.last))
     }
 

@@ -80,7 +80,7 @@ struct Check<'a> {
     counts: Vec<u64>,
     /// The last line that goes on from the one before it.
     last: Option<Link>,
-    /// A line whose place in the chain is told by the one that follows.
+    /// A line whose place in the chain shows in the one that follows.
     doubtful: Option<Link>,
     is_chained: bool,
     /// Where the line stands that the head notes.

@@ -203,9 +203,9 @@ mod tests {
             let pattern = regex_syntax::parse(&rule.pattern).unwrap();
             let run = run_of(&pattern);
             // Fewer than in a long word would keep nothing out.
-            let told = if run < 15 { 0 } else { run };
-            if rule.run != told {
-                wrong.push(format!("{}: run = {told}", rule.id));
+            let expected = if run < 15 { 0 } else { run };
+            if rule.run != expected {
+                wrong.push(format!("{}: run = {expected}", rule.id));
             }
             if rule.keywords.is_empty() && run < 15 {
                 wrong.push(format!("{}: tried on every text", rule.id));
@@ -219,8 +219,8 @@ mod tests {
         fn the_longest_run_is_found(text in "[a:. é\n]{0,40}", shortest in 1_usize..9) {
             let runs = text.as_bytes().split(|byte| !is_of_a_run(*byte));
             let longest = runs.map(<[u8]>::len).max().unwrap_or(0);
-            let told = if longest < shortest { 0 } else { longest };
-            prop_assert_eq!(longest_run(text.as_bytes(), shortest), told);
+            let expected = if longest < shortest { 0 } else { longest };
+            prop_assert_eq!(longest_run(text.as_bytes(), shortest), expected);
         }
     }
 }

@@ -208,11 +208,11 @@ fn ordinary_text_is_masked_in_vain_in_less_than_one_line_of_ten_thousand() {
     let begun = std::time::Instant::now();
     let (lines, hits) = hits_in(&files_below(folder.as_ref()));
     let took = begun.elapsed();
-    let told = format!(
+    let report = format!(
         "{} of {lines} lines in {took:?}:\n{}",
         hits.len(),
         hits.join("\n")
     );
-    assert!(hits.len() * 10_000 <= lines, "{told}");
-    writeln!(std::io::stdout(), "{told}").unwrap();
+    assert!(hits.len() * 10_000 <= lines, "{report}");
+    writeln!(std::io::stdout(), "{report}").unwrap();
 }
