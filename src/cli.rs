@@ -43,7 +43,7 @@ use crate::text::nearest;
 use output::Failure;
 use resumable::StartOptions;
 
-pub use panics::keep_panics_apart;
+pub use panics::install_panic_hook;
 
 /// Chat with a knowledge base in the terminal, and see how each answer came about.
 #[derive(Debug, Parser)]
@@ -127,7 +127,7 @@ pub fn main() -> ExitCode {
         let share = words.next();
         return read_documents(share.as_deref().and_then(OsStr::to_str));
     }
-    keep_panics_apart();
+    install_panic_hook();
     let parsed = Cli::command()
         .after_long_help(settings_help())
         .try_get_matches()
@@ -238,7 +238,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
 }
 
 /// This program, to be started again. One that cannot be found cannot be started either, which is
-/// told at the document that needs it.
+/// reported at the document that needs it.
 fn own_program() -> PathBuf {
     // Also where the file was replaced since by another version.
     let running = Path::new("/proc/self/exe");

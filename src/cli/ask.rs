@@ -89,7 +89,7 @@ async fn answer(
     let mut written = Ok(());
     while let Some(event) = run.next_event().await {
         let event = engine.published(event);
-        let told = match (&event.body, json) {
+        let printed = match (&event.body, json) {
             _ if written.is_err() => Ok(()),
             (_, true) => print_json(&event),
             (EventBody::AnswerDelta { text }, _) => {
@@ -100,7 +100,7 @@ async fn answer(
             (EventBody::RunFinished { .. }, _) if begun => print_text("\n"),
             _ => Ok(()),
         };
-        if let Err(error) = told {
+        if let Err(error) = printed {
             written = Err(error);
             cancel.cancel();
         }
@@ -125,11 +125,11 @@ async fn answer(
         "index_incomplete" => embedding.has_warned(),
         _ => false,
     };
-    let told = warnings.at_the_answer().filter(|kind| !said(&kind.code));
-    let told: Vec<_> = told.map(WarningKind::line).collect();
+    let lines = warnings.at_the_answer().filter(|kind| !said(&kind.code));
+    let lines: Vec<_> = lines.map(WarningKind::line).collect();
     embedding.end().await;
     written?;
-    for line in &told {
+    for line in &lines {
         print_notice(line);
     }
     if let Some(line) = run.complaint() {

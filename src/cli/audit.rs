@@ -44,7 +44,7 @@ pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), Failure> {
     }
 }
 
-/// What holds, and what cannot be told.
+/// What holds, and what cannot be known.
 fn summary(found: &Verified) -> String {
     let lines = counted(found.lines as usize, "line");
     let mut text = match found.parts {

@@ -16,7 +16,7 @@ use crate::text::counted;
 
 /// How long an answer waits for the meaning of what is new, once its words can be found.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long a step that is under way has for its end once it was told to stop.
+/// How long a step that is under way has for its end once it was asked to stop.
 pub(super) const LAST_STEP: Duration = Duration::from_secs(1);
 
 /// What an answer is going to be looked up by.

@@ -77,7 +77,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
                 one_line(&pattern, 100)
             ));
         }
-        // The report lists them all, so that they are no news after it.
+        // The report lists them all, so that they are not new after it.
         let _ = knowledge.new_among(&report.skipped);
         let status = knowledge.status();
         if status.pending > 0 {
@@ -126,7 +126,7 @@ fn watch(
             embedding: None,
         }),
         left_out: Mutex::default(),
-        told: AtomicBool::new(false),
+        has_reported: AtomicBool::new(false),
         following: AtomicBool::new(false),
         broken: Mutex::new(None),
     };
@@ -141,8 +141,8 @@ fn watch(
         let watch = Arc::new(Watch::new());
         let watched = watch.clone();
         let mut upkeep = tokio::task::spawn_blocking(move || {
-            keep_up_to_date(&knowledge, &watched, &apart, &|told| {
-                if let Err(error) = lines.tell(told, &knowledge) {
+            keep_up_to_date(&knowledge, &watched, &apart, &|upkeep| {
+                if let Err(error) = lines.print(upkeep, &knowledge) {
                     // The reader is gone: there is nothing to stay for.
                     lines
                         .broken
@@ -178,7 +178,7 @@ struct WatchOutput {
     /// What the last line about words left out, and why.
     left_out: Mutex<BTreeSet<(String, String)>>,
     /// Whether there has been a line about words.
-    told: AtomicBool,
+    has_reported: AtomicBool,
     following: AtomicBool,
     broken: Mutex<Option<io::Error>>,
 }
@@ -199,7 +199,7 @@ impl PhaseStarts {
 }
 
 impl WatchOutput {
-    fn tell(&self, upkeep: Upkeep, knowledge: &KnowledgeBase) -> io::Result<()> {
+    fn print(&self, upkeep: Upkeep, knowledge: &KnowledgeBase) -> io::Result<()> {
         match upkeep {
             Upkeep::Words(report) => {
                 self.words(&report, knowledge)?;
@@ -234,9 +234,9 @@ impl WatchOutput {
     /// found a file which cannot be read, or not any more.
     fn words(&self, report: &UpdateReport, base: &KnowledgeBase) -> io::Result<()> {
         let took = self.end(Phase::Reading);
-        let news = report.added + report.changed + report.moved + report.removed;
+        let changes = report.added + report.changed + report.moved + report.removed;
         let left_out = self.newly_left_out(report);
-        if self.told.swap(true, Ordering::Relaxed) && news == 0 && left_out.is_empty() {
+        if self.has_reported.swap(true, Ordering::Relaxed) && changes == 0 && left_out.is_empty() {
             return Ok(());
         }
         if !self.json {

@@ -64,7 +64,8 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         let said = embedding.has_failed();
         embedding.end().await;
         let (base, asked) = (knowledge.clone(), query.clone());
-        let searching = tokio::task::spawn_blocking(move || by_all_means(&base, mode, &asked, k));
+        let searching =
+            tokio::task::spawn_blocking(move || with_lexical_fallback(&base, mode, &asked, k));
         let found = tokio::select! {
             found = searching => found.map_err(Failure::failed)?.map_err(Failure::failed)?,
             () = cancel.cancelled() => return Err(Failure::interrupted()),
@@ -109,7 +110,7 @@ struct SearchOutput {
 }
 
 /// Where meaning cannot be asked for, words are.
-fn by_all_means(
+fn with_lexical_fallback(
     base: &KnowledgeBase,
     mode: SearchMode,
     query: &str,

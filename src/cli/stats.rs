@@ -201,9 +201,11 @@ fn outcomes(outcomes: &Outcomes) -> String {
         (outcomes.failed, "failed"),
         (outcomes.unfinished, "without an end"),
     ];
-    let told = named.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<_> = told.map(|(count, how)| format!("{count} {how}")).collect();
-    told.join(", ")
+    let counted = named.iter().filter(|(count, _)| *count > 0);
+    let outcomes: Vec<_> = counted
+        .map(|(count, how)| format!("{count} {how}"))
+        .collect();
+    outcomes.join(", ")
 }
 
 fn fast_paths(statistics: &Statistics) -> Vec<Vec<String>> {

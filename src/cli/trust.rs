@@ -57,27 +57,27 @@ pub(super) fn run(
             shown(&folder)
         )));
     }
-    let mut told = String::new();
+    let mut report = String::new();
     let mut decide = |request: &TrustRequest| {
-        told.push_str(&described(request));
+        report.push_str(&described(request));
         TrustAnswer::Yes
     };
     let refused = admit(&mut environment, overrides, &mut decide);
     if let Some(error) = refused.into_iter().next() {
         return Err(error.into());
     }
-    if told.is_empty() {
-        told = format!(
+    if report.is_empty() {
+        report = format!(
             "nothing in {} needs more trust than it has\n",
             shown(&folder.join(".env"))
         );
     } else {
-        told.push_str(&format!(
+        report.push_str(&format!(
             "Trusted; 'kb-agent trust --remove' in {} takes it back.\n",
             shown(&folder)
         ));
     }
-    Ok(print_text(told)?)
+    Ok(print_text(report)?)
 }
 
 /// Lets in what the folder's `.env` may set; asks on a terminal, and says what to do elsewhere.

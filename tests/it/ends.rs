@@ -1,4 +1,4 @@
-//! The program ends when it is told to, and when its window goes: wherever the focus is, whatever
+//! The program ends when it is asked to, and when its window goes: wherever the focus is, whatever
 //! it is at, and with the terminal as it was found.
 //!
 //! `KB_AGENT_TEST_WINDOWS=200` and `KB_AGENT_TEST_SIGNALS=100` make the drawn moments many,
@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use kb_agent::cli::keep_panics_apart;
+use kb_agent::cli::install_panic_hook;
 use kb_agent::domain::RoutingLimits;
 use kb_agent::protocol::{Mode, NoticeLevel, Update};
 use kb_agent::tui::{Setup, ThemeName};
@@ -541,9 +541,9 @@ fn itself(test: &str) -> Command {
 }
 
 fn screen_beside(meanwhile: impl Future<Output = ()>) {
-    keep_panics_apart();
+    install_panic_hook();
     let (commands, _listening) = mpsc::channel(4);
-    let (updates, told) = mpsc::channel(4);
+    let (updates, received) = mpsc::channel(4);
     let setup = Setup {
         theme: ThemeName::default(),
         no_color: true,
@@ -556,7 +556,7 @@ fn screen_beside(meanwhile: impl Future<Output = ()>) {
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let screen = kb_agent::tui::run(setup, commands, told, CancellationToken::new());
+        let screen = kb_agent::tui::run(setup, commands, received, CancellationToken::new());
         let beside = async {
             meanwhile.await;
             let message = "it went on".to_owned();

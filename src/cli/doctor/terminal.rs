@@ -37,11 +37,11 @@ fn variable(name: &str) -> String {
 fn screen(size: Option<(u16, u16)>, term: &str) -> Check {
     const NAME: &str = "screen";
     if cfg!(unix) && (term.is_empty() || term == "dumb") {
-        let told = if term.is_empty() { "not set" } else { "'dumb'" };
+        let value = if term.is_empty() { "not set" } else { "'dumb'" };
         return Check::note(
             AREA,
             NAME,
-            format!("TERM is {told}: the screen cannot be drawn"),
+            format!("TERM is {value}: the screen cannot be drawn"),
             "set TERM to what your terminal is, such as xterm-256color, or use kb-agent ask",
         );
     }
@@ -91,7 +91,7 @@ fn locale(set: &[(&str, String)]) -> Check {
     if plain.contains("utf8") {
         return Check::ok(AREA, NAME, format!("UTF-8, by {name}"));
     }
-    let told = if value.is_empty() {
+    let locale = if value.is_empty() {
         "no locale is set".to_owned()
     } else {
         format!("{name} is '{value}', which is not UTF-8")
@@ -99,7 +99,7 @@ fn locale(set: &[(&str, String)]) -> Check {
     Check::note(
         AREA,
         NAME,
-        format!("{told}: borders and other scripts may look wrong"),
+        format!("{locale}: borders and other scripts may look wrong"),
         format!("export {name}=C.UTF-8"),
     )
 }
@@ -111,7 +111,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_the_screen_cannot_live_with_is_told() {
+    fn what_the_screen_cannot_live_with_is_reported() {
         let status = |size, term| screen(size, term).status;
         assert_eq!(status(Some((80, 24)), "xterm"), Status::Ok);
         assert_eq!(status(Some(LEAST), "xterm"), Status::Ok);

@@ -126,7 +126,7 @@ async fn measure(
     let mut doc_freqs: BTreeMap<&str, DocFreq> = BTreeMap::new();
     for passage in &set.passages {
         let doc_freq = doc_freqs.entry(&passage.set).or_default();
-        doc_freq.add(passage.told().map(|(_, sentence)| sentence));
+        doc_freq.add(passage.non_empty().map(|(_, sentence)| sentence));
     }
     let nothing = DocFreq::default();
     let grader = Grader::open_for_many(settings)?;
@@ -201,7 +201,7 @@ impl Reader<'_> {
     /// Blocks while it embeds.
     fn choose(&mut self, question: &ReadingQuestion) -> Result<(), Failure> {
         let passage = &self.passages[question.own];
-        let (places, texts): (Vec<usize>, Vec<&str>) = passage.told().unzip();
+        let (places, texts): (Vec<usize>, Vec<&str>) = passage.non_empty().unzip();
         let query = &question.query;
         let overlaps = self.doc_freq.overlap(query, &texts);
         let cosines = self.grader.cosines(query, &texts)?;
@@ -227,13 +227,13 @@ impl Reader<'_> {
 impl ReadingPassage {
     /// As a document would hold it.
     fn text(&self) -> String {
-        let told: Vec<&str> = self.told().map(|(_, sentence)| sentence).collect();
-        let apart = if told.iter().any(|it| is_chinese(it)) {
+        let sentences: Vec<&str> = self.non_empty().map(|(_, sentence)| sentence).collect();
+        let apart = if sentences.iter().any(|it| is_chinese(it)) {
             ""
         } else {
             " "
         };
-        let text = told.join(apart);
+        let text = sentences.join(apart);
         if self.title.trim().is_empty() {
             text
         } else {

@@ -104,7 +104,7 @@ fn passage(line: &str) -> Result<ReadingPassage, String> {
     if passage.sentences.is_empty() {
         return Err("there is no sentence".to_owned());
     }
-    if passage.told().next().is_none() {
+    if passage.non_empty().next().is_none() {
         return Err("all sentences are empty".to_owned());
     }
     Ok(passage)
@@ -113,7 +113,7 @@ fn passage(line: &str) -> Result<ReadingPassage, String> {
 impl ReadingPassage {
     /// The sentences that say something, with their places: some collections were cut so that
     /// others are empty, and count these too.
-    pub fn told(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub fn non_empty(&self) -> impl Iterator<Item = (usize, &str)> {
         let all = self.sentences.iter().map(String::as_str).enumerate();
         all.filter(|(_, sentence)| !sentence.trim().is_empty())
     }
@@ -133,8 +133,8 @@ fn question(
         place.ok_or_else(|| format!("there is no passage {id}"))
     };
     let own = place(&line.passage)?;
-    let told = |at: &usize| passages[own].told().any(|(told, _)| told == *at);
-    if let Some(at) = line.answers.iter().find(|at| !told(at)) {
+    let is_non_empty = |at: &usize| passages[own].non_empty().any(|(place, _)| place == *at);
+    if let Some(at) = line.answers.iter().find(|at| !is_non_empty(at)) {
         let id = &line.passage;
         return Err(format!(
             "sentence {at}, counted from 0, should answer, and {id} has none there"

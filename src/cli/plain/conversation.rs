@@ -295,7 +295,7 @@ impl Plain {
                 self.rest()?;
             }
             Update::SourceAdded(Ok(line)) => {
-                // What they are now is told anew.
+                // What they are now is sent anew.
                 self.about.contents = None;
                 print_text(line + "\n")?;
                 self.rest()?;

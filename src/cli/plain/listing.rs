@@ -115,7 +115,7 @@ pub(super) fn sessions(listed: &[SessionSummary]) -> String {
     if listed.is_empty() {
         return "No conversation is recorded yet.\n".to_owned();
     }
-    let told = listed.iter().take(MOST_SESSIONS).map(|session| {
+    let lines = listed.iter().take(MOST_SESSIONS).map(|session| {
         let name = session.name.as_deref().unwrap_or(&session.question);
         let here = if session.is_current { ", this one" } else { "" };
         format!(
@@ -126,7 +126,7 @@ pub(super) fn sessions(listed: &[SessionSummary]) -> String {
             line(&session.id),
         )
     });
-    let mut said = told.collect::<Vec<_>>().concat();
+    let mut said = lines.collect::<Vec<_>>().concat();
     if let Some(more) = listed.len().checked_sub(MOST_SESSIONS).filter(|n| *n > 0) {
         said.push_str(&format!(
             "And {more} older; 'kb-agent runs' lists all runs.\n"

@@ -145,8 +145,8 @@ impl Narrator {
             } => lines.push(waiting(wait, Some(*node))),
             EventBody::Warning { code, message } => self.warnings.add(code, message),
             EventBody::RunFinished { .. } => {
-                let told = self.warnings.at_the_answer().map(WarningKind::line);
-                lines.extend(told.map(|line| format!("Warning: {line}")));
+                let warnings = self.warnings.at_the_answer().map(WarningKind::line);
+                lines.extend(warnings.map(|line| format!("Warning: {line}")));
                 lines.extend(RunEnd::of(body).map(|end| self.footer(end)));
             }
             _ => {}
