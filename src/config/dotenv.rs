@@ -117,10 +117,10 @@ mod tests {
             ("$A # a comment with $B", "$A"),
         ] {
             let text = format!("A=1\nNAME={written}\nB=2\n");
-            let told = values(&text);
-            assert_eq!(told.len(), 3, "{written}");
-            assert_eq!(told[1].as_deref(), Some(value), "{written}");
-            assert_eq!(told[2].as_deref(), Some("2"), "{written}");
+            let values_read = values(&text);
+            assert_eq!(values_read.len(), 3, "{written}");
+            assert_eq!(values_read[1].as_deref(), Some(value), "{written}");
+            assert_eq!(values_read[2].as_deref(), Some("2"), "{written}");
         }
     }
 
@@ -130,13 +130,13 @@ mod tests {
         for at in 1..200 {
             text.push_str(&format!("A{at}=${{A{}}}${{A{}}}\n", at - 1, at - 1));
         }
-        let told = values(&text);
-        assert_eq!(told.len(), 200);
-        assert_eq!(told[199].as_deref(), Some("${A198}${A198}"));
+        let values_read = values(&text);
+        assert_eq!(values_read.len(), 200);
+        assert_eq!(values_read[199].as_deref(), Some("${A198}${A198}"));
     }
 
     #[test]
-    fn trust_what_is_no_text_file_is_told() {
+    fn trust_what_is_no_text_file_is_reported() {
         assert_eq!(values("A=1\0\n"), [None]);
     }
 }

@@ -37,7 +37,7 @@ struct FolderFile {
     /// Why it cannot be trusted.
     doubt: Option<String>,
     /// Whether the folder is trusted; something may be held back all the same.
-    is_let_in: bool,
+    is_folder_trusted: bool,
 }
 
 /// Where a setting's value is from.
@@ -180,20 +180,22 @@ impl Environment {
     }
 
     /// The folder's `.env` may say all that it says.
-    pub(super) fn let_in(&mut self) {
+    pub(super) fn trust_folder(&mut self) {
         if let Some(folder) = &mut self.folder {
-            folder.is_let_in = true;
+            folder.is_folder_trusted = true;
             folder.file.pairs.extend(folder.held.drain());
         }
     }
 
     /// Whether that has been done.
-    pub(super) fn is_let_in(&self) -> bool {
-        self.folder.as_ref().is_some_and(|folder| folder.is_let_in)
+    pub(super) fn is_folder_trusted(&self) -> bool {
+        self.folder
+            .as_ref()
+            .is_some_and(|folder| folder.is_folder_trusted)
     }
 
     /// What the folder's `.env` says of it has no effect from now on.
-    pub(super) fn hold_back(&mut self, name: &str) {
+    pub(super) fn withhold(&mut self, name: &str) {
         if let Some(folder) = &mut self.folder
             && let Some(pair) = folder.file.pairs.remove_entry(name)
         {
@@ -221,7 +223,7 @@ impl Environment {
     }
 
     /// The first file that says something else than what is in effect.
-    pub(super) fn outvoted(&self, name: &str) -> Option<&Path> {
+    pub(super) fn overridden_by(&self, name: &str) -> Option<&Path> {
         let value = self.process.get(name).map(|value| value.trim());
         let value = value.or_else(|| self.get(name));
         self.env_files()
@@ -321,7 +323,7 @@ impl FolderFile {
             file,
             held,
             doubt,
-            is_let_in: false,
+            is_folder_trusted: false,
         }
     }
 }

@@ -181,7 +181,7 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
     };
     if let Some(needed) = needed.filter(|needed| !is_set(needed)) {
         if environment.held(needed).is_some() {
-            return Some(held_back(name, needed, environment));
+            return Some(withheld(name, needed, environment));
         }
         return Some(IneffectiveSetting {
             line: format!("{name} is set without effect: {needed} is not set"),
@@ -203,20 +203,22 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
             next: format!("remove {name}"),
         });
     }
-    environment.outvoted(name).map(|file| IneffectiveSetting {
-        line: format!(
-            "{name} is set without effect in {}: {} wins over it",
-            path(file),
-            winner(&environment.origin(name))
-        ),
-        next: "nothing, if the value in effect is what you want".to_owned(),
-    })
+    environment
+        .overridden_by(name)
+        .map(|file| IneffectiveSetting {
+            line: format!(
+                "{name} is set without effect in {}: {} wins over it",
+                path(file),
+                winner(&environment.origin(name))
+            ),
+            next: "nothing, if the value in effect is what you want".to_owned(),
+        })
 }
 
 /// Of a setting that waits for one which the folder's `.env` makes and may not make.
-fn held_back(name: &str, needed: &str, environment: &Environment) -> IneffectiveSetting {
+fn withheld(name: &str, needed: &str, environment: &Environment) -> IneffectiveSetting {
     let folder = path(&environment.folder().unwrap_or_default());
-    let (why, how) = if environment.is_let_in() {
+    let (why, how) = if environment.is_folder_trusted() {
         let why = "you have not agreed to what would be sent there".to_owned();
         (why, " with the same options")
     } else {
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_cannot_be_used_is_told_and_the_rest_goes_on() {
+    fn all_that_cannot_be_used_is_listed_and_the_rest_goes_on() {
         let survey = surveyed([
             ("KB_AGENT_DATA_DIR", "data"),
             ("KB_AGENT_MAX_ITERATIONS", "many"),
@@ -352,8 +354,8 @@ mod tests {
                  KB_AGENT_LLM_API_KEY"
             )
         );
-        environment.let_in();
-        environment.hold_back("KB_AGENT_LLM_BASE_URL");
+        environment.trust_folder();
+        environment.withhold("KB_AGENT_LLM_BASE_URL");
         assert!(line(&environment).starts_with(&format!("{held}you have not agreed")));
     }
 

@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn r26_an_address_without_its_scheme_is_told_with_it() {
+    fn r26_an_address_without_its_scheme_is_reported_with_it() {
         for (value, meant) in [
             ("localhost:9", "http://localhost:9"),
             ("localhost", "http://localhost"),
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn r26_a_misspelt_setting_is_told() {
+    fn r26_a_misspelt_setting_is_reported() {
         let settings = settings([
             ("KB_AGENT_DATA_DIR", "data"),
             ("KB_AGENT_MAX_ITERATION", "5"),

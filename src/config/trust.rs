@@ -107,16 +107,16 @@ fn admitted(
             }
         }
     }
-    environment.let_in();
+    environment.trust_folder();
     let mut refused = Vec::new();
-    for sending in sendings(environment, overrides) {
-        let is_held_back = !environment.is_of_folder(sending.of_file);
-        if is_held_back || kept.may_send(&sending.what, &sending.to) {
+    for transfer in transfers(environment, overrides) {
+        let is_withheld = !environment.is_of_folder(transfer.of_file);
+        if is_withheld || kept.may_send(&transfer.what, &transfer.to) {
             continue;
         }
         let Transfer {
             what, to, of_file, ..
-        } = sending;
+        } = transfer;
         let request = TrustRequest::Transfer {
             file: file.clone(),
             what: what.clone(),
@@ -127,7 +127,7 @@ fn admitted(
             kept.let_send(what, to);
             continue;
         }
-        environment.hold_back(of_file);
+        environment.withhold(of_file);
         if word == TrustAnswer::Unasked {
             let advice = "'kb-agent trust' with the same options allows it, or let both come from \
                           one place"
@@ -180,7 +180,7 @@ struct Transfer {
     of_file: &'static str,
 }
 
-fn sendings(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> {
+fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> {
     let mut found = Vec::new();
     for (url, key) in [
         (llm_variables::BASE_URL.name, llm_variables::API_KEY.name),
@@ -415,7 +415,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for variable in variables() {
             let file = [(variable.name, "7")];
-            let (mut held, mut let_in) = (place(dir.path(), [], file), place(dir.path(), [], file));
+            let (mut held, mut trusted) =
+                (place(dir.path(), [], file), place(dir.path(), [], file));
             let is_taste = variable.class == Class::Taste;
             let own = Environment::from_pairs([(DATA_DIR.name, dir.path().to_str().unwrap())]);
             let before = own.get(variable.name).is_some();
@@ -435,9 +436,9 @@ mod tests {
                 "{}",
                 variable.name
             );
-            asked(&mut let_in, TrustAnswer::Yes);
-            assert_eq!(let_in.get(variable.name), Some("7"), "{}", variable.name);
-            assert!(matches!(let_in.origin(variable.name), Origin::File(_)));
+            asked(&mut trusted, TrustAnswer::Yes);
+            assert_eq!(trusted.get(variable.name), Some("7"), "{}", variable.name);
+            assert!(matches!(trusted.origin(variable.name), Origin::File(_)));
             fs::remove_dir_all(dir.path().join("data")).ok();
         }
     }
