@@ -43,7 +43,7 @@ pub struct Bounds {
     pub silence: Duration,
     /// Tokens that were asked for.
     pub tokens: u32,
-    /// Where waiting is told.
+    /// Where waiting is reported.
     pub waiting: Waiting,
 }
 
@@ -65,7 +65,7 @@ impl Bounds {
 
 impl Broken {
     /// What went wrong, of that site.
-    pub fn told_by(self, site: &Site) -> Failure {
+    pub fn failure_at(self, site: &Site) -> Failure {
         match self {
             Self::Failed(failure) => failure,
             Self::TooMuch => site.too_much(),
@@ -111,7 +111,7 @@ pub async fn collect(response: Response, site: &Site, bounds: Bounds) -> Result<
 pub async fn all_of(mut body: Body, site: &Site) -> Result<Vec<u8>, Failure> {
     let mut all = Vec::new();
     while let Some(bytes) = body.next().await {
-        all.extend_from_slice(&bytes.map_err(|broken| broken.told_by(site))?);
+        all.extend_from_slice(&bytes.map_err(|broken| broken.failure_at(site))?);
     }
     Ok(all)
 }

@@ -58,7 +58,7 @@ pub struct Request<'a> {
     pub temperature: f64,
     /// Where the reply ends at the latest.
     pub max_tokens: u32,
-    /// Where waiting is told.
+    /// Where waiting is reported.
     pub waiting: &'a Waiting,
 }
 
@@ -187,7 +187,7 @@ impl Endpoint {
         }
     }
 
-    /// The inner error is the connection's; silence is told as such.
+    /// The inner error is the connection's; silence is reported as such.
     async fn once(
         &self,
         request: RequestBuilder,

@@ -185,7 +185,7 @@ impl Exchange {
                         usage,
                         text: partial_reply.text,
                         cut_short: reply.cut_short().map(|(why, _)| why),
-                        warnings: self.told(next, &reply, wanted.out.is_some()),
+                        warnings: self.caveats(next, &reply, wanted.out.is_some()),
                     });
                 }
                 Err(failure) if partial_reply.shown => return Err(failure.within_an_answer()),
@@ -236,7 +236,7 @@ impl Exchange {
     }
 
     /// What went on before there was this reply, and what is wrong with it.
-    fn told(&self, attempt: &mut Attempt, reply: &ChatReply, is_answer: bool) -> Vec<Caveat> {
+    fn caveats(&self, attempt: &mut Attempt, reply: &ChatReply, is_answer: bool) -> Vec<Caveat> {
         let mut warnings = std::mem::take(&mut attempt.warnings);
         if attempt.retried > 0 {
             let host = self.endpoint.site.host();

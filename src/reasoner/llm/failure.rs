@@ -306,7 +306,7 @@ impl Site {
         let has = |signs: &[&str]| signs.iter().any(|sign| words.contains(sign));
         let code = status.map(|status| status.as_u16());
         let rejected = code.is_none_or(|code| matches!(code, 400 | 404 | 413 | 422 | 500));
-        let told = code.map(|code| format!(" ({code})")).unwrap_or_default();
+        let status_note = code.map(|code| format!(" ({code})")).unwrap_or_default();
         let quoted = said.map(|said| format!(": {said}")).unwrap_or_default();
         let host = self.host();
         let lasting = |what: String, next: String| {
@@ -318,7 +318,7 @@ impl Site {
         }
         if has(NO_CREDIT) || code == Some(402) {
             return lasting(
-                format!("{host} says that there is nothing left to spend{told}{quoted}"),
+                format!("{host} says that there is nothing left to spend{status_note}{quoted}"),
                 "see your account there".to_owned(),
             );
         }
@@ -327,7 +327,7 @@ impl Site {
         }
         if rejected && (has(NO_MODEL) || names_a_missing_model(words)) {
             return lasting(
-                format!("{host} does not know the model{told}{quoted}"),
+                format!("{host} does not know the model{status_note}{quoted}"),
                 format!("check {}", SETTINGS.model),
             );
         }

@@ -35,7 +35,7 @@ impl Job {
     }
 
     /// The same for a person.
-    pub fn tokens_told(self) -> &'static str {
+    pub fn tokens_text(self) -> &'static str {
         match self {
             Self::Analyze => "800, with thinking 4096 more",
             Self::Plan => "1000, with thinking 4096 more",
@@ -118,10 +118,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_of_the_limits_is_what_they_are() {
+    fn what_is_shown_of_the_limits_is_what_they_are() {
         for job in Job::ALL {
-            let told = job.tokens_told();
-            let numbers: Vec<u32> = told
+            let written = job.tokens_text();
+            let numbers: Vec<u32> = written
                 .split(|c: char| !c.is_ascii_digit())
                 .filter_map(|digits| digits.parse().ok())
                 .collect();
@@ -129,7 +129,7 @@ mod tests {
             let thoughts = job.tokens(0, true) - job.tokens(0, false);
             let parts = [job.tokens(0, false), per_item, thoughts];
             let parts: Vec<u32> = parts.into_iter().filter(|part| *part > 0).collect();
-            assert_eq!(numbers, parts, "{told}");
+            assert_eq!(numbers, parts, "{written}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Prompts, prices and servers: what is built in, and what the user put in its place.
 //!
-//! Read once, when the program starts: a mistake in a file is told then, with the file's name, and
+//! Read once, when the program starts: a mistake in a file is shown then, with the file's name, and
 //! not in the middle of an answer.
 
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Overrides {
     /// `servers.toml`. A file that is not there is no error; the error is one line.
     pub fn read(folder: Option<&Path>) -> Result<Self, String> {
         let file = |name: &str| folder.map_or(Ok(None), |folder| text_of(&folder.join(name)));
-        let told = |name: &'static str| {
+        let with_file_name = |name: &'static str| {
             move |why: String| match folder {
                 Some(folder) => format!("{}: {why}", folder.join(name).display()),
                 None => why,
@@ -41,9 +41,10 @@ impl Overrides {
                 let text = file(&name)?;
                 Ok(text.map(|text| (folder.map(|at| at.join(&name)).unwrap_or_default(), text)))
             })?,
-            prices: Prices::with(file("prices.toml")?.as_deref()).map_err(told("prices.toml"))?,
+            prices: Prices::with(file("prices.toml")?.as_deref())
+                .map_err(with_file_name("prices.toml"))?,
             servers: Servers::with(file("servers.toml")?.as_deref())
-                .map_err(told("servers.toml"))?,
+                .map_err(with_file_name("servers.toml"))?,
         })
     }
 }

@@ -7,7 +7,7 @@ const HISTORY: usize = 2_000;
 const BESIDE: usize = 2_000;
 /// Less than this is not worth asking with.
 const LEAST: usize = 100;
-/// Estimates are off by some; sizes that a server told are for its own tokens.
+/// Estimates are off by some; sizes that a server reported are for its own tokens.
 const MARGIN: f64 = 0.85;
 
 /// Estimated tokens for what varies in a prompt.

@@ -90,7 +90,7 @@ impl ChatReply {
                 Some(first) => break Some(first),
                 None => match timeout_at(ends, body.next()).await {
                     Ok(Some(Ok(bytes))) => start.extend_from_slice(&bytes),
-                    Ok(Some(Err(broken))) => return Err(broken.told_by(&site)),
+                    Ok(Some(Err(broken))) => return Err(broken.failure_at(&site)),
                     Ok(None) => break None,
                     Err(_) => return Err(site.stalled(bounds.whole())),
                 },

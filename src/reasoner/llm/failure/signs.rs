@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_model_is_told_from_another_missing_thing() {
+    fn a_missing_model_is_distinguished_from_another_missing_thing() {
         for (said, missing) in [
             ("model 'qwen9' not found", true),
             (

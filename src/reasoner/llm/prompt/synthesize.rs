@@ -12,7 +12,7 @@ impl Prompts {
     /// The messages of an answer: from evidence, or of a friendly reply without any.
     pub fn synthesize(&self, job: &SynthesizeJob<'_>, room: &Room, fence: &Fence) -> Vec<Message> {
         let history = fence.conversation(job.history, room.history);
-        let language = told(job.question.language).to_owned();
+        let language = language_instruction(job.question.language).to_owned();
         if job.complexity == Complexity::Chitchat {
             return self.chitchat.filled(&[
                 ("history", history),
@@ -35,7 +35,7 @@ impl Prompts {
 
 /// Small models follow the language of the evidence rather than that of the question, unless the
 /// last thing they read says otherwise.
-fn told(language: Language) -> &'static str {
+fn language_instruction(language: Language) -> &'static str {
     match language {
         Language::Zh => "请用中文回答。(Answer in Chinese.)",
         Language::De => "Antworte auf Deutsch. (Answer in German.)",
