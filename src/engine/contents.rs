@@ -64,16 +64,16 @@ impl Contents {
         }
     }
 
-    /// Files are not in the index now, which is to be told with what is.
+    /// Files are not in the index now, which is to be reported with what is.
     pub(super) fn leave_out(&self, skipped: &[Skipped]) {
-        let told = |skipped: &Skipped| {
+        let as_text = |skipped: &Skipped| {
             let reason = skipped.reason.to_string();
             let path = one_line(&skipped.path, LONGEST_PATH);
             (path, one_line(&reason, LONGEST_PATH))
         };
         let left_out = LeftOut {
             count: skipped.len(),
-            files: skipped.iter().take(MOST_LEFT_OUT).map(told).collect(),
+            files: skipped.iter().take(MOST_LEFT_OUT).map(as_text).collect(),
         };
         let mut known = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
         if *known != left_out {
@@ -102,12 +102,12 @@ impl Contents {
     pub(super) async fn follow(&self, end: &CancellationToken) {
         tokio::select! {
             () = end.cancelled() => {}
-            () = self.tell_each() => {}
+            () = self.send_each() => {}
         }
     }
 
-    async fn tell_each(&self) {
-        let (mut told, mut known, mut samples) = (false, None, None);
+    async fn send_each(&self) {
+        let (mut is_sent, mut known, mut samples) = (false, None, None);
         loop {
             let changes = self.changes.load(Ordering::SeqCst);
             let base = self.base.get();
@@ -128,13 +128,13 @@ impl Contents {
                             LOOK_EVERY
                         };
                     samples = looked.samples;
-                    if !self.tell(looked.contents).await {
+                    if !self.send(looked.contents).await {
                         return;
                     }
-                    (told, known) = (true, Some(revision));
-                } else if !told {
+                    (is_sent, known) = (true, Some(revision));
+                } else if !is_sent {
                     // Who waits for it waits no longer.
-                    told = self.tell(KnowledgeContents::default()).await;
+                    is_sent = self.send(KnowledgeContents::default()).await;
                 }
                 sleep_until(next).await;
             }
@@ -143,7 +143,7 @@ impl Contents {
     }
 
     /// `false` where the screen is gone.
-    async fn tell(&self, contents: KnowledgeContents) -> bool {
+    async fn send(&self, contents: KnowledgeContents) -> bool {
         self.updates.send(Update::Contents(contents)).await.is_ok()
     }
 
@@ -217,13 +217,13 @@ fn sources(
     stop: &AtomicBool,
 ) -> Result<Vec<SourceContents>, KbError> {
     let added = adding.added();
-    let told = |source: SourceStatus| SourceContents {
+    let contents_of = |source: SourceStatus| SourceContents {
         path: one_line(&source.path.to_string_lossy(), LONGEST_PATH),
         documents: source.documents,
         chunks: source.chunks,
         is_added: added.contains(&source.path),
     };
-    Ok(base.sources(stop)?.into_iter().map(told).collect())
+    Ok(base.sources(stop)?.into_iter().map(contents_of).collect())
 }
 
 #[cfg(test)]
@@ -292,11 +292,11 @@ mod tests {
         let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let base = base(docs.path(), home.path());
         write(&base, docs.path(), "a.md", "# A\n");
-        let (updates, mut told) = mpsc::channel(8);
+        let (updates, mut received) = mpsc::channel(8);
         let contents = contents(&base, updates, None);
         let end = CancellationToken::new();
         let test = async {
-            let first = next(&mut told).await;
+            let first = next(&mut received).await;
             assert_eq!(
                 (&*first.names, first.samples),
                 (&["a.md".to_owned()][..], None)
@@ -307,12 +307,12 @@ mod tests {
                 contents.may_have_changed();
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            assert_eq!(next(&mut told).await.names.len(), 3);
+            assert_eq!(next(&mut received).await.names.len(), 3);
             assert!(begun.elapsed() >= LOOK_EVERY.saturating_sub(Duration::from_millis(1)));
             // Nothing has changed.
             contents.may_have_changed();
             tokio::time::sleep(2 * LOOK_EVERY).await;
-            assert!(told.try_recv().is_err());
+            assert!(received.try_recv().is_err());
             end.cancel();
         };
         tokio::join!(contents.follow(&end), test);
@@ -323,7 +323,7 @@ mod tests {
         let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let base = base(docs.path(), home.path());
         write(&base, docs.path(), "odd.md", "# Odd\n");
-        let (updates, mut told) = mpsc::channel(8);
+        let (updates, mut received) = mpsc::channel(8);
         let tried = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&tried);
         let make: Arc<MakeSamples> = Arc::new(move |_, _| {
@@ -340,7 +340,7 @@ mod tests {
             ] {
                 write(&base, docs.path(), name, text);
                 contents.may_have_changed();
-                let held = next(&mut told).await;
+                let held = next(&mut received).await;
                 assert_eq!(held.names.len(), names, "{name}");
                 assert_eq!(held.samples, Some(Vec::new()));
                 assert_eq!(tried.load(Ordering::SeqCst), tries, "{name}");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_an_earlier_base_held_is_not_told_once_another_took_its_place() {
+    async fn what_an_earlier_base_held_is_not_sent_once_another_took_its_place() {
         let (docs, more, home) = (
             tempfile::tempdir().unwrap(),
             tempfile::tempdir().unwrap(),
@@ -361,7 +361,7 @@ mod tests {
         write(&before, docs.path(), "a.md", "# A\n");
         let after = base(more.path(), &home.path().join("b"));
         write(&after, more.path(), "b.md", "# B\n");
-        let (updates, mut told) = mpsc::channel(8);
+        let (updates, mut received) = mpsc::channel(8);
         let current: Arc<Mutex<Option<CurrentBase>>> = Arc::default();
         let replaced = Arc::clone(&current);
         // The base is another one while it is looked into.
@@ -375,18 +375,18 @@ mod tests {
         *current.lock().unwrap() = Some(contents.base.clone());
         let end = CancellationToken::new();
         let test = async {
-            assert_eq!(&*next(&mut told).await.names, &["b.md".to_owned()][..]);
+            assert_eq!(&*next(&mut received).await.names, &["b.md".to_owned()][..]);
             end.cancel();
         };
         tokio::join!(contents.follow(&end), test);
     }
 
     #[tokio::test]
-    async fn what_the_base_holds_is_told_though_the_index_is_stopped_meanwhile() {
+    async fn what_the_base_holds_is_sent_though_the_index_is_stopped_meanwhile() {
         let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let base = base(docs.path(), home.path());
         write(&base, docs.path(), "a.md", "# A\n");
-        let (updates, mut told) = mpsc::channel(64);
+        let (updates, mut received) = mpsc::channel(64);
         let (go_on, stopped) = channel();
         let stopped = Mutex::new(stopped);
         let make: Arc<MakeSamples> = Arc::new(move |base, stop| {
@@ -410,14 +410,14 @@ mod tests {
             .await
             .unwrap();
         loop {
-            match told.recv().await.unwrap() {
+            match received.recv().await.unwrap() {
                 Update::Knowledge(status) if status.stopped => break,
                 Update::Contents(_) => panic!("before it was stopped"),
                 _ => {}
             }
         }
         go_on.send(()).unwrap();
-        assert_eq!(next(&mut told).await.names.len(), 1);
+        assert_eq!(next(&mut received).await.names.len(), 1);
         end.cancel();
         working.await.unwrap();
     }

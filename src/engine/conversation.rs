@@ -95,7 +95,7 @@ impl Conversation {
         let reading = reading::dispatch(received, to, updates.clone(), engine.knowledge.clone());
         let reading = tokio::spawn(reading);
         let (sink, waits) = WaitSink::new();
-        let starting = tokio::spawn(tell_waits(waits, updates.clone()));
+        let starting = tokio::spawn(forward_waits(waits, updates.clone()));
         let worker = Worker::new(engine.agent.clone(), asked, events, sink);
         let dialogue = worker.dialogue();
         if let Some(said_before) = engine.said_before.take() {
@@ -171,7 +171,7 @@ impl Conversation {
 }
 
 /// What runs wait for that have not begun.
-async fn tell_waits(mut waits: mpsc::Receiver<Wait>, updates: mpsc::Sender<Update>) {
+async fn forward_waits(mut waits: mpsc::Receiver<Wait>, updates: mpsc::Sender<Update>) {
     while let Some(wait) = waits.recv().await {
         let at = Timestamp::now();
         let _ = updates.send(Update::Starting { wait, at }).await;

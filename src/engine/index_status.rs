@@ -94,7 +94,7 @@ impl<'a> ToScreen<'a> {
         }
     }
 
-    pub(super) fn tell(&self, upkeep: Upkeep) {
+    pub(super) fn report(&self, upkeep: Upkeep) {
         match upkeep {
             Upkeep::Step(step) => self.step(step),
             Upkeep::Words(report) => {

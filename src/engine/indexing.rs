@@ -44,10 +44,10 @@ impl Indexing {
     /// Works until `end`, and rests between a [`IndexCommand::Stop`] and the next
     /// [`IndexCommand::Resume`] or source.
     pub(super) async fn run(self, tasks: mpsc::Receiver<IndexTask>, end: CancellationToken) {
-        tokio::join!(self.contents.follow(&end), self.obey(tasks, &end));
+        tokio::join!(self.contents.follow(&end), self.run_tasks(tasks, &end));
     }
 
-    async fn obey(&self, mut tasks: mpsc::Receiver<IndexTask>, end: &CancellationToken) {
+    async fn run_tasks(&self, mut tasks: mpsc::Receiver<IndexTask>, end: &CancellationToken) {
         let mut work = Some(self.begin());
         // What came while a source was read.
         let mut waiting = VecDeque::new();
@@ -71,7 +71,7 @@ impl Indexing {
                         Ok(WithMore { base, path, line }) => {
                             self.base.replace(Arc::new(base));
                             self.adding.keep(path);
-                            // What it holds is told behind this line.
+                            // What it holds is sent behind this line.
                             let _ = self.updates.send(Update::SourceAdded(Ok(line))).await;
                             self.contents.look_again();
                             if let Some(work) = work.take() {
@@ -83,14 +83,14 @@ impl Indexing {
                             let line = one_line(&line, 600);
                             let _ = self.updates.send(Update::SourceAdded(Err(line))).await;
                             let stopped = work.is_none().then_some(Activity::Stopped);
-                            self.tell(stopped.unwrap_or(Activity::None)).await;
+                            self.send_status(stopped.unwrap_or(Activity::None)).await;
                         }
                     }
                 }
                 Some(IndexTask::Steer(IndexCommand::Stop)) => {
                     if let Some(work) = work.take() {
                         work.end().await;
-                        self.tell(Activity::Stopped).await;
+                        self.send_status(Activity::Stopped).await;
                     }
                 }
                 Some(IndexTask::Steer(IndexCommand::Resume)) if work.is_none() => {
@@ -120,16 +120,16 @@ impl Indexing {
         let updates = self.updates.clone();
         let stopped = format!("{} is not added: it was stopped", one_line(&path, 200));
         let reading = blocking(move |stop| {
-            let told = Mutex::new(Instant::now());
-            let tell = |step| {
-                let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-                if told.elapsed() >= PROGRESS_EVERY {
-                    *told = Instant::now();
+            let last_report = Mutex::new(Instant::now());
+            let report = |step| {
+                let mut last_report = last_report.lock().unwrap_or_else(PoisonError::into_inner);
+                if last_report.elapsed() >= PROGRESS_EVERY {
+                    *last_report = Instant::now();
                     let status = status(&before, Activity::Indexing, Some(step));
                     let _ = updates.try_send(Update::Knowledge(status));
                 }
             };
-            adding.open(&before, &path, &tell, stop)
+            adding.open(&before, &path, &report, stop)
         });
         tokio::pin!(reading);
         loop {
@@ -149,7 +149,7 @@ impl Indexing {
         }
     }
 
-    async fn tell(&self, activity: Activity) {
+    async fn send_status(&self, activity: Activity) {
         let status = status(&self.base.get(), activity, None);
         let _ = self.updates.send(Update::Knowledge(status)).await;
     }
@@ -160,16 +160,16 @@ impl Indexing {
         let (updates, own_files) = (self.updates.clone(), self.own_files.clone());
         let contents = Arc::clone(&self.contents);
         let task = task::spawn_blocking(move || {
-            let told = ToScreen::new(&knowledge, &updates, &watched, &contents);
+            let screen = ToScreen::new(&knowledge, &updates, &watched, &contents);
             let keep = || {
-                told.progress();
+                screen.progress();
                 keep_up_to_date(&knowledge, &watched, &own_files, &|upkeep| {
-                    told.tell(upkeep);
+                    screen.report(upkeep);
                 });
             };
             if panic::catch_unwind(AssertUnwindSafe(keep)).is_err() {
-                told.last(Activity::None);
-                told.send(broke_off());
+                screen.last(Activity::None);
+                screen.send(broke_off());
             }
         });
         Work { watch, task }

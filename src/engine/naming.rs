@@ -130,7 +130,7 @@ mod tests {
         let tools = Arc::new(Counting { asked, hangs });
         let (commands, received) = mpsc::channel(8);
         let (to_agent, agent) = mpsc::channel(8);
-        let (updates, told) = mpsc::channel(8);
+        let (updates, received_updates) = mpsc::channel(8);
         let to = Receivers {
             agent: to_agent,
             sessions: mpsc::channel(1).0,
@@ -145,7 +145,7 @@ mod tests {
             tools,
             commands,
             agent,
-            _updates: told,
+            _updates: received_updates,
             _home: home,
         }
     }
@@ -165,13 +165,13 @@ mod tests {
             limits: RoutingLimits::default(),
             session: "s".to_owned(),
         };
-        let (events, mut told) = mpsc::channel(64);
+        let (events, mut received_events) = mpsc::channel(64);
         tokio::spawn(Worker::new(agent, between.agent, events, WaitSink::new().0).run());
         let race = Command::Race { query: query() };
         between.commands.send(race).await.unwrap();
         let (mut begun, mut ended) = (0, 0);
         while ended < 2 {
-            let event = tokio::time::timeout(PATIENCE, told.recv()).await;
+            let event = tokio::time::timeout(PATIENCE, received_events.recv()).await;
             match event.unwrap().unwrap().body {
                 EventBody::RunStarted { within, .. } => {
                     assert_eq!(within, ["house/"]);

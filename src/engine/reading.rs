@@ -141,7 +141,7 @@ pub(super) async fn read_documents(
             });
             (read, reader.ok())
         });
-        // A panic has been told by the hook.
+        // A panic has been reported by the hook.
         let Ok((read, reader)) = read.await else {
             continue;
         };
@@ -203,7 +203,7 @@ impl PassageReading {
 /// The end of what is being read; never comes while nothing is.
 async fn ended(reading: &mut Option<PassageReading>) {
     match reading {
-        // A panic has been told by the hook, and there is nothing left to send.
+        // A panic has been reported by the hook, and there is nothing left to send.
         Some(reading) => drop((&mut reading.task).await),
         None => std::future::pending().await,
     }

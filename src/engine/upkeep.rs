@@ -4,7 +4,7 @@
 //! over what it has done, and one of them takes its place when it ends. The words of a change wait
 //! for nothing: the embedding has a thread of its own, so that a server that does not answer, or a
 //! long batch, holds up neither them nor the looking for them. It makes room after its batch where
-//! there is news and is then taken up where it was: also where the files never rest, it gets on.
+//! files changed and is then taken up where it was: also where the files never rest, it gets on.
 
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
@@ -41,7 +41,7 @@ pub enum Upkeep {
     Following,
     /// All is done that can be done now.
     Idle,
-    /// Something went wrong and is tried again later. The same trouble is told once.
+    /// Something went wrong and is tried again later. The same trouble is reported once.
     Trouble(KbError),
     /// One line that the person should know.
     Notice(String),
@@ -90,7 +90,7 @@ struct Keeper<'a> {
     away: Mutex<BTreeSet<String>>,
 }
 
-/// What went wrong last with one half of the work, so that it is told once.
+/// What went wrong last with one half of the work, so that it is reported once.
 #[derive(Default)]
 struct Trouble(Mutex<Option<String>>);
 
@@ -104,7 +104,7 @@ impl Keeper<'_> {
             match self.knowledge.claim_upkeep() {
                 Ok(Some(right)) => return Some(right),
                 Ok(None) => self.follow(),
-                Err(error) => self.complain(&self.words, error),
+                Err(error) => self.report_error(&self.words, error),
             }
             if self.watch.next(Some(FOLLOW)) == Woken::Closed {
                 return None;
@@ -171,22 +171,22 @@ impl Keeper<'_> {
             match update_changed(self.knowledge, changes, &step, self.watch.closed()) {
                 Ok(report) => {
                     self.words.is_over();
-                    self.tell_who_is_away(&report);
+                    self.report_missing_roots(&report);
                     return (self.tell)(Upkeep::Words(report));
                 }
                 Err(_) if self.is_closed() => return,
                 // Another process is at it for once: what is finished is taken over as it comes.
                 Err(locked @ KbError::Locked) => {
-                    self.complain(&self.words, locked);
+                    self.report_error(&self.words, locked);
                     self.follow();
                 }
-                Err(error) => return self.complain(&self.words, error),
+                Err(error) => return self.report_error(&self.words, error),
             }
         }
     }
 
     /// Of each root when it goes, and when it is back.
-    fn tell_who_is_away(&self, report: &UpdateReport) {
+    fn report_missing_roots(&self, report: &UpdateReport) {
         let skipped = report.skipped.iter();
         let now: BTreeSet<String> = skipped
             .filter(|skipped| skipped.reason == SkipReason::Away)
@@ -237,13 +237,13 @@ impl Keeper<'_> {
             }
             Err(KbError::Locked) => Some(FOLLOW),
             Err(error) => {
-                self.complain(&self.meaning, error);
+                self.report_error(&self.meaning, error);
                 Some(TRY_AGAIN)
             }
         }
     }
 
-    /// What the work comes to; `None` where it panicked, which is told and ends nothing else.
+    /// What the work comes to; `None` where it panicked, which is reported and ends nothing else.
     fn unbroken<T>(&self, what: &str, work: impl FnOnce() -> T) -> Option<T> {
         let done = panic::catch_unwind(AssertUnwindSafe(work)).ok();
         if done.is_none() {
@@ -257,7 +257,7 @@ impl Keeper<'_> {
     fn follow(&self) {
         match self.knowledge.refresh() {
             Ok(()) => (self.tell)(Upkeep::Following),
-            Err(error) => self.complain(&self.words, error),
+            Err(error) => self.report_error(&self.words, error),
         }
     }
 
@@ -265,7 +265,7 @@ impl Keeper<'_> {
         self.watch.closed().load(Ordering::Relaxed)
     }
 
-    fn complain(&self, trouble: &Trouble, error: KbError) {
+    fn report_error(&self, trouble: &Trouble, error: KbError) {
         if trouble.is_new(&error.to_string()) {
             (self.tell)(Upkeep::Trouble(error));
         }
@@ -331,13 +331,13 @@ mod tests {
         let (asks, asked) = sync_channel(1);
         let roots = [docs.path().to_owned()];
         let base = KnowledgeBase::open(&roots, home.path(), Arc::new(Hanging(asks))).unwrap();
-        let (tell, told): (Sender<usize>, _) = channel();
+        let (count, counts): (Sender<usize>, _) = channel();
         thread::scope(|scope| {
-            let (base, tell) = (&base, Mutex::new(tell));
+            let (base, count) = (&base, Mutex::new(count));
             scope.spawn(move || {
-                keep_up_to_date(base, watch, &[], &|told| {
-                    if let Upkeep::Words(report) = told {
-                        let _ = tell.lock().unwrap().send(report.documents);
+                keep_up_to_date(base, watch, &[], &|upkeep| {
+                    if let Upkeep::Words(report) = upkeep {
+                        let _ = count.lock().unwrap().send(report.documents);
                     }
                 });
             });
@@ -346,7 +346,7 @@ mod tests {
             asked.recv_timeout(PATIENCE).unwrap();
             fs::write(docs.path().join("door.md"), "The door has a rusty hinge.\n").unwrap();
             let deadline = Instant::now() + PATIENCE;
-            while told.recv_timeout(deadline - Instant::now()).unwrap() < 2 {}
+            while counts.recv_timeout(deadline - Instant::now()).unwrap() < 2 {}
             let hits = base.search(SearchMode::Lexical, "rusty hinge", 1).unwrap();
             assert_eq!(hits[0].source, "door.md");
             assert_eq!(base.status().pending, 2);

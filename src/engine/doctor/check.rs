@@ -129,11 +129,11 @@ mod tests {
 
     #[test]
     fn what_is_wrong_and_what_to_do_are_not_read_from_one_line() {
-        let told = Check::failed("index", "contents", Trouble::from("it said: a; b"));
-        assert_eq!(told.detail, "it said: a; b");
-        assert!(told.next.unwrap().starts_with("see the diagnostics"));
-        let told = Check::failed("index", "contents", Trouble::new("x: a; b", "do c; then d"));
-        assert_eq!(told.detail, "x: a; b");
-        assert_eq!(told.next.as_deref(), Some("do c; then d"));
+        let check = Check::failed("index", "contents", Trouble::from("it said: a; b"));
+        assert_eq!(check.detail, "it said: a; b");
+        assert!(check.next.unwrap().starts_with("see the diagnostics"));
+        let check = Check::failed("index", "contents", Trouble::new("x: a; b", "do c; then d"));
+        assert_eq!(check.detail, "x: a; b");
+        assert_eq!(check.next.as_deref(), Some("do c; then d"));
     }
 }

@@ -58,9 +58,9 @@ pub(super) async fn check(
     );
     examination.found(Check::ok(AREA, "reach", reached).after(took));
     let models = models(llm, listed);
-    let nobody_to_ask = models.is_err();
+    let has_no_model = models.is_err();
     examination.found(models.unwrap_or_else(|broken| broken));
-    if nobody_to_ask {
+    if has_no_model {
         return;
     }
     if judging(&reasoner, examination).await {
@@ -188,12 +188,12 @@ fn structured(model: &str, judged: &Judged) -> Check {
         Structured::JsonObject => "held to a JSON object",
         Structured::JsonSchema => "held to a JSON schema",
     };
-    let told = told(&judged.warnings);
+    let warnings = as_text(&judged.warnings);
     match &judged.scores {
         Ok(scores) if scores.len() == 1 => Check::ok(
             AREA,
             NAME,
-            format!("{model}: {form} ({}){told}", judged.form.as_str()),
+            format!("{model}: {form} ({}){warnings}", judged.form.as_str()),
         ),
         unread => {
             let why = match unread {
@@ -204,7 +204,7 @@ fn structured(model: &str, judged: &Judged) -> Check {
                 AREA,
                 NAME,
                 format!(
-                    "{model} replied, {form} ({}), and {why}{told}",
+                    "{model} replied, {form} ({}), and {why}{warnings}",
                     judged.form.as_str()
                 ),
                 "choose another model; until then unread judgements fall back to a middle one",
@@ -231,7 +231,7 @@ fn stream(model: &str, answered: &Answered) -> Check {
     let line = format!(
         "{model}: first token after {}; {rate}{whole}{}",
         duration(answered.first.as_secs_f64() * 1000.0),
-        told(&answered.warnings)
+        as_text(&answered.warnings)
     );
     let next = match answered.cut_short {
         None => return Check::ok(AREA, NAME, line),
@@ -246,7 +246,7 @@ fn stream(model: &str, answered: &Answered) -> Check {
 }
 
 /// What went on meanwhile, behind a line.
-fn told(warnings: &[Caveat]) -> String {
+fn as_text(warnings: &[Caveat]) -> String {
     warnings
         .iter()
         .fold(String::new(), |line, caveat| line + "; " + &caveat.message)

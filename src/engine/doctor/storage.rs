@@ -174,11 +174,11 @@ fn mode(_: &Path) -> Option<u32> {
 /// Bytes that users may fill.
 #[cfg(unix)]
 fn free(path: &Path) -> Option<u64> {
-    let (tell, told) = mpsc::sync_channel(1);
+    let (sender, receiver) = mpsc::sync_channel(1);
     let path = path.to_owned();
     // A thread that hangs on a disk ends when that answers, and is not waited for.
-    thread::spawn(move || tell.send(rustix::fs::statvfs(&path)));
-    let disk = told.recv_timeout(PATIENCE).ok()?.ok()?;
+    thread::spawn(move || sender.send(rustix::fs::statvfs(&path)));
+    let disk = receiver.recv_timeout(PATIENCE).ok()?.ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
@@ -218,7 +218,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_log_for_all_eyes_is_told() {
+    fn a_log_for_all_eyes_is_reported() {
         use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("audit.jsonl");
