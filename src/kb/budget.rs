@@ -162,15 +162,15 @@ mod tests {
         let first = budget.reserve(4, || true).unwrap();
         let second = budget.reserve(6, || true).unwrap();
         assert!(budget.reserve(1, || false).is_none());
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         thread::scope(|scope| {
             let budget = &budget;
-            scope.spawn(move || tell.send(budget.reserve(5, || true).is_some()).unwrap());
+            scope.spawn(move || sender.send(budget.reserve(5, || true).is_some()).unwrap());
             drop(first);
             // Four bytes are not enough, six more are.
-            assert!(told.try_recv().is_err());
+            assert!(receiver.try_recv().is_err());
             drop(second);
-            assert!(told.recv().unwrap());
+            assert!(receiver.recv().unwrap());
         });
         assert_eq!(budget.most_reserved(), 10);
     }

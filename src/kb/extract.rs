@@ -85,7 +85,7 @@ pub(super) fn too_large(file: &Opened) -> SkipReason {
 }
 
 /// Reads documents of any known format, those that have to be taken apart in processes of their
-/// own where it is told which program does that.
+/// own where it is given the program that does that.
 #[derive(Debug, Default)]
 pub(super) struct Extractor {
     readers: Option<Readers>,

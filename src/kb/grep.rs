@@ -1,6 +1,6 @@
 //! Searching the files themselves, as they are now, with ripgrep's own libraries.
 //!
-//! Words and patterns are told apart in `pattern`. Lines that match anything are found first, in
+//! Words and patterns are distinguished in `pattern`. Lines that match anything are found first, in
 //! `search`, which goes through the files in `blocks`; a passage is such a line with
 //! some lines around it, merged with its neighbours where they overlap. `tally` ranks
 //! passages by which of the query's words they hold, rare words counting more; the score is that

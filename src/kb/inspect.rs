@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_and_other_formats_are_told_and_left_alone() {
+    fn damage_and_other_formats_are_reported_and_left_alone() {
         let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(docs.path().join("a.md"), "one\n").unwrap();
         drop(indexed(docs.path(), home.path()));

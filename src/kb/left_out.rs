@@ -1,8 +1,8 @@
 //! Which files that were left out have been reported.
 //!
 //! What cannot be indexed is worth a line once, not before every answer. So the base remembers
-//! what was told, beside its index and for all processes, as one short hash a line. Losing that
-//! costs a line said twice, so nothing that goes wrong with it is an error.
+//! what was reported, beside its index and for all processes, as one short hash a line. Losing that
+//! costs a line printed twice, so nothing that goes wrong with it is an error.
 
 use std::collections::HashSet;
 
@@ -16,28 +16,28 @@ const LARGEST: u64 = 17_000_000;
 
 impl KnowledgeBase {
     /// Those that were not reported before, be it by another process. From now on all of them
-    /// count as told, and no others.
+    /// count as reported, and no others.
     pub fn new_among(&self, skipped: &[Skipped]) -> Vec<Skipped> {
         let path = self.home().join(FILE);
         let before = read_text_bounded(&path, LARGEST).unwrap_or_default();
-        let told: HashSet<&str> = before.lines().collect();
+        let reported: HashSet<&str> = before.lines().collect();
         let marks: Vec<String> = skipped.iter().map(mark).collect();
         let new = skipped.iter().zip(&marks);
         let new = new
-            .filter(|(_, mark)| !told.contains(mark.as_str()))
+            .filter(|(_, mark)| !reported.contains(mark.as_str()))
             .map(|(skipped, _)| skipped.clone())
             .collect::<Vec<_>>();
-        if (!new.is_empty() || told.len() != skipped.len())
+        if (!new.is_empty() || reported.len() != skipped.len())
             && let Err(error) = write_atomic(&path, marks.join("\n").as_bytes())
         {
-            tracing::debug!(%error, "what is left out will be told again");
+            tracing::debug!(%error, "what is left out will be reported again");
         }
         new
     }
 }
 
-/// Also a new reason is news.
+/// Also a new reason is reported.
 fn mark(skipped: &Skipped) -> String {
-    let told = format!("{}\0{}", skipped.path, skipped.reason);
-    blake3::hash(told.as_bytes()).to_hex()[..16].to_owned()
+    let key = format!("{}\0{}", skipped.path, skipped.reason);
+    blake3::hash(key.as_bytes()).to_hex()[..16].to_owned()
 }

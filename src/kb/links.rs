@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_the_reading_of_links_when_told_to() {
+    fn ends_the_reading_of_links_when_asked_to() {
         let text = "PROJ-1\n".repeat(10);
         assert_eq!(links("a.md", &text, &AtomicBool::new(true)), None);
         let ids: String = each(MAX_LINKS + 9, |n| format!("PROJ-{n} "));

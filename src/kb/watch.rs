@@ -62,7 +62,7 @@ struct Watching {
     /// What has not been reported yet.
     notices: VecDeque<String>,
     /// The barred folders that have been reported.
-    told: BTreeSet<PathBuf>,
+    reported: BTreeSet<PathBuf>,
 }
 
 impl Watch {
@@ -93,7 +93,7 @@ impl Watch {
         }
     }
 
-    /// What a person should know about the watching and has not been told yet, a line at a time.
+    /// What a person should know about the watching and has not been shown yet, a line at a time.
     pub fn notice(&self) -> Option<String> {
         self.watching().notices.pop_front()
     }
@@ -215,7 +215,7 @@ impl Watching {
                 }
             }
         }
-        self.tell_of_barred();
+        self.report_barred();
         is_new
     }
 
@@ -226,15 +226,15 @@ impl Watching {
         };
         let folders = |from: &Path| self.scope.folders(from);
         match self.watched.appeared(watcher, paths, &folders) {
-            Ok(()) => self.tell_of_barred(),
+            Ok(()) => self.report_barred(),
             Err(error) => self.poll_instead(&error),
         }
     }
 
     /// Of each folder once, and of none that is no part of the base.
-    fn tell_of_barred(&mut self) {
+    fn report_barred(&mut self) {
         for (path, why) in self.watched.barred() {
-            if self.scope.may_hold(path) && self.told.insert(path.to_owned()) {
+            if self.scope.may_hold(path) && self.reported.insert(path.to_owned()) {
                 self.notices.push_back(format!(
                     "the folder {} cannot be watched ({}); the others are",
                     crate::text::one_line(&path.to_string_lossy(), 200),

@@ -80,9 +80,9 @@ pub(in crate::kb) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
             skipped.push(away(root));
             continue;
         }
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let (miss, missed) = mpsc::channel();
-        let pass_over = tell.clone();
+        let pass_over = sender.clone();
         let aside = move |path: &Path, reason| {
             // Received until the walk is over.
             let _ = pass_over.send(Err((path.to_owned(), reason)));
@@ -95,12 +95,12 @@ pub(in crate::kb) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
             }
         };
         builder.build_parallel().run(|| {
-            let (tell, miss) = (tell.clone(), miss.clone());
+            let (sender, miss) = (sender.clone(), miss.clone());
             Box::new(move |entry| {
                 if stop.load(Ordering::Relaxed) {
                     return WalkState::Quit;
                 }
-                let news = match entry {
+                let sorted = match entry {
                     Ok(entry) => sort(roots, root, &entry),
                     Err(error) => {
                         let path = path_in(&error).unwrap_or(Path::new("?"));
@@ -114,16 +114,16 @@ pub(in crate::kb) fn walk(roots: &Roots, stop: &AtomicBool) -> Walked {
                         )))
                     }
                 };
-                match news.map(|news| tell.send(news)) {
+                match sorted.map(|sorted| sender.send(sorted)) {
                     Some(Err(_)) => WalkState::Quit,
                     _ => WalkState::Continue,
                 }
             })
         });
-        drop((builder, tell, miss));
+        drop((builder, sender, miss));
         unseen.extend(missed);
-        for news in told {
-            match news {
+        for sorted in receiver {
+            match sorted {
                 Ok(file) => found.push(file),
                 Err((path, reason)) => skipped.push(skip(roots, &path, reason)),
             }
@@ -186,10 +186,10 @@ fn way_to(
     let goal = canonical.to_owned();
     let is_on_the_way = move |entry: &DirEntry| goal.starts_with(entry.path());
     let (goal, left_out) = (canonical.to_owned(), Arc::new(Mutex::new(None)));
-    let told = Arc::clone(&left_out);
+    let noted = Arc::clone(&left_out);
     let aside = move |path: &Path, reason| {
         if path == goal {
-            *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
         }
     };
     let builder = builder(root, included, is_on_the_way, aside).ok()?;

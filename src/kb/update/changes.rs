@@ -94,7 +94,7 @@ pub(super) fn look_at(
     Ok(Some(seen))
 }
 
-/// What evidence calls these; `None` where one of them is not to be told from what it says by itself.
+/// What evidence calls these; `None` where one of them cannot be named by what it says itself.
 fn named(roots: &Roots, paths: &[PathBuf]) -> Option<Vec<String>> {
     if paths.len() > MOST {
         return None;

@@ -125,7 +125,7 @@ enum Outcome {
 }
 
 /// Reads all suspects on all cores and hands over what comes of them, in whatever order. Ends
-/// early when told to stop, or by the first error.
+/// early when asked to stop, or by the first error.
 fn side_by_side(
     job: &Job<'_>,
     suspects: &[Suspect<'_>],
@@ -136,20 +136,20 @@ fn side_by_side(
     let has_failed = AtomicBool::new(false);
     let goes_on = || !job.stop.load(Ordering::Relaxed) && !has_failed.load(Ordering::Relaxed);
     thread::scope(|scope| {
-        let (tell, told) = mpsc::sync_channel(READ_AHEAD);
+        let (sender, receiver) = mpsc::sync_channel(READ_AHEAD);
         for _ in 0..cores.min(suspects.len()) {
-            let (tell, next, goes_on) = (tell.clone(), &next, &goes_on);
+            let (sender, next, goes_on) = (sender.clone(), &next, &goes_on);
             scope.spawn(move || {
                 while goes_on()
                     && let Some(suspect) = suspects.get(next.fetch_add(1, Ordering::Relaxed))
                     && look(job, suspect, goes_on)
-                        .is_none_or(|outcome| tell.send((suspect, outcome)).is_ok())
+                        .is_none_or(|outcome| sender.send((suspect, outcome)).is_ok())
                 {
                 }
             });
         }
-        drop(tell);
-        let mut outcomes = told.into_iter();
+        drop(sender);
+        let mut outcomes = receiver.into_iter();
         let written = outcomes.try_for_each(|(suspect, outcome)| take(suspect, outcome));
         has_failed.store(written.is_err(), Ordering::Relaxed);
         written

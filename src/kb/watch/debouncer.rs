@@ -46,7 +46,7 @@ pub(super) struct PendingEvents {
     pub everything: bool,
     /// Something happened to a root itself.
     pub root: bool,
-    /// What belongs to the base is told by other rules now.
+    /// What belongs to the base is decided by other rules now.
     pub rules: bool,
     /// Watching has come to an end.
     pub broken: Option<notify::Error>,
@@ -208,7 +208,7 @@ mod tests {
         }
         assert!(debouncer.interrupt.load(Ordering::Relaxed));
         let Waited::Events(events) = debouncer.wait(Some(Instant::now())) else {
-            panic!("500 reports are news");
+            panic!("500 reports are events");
         };
         assert_eq!((events.paths.len(), events.everything), (250, false));
         assert!(!debouncer.interrupt.load(Ordering::Relaxed));
@@ -231,7 +231,7 @@ mod tests {
         debouncer.receive(Ok(report(WRITTEN, "/kb/.gitignore")), &scope);
         debouncer.receive(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
         let Waited::Events(events) = debouncer.wait(None) else {
-            panic!("new rules are news");
+            panic!("new rules are an event");
         };
         assert_eq!(events.paths.len(), 2);
     }

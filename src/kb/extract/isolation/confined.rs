@@ -86,13 +86,13 @@ mod tests {
             if n == 0 { filler[0] } else { 1 + deep(n - 1) }
         }
         let (limit, going_on) = (Duration::from_mins(1), AtomicBool::new(false));
-        let panicked: Result<(), _> = confined(limit, &going_on, || panic!("told to"));
+        let panicked: Result<(), _> = confined(limit, &going_on, || panic!("on purpose"));
         assert!(matches!(panicked, Err(SkipReason::Damaged(_))));
         assert_eq!(confined(limit, &going_on, || Ok(deep(20_000))), Ok(20_000));
     }
 
     #[test]
-    fn nobody_waits_for_ever() {
+    fn no_one_waits_for_ever() {
         let (release, held) = mpsc::channel::<()>();
         let going_on = AtomicBool::new(false);
         let result = confined(Duration::from_millis(1), &going_on, move || {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_to_stop_waits_no_longer() {
+    fn who_is_asked_to_stop_waits_no_longer() {
         let (release, held) = mpsc::channel::<()>();
         let (begun, begins) = mpsc::channel();
         let stop = AtomicBool::new(false);

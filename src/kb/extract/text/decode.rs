@@ -84,7 +84,7 @@ fn is_strange(c: char) -> bool {
 }
 
 /// C0 and DEL, less what text is laid out with, and what logs and manuals for terminals hold:
-/// bells, overstrikes and escape sequences.
+/// bell characters, overstrikes and escape sequences.
 fn is_control(byte: u8) -> bool {
     byte == 0x7f || (byte < 0x20 && !matches!(byte, 0x07..=0x0d | 0x1b))
 }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_two_have_not_in_common_is_told_by_what_is_around_it() {
+    fn what_the_two_have_not_in_common_is_decided_by_what_is_around_it() {
         for (text, page) in [
             (
                 "Smørrebrød på øen, det er også en æblekage værd.",

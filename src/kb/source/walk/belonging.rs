@@ -18,7 +18,7 @@ use crate::kb::extract::SkipReason;
 use crate::kb::source::included::Included;
 
 /// Goes through a root: comes by what belongs to the base. `is_on_the_way` is asked first and
-/// costs little; `aside` is told what is left out and why. An error is why nothing of the root is
+/// costs little; `aside` gets what is left out and why. An error is why nothing of the root is
 /// looked at.
 pub(in crate::kb) fn builder(
     root: &Path,
