@@ -232,7 +232,7 @@ pub enum EventBody {
         /// Its grade.
         score: Score,
     },
-    /// The numbers that the answer gives its evidence, told before it is asked for; no others are
+    /// The numbers that the answer gives its evidence, sent before it is asked for; no others are
     /// drawn or cited.
     EvidenceNumbered {
         /// All that is sent, in its order.

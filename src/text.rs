@@ -25,7 +25,7 @@ pub use near::nearest;
 pub use sparkline::sparkline;
 pub use trouble::Trouble;
 
-use invisible::{CharTreatment, fate, stays_behind};
+use invisible::{CharTreatment, stays_behind, treatment_of};
 
 /// Removes terminal escape sequences, control characters and whatever no eye can see.
 ///
@@ -42,7 +42,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
         match c {
             '\n' | '\t' => true,
             c if c.is_control() => false,
-            c => fate(c) == CharTreatment::Stays || stays_behind(c, before),
+            c => treatment_of(c) == CharTreatment::Stays || stays_behind(c, before),
         }
     };
     if text.chars().all(stays) {
@@ -152,7 +152,7 @@ impl StreamSanitizer {
             '\r' => self.carriage_return = true,
             '\n' | '\t' => self.show(c, clean),
             c if c.is_control() => {}
-            c => match fate(c) {
+            c => match treatment_of(c) {
                 CharTreatment::Stays => self.show(c, clean),
                 CharTreatment::Blank => self.show(' ', clean),
                 CharTreatment::Joins | CharTreatment::Chooses if stays_behind(c, self.before) => {
@@ -179,7 +179,7 @@ pub fn is_blank(text: &str) -> bool {
 /// reader of lines might break one: JSON itself escapes only the controls below U+0020.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     let is_safe = |c: char| {
-        c.is_ascii() && c != '\u{7f}' || !c.is_control() && fate(c) == CharTreatment::Stays
+        c.is_ascii() && c != '\u{7f}' || !c.is_control() && treatment_of(c) == CharTreatment::Stays
     };
     if json.chars().all(is_safe) {
         return Cow::Borrowed(json);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn chinese_is_told_from_japanese() {
+    fn chinese_is_distinguished_from_japanese() {
         assert!(is_chinese("什么是 fast path"));
         assert!(!is_chinese("ルーティングとは何ですか"));
         assert!(!is_chinese("routing"));

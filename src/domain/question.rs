@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 pub struct Question {
     /// As it was asked.
     pub text: String,
-    /// What is asked of it, without polite frames and without what is only told before: this is looked
+    /// What is asked of it, without polite frames and what only leads up to it: this is looked
     /// up and answered.
     pub asked: String,
     /// The language it is written in, which is that of its answer.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Score;
 
-/// Documents told where all are asked for, by `local_file_qa` with the query `*`; it brings one more
+/// Documents listed if all are asked for, by `local_file_qa` with the query `*`; it brings one more
 /// where there are more.
 pub const MOST_LISTED: usize = 40;
 

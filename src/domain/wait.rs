@@ -42,7 +42,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// The same on one line, so many milliseconds after it was told, with what is called where that
+    /// The same on one line, so many milliseconds after the report, with what is called where that
     /// is not the model that thinks; without a node no run has begun.
     pub fn line_of(&self, node: Option<NodeName>, passed: f64) -> String {
         let line = self.line(passed);
@@ -53,7 +53,7 @@ impl Wait {
         }
     }
 
-    /// The same on one line, so many milliseconds after it was told.
+    /// The same on one line, so many milliseconds after the report.
     pub fn line(&self, passed: f64) -> String {
         match *self {
             Self::Retry {

@@ -31,16 +31,16 @@ pub(super) fn in_english(text: &str) -> Cow<'_, str> {
         if is_han(c) {
             run.push(c);
         } else {
-            tell(&mut run, &mut english);
+            append_senses(&mut run, &mut english);
             english.push(c);
         }
     }
-    tell(&mut run, &mut english);
+    append_senses(&mut run, &mut english);
     Cow::Owned(english)
 }
 
 /// Appends what a run of characters means and empties it.
-fn tell(run: &mut Vec<char>, english: &mut String) {
+fn append_senses(run: &mut Vec<char>, english: &mut String) {
     if run.is_empty() {
         return;
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn chinese_is_told_in_english_and_everything_else_stays() {
+    fn chinese_is_glossed_in_english_and_everything_else_stays() {
         for (text, words) in [
             ("证据的分数", &["evidence", "mark"] as &[&str]),
             ("怎样修改 threshold？", &["amend", "threshold？"]),

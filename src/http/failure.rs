@@ -94,7 +94,7 @@ impl Site {
             ),
             429 => ("has had enough requests", "wait, then ask again".to_owned()),
             300..=399 => return self.redirect(status, None),
-            400..=499 => ("rejects the request", self.way_out(&said)),
+            400..=499 => ("rejects the request", self.next_step(&said)),
             _ => ("failed", "try again, or see the server's log".to_owned()),
         };
         Trouble::new(format!("{host} {what} ({code}){said}"), next)
@@ -128,7 +128,10 @@ impl Site {
             || "an error without a message".to_owned(),
             |message| self.quote(&message),
         );
-        Trouble::new(format!("{} failed: {said}", self.host), self.way_out(&said))
+        Trouble::new(
+            format!("{} failed: {said}", self.host),
+            self.next_step(&said),
+        )
     }
 
     /// It answered with something that is not `expected`.
@@ -208,7 +211,7 @@ impl Site {
         format!("no answer within {} s", self.connect_timeout.as_secs_f64())
     }
 
-    fn way_out(&self, said: &str) -> String {
+    fn next_step(&self, said: &str) -> String {
         if said.to_lowercase().contains("context") {
             "give the model a larger context, or forget the conversation and ask again".to_owned()
         } else {

@@ -32,7 +32,7 @@ pub fn backoff(tried: u32) -> Duration {
 }
 
 /// The same from a tenth of a second on, for a server that did not take the connection up: one that
-/// restarts is back soon, and who forgot to start it should not wait long to be told.
+/// restarts is back soon, and who forgot to start it should not wait long for the error.
 pub fn reconnecting(tried: u32) -> Duration {
     growing(Duration::from_millis(100), tried)
 }

@@ -57,7 +57,7 @@ pub enum IndexCommand {
     Resume,
 }
 
-/// What the screen is told: the stream, and what lies outside any run.
+/// What the screen receives: the stream, and what lies outside any run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Update {
     /// The next event of a run.

@@ -70,7 +70,7 @@ impl Clone for EventPacker {
     }
 }
 
-/// An event without what all have in common; its moment is told from the one before.
+/// An event without what all have in common; its moment counts from the one before.
 #[derive(Serialize)]
 struct PackedLine<'e>(u32, i64, u64, &'e EventBody);
 

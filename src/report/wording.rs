@@ -20,7 +20,7 @@ pub(super) fn course(run: &RunSummary) -> String {
     let calls = run.calls.map(|calls| counted(calls as usize, "call"));
     let saved = run.saved.map(|saved| format!("{saved} saved"));
     let forced = run.forced_route.map_or("", |_| ", forced");
-    let told = [
+    let parts = [
         Some(format!("{} UTC", run.time.minute())),
         Some(format!(
             "{}{forced}",
@@ -36,7 +36,7 @@ pub(super) fn course(run: &RunSummary) -> String {
         run.ms.map(|ms| format!("{ms:.0} ms")),
         Some(line(&run.model)),
     ];
-    told.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// Its names, and that of the run whose question it asks once more.

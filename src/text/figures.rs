@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_in_the_unit_that_fits() {
+    fn times_are_shown_in_the_unit_that_fits() {
         assert_eq!(duration(412.4), "412 ms");
         assert_eq!(duration(999.6), "1.0 s");
         assert_eq!(duration(3210.0), "3.2 s");

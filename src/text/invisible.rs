@@ -29,7 +29,7 @@ pub(super) enum CharTreatment {
 
 /// What becomes of `c`, controls aside.
 #[inline]
-pub(super) fn fate(c: char) -> CharTreatment {
+pub(super) fn treatment_of(c: char) -> CharTreatment {
     // Most text is of these, and costs one comparison or two.
     if c < '\u{ad}' || ('\u{3165}'..'\u{fe00}').contains(&c) {
         return CharTreatment::Stays;
@@ -61,7 +61,7 @@ pub(super) fn fate(c: char) -> CharTreatment {
 
 /// Whether `c`, which joins or chooses, has something before it to do that to.
 pub(super) fn stays_behind(c: char, before: char) -> bool {
-    match fate(c) {
+    match treatment_of(c) {
         CharTreatment::Joins => joins(before) || (c == '\u{200d}' && is_picture(before)),
         // A digit in a frame is one of the pictures.
         CharTreatment::Chooses => is_picture(before) || matches!(before, '#' | '*' | '0'..='9'),
@@ -135,7 +135,7 @@ mod tests {
         for c in '\0'..=char::MAX {
             let invisible = property.is_match(c.encode_utf8(&mut [0; 4])) || own.contains(&c);
             assert_eq!(
-                fate(c) != CharTreatment::Stays,
+                treatment_of(c) != CharTreatment::Stays,
                 invisible,
                 "U+{:04X}",
                 c as u32

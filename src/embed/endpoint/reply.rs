@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_told_apart() {
+    fn what_cannot_be_used_is_distinguished() {
         let one = |embedding: Value| json!({"data": [{"index": 0, "embedding": embedding}]});
         for (reply, why) in [
             (one(json!([])), Unusable::NotNumbers),
