@@ -52,8 +52,8 @@ impl TerminalStatus {
             None => Progress::None,
         };
         let took_long = model.turns.iter().filter(|turn| {
-            let told = turn.exchange();
-            let finish = told.finish.as_ref().filter(|_| !told.is_recorded);
+            let exchange = turn.exchange();
+            let finish = exchange.finish.as_ref().filter(|_| !exchange.is_recorded);
             finish.is_some_and(|end| end.outcome != Outcome::Cancelled && end.ms >= LONG)
         });
         Self {

@@ -120,7 +120,7 @@ pub fn starting(model: &mut Model, wait: Wait, at: Timestamp) {
     let is_awaited = model.pending.is_some() && wait != Wait::Over;
     model.starting = is_awaited.then_some(PendingCall {
         wait,
-        told: at,
+        reported_at: at,
         node: None,
     });
 }

@@ -43,8 +43,8 @@ fn partner(model: &Model, at: usize) -> Option<usize> {
 }
 
 fn is_same_question(a: &Exchange, b: &Exchange) -> bool {
-    fn first(told: &Exchange) -> &RunId {
-        told.retry_of.as_ref().unwrap_or(&told.id)
+    fn first(exchange: &Exchange) -> &RunId {
+        exchange.retry_of.as_ref().unwrap_or(&exchange.id)
     }
     first(a) == first(b) || a.query.trim() == b.query.trim()
 }

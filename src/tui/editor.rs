@@ -1,7 +1,7 @@
 //! The person's own editor, as `$VISUAL` or `$EDITOR` names it.
 //!
 //! The variable holds words, not a script: they are split as a shell would, and started without
-//! one. Each editor has its way to be told a line; one that is not known gets the file alone.
+//! one. Each editor takes a line number in its own way; one that is not known gets the file alone.
 
 use std::env;
 use std::ffi::OsString;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn editors_are_told_the_line_as_they_take_it() {
+    fn editors_are_given_the_line_as_they_take_it() {
         for (variable, words) in [
             ("vim", "vim|+12|/kb/a b.md"),
             ("/usr/bin/nvim -R", "/usr/bin/nvim|-R|+12|/kb/a b.md"),

@@ -16,8 +16,8 @@ pub fn add(model: &mut Model, path: &str) -> Vec<Effect> {
 }
 
 /// Another folder or file is taken up, or is not.
-pub fn added(model: &mut Model, told: Result<String, String>) {
-    match told {
+pub fn added(model: &mut Model, outcome: Result<String, String>) {
+    match outcome {
         Ok(line) => model.notify(NoticeLevel::Info, &line),
         Err(line) => model.notify(NoticeLevel::Warning, &line),
     }

@@ -134,7 +134,7 @@ impl Keymap {
         Some(self.bindings.iter().find(is_it)?.keys.first()?.name())
     }
 
-    /// What help says of a place. What a key does in a window as it does in the panes is told once, and
+    /// What help says of a place. What a key does in a window as in the panes is listed once, and
     /// that arrows move in a list not at all.
     pub fn bindings_of(&self, place: KeyContext) -> impl Iterator<Item = &Binding> {
         let in_panes = |one: &Binding| {
@@ -236,8 +236,8 @@ mod tests {
             ("[[key]]\non = 'x'\ndo = 'copy'\nwhere = 'list'", "line 2"),
             ("key = [", "line 1"),
         ] {
-            let told = Keymap::load().unwrap().put_own(own).unwrap_err();
-            assert!(told.contains(said) && !told.contains('\n'), "{told}");
+            let error = Keymap::load().unwrap().put_own(own).unwrap_err();
+            assert!(error.contains(said) && !error.contains('\n'), "{error}");
         }
     }
 }

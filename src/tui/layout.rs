@@ -207,7 +207,7 @@ impl Arrangement {
         self.down.push((middle, 0, bottom));
         let prompt = self.foot(model, 0, middle);
         self.titled(Pane::Chat, Rect::new(1, 1, middle - 1, prompt - 1));
-        self.breathe(Pane::Chat);
+        self.pad_below_title(Pane::Chat);
 
         let inner = bottom - 1;
         // Title, all nodes with all edges, the meter.
@@ -306,7 +306,7 @@ impl Arrangement {
     }
 
     /// A blank row below the title, where there is room for it.
-    fn breathe(&mut self, pane: Pane) {
+    fn pad_below_title(&mut self, pane: Pane) {
         for (drawn, area) in &mut self.panes {
             if *drawn == pane && area.height >= 20 {
                 area.y += 1;

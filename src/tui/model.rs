@@ -127,7 +127,7 @@ pub struct Model {
     pub split: Split,
     /// How runs are written as Markdown.
     pub markdown: fn(&[RunRecord]) -> String,
-    /// The last moment told.
+    /// The moment of the last message that gave the time.
     pub now: Timestamp,
     /// Frames of the animation.
     pub frame: usize,

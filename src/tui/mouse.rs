@@ -110,8 +110,13 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
         return Vec::new();
     };
     let n = citations::at_column(shown, column);
-    let (turn, told) = (*turn, model.turns.get(*turn).map(Turn::exchange));
-    let at = n.and_then(|n| told?.citations.iter().position(|citation| citation.n == n));
+    let (turn, exchange) = (*turn, model.turns.get(*turn).map(Turn::exchange));
+    let at = n.and_then(|n| {
+        exchange?
+            .citations
+            .iter()
+            .position(|citation| citation.n == n)
+    });
     if turn >= model.turns.len() {
         return Vec::new();
     }

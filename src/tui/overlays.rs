@@ -36,7 +36,7 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
     }
 }
 
-/// The places of the window that help lies above, whose keys are told first.
+/// The places of the window that help lies above, whose keys are listed first.
 fn beneath(model: &Model) -> &'static [KeyContext] {
     match &model.beneath {
         Some(Overlay::Sessions(_)) => &[KeyContext::Sessions, KeyContext::Menu],

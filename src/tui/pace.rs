@@ -14,35 +14,35 @@ const LEAST: u64 = 1_000;
 /// The reports of one step over the last seconds.
 #[derive(Debug, Clone, Default)]
 pub struct Pace {
-    told: VecDeque<IndexProgress>,
+    reports: VecDeque<IndexProgress>,
 }
 
 impl Pace {
-    /// Takes what is told now.
+    /// Takes a report.
     pub fn add(&mut self, status: &KnowledgeStatus) {
         let Some(now) = status.progress else {
-            self.told.clear();
+            self.reports.clear();
             return;
         };
         let goes_on = |before: &IndexProgress| {
             before.step == now.step && before.done <= now.done && before.at <= now.at
         };
-        if !self.told.back().is_none_or(goes_on) {
-            self.told.clear();
+        if !self.reports.back().is_none_or(goes_on) {
+            self.reports.clear();
         }
         // The pace counts from when something was done, not from when nothing had been yet.
-        if self.told.len() == 1 && self.told[0].done == now.done {
-            self.told.clear();
+        if self.reports.len() == 1 && self.reports[0].done == now.done {
+            self.reports.clear();
         }
-        self.told.push_back(now);
-        while self.told.len() > 2 && now.at.0 - self.told[1].at.0 >= WINDOW {
-            self.told.pop_front();
+        self.reports.push_back(now);
+        while self.reports.len() > 2 && now.at.0 - self.reports[1].at.0 >= WINDOW {
+            self.reports.pop_front();
         }
     }
 
     /// Files or chunks a second.
     fn per_second(&self) -> Option<f64> {
-        let (first, last) = (self.told.front()?, self.told.back()?);
+        let (first, last) = (self.reports.front()?, self.reports.back()?);
         let took = last.at.0 - first.at.0;
         let done = last.done - first.done;
         (took >= LEAST && done > 0).then(|| done as f64 * 1000.0 / took as f64)
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::protocol::Timestamp;
 
-    fn told(step: IndexStep, done: usize, at: u64) -> KnowledgeStatus {
+    fn status_at(step: IndexStep, done: usize, at: u64) -> KnowledgeStatus {
         KnowledgeStatus {
             indexing: true,
             pending: 5_020 - done,
@@ -130,32 +130,35 @@ mod tests {
         }
     }
 
-    fn said(told: &[KnowledgeStatus]) -> String {
+    fn said(statuses: &[KnowledgeStatus]) -> String {
         let mut pace = Pace::default();
-        for status in told {
+        for status in statuses {
             pace.add(status);
         }
-        progress(told.last().unwrap(), &pace, 160).text()
+        progress(statuses.last().unwrap(), &pace, 160).text()
     }
 
     #[test]
     fn rate_and_remaining_time_are_those_of_the_last_seconds() {
         use IndexStep::{Embedding, Reading};
-        let slow = told(Embedding, 100, 0);
-        let fast = [told(Embedding, 374, 30_000), told(Embedding, 1_204, 40_000)];
+        let slow = status_at(Embedding, 100, 0);
+        let fast = [
+            status_at(Embedding, 374, 30_000),
+            status_at(Embedding, 1_204, 40_000),
+        ];
         let [from, to] = fast;
         assert_eq!(
             said(&[slow, from.clone(), to.clone()]),
             " · embedding 1 204 of 5 020 · 83/s · 46 s left"
         );
-        let at_once = told(Embedding, 1_204, 30_500);
+        let at_once = status_at(Embedding, 1_204, 30_500);
         assert_eq!(said(&[from, at_once]), " · embedding 1 204 of 5 020");
         assert_eq!(
-            said(&[told(Reading, 10, 39_000), to.clone()]),
+            said(&[status_at(Reading, 10, 39_000), to.clone()]),
             " · embedding 1 204 of 5 020",
             "another step is another pace"
         );
-        let files = [told(Reading, 10, 0), told(Reading, 11, 10_000)];
+        let files = [status_at(Reading, 10, 0), status_at(Reading, 11, 10_000)];
         assert_eq!(
             said(&files),
             " · reading 11 of 5 020 files · 0.1/s · 14 h left"
@@ -163,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stopped_or_left_is_told() {
+    fn what_is_stopped_or_left_is_shown() {
         let stopped = KnowledgeStatus {
             stopped: true,
             pending: 1_816,

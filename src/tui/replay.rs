@@ -40,7 +40,7 @@ pub struct Replay {
     played: f64,
     speed: usize,
     is_slow: bool,
-    /// Since when it plays, or the last moment told since; `None` while it is paused.
+    /// Since when it plays, or the last tick since; `None` while it is paused.
     playing_since: Option<PlayClock>,
     /// Whether nothing lies behind it.
     is_all: bool,
@@ -328,13 +328,13 @@ impl Replay {
         self.at = at;
     }
 
-    /// What the panes are told besides the events: the time, and whether the run goes on.
+    /// What the panes get besides the events: the time, and whether the run goes on.
     fn follow(&mut self) {
         let now = self.timeline.stamp_at(self.at, self.played);
-        let told = self.model.turns.last().map(Turn::exchange);
-        self.model.current = told
-            .filter(|told| told.finish.is_none())
-            .map(|told| told.id.clone());
+        let exchange = self.model.turns.last().map(Turn::exchange);
+        self.model.current = exchange
+            .filter(|exchange| exchange.finish.is_none())
+            .map(|exchange| exchange.id.clone());
         self.model.now = now;
         self.model.replay = Some(Playhead {
             at: self.at,

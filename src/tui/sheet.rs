@@ -35,7 +35,7 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
             " Sessions · times in UTC ",
             &list.narrowed,
             list.count(),
-            says_of_sessions(list),
+            sessions_note(list),
             session_rows(list, height(places), width),
         ),
         Some(Overlay::Recall(recalled)) => {
@@ -101,7 +101,7 @@ fn typed_row(narrowed: &FilteredList, count: usize, width: usize) -> Row {
     row.and_right(Row::of(Ink::Dim, part), width)
 }
 
-fn says_of_sessions(list: &SessionList) -> Option<Row> {
+fn sessions_note(list: &SessionList) -> Option<Row> {
     let words = match &list.doing {
         SessionTask::Resuming => "reading the conversation …",
         _ if !list.is_read() => "reading the audit log …",

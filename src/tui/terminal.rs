@@ -92,7 +92,7 @@ impl TerminalGuard {
         self.abilities
     }
 
-    /// Where to draw. A write that fails is told by [`TerminalGuard::failure`] and not to who
+    /// Where to draw. A write that fails is reported by [`TerminalGuard::failure`] and not to who
     /// draws: ratatui reports it on standard error while it is dropped, which panics when that is
     /// gone with the terminal.
     pub fn output(&self) -> Output {
@@ -165,8 +165,8 @@ pub fn take_again() -> io::Result<()> {
 }
 
 /// Gives the terminal back as it was found, if it is borrowed. Any thread may do that, whatever
-/// the one that draws is doing; who comes second finds it done. A failure has no reader to be told
-/// to.
+/// the one that draws is doing; who comes second finds it done. A failure has no reader to be
+/// reported to.
 pub fn give_back_terminal() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;

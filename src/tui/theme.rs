@@ -98,7 +98,7 @@ impl Theme {
     }
 
     /// Whether it says what is behind it, wherever it is shown.
-    pub fn has_ground(&self) -> bool {
+    pub fn has_background(&self) -> bool {
         self.ground.is_some()
     }
 
@@ -108,7 +108,7 @@ impl Theme {
     }
 
     /// Puts the theme's ground behind all cells that have none.
-    pub fn lay_ground(&self, buffer: &mut Buffer) {
+    pub fn fill_background(&self, buffer: &mut Buffer) {
         let elsewhere = self.elsewhere.filter(|_| self.is_elsewhere);
         let Some(ground) = self.ground.or(elsewhere.and_then(|style| style.bg)) else {
             return;
@@ -183,8 +183,8 @@ mod tests {
             ("base = 'pink'", "base 'pink' is none of auto, dark"),
             ("\n\nheading = [", "line 3"),
         ] {
-            let told = Theme::own(source, ThemeName::Dark, ColorDepth::True).unwrap_err();
-            assert!(told.contains(said) && !told.contains('\n'), "{told}");
+            let error = Theme::own(source, ThemeName::Dark, ColorDepth::True).unwrap_err();
+            assert!(error.contains(said) && !error.contains('\n'), "{error}");
         }
     }
 }

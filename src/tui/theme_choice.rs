@@ -15,7 +15,7 @@ pub struct TerminalLooks {
     pub depth: ColorDepth,
     /// Which signs.
     pub glyphs: Glyphs,
-    /// Its background, where it has told that without being asked.
+    /// Its background, where it has reported that without being asked.
     pub background: Option<Background>,
     /// Whether it can be asked for its background.
     pub answers: bool,
@@ -92,7 +92,7 @@ impl ThemeChoice {
 
     /// Puts the theme's ground behind what is drawn, and the terminal's signs in the place of ours.
     pub fn finish(&self, buffer: &mut Buffer) {
-        self.theme.lay_ground(buffer);
+        self.theme.fill_background(buffer);
         self.terminal.glyphs.apply(buffer);
     }
 
@@ -135,15 +135,15 @@ impl ThemeChoice {
 
     /// Whether what is shown depends on the terminal's background, and the terminal can be asked.
     pub fn asks_for_background(&self) -> bool {
-        let depends = made_for(&self.theme).is_some() && !self.theme.has_ground();
+        let depends = made_for(&self.theme).is_some() && !self.theme.has_background();
         depends && !self.no_color && self.terminal.answers
     }
 
-    /// The terminal has told its background.
+    /// The terminal has reported its background.
     pub fn on_background(&mut self, background: Background) {
         self.terminal.background = Some(background);
         if self.wanted == ThemeName::Auto.as_str() {
-            // What could not be shown before has been told then.
+            // What could not be shown before has been reported then.
             let _ = self.choose(ThemeName::Auto.as_str());
         }
         self.settle_ground();
@@ -227,14 +227,14 @@ mod tests {
         let (mine, _) = looks(ThemeName::Auto, own("mine", source, Some("mine")));
         assert_eq!(text(&mine), red);
         assert_eq!(mine.names().last().map(String::as_str), Some("mine"));
-        let (wrong, told) = looks(ThemeName::Auto, own("mine", "text = 1", Some("mine")));
+        let (wrong, error) = looks(ThemeName::Auto, own("mine", "text = 1", Some("mine")));
         assert_ne!(text(&wrong), red);
-        assert!(told.is_some_and(|told| told.starts_with("themes/mine.toml: text: ")));
+        assert!(error.is_some_and(|error| error.starts_with("themes/mine.toml: text: ")));
         let (mut ours, _) = looks(ThemeName::Light, OwnFiles::default());
-        let told = ours.choose("pink").unwrap_err();
+        let error = ours.choose("pink").unwrap_err();
         assert!(
-            told.starts_with("There is no theme 'pink'; there are auto, dark"),
-            "{told}"
+            error.starts_with("There is no theme 'pink'; there are auto, dark"),
+            "{error}"
         );
     }
 }

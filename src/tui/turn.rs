@@ -141,14 +141,14 @@ impl Turn {
         }
     }
 
-    /// It is told from the log.
+    /// It is read from the log.
     pub fn record(&mut self) {
         if let CachedRows::Open(open) = &mut self.kept {
             open.run.exchange.is_recorded = true;
         }
     }
 
-    /// Closes a run whose end will never be told.
+    /// Closes a run whose end will never come.
     pub fn abandon(&mut self, error: &str, now: Timestamp) {
         if let CachedRows::Open(open) = &mut self.kept {
             open.run.abandon(error, now);
@@ -308,7 +308,7 @@ mod tests {
                     + grades.sum::<usize>()
             });
             let of_packed = size_of::<PackedRun>() + exchange_bytes(exchange) + gradings;
-            // The name of the run is told with its events too.
+            // The name of the run is kept with its events too.
             size_of::<Self>()
                 + of_packed
                 + events.len()

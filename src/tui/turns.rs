@@ -278,13 +278,13 @@ mod tests {
         let mut turn = Turn::after(&events).unwrap();
         turn.record();
         turn.abandon("no end is recorded", events.last().unwrap().ts);
-        let told = turn.exchange().clone();
+        let before = turn.exchange().clone();
         let elapsed = turn.opened().map(|open| open.run.elapsed(events[0].ts));
         let mut turns = Turns::from(vec![turn]);
         turns.keep_open(&[]);
         assert!(turns[0].opened().is_none());
         turns.open(0);
-        assert_eq!(turns[0].exchange(), &told);
+        assert_eq!(turns[0].exchange(), &before);
         let open = turns[0].opened();
         assert_eq!(open.map(|open| open.run.elapsed(events[0].ts)), elapsed);
     }

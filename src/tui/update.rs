@@ -63,7 +63,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Update(Update::Document(text)) => reading::arrived(model, text),
         Msg::Update(Update::Session(update)) => sessions::arrived(model, update),
         Msg::Update(Update::Paths { typed, paths }) => menu::listed(model, &typed, paths),
-        Msg::Update(Update::SourceAdded(told)) => indexing::added(model, told),
+        Msg::Update(Update::SourceAdded(outcome)) => indexing::added(model, outcome),
         Msg::Update(Update::Statistics(read)) => statistics::arrived(model, read),
         Msg::Update(Update::Notice { level, message }) => {
             model.notify_unless_warned(level, &message);
@@ -121,17 +121,17 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
     }
     // Events of a run that has ended here, or that is not shown any more, come too late.
     let is_awaited = |turn: &&mut Turn| {
-        let told = turn.exchange();
-        told.id == event.run && told.finish.is_none()
+        let exchange = turn.exchange();
+        exchange.id == event.run && exchange.finish.is_none()
     };
     let Some(turn) = model.turns.iter_mut().rfind(is_awaited) else {
         return Vec::new();
     };
     turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
-        let mut told = model.turns.iter().map(Turn::exchange);
-        let going_on = told.rfind(|told| told.finish.is_none() && !told.is_recorded);
-        model.current = going_on.map(|told| told.id.clone());
+        let mut exchanges = model.turns.iter().map(Turn::exchange);
+        let going_on = exchanges.rfind(|one| one.finish.is_none() && !one.is_recorded);
+        model.current = going_on.map(|exchange| exchange.id.clone());
         model.clear_notice();
         return ask::next_queued(model);
     }

@@ -51,7 +51,7 @@ pub struct EvidenceRow {
     pub measured: Measured,
     /// The item that holds it now, because its lines are among that one's.
     held_by: Option<EvidenceId>,
-    /// Its file as it was told.
+    /// Its file as it was reported.
     file: String,
 }
 
@@ -264,7 +264,7 @@ impl EvidenceFold {
 }
 
 impl EvidenceRow {
-    /// Its file as it was told, to ask for it; not to be drawn.
+    /// Its file as it was reported, to ask for it; not to be drawn.
     pub fn file(&self) -> &str {
         &self.file
     }

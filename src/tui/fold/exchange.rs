@@ -33,7 +33,7 @@ pub struct Exchange {
     pub warnings: Warnings,
     /// Whether the answer was begun.
     pub was_writing: bool,
-    /// Whether it is told from the log, which holds no answer that was not finished.
+    /// Whether it is read from the log, which holds no answer that was not finished.
     pub is_recorded: bool,
     /// How it ended; `None` while it goes on.
     pub finish: Option<RunResult>,

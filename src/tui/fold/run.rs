@@ -13,7 +13,7 @@ use super::step::{
 };
 use super::{EvidenceFold, Exchange};
 
-/// A run, as far as its events have told.
+/// A run, as far as its events have come.
 #[derive(Debug, Clone)]
 pub struct RunView {
     /// What the conversation shows of it; its fields are the run's.
@@ -150,7 +150,7 @@ impl RunView {
         }
     }
 
-    /// Closes a run whose end will never be told.
+    /// Closes a run whose end will never come.
     pub fn abandon(&mut self, error: &str, now: Timestamp) {
         if self.finish.is_none() {
             self.end(
@@ -168,10 +168,10 @@ impl RunView {
         }
     }
 
-    /// Closes it as `told` was closed, whose events are the same.
-    pub fn end_as(&mut self, told: &Exchange) {
-        self.exchange.is_recorded = told.is_recorded;
-        if let (None, Some(finish)) = (&self.finish, &told.finish) {
+    /// Closes it as `closed` was, whose events are the same.
+    pub fn end_as(&mut self, closed: &Exchange) {
+        self.exchange.is_recorded = closed.is_recorded;
+        if let (None, Some(finish)) = (&self.finish, &closed.finish) {
             let now = Timestamp(self.started.0.saturating_add(finish.ms as u64));
             self.end(now, finish.clone());
         }

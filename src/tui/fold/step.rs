@@ -92,8 +92,8 @@ pub struct ToolUse {
 pub struct PendingCall {
     /// For what.
     pub wait: Wait,
-    /// When that was told.
-    pub told: Timestamp,
+    /// When that was reported.
+    pub reported_at: Timestamp,
     /// Where; `None` before the run begins.
     pub node: Option<NodeName>,
 }
@@ -138,7 +138,7 @@ impl PendingCall {
         match event.body {
             EventBody::Waiting { node, wait } if wait != Wait::Over => Some(Self {
                 wait,
-                told: event.ts,
+                reported_at: event.ts,
                 node: Some(node),
             }),
             _ => None,
@@ -147,7 +147,7 @@ impl PendingCall {
 
     /// The same on one line, at this moment.
     pub fn line(&self, now: Timestamp) -> String {
-        let passed = now.0.saturating_sub(self.told.0) as f64;
+        let passed = now.0.saturating_sub(self.reported_at.0) as f64;
         self.wait.line_of(self.node, passed)
     }
 }

@@ -171,6 +171,6 @@ pub struct Binding {
     pub place: KeyContext,
     /// The word in the last line of the screen.
     pub hint: Option<String>,
-    /// The line in help; an empty one is told with another key.
+    /// The line in help; an empty one is listed with another key.
     pub help: String,
 }

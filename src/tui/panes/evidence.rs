@@ -243,7 +243,7 @@ struct Columns {
 
 /// Number and tool.
 const FIXED: usize = 4 + 8;
-/// A file's name and its lines, cut from the middle, can still be told in so much.
+/// A file's name and its lines, cut from the middle, can still be recognised in so much.
 const SHORT_SOURCE: usize = 16;
 /// Most files' names and lines are no longer.
 const WHOLE_NAME: usize = 22;

@@ -23,7 +23,7 @@ pub enum PromptSection<'a> {
 const FOLDED_FROM: usize = 3;
 
 /// The prompt in its order.
-pub fn stretches(prompt: &str) -> Vec<PromptSection<'_>> {
+pub fn sections(prompt: &str) -> Vec<PromptSection<'_>> {
     let lines: Vec<&str> = prompt.lines().collect();
     let mut found = Vec::new();
     let mut at = 0;
@@ -69,7 +69,7 @@ mod tests {
     fn evidence_folds_and_the_rest_stays() {
         let prompt = "[user]\n<evidence-0a1b2c3d n=\"1\">\n</evidence>\n</evidence-00000000>\n\
                       </evidence-0a1b2c3d>\n<question-0a1b2c3d>\nwhich?\n</question-0a1b2c3d>\n<b>";
-        let found = stretches(prompt);
+        let found = sections(prompt);
         let PromptSection::Fenced {
             tag,
             attributes,
@@ -90,7 +90,7 @@ mod tests {
     fn a_fence_that_never_closes_hides_nothing() {
         let prompt = "<evidence-0a1b2c3d n=\"1\">\ntext";
         assert_eq!(
-            stretches(prompt),
+            sections(prompt),
             [
                 PromptSection::Line("<evidence-0a1b2c3d n=\"1\">"),
                 PromptSection::Line("text")

@@ -27,13 +27,13 @@ pub fn citations(run: &Exchange, width: usize) -> Vec<Row> {
     rows
 }
 
-/// Kinds of warnings that are told in words beneath an answer.
-const TOLD: usize = 4;
+/// Kinds of warnings that are written out beneath an answer.
+const MOST_WRITTEN_OUT: usize = 4;
 
 /// What went wrong with this answer, each kind in a line of its own; what did not touch it by name.
 pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut tell = |ink, line: String| {
+    let mut add = |ink, line: String| {
         let row = Row::of(ink, format!("⚠ {line}"));
         rows.extend(wrap(
             &row,
@@ -42,10 +42,10 @@ pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
             width,
         ));
     };
-    for kind in run.warnings.at_the_answer().take(TOLD) {
-        tell(Ink::Warning, kind.line());
+    for kind in run.warnings.at_the_answer().take(MOST_WRITTEN_OUT) {
+        add(Ink::Warning, kind.line());
     }
-    let rest = run.warnings.at_the_answer().skip(TOLD);
+    let rest = run.warnings.at_the_answer().skip(MOST_WRITTEN_OUT);
     let rest = rest.chain(run.warnings.on_the_way());
     let rest: Vec<_> = rest
         .map(|kind| match kind.count {
@@ -54,7 +54,7 @@ pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
         })
         .collect();
     if !rest.is_empty() {
-        tell(Ink::Dim, format!("{}: see audit", rest.join(", ")));
+        add(Ink::Dim, format!("{}: see audit", rest.join(", ")));
     }
     rows
 }

@@ -54,8 +54,8 @@ fn all_lines(run: Option<&RunView>, model: &Model, width: usize) -> Vec<PathLine
         ));
         let spine = spine(run, name, next);
         if let Some(run) = run {
-            let told = why_rows(run, name, width.saturating_sub(2));
-            lines.extend(told.into_iter().map(|(rank, row)| {
+            let reasons = why_rows(run, name, width.saturating_sub(2));
+            lines.extend(reasons.into_iter().map(|(rank, row)| {
                 let row = Row::of(spine.0, format!("{} ", spine.1)).join(row);
                 PathLine::below(name, rank, row)
             }));

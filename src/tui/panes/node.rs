@@ -60,12 +60,12 @@ pub fn compact_row(run: Option<&RunView>, name: NodeName, model: &Model, width: 
         Some((reason, why)) => {
             let room = width.saturating_sub(row.width() + 2);
             // A number that is cut says something else.
-            let told = if why.chars().count() <= room {
+            let reason_text = if why.chars().count() <= room {
                 why.as_str()
             } else {
                 reason.as_str()
             };
-            row.with(reason_ink(Some(*reason)), format!("  {told}"))
+            row.with(reason_ink(Some(*reason)), format!("  {reason_text}"))
         }
         None => row,
     }

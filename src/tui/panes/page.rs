@@ -7,7 +7,7 @@ use crate::text::{duration, one_line, sanitize};
 use crate::tui::ink::{Ink, Row, counted, grouped};
 use crate::tui::wrap::wrap;
 
-use super::fences::{PromptSection, stretches};
+use super::fences::{PromptSection, sections};
 
 /// One row, and the part that it folds or unfolds.
 #[derive(Debug, Clone)]
@@ -107,8 +107,8 @@ impl<'a> WindowRows<'a> {
     /// A prompt or a reply, its fenced parts folded.
     fn said(&mut self, what: &str, text: &str) {
         self.row(Row::of(Ink::Heading, format!("    {what}")));
-        for stretch in stretches(text) {
-            match stretch {
+        for section in sections(text) {
+            match section {
                 PromptSection::Line(line) => {
                     self.wrapped(&Row::of(Ink::Quote, line), "    ▏ ", None);
                 }

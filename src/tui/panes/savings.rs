@@ -131,12 +131,12 @@ fn saved_by_events(turn: &OpenRun) -> Vec<SavedCalls> {
         }
     }
     // An answer without a call came with the analysis, or there was nothing to answer from.
-    let told = saved.len() as u32;
+    let recorded = saved.len() as u32;
     let rest = turn.run.finish.as_ref().map_or(0, |finish| finish.saved);
-    if rest > told && turn.run.node(NodeName::Synthesize).calls == 0 {
+    if rest > recorded && turn.run.node(NodeName::Synthesize).calls == 0 {
         saved.push(SavedCalls {
             node: NodeName::Synthesize,
-            calls: rest - told,
+            calls: rest - recorded,
             why: "the answer needed no call of its own".to_owned(),
         });
     }

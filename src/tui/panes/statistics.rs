@@ -223,18 +223,18 @@ fn heading(text: &str) -> [StatisticsRow; 2] {
 
 fn outcomes(statistics: &Statistics) -> String {
     let outcomes = &statistics.outcomes;
-    let told = [
+    let counts = [
         (outcomes.answered, "answered"),
         (outcomes.not_found, "not found"),
         (outcomes.cancelled, "cancelled"),
         (outcomes.failed, "failed"),
         (outcomes.unfinished, "without an end"),
     ];
-    let told = told.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<String> = counts
         .map(|(count, how)| format!("{} {how}", grouped(*count as u64)))
         .collect();
-    told.join(" · ")
+    texts.join(" · ")
 }
 
 fn of_hits(hits: &Hits) -> String {

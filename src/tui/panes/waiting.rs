@@ -74,7 +74,7 @@ fn queued(model: &Model, width: usize) -> Vec<Row> {
 
 fn ended_with(model: &Model, outcome: Outcome) -> bool {
     let last = model.turns.last().map(Turn::exchange);
-    let last = last.and_then(|told| told.finish.as_ref());
+    let last = last.and_then(|exchange| exchange.finish.as_ref());
     last.is_some_and(|finish| finish.outcome == outcome)
 }
 

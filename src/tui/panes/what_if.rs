@@ -31,14 +31,14 @@ pub fn rows(model: &Model, sliders: &Sliders, width: usize) -> Vec<Row> {
     };
     let recorded = turn.gradings();
     let wanted = sliders.limits(&recorded.limits);
-    let told = recorded.what_if(&wanted);
+    let result = recorded.what_if(&wanted);
     let mut rows: Vec<Row> = Slider::ALL
         .into_iter()
         .map(|slider| slider_row(slider, sliders, (&recorded.limits, &wanted), width).fit(width))
         .collect();
     rows.push(Row::default());
-    rows.extend(rounds(&told, &recorded.limits, &wanted, width));
-    rows.extend(paragraph(&consequence(&told, &recorded), width));
+    rows.extend(rounds(&result, &recorded.limits, &wanted, width));
+    rows.extend(paragraph(&consequence(&result, &recorded), width));
     rows.push(Row::default());
     rows.extend(paragraph(&sweep(model, sliders), width));
     rows
@@ -91,7 +91,7 @@ fn slider_row(
 
 /// Every round as it was decided, and as it would be.
 fn rounds(
-    told: &WhatIf,
+    result: &WhatIf,
     recorded: &RoutingLimits,
     wanted: &RoutingLimits,
     width: usize,
@@ -99,7 +99,7 @@ fn rounds(
     let mut rows = Vec::new();
     let side_by_side = width >= SIDE_BY_SIDE;
     let half = if side_by_side { width / 2 } else { width };
-    if side_by_side && !told.rounds.is_empty() {
+    if side_by_side && !result.rounds.is_empty() {
         let heads = ["As it was", "Within these limits"];
         rows.push(beside(
             Row::of(Ink::Heading, heads[0]),
@@ -107,7 +107,7 @@ fn rounds(
             half,
         ));
     }
-    for round in &told.rounds {
+    for round in &result.rounds {
         let differs = is_different(round);
         let mut left = vec![head(round, &round.taken)];
         left.extend(decision(&round.taken, recorded, differs));
@@ -127,7 +127,7 @@ fn rounds(
             rows.extend(both.map(|(left, right)| beside(left, right, half).fit(width)));
         } else {
             rows.extend(left.into_iter().map(|row| row.fit(width)));
-            // What is the same is told once.
+            // What is the same is drawn once.
             if differs {
                 rows.push(Row::of(Ink::Heading, "Within these limits"));
                 rows.extend(right.into_iter().map(|row| row.fit(width)));
@@ -201,8 +201,8 @@ fn unknown(why: Unknown) -> &'static str {
 }
 
 /// What follows from it, as far as that is known.
-fn consequence(told: &WhatIf, recorded: &RecordedGradings) -> Row {
-    let last = told.rounds.last();
+fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
+    let last = result.rounds.last();
     let would = last.and_then(|round| match &round.would {
         Judged::Decided(would) => Some(would),
         Judged::Unknown(_) => None,
@@ -210,8 +210,8 @@ fn consequence(told: &WhatIf, recorded: &RecordedGradings) -> Row {
     let ends = would.is_some_and(|would| would.next() == Some(NodeName::Synthesize));
     let kept = would.map_or(0, Decision::kept_count);
     let kept = counted(kept as u64, "item", "items");
-    let (ink, words) = match told.change {
-        Change::Nothing if told.rounds.is_empty() => {
+    let (ink, words) = match result.change {
+        Change::Nothing if result.rounds.is_empty() => {
             let route = recorded
                 .complexity
                 .map_or("this run", |route| route.as_str());
@@ -263,7 +263,7 @@ fn consequence(told: &WhatIf, recorded: &RecordedGradings) -> Row {
             "What the grader would have said is not known, and so is not the way.".to_owned(),
         ),
     };
-    let words = match told.change {
+    let words = match result.change {
         Change::Unknown(Unknown::NotRecorded) => {
             "This log does not hold enough to tell the way.".to_owned()
         }

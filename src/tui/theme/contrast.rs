@@ -173,7 +173,7 @@ mod tests {
                         if is_selected {
                             buffer.set_style(buffer.area, theme.style(Ink::Selected));
                         }
-                        theme.lay_ground(&mut buffer);
+                        theme.fill_background(&mut buffer);
                         let cell = &buffer[(0, 0)];
                         let contrast = terminal.contrast(Style::new().fg(cell.fg).bg(cell.bg));
                         if contrast < ENOUGH {
