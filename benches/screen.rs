@@ -57,7 +57,7 @@ fn main() {
         process.arg(format!("{MEMORY}{count}")).status().unwrap();
     }
     let mut drawn = Drawn::new();
-    drawn.tell(long_trail(10_000));
+    drawn.play(long_trail(10_000));
     drawn.keys(
         "audit of 10 000 rows",
         &focused(
@@ -71,7 +71,7 @@ fn main() {
         ),
     );
     let mut drawn = Drawn::new();
-    drawn.tell(many_passages(1_000));
+    drawn.play(many_passages(1_000));
     drawn.keys(
         "1 000 passages",
         &focused(
@@ -113,7 +113,7 @@ fn names(count: usize) {
     drawn.keys(&format!("a name among {count}"), &keys);
 }
 
-/// Typing, scrolling and changing panes after so many questions, and what they took to be told.
+/// Typing, scrolling and changing panes after so many questions, and what the events took.
 fn conversation(count: usize) {
     let mut drawn = Drawn::new();
     let mut events = 0;
@@ -121,7 +121,7 @@ fn conversation(count: usize) {
     for at in 0..count {
         let run = named(at, made(at));
         events += run.len();
-        drawn.tell(run);
+        drawn.play(run);
     }
     let took = begun.elapsed();
     let keys = [
@@ -184,12 +184,12 @@ fn memory(count: usize) {
         ("endpoint", &|at| with_prompts(at, &recorded)),
     ];
     let mut drawn = Drawn::new();
-    drawn.tell(named(0, made(1)));
+    drawn.play(named(0, made(1)));
     drawn.press(alt('1'));
     for (kind, run) in kinds {
         let before = resident();
         for at in 0..count {
-            drawn.tell(named(at, run(at)));
+            drawn.play(named(at, run(at)));
         }
         drawn.press(alt('1'));
         let kept = resident().saturating_sub(before);
@@ -228,7 +228,7 @@ fn streaming() {
         .position(|event| matches!(event.body, EventBody::AnswerDelta { .. }));
     run.truncate(first.unwrap());
     let last = run.last().unwrap().clone();
-    drawn.tell(run);
+    drawn.play(run);
     let mut samples = Vec::new();
     for frame in 0..FRAMES {
         let tokens = (0..TOKENS_A_FRAME).map(|at| Event {
@@ -244,7 +244,7 @@ fn streaming() {
         });
         let tokens: Vec<Event> = tokens.collect();
         let begun = Instant::now();
-        drawn.tell(tokens);
+        drawn.play(tokens);
         drawn.press(key(KeyCode::Char('a')));
         samples.push(begun.elapsed());
     }
@@ -263,7 +263,7 @@ fn streaming_code() {
     let end = run.pop().unwrap();
     run.truncate(first.unwrap());
     let last = run.last().unwrap().clone();
-    drawn.tell(run);
+    drawn.play(run);
     let delta = |text: String| Event {
         body: EventBody::AnswerDelta { text },
         ..last.clone()
@@ -277,14 +277,14 @@ fn streaming_code() {
             _ => line,
         };
         let begun = Instant::now();
-        drawn.tell(vec![delta(text)]);
+        drawn.play(vec![delta(text)]);
         drawn.press(key(KeyCode::Char('a')));
         samples.push(begun.elapsed());
     }
     let tail = samples.len() / 10;
     let mut grown = samples.split_off(samples.len() - tail);
     report("one more line of 600 of code", &mut grown);
-    drawn.tell(vec![end]);
+    drawn.play(vec![end]);
     let mut anew: Vec<Duration> = (0..tail)
         .map(|at| {
             let mut terminal = Terminal::new(TestBackend::new(SIZE.0 - 1 - at as u16 % 2, SIZE.1));
@@ -347,7 +347,7 @@ impl Drawn {
         }
     }
 
-    fn tell(&mut self, events: Vec<Event>) {
+    fn play(&mut self, events: Vec<Event>) {
         for event in events {
             self.screen.handle(Msg::Update(Update::Event(event)));
         }

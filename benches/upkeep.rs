@@ -165,19 +165,19 @@ fn watched(
     mut save: impl FnMut(usize) -> String,
 ) -> Vec<Duration> {
     let watch = Watch::new();
-    let (tell, told) = channel();
-    let tell = Mutex::new(tell);
+    let (sender, receiver) = channel();
+    let sender = Mutex::new(sender);
     thread::scope(|scope| {
         scope.spawn(|| {
-            keep_up_to_date(base, &watch, &[], &|news| {
-                let _ = match news {
-                    Upkeep::Words(_) => tell.lock().unwrap().send(true),
-                    Upkeep::Idle => tell.lock().unwrap().send(false),
+            keep_up_to_date(base, &watch, &[], &|upkeep| {
+                let _ = match upkeep {
+                    Upkeep::Words(_) => sender.lock().unwrap().send(true),
+                    Upkeep::Idle => sender.lock().unwrap().send(false),
                     _ => Ok(()),
                 };
             });
         });
-        let wait_for = |words: bool| while told.recv_timeout(PATIENCE).unwrap() != words {};
+        let wait_for = |words: bool| while receiver.recv_timeout(PATIENCE).unwrap() != words {};
         wait_for(false);
         let times = (0..saves).map(|n| {
             let word = save(n);

@@ -89,7 +89,7 @@ impl Asked {
                 .all(|group| group.iter().any(|phrase| said.contains(&plain(phrase))))
     }
 
-    fn told(&self, finished: &Finished) -> String {
+    fn described(&self, finished: &Finished) -> String {
         let history = self.history.join(" → ");
         let cited = &finished.answer.as_ref().unwrap().citations;
         let cited: Vec<String> = cited
@@ -243,7 +243,7 @@ impl Set {
                 measured.all.count(asked, right);
                 if show == "all" || show == "wrong" && !right {
                     let mark = if right { "+" } else { "-" };
-                    eprintln!("{mark} {}", asked.told(&finished));
+                    eprintln!("{mark} {}", asked.described(&finished));
                 }
             }
         }
@@ -264,7 +264,7 @@ impl Set {
             let is_other = finished.text() != text;
             measured.otherwise += usize::from(is_other);
             if show == "after" && is_other {
-                eprintln!("~ {}", asked.told(&finished));
+                eprintln!("~ {}", asked.described(&finished));
             }
         }
         eprintln!("{}", measured.table());

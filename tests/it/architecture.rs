@@ -87,7 +87,7 @@ const MUST_NOT_USE: &[(&str, &[&str])] = &[
     ("reasoner", &["ratatui", "crossterm", "tantivy"]),
 ];
 
-/// Rooms that may print: nobody else owns the terminal.
+/// Rooms that may print: no one else owns the terminal.
 const MAY_PRINT: &[&str] = &["cli", "main", "tui"];
 
 const LONGEST_FILE: usize = 400;

@@ -15,14 +15,14 @@ use crate::workplace::{Demo, Workplace, events, json_lines, one_line, text};
 #[test]
 fn the_log_is_the_stream_without_the_deltas() {
     let demo = Workplace::with_demo();
-    let told = demo.ask(&["What is corrective grading?"]);
+    let emitted = demo.ask(&["What is corrective grading?"]);
     let log = demo.place().audit();
-    let without_deltas: Vec<_> = told
+    let without_deltas: Vec<_> = emitted
         .iter()
         .filter(|event| event["event"] != "answer_delta")
         .cloned()
         .collect();
-    assert!(without_deltas.len() < told.len(), "there were deltas");
+    assert!(without_deltas.len() < emitted.len(), "there were deltas");
     assert_eq!(log, without_deltas);
 }
 
@@ -45,9 +45,9 @@ fn the_log_is_for_its_owner_only() {
 fn secrets_and_card_numbers_do_not_reach_the_disk() {
     let demo = Workplace::with_demo();
     let question = "is sk-abcdefghijklmnop1234 or 4111 1111 1111 1111 in the base?";
-    let told = demo.ask(&[question]);
+    let emitted = demo.ask(&[question]);
     assert_eq!(
-        told[0]["query"], question,
+        emitted[0]["query"], question,
         "the screen shows what was typed"
     );
     let bytes = text(&fs::read(demo.place().audit_log()).unwrap());
@@ -266,7 +266,7 @@ async fn a_run_that_goes_on_elsewhere_is_not_closed() {
 /// Deletes the log under a run, and lets the run go to its end.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn trust_a_log_that_is_deleted_during_a_run_is_made_anew_and_told() {
+async fn trust_a_log_that_is_deleted_during_a_run_is_made_anew_and_reported() {
     let endpoint = hanging_endpoint().await;
     for replace in [false, true] {
         let demo = Workplace::with_demo();

@@ -155,9 +155,9 @@ fn foreign(seq: u64, prev: Option<&str>) -> String {
 
 fn fails(demo: &Demo, args: &[&str]) -> String {
     let output = demo.run(args);
-    let told = format!("{}{}", text(&output.stdout), text(&output.stderr));
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    told
+    let printed = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    printed
 }
 
 #[test]
@@ -175,17 +175,17 @@ fn trust_a_line_of_no_event_at_the_end_stays_named_after_the_next_question() {
         let log = demo.place().audit_log();
         let number = lines_of(&log).len() + 1;
         append(&log, added);
-        let told = format!("line {number} was added");
+        let expected = format!("line {number} was added");
         for _ in 0..3 {
             let line = fails(&demo, &["audit", "verify"]);
-            assert!(line.contains(&told), "{added:?}: {line}");
+            assert!(line.contains(&expected), "{added:?}: {line}");
             demo.ask(&["hello"]);
         }
     }
 }
 
 #[test]
-fn trust_a_missing_head_is_told_and_stays_told_after_the_next_question() {
+fn trust_a_missing_head_is_reported_and_stays_reported_after_the_next_question() {
     for cut in [0, 2] {
         let demo = Workplace::with_demo();
         demo.ask(&["hello"]);
@@ -200,18 +200,21 @@ fn trust_a_missing_head_is_told_and_stays_told_after_the_next_question() {
         assert!(line.contains("missing"), "{line}");
         let doctor = fails(&demo, &["doctor"]);
         assert!(doctor.contains("audit.jsonl.head"), "{doctor}");
-        let told = format!("line {} was written", whole.len() + 1);
+        let expected = format!("line {} was written", whole.len() + 1);
         for _ in 0..2 {
             let output = demo.run(&["ask", "hello"]);
             assert!(output.status.success(), "{}", text(&output.stderr));
             let line = fails(&demo, &["audit", "verify"]);
-            assert!(line.contains(&told) && line.contains("missing"), "{line}");
-            assert!(fails(&demo, &["doctor"]).contains(&told));
+            assert!(
+                line.contains(&expected) && line.contains("missing"),
+                "{line}"
+            );
+            assert!(fails(&demo, &["doctor"]).contains(&expected));
             assert!(head.exists());
         }
         // Without the head that was made since, the line itself says it.
         fs::remove_file(&head).unwrap();
-        assert!(fails(&demo, &["audit", "verify"]).contains(&told));
+        assert!(fails(&demo, &["audit", "verify"]).contains(&expected));
     }
 }
 
@@ -242,8 +245,8 @@ fn audit_verify_says_that_there_is_no_log_yet() {
     let output = demo.run(&["audit", "verify"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(output.stderr.is_empty());
-    let told = text(&output.stdout);
-    assert!(told.contains("no audit log yet"), "{told}");
+    let printed = text(&output.stdout);
+    assert!(printed.contains("no audit log yet"), "{printed}");
     assert!(!demo.place().audit_log().exists());
     // A name that was given is a name that was meant.
     let output = demo.run(&["audit", "verify", "nowhere.jsonl"]);
@@ -284,9 +287,9 @@ fn trust_the_first_odd_line_is_named_exactly_now_and_after_further_questions() {
     let head = fs::read(log.head()).unwrap();
     let mut wrong = Vec::new();
     let mut check = |what: String, changed: &[String], how: How, line: usize| {
-        let told = Some((how, line as u64));
+        let expected = Some((how, line as u64));
         let found = found(&log, changed, &head);
-        if found != [told; 3] {
+        if found != [expected; 3] {
             wrong.push(format!("{what}: {how:?} {line}, found {found:?}"));
         }
     };
@@ -342,10 +345,10 @@ fn trust_no_cut_is_healed_by_removing_the_head_as_well() {
         let head = log.head();
         assert_eq!(unwitnessed(&log), Some(Unwitnessed::End { head }));
         let (part, line) = (log.path().to_owned(), kept as u64 + 1);
-        let told = Some(Unwitnessed::Line { part, line });
+        let expected = Some(Unwitnessed::Line { part, line });
         for _ in 0..2 {
             log.session(1);
-            assert_eq!(unwitnessed(&log), told, "of {kept} lines");
+            assert_eq!(unwitnessed(&log), expected, "of {kept} lines");
             assert!(log.head().exists());
         }
         // What changes from then on is named as ever.
@@ -361,7 +364,7 @@ fn trust_no_cut_is_healed_by_removing_the_head_as_well() {
     assert_eq!(unwitnessed(&log), Some(Unwitnessed::End { head }));
 }
 
-/// What is told of a log whose chain holds.
+/// What is reported of a log whose chain holds.
 fn unwitnessed(log: &Log) -> Option<Unwitnessed> {
     let found = log.verify();
     assert_eq!(found.broken, None);
@@ -369,7 +372,7 @@ fn unwitnessed(log: &Log) -> Option<Unwitnessed> {
 }
 
 #[test]
-fn trust_a_head_that_vanishes_during_a_session_is_told_for_good() {
+fn trust_a_head_that_vanishes_during_a_session_is_reported_for_good() {
     let log = Log::new();
     let mut session = Open::begin(&log.to);
     let run = RunId::generate();
@@ -395,10 +398,10 @@ fn trust_foreign_lines_are_named_without_the_head_too() {
         log.write(&whole);
         append(log.path(), &format!("{added}\n"));
         let _ = fs::remove_file(log.head());
-        let told = Some((How::Added, whole.len() as u64 + 1));
-        assert_eq!(log.broken(), told, "{added}");
+        let expected = Some((How::Added, whole.len() as u64 + 1));
+        assert_eq!(log.broken(), expected, "{added}");
         log.session(1);
-        assert_eq!(log.broken(), told, "{added}");
+        assert_eq!(log.broken(), expected, "{added}");
     }
 }
 

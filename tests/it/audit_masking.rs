@@ -112,9 +112,9 @@ async fn trust_no_kind_of_secret_reaches_the_log() {
             .unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         let log = fs::read_to_string(demo.place().audit_log()).unwrap();
-        let told = demo.place().audit();
-        assert!(!events(&told, "tool_called").is_empty(), "{told:?}");
-        assert_eq!(events(&told, "answer_finished").len(), 1);
+        let logged = demo.place().audit();
+        assert!(!events(&logged, "tool_called").is_empty(), "{logged:?}");
+        assert_eq!(events(&logged, "answer_finished").len(), 1);
         found.extend(readable(&log, asked, "question"));
         found.extend(readable(&log, planned, "arguments"));
         found.extend(readable(&log, answered, "answer"));

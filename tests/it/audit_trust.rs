@@ -174,8 +174,8 @@ fn trust_an_older_log_is_continued_and_verify_says_from_where_the_chain_holds() 
     let demo = Workplace::with_demo();
     let old = old_line("01938d2e-0000-7000-8000-000000000001", 0, "gone") + &old_line("", 3, "");
     demo.place().file("data/audit.jsonl", &old);
-    let told = verified(&demo);
-    assert!(text(&told.stdout).contains("2 lines, none of them chained"));
+    let output = verified(&demo);
+    assert!(text(&output.stdout).contains("2 lines, none of them chained"));
     let output = demo.run(&["ask", "hello"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let line = one_line(&output);
@@ -227,9 +227,12 @@ fn trust_what_cannot_be_read_is_passed_over_and_counted() {
     let output = demo.run(&["ask", "hello"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(one_line(&output).contains("interrupted"));
-    let told = holds(&demo);
-    assert!(told.contains("2 lines cut short or too long"), "{told}");
-    assert!(told.contains("from line 4 on"), "{told}");
+    let printed = holds(&demo);
+    assert!(
+        printed.contains("2 lines cut short or too long"),
+        "{printed}"
+    );
+    assert!(printed.contains("from line 4 on"), "{printed}");
 }
 
 #[test]
@@ -269,8 +272,8 @@ fn trust_the_first_line_that_was_changed_removed_or_added_is_named() {
     let check = |how: How, number: usize, changed: &[String]| {
         write_lines(&log, changed);
         let found = verify(&log).unwrap().broken.expect("it is seen");
-        let told = (found.how, found.line as usize, found.part.as_path());
-        assert_eq!(told, (how, number, log.as_path()), "of {}", whole.len());
+        let found_as = (found.how, found.line as usize, found.part.as_path());
+        assert_eq!(found_as, (how, number, log.as_path()), "of {}", whole.len());
     };
     let foreign = old_line("01938d2e-0000-7000-8000-000000000001", 0, "gone");
     for at in 0..whole.len() {
@@ -319,8 +322,8 @@ fn trust_what_is_missing_stays_missing_after_the_next_question() {
     demo.ask(&["hello"]);
     demo.ask(&["hello"]);
     let line = broken(&demo);
-    let told = format!("line {} was removed", whole.len() - 1);
-    assert!(line.contains(&told), "{line}");
+    let expected = format!("line {} was removed", whole.len() - 1);
+    assert!(line.contains(&expected), "{line}");
 }
 
 #[test]
@@ -513,8 +516,8 @@ fn trust_a_crash_raises_no_false_alarm() {
     fs::write(&log, torn).unwrap();
     holds(&demo);
     demo.ask(&["hello"]);
-    let told = holds(&demo);
-    assert!(told.contains("1 line cut short"), "{told}");
+    let printed = holds(&demo);
+    assert!(printed.contains("1 line cut short"), "{printed}");
     let all: Vec<Value> = fs::read_to_string(&log)
         .unwrap()
         .lines()

@@ -23,7 +23,7 @@ fn r26_a_bad_setting_is_one_line_and_exit_2() {
 }
 
 #[test]
-fn r26_an_address_without_its_scheme_is_told_with_it() {
+fn r26_an_address_without_its_scheme_is_reported_with_it() {
     let place = Workplace::empty();
     for name in ["KB_AGENT_LLM_BASE_URL", "KB_AGENT_EMBEDDING_BASE_URL"] {
         let run = |args: &[&str]| {
@@ -39,10 +39,10 @@ fn r26_an_address_without_its_scheme_is_told_with_it() {
                  did you mean http://localhost:9?"
             )
         );
-        let told = text(&run(&["doctor"]).stdout);
+        let report = text(&run(&["doctor"]).stdout);
         assert!(
-            told.contains(&format!("set {name} to http://localhost:9")),
-            "{told}"
+            report.contains(&format!("set {name} to http://localhost:9")),
+            "{report}"
         );
     }
 }
@@ -63,24 +63,30 @@ fn r26_help_readme_and_example_name_every_setting_with_the_same_default() {
     let rows = readme
         .lines()
         .filter(|line| line.starts_with("| `KB_AGENT_"));
-    let mut told: Vec<(String, &str)> = Vec::new();
+    let mut defaults: Vec<(String, &str)> = Vec::new();
     for row in rows {
         let mut cells = row.split(" | ");
         let (names, default) = (cells.next().unwrap(), cells.next().unwrap());
         let mut names = names.split('`').filter(|part| part.contains('_'));
         let first = names.next().unwrap();
-        told.push((first.to_owned(), default));
+        defaults.push((first.to_owned(), default));
         for suffix in names {
             // `…_PLAN` stands for the first name with another end.
             let suffix = suffix.strip_prefix('…').unwrap();
             let ends = first.rmatch_indices('_').map(|(at, _)| at);
             let whole = ends.map(|end| format!("{}{suffix}", &first[..end]));
-            told.push((whole.clone().find(|name| is_known(name)).unwrap(), default));
+            defaults.push((whole.clone().find(|name| is_known(name)).unwrap(), default));
         }
     }
-    assert!(told.iter().all(|(name, _)| is_known(name)), "{told:?}");
+    assert!(
+        defaults.iter().all(|(name, _)| is_known(name)),
+        "{defaults:?}"
+    );
     for (name, default) in example {
-        let (_, of_readme) = told.iter().find(|(known, _)| known == name).expect(name);
+        let (_, of_readme) = defaults
+            .iter()
+            .find(|(known, _)| known == name)
+            .expect(name);
         assert!(of_readme.contains(default), "{name}: {of_readme}");
         let (_, of_help) = help.split_once(&format!(" {name} ")).expect(name);
         let (of_help, _) = of_help.split_once(']').unwrap();
@@ -378,9 +384,9 @@ fn a_run_is_drawn_in_columns_and_what_a_node_came_to_stands_under_it() {
 #[test]
 fn a_run_that_failed_is_drawn_to_where_it_failed() {
     let demo = Workplace::with_demo();
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = nobody.local_addr().unwrap();
-    drop(nobody);
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = unused.local_addr().unwrap();
+    drop(unused);
     let ask = |model: &str| {
         let mut ask = demo.command(&["ask", "--json", "hello"]);
         ask.env("KB_AGENT_LLM_BASE_URL", format!("http://{address}/v1"))
@@ -393,11 +399,11 @@ fn a_run_that_failed_is_drawn_to_where_it_failed() {
         )
     };
     // Whose name could not be found out was asked nothing: the run ends before its first node.
-    let (told, drawn) = ask("");
-    let names: Vec<_> = told.iter().filter_map(|e| e["event"].as_str()).collect();
+    let (emitted, drawn) = ask("");
+    let names: Vec<_> = emitted.iter().filter_map(|e| e["event"].as_str()).collect();
     assert_eq!(names, ["run_started", "run_finished"]);
-    assert_eq!(told[1]["path"], serde_json::json!([]));
-    assert_eq!(told[1]["outcome"], "failed");
+    assert_eq!(emitted[1]["path"], serde_json::json!([]));
+    assert_eq!(emitted[1]["outcome"], "failed");
     let lines: Vec<&str> = drawn.lines().skip(2).collect();
     assert_eq!(lines.len(), 2, "{drawn}");
     assert!(lines[0].starts_with("failed  0 calls, "), "{drawn}");
@@ -415,7 +421,7 @@ fn a_run_that_failed_is_drawn_to_where_it_failed() {
 }
 
 #[test]
-fn a_misspelt_command_is_told_from_a_folder() {
+fn a_misspelt_command_is_distinguished_from_a_folder() {
     let place = Workplace::empty();
     for (args, meant) in [
         (&["aks", "hi"][..], "ask"),
@@ -476,7 +482,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn a_folder_behind_index_is_told_where_it_belongs() {
+fn a_folder_behind_index_is_reported_where_it_belongs() {
     let place = Workplace::empty();
     place.file("kb/a.md", "# A\n\nText.\n");
     let output = place.run(&["index", "kb"]);
@@ -496,10 +502,10 @@ fn what_is_left_out_is_said_when_it_is_news() {
     place.file("kb/picture.md", b"\x89PNG\x00\x00\x00binary");
     let search = || place.run(&["search", "--tool", "grep", "--kb", "kb", "gate"]);
     assert!(one_line(&search()).contains("1 file was left out, the first: picture.md"));
-    assert!(search().stderr.is_empty(), "told once");
+    assert!(search().stderr.is_empty(), "reported once");
     place.file("kb/other.md", b"\x89PNG\x00\x00\x00binary");
     assert!(one_line(&search()).contains("1 file was left out, the first: other.md"));
-    // The list is always whole, and what it names is no news after it.
+    // The list is always whole, and what it names is not new after it.
     place.file("kb/third.md", b"\x89PNG\x00\x00\x00binary");
     let index = place.run(&["index", "--kb", "kb"]);
     let listed = text(&index.stdout);

@@ -1,4 +1,4 @@
-//! One suite for both reasoners: what holds for every run, whoever thinks.
+//! One suite for both reasoners: what holds for every run, whichever thinks.
 //!
 //! The offline engine runs as it is; the endpoint engine runs against a scripted server. Both get
 //! the same tools over a real index of the demo knowledge base and the same questions.
@@ -135,10 +135,11 @@ fn check(case: &Case, mode: Mode, finished: &Finished) {
     assert_eq!(finished.calls().0 as usize, case.asks.len(), "{what}");
     assert_eq!(finished.fast_paths(), case.fast_paths, "{what}");
     assert_eq!(finished.outcome(), Outcome::Answered, "{what}");
-    let Some(EventBody::RunStarted { mode: told, .. }) = finished.bodies().first().copied() else {
+    let Some(EventBody::RunStarted { mode: reported, .. }) = finished.bodies().first().copied()
+    else {
         panic!("no start");
     };
-    assert_eq!(*told, mode);
+    assert_eq!(*reported, mode);
     let complexity = finished.bodies().into_iter().find_map(|body| match body {
         EventBody::RoutingPlan { plan, .. } => Some(plan.complexity),
         _ => None,

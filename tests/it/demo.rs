@@ -138,7 +138,7 @@ fn check(question: &str, expected: &Expected) {
 }
 
 #[test]
-fn the_pages_explain_every_event_and_speak_of_nobody() {
+fn the_pages_explain_every_event_and_speak_of_no_one() {
     let protocol = include_str!("../../src/protocol.rs");
     let names = protocol
         .lines()
@@ -201,7 +201,7 @@ fn r10_chinese_questions_take_the_same_routes() {
 }
 
 #[test]
-fn r11_what_the_knowledge_base_holds_is_told_by_document() {
+fn r11_what_the_knowledge_base_holds_is_reported_by_document() {
     for question in ["What is in this knowledge base?", "这个知识库里有什么？"] {
         let events = ask(question);
         let calls: Vec<&Value> = events
@@ -242,20 +242,20 @@ fn assert_tells(answer: &str, tickets: &[&str]) {
 
 #[test]
 fn r12_relations_are_answered_from_their_end() {
-    for (question, told) in [
+    for (question, expected) in [
         (
             "Which ticket depends on PROJ-103?",
             ["PROJ-104", "PROJ-105"],
         ),
         ("PROJ-105 被哪几个工单阻塞了？", ["PROJ-101", "PROJ-102"]),
     ] {
-        assert_tells(&answer_in(&ask(question)), &told);
+        assert_tells(&answer_in(&ask(question)), &expected);
     }
 }
 
 #[test]
-fn r11_tickets_are_told_by_their_state() {
-    for (question, told, kept_back) in [
+fn r11_tickets_are_reported_by_their_state() {
+    for (question, expected, kept_back) in [
         ("Which tickets are open?", vec!["PROJ-104"], "PROJ-103"),
         ("Which bugs are done?", vec!["PROJ-107"], "PROJ-101"),
         (
@@ -265,7 +265,7 @@ fn r11_tickets_are_told_by_their_state() {
         ),
     ] {
         let answer = answer_in(&ask(question));
-        assert_tells(&answer, &told);
+        assert_tells(&answer, &expected);
         assert!(!answer.contains(kept_back), "{answer}");
         // Eight tickets have a state, fewer than one search brings.
         assert!(!answer.contains("there may be more"), "{answer}");
@@ -273,7 +273,7 @@ fn r11_tickets_are_told_by_their_state() {
 }
 
 #[test]
-fn r11_tasks_are_told_by_their_boxes_rows_and_fields() {
+fn r11_tasks_are_reported_by_their_boxes_rows_and_fields() {
     let place = Workplace::empty();
     place.file(
         "docs/plan.md",
@@ -296,12 +296,12 @@ fn r11_tasks_are_told_by_their_boxes_rows_and_fields() {
         answer_in(&json_lines(&output.stdout))
     };
     let open = ask("Which tasks are open?");
-    for told in [
+    for expected in [
         "☐ Water the roses",
         "Paint the fence",
         "`leak.md`: The tap leaks – status: Open",
     ] {
-        assert!(open.contains(told), "{told}: {open}");
+        assert!(open.contains(expected), "{expected}: {open}");
     }
     assert!(!open.contains("Mow") && !open.contains("seeds"), "{open}");
     let done = ask("Which tasks are done?");

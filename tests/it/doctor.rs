@@ -17,12 +17,12 @@ const SCORES: &str = r#"{"scores": [0.9]}"#;
 const ANSWER: &str = "At seven [1].";
 
 /// What `doctor --json` said.
-struct Told {
+struct Report {
     output: Output,
     all: Value,
 }
 
-impl Told {
+impl Report {
     fn by(output: Output) -> Self {
         let all = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)));
@@ -89,12 +89,12 @@ fn indexed() -> Workplace {
     place
 }
 
-fn doctor(place: &Workplace, settings: &[(&str, &str)]) -> Told {
+fn doctor(place: &Workplace, settings: &[(&str, &str)]) -> Report {
     let mut command = place.command(&["doctor", "--json", "--kb", "kb"]);
     command
         .env("LANG", "C.UTF-8")
         .envs(settings.iter().copied());
-    Told::by(command.output().unwrap())
+    Report::by(command.output().unwrap())
 }
 
 fn at(address: &str) -> String {
@@ -119,7 +119,7 @@ fn serving(judging: Vec<Act>, answering: Vec<Act>) -> FaultServer {
     ])
 }
 
-fn examined(server: &FaultServer, settings: &[(&str, &str)]) -> Told {
+fn examined(server: &FaultServer, settings: &[(&str, &str)]) -> Report {
     let url = at(server.address());
     let own = [
         ("KB_AGENT_LLM_BASE_URL", url.as_str()),
@@ -129,7 +129,7 @@ fn examined(server: &FaultServer, settings: &[(&str, &str)]) -> Told {
     doctor(&place(), &[&own, settings].concat())
 }
 
-fn nobody() -> String {
+fn refusing_url() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     at(&listener.local_addr().unwrap().to_string())
 }
@@ -142,9 +142,9 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
         ("KB_AGENT_LLM_BASE_URL", url.as_str()),
         ("KB_AGENT_LLM_MODEL", "large"),
     ];
-    let told = doctor(&place, &set);
-    assert_eq!((told.code(), &told.all["ok"]), (Some(0), &json!(true)));
-    assert!(told.output.stderr.is_empty());
+    let report = doctor(&place, &set);
+    assert_eq!((report.code(), &report.all["ok"]), (Some(0), &json!(true)));
+    assert!(report.output.stderr.is_empty());
     for (area, name, detail) in [
         (
             "settings",
@@ -171,7 +171,7 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
         ("storage", "audit log", "is made by the first question"),
         ("terminal", "characters", "UTF-8, by LANG"),
     ] {
-        told.has(area, name, "ok", detail, "");
+        report.has(area, name, "ok", detail, "");
     }
     for (area, name) in [
         ("endpoint", "reach"),
@@ -179,9 +179,9 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
         ("endpoint", "stream"),
         ("embedding", "vector"),
     ] {
-        assert!(told.of(area, name)[0]["ms"].as_f64().unwrap() >= 0.0);
+        assert!(report.of(area, name)[0]["ms"].as_f64().unwrap() >= 0.0);
     }
-    told.has(
+    report.has(
         "terminal",
         "screen",
         "note",
@@ -201,48 +201,48 @@ fn all_is_well_with_a_server_an_index_and_a_folder_to_write_to() {
 
 #[test]
 fn without_an_endpoint_it_is_offline_and_that_is_fine() {
-    let told = doctor(&place(), &[("KB_AGENT_LLM_MODEL", "large")]);
-    assert_eq!(told.code(), Some(0));
-    told.has(
+    let report = doctor(&place(), &[("KB_AGENT_LLM_MODEL", "large")]);
+    assert_eq!(report.code(), Some(0));
+    report.has(
         "endpoint",
         "mode",
         "ok",
         "offline, because KB_AGENT_LLM_BASE_URL is not set; that is fine",
         "set KB_AGENT_LLM_BASE_URL",
     );
-    told.has(
+    report.has(
         "settings",
         "idle",
         "note",
         "KB_AGENT_LLM_MODEL is set without effect",
         "set KB_AGENT_LLM_BASE_URL, or remove KB_AGENT_LLM_MODEL",
     );
-    assert!(told.of("endpoint", "reach").is_empty());
+    assert!(report.of("endpoint", "reach").is_empty());
 }
 
 #[test]
-fn a_wrong_key_is_told_as_a_question_would_tell_it() {
+fn a_wrong_key_is_reported_as_a_question_would_tell_it() {
     let refuses = || error("401 Unauthorized", "", "Incorrect API key provided");
     let server = FaultServer::start(&[
         ("", vec![refuses()]),
         ("grade_evidence", vec![refuses()]),
         ("synthesize", vec![refuses()]),
     ]);
-    let told = examined(&server, &[("KB_AGENT_LLM_API_KEY", KEY)]);
-    assert_eq!(told.code(), Some(1));
+    let report = examined(&server, &[("KB_AGENT_LLM_API_KEY", KEY)]);
+    assert_eq!(report.code(), Some(1));
     let line = format!(
         "{} does not accept the key (401): Incorrect API key provided",
         server.address()
     );
-    told.has("endpoint", "reach", "ok", "answers", "");
-    told.has(
+    report.has("endpoint", "reach", "ok", "answers", "");
+    report.has(
         "endpoint",
         "models",
         "note",
         &line,
         "check KB_AGENT_LLM_API_KEY",
     );
-    told.has(
+    report.has(
         "endpoint",
         "structured",
         "broken",
@@ -250,7 +250,7 @@ fn a_wrong_key_is_told_as_a_question_would_tell_it() {
         "check KB_AGENT_LLM_API_KEY",
     );
     assert_eq!(
-        one_line(&told.output),
+        one_line(&report.output),
         "kb-agent: 2 things found broken, the first: endpoint, structured"
     );
     // Without a model of its own nothing can be asked at all.
@@ -268,11 +268,11 @@ fn a_wrong_key_is_told_as_a_question_would_tell_it() {
 }
 
 #[test]
-fn a_model_that_is_not_listed_is_told_with_those_that_are_near() {
+fn a_model_that_is_not_listed_is_reported_with_those_that_are_near() {
     let unknown = || error("404 Not Found", "", "model 'larger' not found");
     let server = serving(vec![unknown()], vec![says(ANSWER)]);
-    let told = examined(&server, &[("KB_AGENT_LLM_MODEL_GRADE", "larger")]);
-    told.has(
+    let report = examined(&server, &[("KB_AGENT_LLM_MODEL_GRADE", "larger")]);
+    report.has(
         "endpoint",
         "models",
         "note",
@@ -280,11 +280,11 @@ fn a_model_that_is_not_listed_is_told_with_those_that_are_near() {
         "set KB_AGENT_LLM_MODEL_GRADE to one that is, such as large",
     );
     // Whether it is there all the same, only asking it can tell.
-    let structured = told.of("endpoint", "structured");
+    let structured = report.of("endpoint", "structured");
     assert_eq!(structured[0]["status"], "broken");
     let detail = structured[0]["detail"].as_str().unwrap();
     assert!(detail.contains("does not know the model (404)"), "{detail}");
-    assert_eq!(told.code(), Some(1));
+    assert_eq!(report.code(), Some(1));
 
     let latest = FaultServer::start(&[
         ("", vec![listing(&["large:latest"])]),
@@ -302,28 +302,28 @@ fn every_model_that_judges_is_asked_once() {
         ("analyze_and_route", vec![says("I would rather not.")]),
         ("synthesize", vec![says(ANSWER)]),
     ]);
-    let told = examined(&server, &[("KB_AGENT_LLM_MODEL_GRADE", "small")]);
-    let structured = told.of("endpoint", "structured");
+    let report = examined(&server, &[("KB_AGENT_LLM_MODEL_GRADE", "small")]);
+    let structured = report.of("endpoint", "structured");
     assert_eq!(structured.len(), 2);
     let detail = |at: usize| structured[at]["detail"].as_str().unwrap();
     assert!(detail(0).starts_with("small: held to a JSON schema"));
     assert!(detail(1).starts_with("large replied"), "{}", detail(1));
     assert!(detail(1).contains("the reply holds no list of numbers"));
     assert_eq!(structured[1]["status"], "note");
-    assert_eq!(told.code(), Some(0));
+    assert_eq!(report.code(), Some(0));
 }
 
 #[test]
-fn a_server_that_knows_json_objects_only_is_told_with_what_it_refuses() {
+fn a_server_that_knows_json_objects_only_is_reported_with_what_it_refuses() {
     let no = error("400 Bad Request", "", "json_schema is not supported");
     let server = serving(vec![no, says(SCORES)], vec![says(ANSWER)]);
-    let told = examined(&server, &[]);
+    let report = examined(&server, &[]);
     let line = format!(
         "held to a JSON object (json_object); {} refuses json_schema: done without",
         server.address()
     );
-    told.has("endpoint", "structured", "ok", &line, "");
-    assert_eq!(told.code(), Some(0));
+    report.has("endpoint", "structured", "ok", &line, "");
+    assert_eq!(report.code(), Some(0));
 }
 
 #[test]
@@ -333,23 +333,23 @@ fn a_server_without_a_list_of_models_is_no_failure() {
         ("grade_evidence", vec![says(SCORES)]),
         ("synthesize", vec![says(ANSWER)]),
     ]);
-    let told = examined(&server, &[]);
-    told.has(
+    let report = examined(&server, &[]);
+    report.has(
         "endpoint",
         "models",
         "ok",
         "lists no models, which is fine",
         "",
     );
-    assert_eq!((told.code(), told.broken().len()), (Some(0), 0));
+    assert_eq!((report.code(), report.broken().len()), (Some(0), 0));
 }
 
 #[test]
-fn a_server_that_is_down_or_silent_is_told_and_the_rest_is_examined() {
-    let down = nobody();
+fn a_server_that_is_down_or_silent_is_reported_and_the_rest_is_examined() {
+    let down = refusing_url();
     let set = [("KB_AGENT_LLM_BASE_URL", down.as_str())];
-    let told = doctor(&place(), &set);
-    told.has(
+    let report = doctor(&place(), &set);
+    report.has(
         "endpoint",
         "reach",
         "broken",
@@ -358,23 +358,23 @@ fn a_server_that_is_down_or_silent_is_told_and_the_rest_is_examined() {
          answers are offline extracts",
     );
     assert_eq!(
-        (told.code(), told.broken()),
+        (report.code(), report.broken()),
         (Some(1), vec!["reach".to_owned()])
     );
-    assert!(told.of("endpoint", "structured").is_empty());
-    told.has(
+    assert!(report.of("endpoint", "structured").is_empty());
+    report.has(
         "index",
         "contents",
         "note",
         "no index yet",
         "kb-agent index",
     );
-    assert!(!told.of("terminal", "screen").is_empty());
+    assert!(!report.of("terminal", "screen").is_empty());
 
     let silent = FaultServer::start(&[("", vec![Act::Hang(Vec::new())])]);
-    let told = examined(&silent, &[("KB_AGENT_LLM_TIMEOUT_SECS", "1")]);
+    let report = examined(&silent, &[("KB_AGENT_LLM_TIMEOUT_SECS", "1")]);
     let line = "sent nothing for 1 s";
-    told.has(
+    report.has(
         "endpoint",
         "reach",
         "broken",
@@ -384,30 +384,30 @@ fn a_server_that_is_down_or_silent_is_told_and_the_rest_is_examined() {
 }
 
 #[test]
-fn a_stream_that_breaks_is_told_as_a_question_would_tell_it() {
+fn a_stream_that_breaks_is_reported_as_a_question_would_tell_it() {
     let half = stream(piece("At sev") + "data: {\"choices\":[{\"del");
-    let told = examined(&serving(vec![says(SCORES)], vec![half]), &[]);
-    told.has("endpoint", "structured", "ok", "json_schema", "");
+    let report = examined(&serving(vec![says(SCORES)], vec![half]), &[]);
+    report.has("endpoint", "structured", "ok", "json_schema", "");
     let line = "ended a reply in the middle";
-    told.has("endpoint", "stream", "broken", line, "ask again");
-    assert_eq!(told.code(), Some(1));
-    // An end that nobody announced is less than a break.
-    let told = examined(
+    report.has("endpoint", "stream", "broken", line, "ask again");
+    assert_eq!(report.code(), Some(1));
+    // An end that no one announced is less than a break.
+    let report = examined(
         &serving(vec![says(SCORES)], vec![stream(piece("At seven"))]),
         &[],
     );
     let line = "without saying that it was complete";
-    told.has("endpoint", "stream", "note", line, "see the server's log");
-    assert_eq!(told.code(), Some(0));
+    report.has("endpoint", "stream", "note", line, "see the server's log");
+    assert_eq!(report.code(), Some(0));
 }
 
 #[test]
-fn tokens_that_nobody_counts_are_said_to_be_estimated() {
+fn tokens_that_no_one_counts_are_said_to_be_estimated() {
     let end = ending();
     let uncounted: Vec<&str> = end.lines().filter(|line| !line.contains("usage")).collect();
     let body = format!("{}{}\n\n", piece(ANSWER), uncounted.join("\n"));
-    let told = examined(&serving(vec![says(SCORES)], vec![stream(body)]), &[]);
-    told.has(
+    let report = examined(&serving(vec![says(SCORES)], vec![stream(body)]), &[]);
+    report.has(
         "endpoint",
         "stream",
         "ok",
@@ -463,32 +463,32 @@ fn no_key_and_no_password_is_ever_printed() {
 }
 
 #[test]
-fn a_misspelt_setting_is_told_with_what_was_meant() {
-    let told = doctor(&place(), &[("KB_AGENT_MAX_ITERATION", "5")]);
-    told.has(
+fn a_misspelt_setting_is_reported_with_what_was_meant() {
+    let report = doctor(&place(), &[("KB_AGENT_MAX_ITERATION", "5")]);
+    report.has(
         "settings",
         "unknown",
         "note",
         "KB_AGENT_MAX_ITERATION is no setting of kb-agent: did you mean KB_AGENT_MAX_ITERATIONS?",
         "rename KB_AGENT_MAX_ITERATION, or remove it",
     );
-    assert_eq!(told.code(), Some(0));
+    assert_eq!(report.code(), Some(0));
 }
 
 #[test]
-fn r26_all_settings_that_cannot_be_used_are_told_and_end_it_as_any_command() {
+fn r26_all_settings_that_cannot_be_used_are_reported_and_end_it_as_any_command() {
     let place = place();
     place.file(".env", "KB_AGENT_THEME=pink\nno equals sign\n");
-    let down = nobody();
+    let down = refusing_url();
     let set = [
         ("KB_AGENT_MAX_ITERATIONS", "many"),
         ("KB_AGENT_LLM_API_KEY", "with a space"),
         ("KB_AGENT_LLM_BASE_URL", down.as_str()),
     ];
-    let told = doctor(&place, &set);
-    assert_eq!(told.code(), Some(2));
-    assert!(one_line(&told.output).contains(".env cannot be read"));
-    let values = told.of("settings", "value");
+    let report = doctor(&place, &set);
+    assert_eq!(report.code(), Some(2));
+    assert!(one_line(&report.output).contains(".env cannot be read"));
+    let values = report.of("settings", "value");
     let details: Vec<&str> = values
         .iter()
         .map(|check| check["detail"].as_str().unwrap())
@@ -505,15 +505,15 @@ fn r26_all_settings_that_cannot_be_used_are_told_and_end_it_as_any_command() {
     }
     // What needs them is not tried, and the rest is.
     let line = "not tried: KB_AGENT_LLM_API_KEY cannot be used";
-    told.has(
+    report.has(
         "endpoint",
         "reach",
         "note",
         line,
         "correct KB_AGENT_LLM_API_KEY",
     );
-    told.has("storage", "data folder", "ok", "can be written", "");
-    let (value, origin) = told.setting("KB_AGENT_THEME");
+    report.has("storage", "data folder", "ok", "can be written", "");
+    let (value, origin) = report.setting("KB_AGENT_THEME");
     assert_eq!(value, json!("pink"));
     assert!(origin.contains("/.env"), "{origin}");
 }
@@ -539,7 +539,7 @@ fn every_setting_says_where_it_is_from() {
         .env("KB_AGENT_SOURCE", "elsewhere")
         .output()
         .unwrap();
-    let told = Told::by(output);
+    let report = Report::by(output);
     let file = env.canonicalize().unwrap().display().to_string();
     for (name, value, origin) in [
         ("KB_AGENT_SOURCE", json!("kb"), "--kb"),
@@ -554,9 +554,9 @@ fn every_setting_says_where_it_is_from() {
         ),
         ("KB_AGENT_LLM_BASE_URL", Value::Null, "default"),
     ] {
-        assert_eq!(told.setting(name), (value, origin.to_owned()), "{name}");
+        assert_eq!(report.setting(name), (value, origin.to_owned()), "{name}");
     }
-    let idle = told.of("settings", "idle");
+    let idle = report.of("settings", "idle");
     let lines: Vec<&str> = idle
         .iter()
         .map(|check| check["detail"].as_str().unwrap())
@@ -577,20 +577,20 @@ fn every_setting_says_where_it_is_from() {
 #[test]
 fn a_base_without_an_index_is_not_broken_and_gets_none() {
     let place = place();
-    let told = doctor(&place, &[]);
-    told.has(
+    let report = doctor(&place, &[]);
+    report.has(
         "index",
         "contents",
         "note",
         "no index yet, of 1 file",
         "run kb-agent index",
     );
-    assert_eq!(told.code(), Some(0));
+    assert_eq!(report.code(), Some(0));
     assert!(!place.data().join("index").exists());
     // Nor does the demo appear by being looked for.
     let output = place.run(&["doctor", "--json"]);
     let line = "the bundled demo will be searched";
-    Told::by(output).has("index", "contents", "note", line, "run kb-agent index");
+    Report::by(output).has("index", "contents", "note", line, "run kb-agent index");
     assert!(!place.data().join("demo").exists());
 }
 
@@ -601,7 +601,7 @@ fn home(place: &Workplace) -> PathBuf {
 }
 
 #[test]
-fn an_index_of_another_version_and_a_damaged_one_are_told() {
+fn an_index_of_another_version_and_a_damaged_one_are_reported() {
     let place = indexed();
     let home = home(&place);
     let formats = fs::read_dir(&home).unwrap().flatten();
@@ -610,16 +610,16 @@ fn an_index_of_another_version_and_a_damaged_one_are_told() {
         .find(|path| path.is_dir())
         .unwrap();
     fs::rename(&format, home.join("v1-1")).unwrap();
-    let told = doctor(&place, &[]);
+    let report = doctor(&place, &[]);
     let line = "of another version of kb-agent (format v1-1; this one uses v";
-    told.has("index", "contents", "note", line, "run kb-agent index");
-    assert_eq!(told.code(), Some(0));
+    report.has("index", "contents", "note", line, "run kb-agent index");
+    assert_eq!(report.code(), Some(0));
 
     fs::rename(home.join("v1-1"), &format).unwrap();
     fs::write(format.join("lexical/meta.json"), "{").unwrap();
-    let told = doctor(&place, &[]);
-    told.has("index", "contents", "broken", "it is damaged", "--rebuild");
-    assert_eq!(told.code(), Some(1));
+    let report = doctor(&place, &[]);
+    report.has("index", "contents", "broken", "it is damaged", "--rebuild");
+    assert_eq!(report.code(), Some(1));
 }
 
 #[test]
@@ -630,8 +630,8 @@ fn files_that_changed_since_and_files_left_out_are_counted() {
         "kb/gate.md",
         "# Gate\n\nThe east gate opens at eight, and not at seven.\n",
     );
-    let told = doctor(&place, &[]);
-    told.has(
+    let report = doctor(&place, &[]);
+    report.has(
         "index",
         "files",
         "note",
@@ -641,9 +641,9 @@ fn files_that_changed_since_and_files_left_out_are_counted() {
 
     place.file("kb/picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     assert!(place.run(&["index", "--kb", "kb"]).status.success());
-    let told = doctor(&place, &[]);
+    let report = doctor(&place, &[]);
     let line = "up to date with the folders; 1 file left out";
-    told.has(
+    report.has(
         "index",
         "files",
         "ok",
@@ -653,40 +653,40 @@ fn files_that_changed_since_and_files_left_out_are_counted() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_told() {
+fn a_folder_that_is_not_there_is_reported() {
     let place = Workplace::empty();
-    let told = doctor(&place, &[]);
-    told.has(
+    let report = doctor(&place, &[]);
+    report.has(
         "index",
         "contents",
         "broken",
         "cannot open the knowledge base kb",
         "existing folder",
     );
-    assert_eq!(told.code(), Some(1));
+    assert_eq!(report.code(), Some(1));
 }
 
 #[test]
-fn a_data_folder_that_cannot_be_written_is_told() {
+fn a_data_folder_that_cannot_be_written_is_reported() {
     let place = place();
     place.file("occupied", "a file");
-    let told = doctor(&place, &[("KB_AGENT_DATA_DIR", "occupied/data")]);
+    let report = doctor(&place, &[("KB_AGENT_DATA_DIR", "occupied/data")]);
     let line = "the data folder occupied/data cannot be written";
-    told.has(
+    report.has(
         "storage",
         "data folder",
         "broken",
         line,
         "set KB_AGENT_DATA_DIR",
     );
-    told.has(
+    report.has(
         "storage",
         "audit log",
         "broken",
         "cannot be opened",
         "set KB_AGENT_AUDIT_LOG",
     );
-    assert_eq!(told.code(), Some(1));
+    assert_eq!(report.code(), Some(1));
 }
 
 fn vectors(dims: usize) -> Act {
@@ -707,19 +707,19 @@ fn an_embedding_endpoint_is_asked_for_a_vector_that_must_fit_the_index() {
     ];
     let mut index = place.command(&["index", "--kb", "kb"]);
     assert!(index.envs(set).output().unwrap().status.success());
-    let told = doctor(&place, &set);
+    let report = doctor(&place, &set);
     let line = format!("m at {}: a vector of 8 numbers came back", server.address());
-    told.has("embedding", "vector", "ok", &line, "");
-    told.has(
+    report.has("embedding", "vector", "ok", &line, "");
+    report.has(
         "index",
         "meaning",
         "ok",
         "all of 1 passage embedded by m",
         "",
     );
-    let told = doctor(&place, &set);
+    let report = doctor(&place, &set);
     let line = "m gives vectors of 4 numbers where the index holds 8";
-    told.has(
+    report.has(
         "index",
         "meaning",
         "broken",
@@ -727,42 +727,42 @@ fn an_embedding_endpoint_is_asked_for_a_vector_that_must_fit_the_index() {
         "kb-agent index --rebuild",
     );
 
-    let down = nobody();
+    let down = refusing_url();
     let set = [("KB_AGENT_EMBEDDING_BASE_URL", down.as_str()), set[1]];
-    let told = doctor(&place, &set);
+    let report = doctor(&place, &set);
     let next = "check that the server runs and KB_AGENT_EMBEDDING_BASE_URL";
-    told.has("embedding", "vector", "broken", "connection refused", next);
-    assert_eq!(told.code(), Some(1));
+    report.has("embedding", "vector", "broken", "connection refused", next);
+    assert_eq!(report.code(), Some(1));
 }
 
 #[test]
 fn the_object_has_the_fields_that_the_readme_names() {
-    let told = doctor(&place(), &[]);
+    let report = doctor(&place(), &[]);
     let keys = |value: &Value| -> BTreeSet<String> {
         value.as_object().unwrap().keys().cloned().collect()
     };
     let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let top: BTreeSet<String> = set(&["checks", "ok", "settings", "summary", "version"]);
-    assert_eq!(keys(&told.all), top);
+    assert_eq!(keys(&report.all), top);
     let (must, may) = (
         set(&["area", "detail", "name", "status"]),
         set(&["area", "detail", "ms", "name", "next", "status"]),
     );
-    for check in told.checks() {
+    for check in report.checks() {
         let keys: BTreeSet<String> = keys(check);
         assert!(keys.is_superset(&must) && keys.is_subset(&may), "{check}");
         let needs_next = check["status"] != "ok";
         assert!(!needs_next || check["next"].is_string(), "{check}");
     }
-    for one in told.all["settings"].as_array().unwrap() {
+    for one in report.all["settings"].as_array().unwrap() {
         assert_eq!(keys(one), set(&["class", "name", "origin", "value"]));
     }
-    assert_eq!(text(&told.output.stdout).lines().count(), 1);
+    assert_eq!(text(&report.output.stdout).lines().count(), 1);
 }
 
 #[test]
 fn in_a_pipe_every_check_is_a_plain_line_and_the_last_says_what_to_do() {
-    let down = nobody();
+    let down = refusing_url();
     let output = place()
         .command(&["doctor", "--kb", "kb"])
         .env("KB_AGENT_LLM_BASE_URL", &down)

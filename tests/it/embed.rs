@@ -79,7 +79,7 @@ fn r12_chinese_is_near_what_it_means() {
     let embedding = SentenceEmbedding::new();
     let vectors = |texts: &[&str]| embedding.embed(texts).unwrap();
     let asked = vectors(&["怎样删除一条记录？", "会议室在哪里？", "今天天气真好"]);
-    let told = vectors(&[
+    let vectors_of = vectors(&[
         "How to delete a record",
         "Where the meeting room is",
         "The weather is fine today",
@@ -89,7 +89,7 @@ fn r12_chinese_is_near_what_it_means() {
     ]);
     for (at, question) in asked.iter().enumerate() {
         for (first, last) in [(0, 3), (3, 6)] {
-            let near = |other: usize| cosine(question, &told[other]);
+            let near = |other: usize| cosine(question, &vectors_of[other]);
             let best = (first..last).max_by(|a, b| near(*a).total_cmp(&near(*b)));
             assert_eq!(best, Some(first + at), "{at}");
         }

@@ -71,8 +71,8 @@ fn at(server: &MockServer) -> String {
     format!("{}/v1", server.uri())
 }
 
-/// An address on which nobody listens: the port was just given back.
-fn nobody() -> String {
+/// An address on which nothing listens: the port was just given back.
+fn refusing_url() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}/v1", listener.local_addr().unwrap())
 }
@@ -177,7 +177,7 @@ async fn what_is_too_large_is_sent_in_parts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_work_is_one_line_after_one_request() {
     let words = |message: &str| json!({"error": {"message": message}}).to_string();
-    for (status, body, told) in [
+    for (status, body, expected) in [
         (
             401,
             words(&format!("bad key {KEY}")),
@@ -222,7 +222,7 @@ async fn what_cannot_work_is_one_line_after_one_request() {
         let stop = AtomicBool::new(false);
         let error = embedder.embed_unless(&["a", "b"], &stop).unwrap_err();
         let line = error.to_string();
-        assert!(line.contains(told), "{line}");
+        assert!(line.contains(expected), "{line}");
         assert!(
             line.starts_with("the embedding failed: 127.0.0.1:"),
             "{line}"
@@ -244,7 +244,7 @@ async fn without_a_name_the_first_model_listed_is_used() {
     let requests = server.received_requests().await.unwrap();
     let body: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
     assert_eq!(body["model"], "first");
-    assert_eq!(embedder(&nobody(), None).model_id(), "endpoint:");
+    assert_eq!(embedder(&refusing_url(), None).model_id(), "endpoint:");
 }
 
 fn base(place: &Workplace, server: &str, model: &str) -> KnowledgeBase {
@@ -384,7 +384,7 @@ async fn the_whole_program_uses_the_endpoint_and_never_repeats_its_key() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_down_costs_the_meaning_and_one_line() {
     let place = small_base();
-    let down = nobody();
+    let down = refusing_url();
     let search = with_endpoint(
         place.command(&["search", "--kb", "kb", "--json", "gate"]),
         &down,

@@ -26,7 +26,7 @@ use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::workplace::{Workplace, events};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ends_the_run_whose_answer_nobody_waits_for_any_more() {
+async fn ends_the_run_whose_answer_no_one_waits_for_any_more() {
     let endpoint = ScriptedEndpoint::start().await;
     let never = Reply::streamed("{}").after(Duration::from_mins(10));
     endpoint.say(NodeName::AnalyzeAndRoute, never);
@@ -80,7 +80,7 @@ fn base(place: &Workplace, embedder: Arc<dyn Embedder>) -> Arc<KnowledgeBase> {
     Arc::new(base)
 }
 
-/// How long the threads of `work` go on after nobody waits for it any more.
+/// How long the threads of `work` go on after no one waits for it any more.
 fn goes_on(work: impl Future<Output = ()>) -> Duration {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -144,7 +144,7 @@ fn ends_every_tool_whose_run_is_cancelled() {
 }
 
 #[test]
-fn ends_the_embedding_of_an_answer_that_nobody_waits_for() {
+fn ends_the_embedding_of_an_answer_that_no_one_waits_for() {
     let reasoner = OfflineReasoner::new(Arc::new(Endless));
     let run = RunId::generate();
     let item = |text: &str| Evidence {
@@ -272,7 +272,7 @@ async fn ends_nothing_but_the_tool_or_the_run_that_panics() {
         limits: RoutingLimits::default(),
         session: "s".to_owned(),
     };
-    let (events, mut told) = tokio::sync::mpsc::channel(64);
+    let (events, mut received_events) = tokio::sync::mpsc::channel(64);
     let question = Question {
         query: "hi".to_owned(),
         ..Question::default()
@@ -280,7 +280,7 @@ async fn ends_nothing_but_the_tool_or_the_run_that_panics() {
     let answer = agent.answer(question, events, CancellationToken::new());
     assert_eq!(answer.await, None);
     let mut last = None;
-    while let Some(event) = told.recv().await {
+    while let Some(event) = received_events.recv().await {
         last = Some(event.body);
     }
     let Some(EventBody::RunFinished { outcome, error, .. }) = last else {

@@ -97,17 +97,17 @@ async fn r27_answer_query_is_the_whole_interface_and_the_stream_says_the_same() 
     check_stream(&events);
     let end = events.last().map(|event| event.body.clone());
     assert_eq!(run.answer(end).await.unwrap(), answer);
-    let told = events.iter().find_map(|event| match &event.body {
+    let text = events.iter().find_map(|event| match &event.body {
         EventBody::AnswerFinished { text, .. } => Some(text),
         _ => None,
     });
-    assert_eq!(told, Some(&answer.text));
+    assert_eq!(text, Some(&answer.text));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endpoint_that_refuses_stops_the_question_and_not_the_engine() {
     let place = Workplace::empty();
-    // Nobody listens on a port that was just given back.
+    // No one listens on a port that was just given back.
     let port = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()

@@ -105,12 +105,12 @@ fn a_record_holds_each_ranking_with_what_was_measured() {
     assert!(rows.iter().all(|row| row.len() == 9), "{record}");
     let first = rows.iter().find(|row| row[0] == "q1").unwrap();
     assert_eq!((first[1], first[2], first[7]), ("d 2", "1", "1"));
-    // Also of queries that nobody judged.
+    // Also of queries that no one judged.
     assert!(rows.iter().any(|row| row[0] == "q4"));
 }
 
 #[test]
-fn judgements_of_what_is_not_there_are_told_and_change_no_figure() {
+fn judgements_of_what_is_not_there_are_reported_and_change_no_figure() {
     let place = Workplace::empty();
     let dir = collection(&place);
     let before = measure(&place, &["--tool", "grep"]);

@@ -80,7 +80,7 @@ async fn the_figures_are_those_worked_out_by_hand() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r18_what_nobody_measured_is_in_no_figure() {
+async fn r18_what_no_one_measured_is_in_no_figure() {
     let replies = ["good, bad and so on", "[0.6, 0.2]"];
     let (report, _endpoint) = figures(&replies, &[]).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! A server on 127.0.0.1 that misbehaves exactly as it is told to, byte by byte.
+//! A server on 127.0.0.1 that misbehaves exactly as the script says, byte by byte.
 //!
 //! It speaks no HTTP of its own: what a client sees is what a test wrote. Every node has a queue of
 //! acts, the last of which repeats, so that a whole run can be scripted; the listing of models is

@@ -90,7 +90,7 @@ fn graded(finished: &Finished) -> Vec<(Vec<f64>, f64, &'static str, GradedBy)> {
 }
 
 #[tokio::test]
-async fn r01_the_plan_is_told_and_used() {
+async fn r01_the_plan_is_reported_and_used() {
     let plan = RoutingPlan {
         query_type: QueryType::Relational,
         complexity: Complexity::Complex,
@@ -104,11 +104,11 @@ async fn r01_the_plan_is_told_and_used() {
         ..complex(vec![])
     };
     let (finished, _) = play(script, five_items()).await;
-    let told = finished.bodies().into_iter().find_map(|body| match body {
+    let reported = finished.bodies().into_iter().find_map(|body| match body {
         EventBody::RoutingPlan { plan, .. } => Some(plan.clone()),
         _ => None,
     });
-    assert_eq!(told, Some(plan));
+    assert_eq!(reported, Some(plan));
 }
 
 #[tokio::test]
@@ -590,7 +590,7 @@ async fn r18_numbers_outside_are_clamped_with_a_warning() {
 }
 
 #[tokio::test]
-async fn r19_r20_low_items_leave_first_and_each_is_told() {
+async fn r19_r20_low_items_leave_first_and_each_is_reported() {
     let two_of = vec![0.9, 0.1, 0.9, 0.29, 0.3];
     let (finished, reasoner) = play(complex(vec![Ok(two_of)]), five_items()).await;
     let removed: Vec<_> = finished
@@ -803,7 +803,7 @@ async fn r24_chitchat_is_answered_from_the_conversation_alone() {
 }
 
 #[tokio::test]
-async fn forced_routes_are_taken_and_told() {
+async fn forced_routes_are_taken_and_reported() {
     for (analysed, forced, path) in [
         (
             Complexity::Complex,
@@ -870,7 +870,7 @@ async fn a_run_can_be_cancelled_in_every_node() {
 #[tokio::test]
 async fn a_run_can_be_cancelled_while_tools_run() {
     let tools = ScriptedTools {
-        // Nobody else comes: the tool never returns.
+        // No one else comes: the tool never returns.
         meet: Some(tokio::sync::Barrier::new(2)),
         ..five_items()
     };

@@ -1,4 +1,4 @@
-//! Files of the index that are missing, cut off or changed: told, never searched past, and mended.
+//! Files of the index that are missing, cut off or changed: named, never searched past, and mended.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -113,7 +113,7 @@ fn trust_vectors_that_were_not_read_yet_and_are_cut_off_are_an_error_that_names_
 }
 
 #[test]
-fn trust_a_file_of_the_words_that_is_missing_is_told_and_made_anew() {
+fn trust_a_file_of_the_words_that_is_missing_is_reported_and_made_anew() {
     for missing in ["pos", "idx", "term", "store", "fast", "fieldnorm"] {
         let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n"), ("b.md", "# B\n\nbeta\n")]);
         let base = bench.indexed();
@@ -152,8 +152,8 @@ fn index_of(place: &Workplace) -> PathBuf {
 /// What doctor says of the index, by the name of the check.
 fn doctor(place: &Workplace, name: &str) -> Value {
     let output = place.run(&["doctor", "--json", "--kb", "kb"]);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let checks = told["checks"].as_array().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
     let found = checks
         .iter()
         .find(|check| check["area"] == "index" && check["name"] == name);
@@ -161,7 +161,7 @@ fn doctor(place: &Workplace, name: &str) -> Value {
 }
 
 #[test]
-fn trust_missing_vectors_are_told_by_doctor_and_mended_by_what_it_advises() {
+fn trust_missing_vectors_are_reported_by_doctor_and_mended_by_what_it_advises() {
     for (command, ending_of) in [
         (vec!["index", "--kb", "kb"], "rows"),
         (vec!["index", "--rebuild", "--kb", "kb"], "rows"),

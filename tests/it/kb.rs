@@ -31,7 +31,7 @@ impl Embedder for WordEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
         if self.broken.load(Ordering::Relaxed) {
-            return Err(EmbedError("told to".into()));
+            return Err(EmbedError("on purpose".into()));
         }
         self.count.fetch_add(texts.len(), Ordering::Relaxed);
         Ok(texts.iter().map(|text| vector_of(text)).collect())
@@ -375,7 +375,7 @@ fn another_model_gets_its_own_vectors() {
 }
 
 #[test]
-fn a_second_writer_is_told_and_goes_on_reading() {
+fn a_second_writer_is_reported_and_goes_on_reading() {
     let bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
     let (first, second) = (bench.open(), bench.open());
     let seen = AtomicBool::new(false);

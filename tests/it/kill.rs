@@ -35,15 +35,15 @@ impl Seeded {
 }
 
 /// The model's name without the model: what is on disk is looked at, nothing is embedded.
-struct Nobody;
+struct NoEmbedder;
 
-impl Embedder for Nobody {
+impl Embedder for NoEmbedder {
     fn model_id(&self) -> &str {
         MODEL_ID
     }
 
     fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        Err(EmbedError("nobody embeds".into()))
+        Err(EmbedError("nothing embeds".into()))
     }
 }
 
@@ -171,7 +171,7 @@ impl Tree {
     /// What is on disk agrees with itself.
     fn check(&self, turn: usize) {
         let home = self.place.data().join("index");
-        let base = KnowledgeBase::open(&[self.docs()], &home, Arc::new(Nobody)).unwrap();
+        let base = KnowledgeBase::open(&[self.docs()], &home, Arc::new(NoEmbedder)).unwrap();
         let status = base.status();
         let documents = crate::support::documents(&base);
         assert_eq!(documents.len(), status.documents, "turn {turn}");
@@ -198,7 +198,7 @@ impl Tree {
         let report = self.index(data);
         assert_eq!(report["embedded"], 0, "{report}");
         let home = self.place.path().join(data).join("index");
-        let base = KnowledgeBase::open(&[self.docs()], &home, Arc::new(Nobody)).unwrap();
+        let base = KnowledgeBase::open(&[self.docs()], &home, Arc::new(NoEmbedder)).unwrap();
         assert_eq!(base.status().pending, 0);
         let mut answers = vec![format!("{} {}", report["documents"], report["chunks"])];
         for query in [
@@ -256,7 +256,7 @@ fn fifty_kills_while_the_folders_change_leave_an_index_like_an_undisturbed_one()
 fn two_processes_at_once_leave_one_whole_index() {
     let tree = Tree::new();
     let mut both = [tree.start(), tree.start()];
-    // A third one reads what is there, and is told if it must.
+    // A third one reads what is there, and gets an error if it must.
     let output = tree.run("data", &["search", "--json", "common"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let codes = both.each_mut().map(|child| child.wait().unwrap().code());

@@ -252,7 +252,7 @@ async fn a_connection_that_breaks_within_a_reply_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_listing_without_a_model_is_told_before_the_first_question() {
+async fn a_listing_without_a_model_is_reported_before_the_first_question() {
     for (reply, expected) in [
         (
             ResponseTemplate::new(200).set_body_raw("{\"data\": []}", "application/json"),

@@ -168,8 +168,8 @@ impl Place {
             );
         } else {
             assert_eq!(end["outcome"], "failed", "{name}");
-            let told = end["error"].as_str().unwrap().replace(address, "HOST");
-            assert_eq!(told, case.line, "{name}");
+            let error = end["error"].as_str().unwrap().replace(address, "HOST");
+            assert_eq!(error, case.line, "{name}");
         }
         let kept = events(&log, "answer_finished");
         let kept: Vec<_> = kept
@@ -755,7 +755,7 @@ fn a_server_that_is_not_there_is_named() {
     place.compare(&refused, &address, &output);
     let log = place.0.audit();
     assert_eq!(log[0]["model"], "no model reached");
-    // It came to nothing before the first node, so none is told of.
+    // It came to nothing before the first node, so none is reported.
     assert_eq!(events(&log, "run_finished")[0]["path"], json!([]));
     assert!(events(&log, "node_entered").is_empty());
     let proxy = [("HTTP_PROXY", format!("http://{address}"))];
@@ -767,7 +767,7 @@ fn a_server_that_is_not_there_is_named() {
     place.compare(&behind, &address, &output);
 }
 
-/// Asks where nobody listens, and returns as soon as the first attempt was turned away.
+/// Asks where no one listens, and returns as soon as the first attempt was turned away.
 fn turned_away_once(place: &Place, address: &str) -> std::process::Child {
     let mut command = place.0.command(&["ask", "--json", "--kb", "kb", "hello"]);
     command
@@ -778,12 +778,12 @@ fn turned_away_once(place: &Place, address: &str) -> std::process::Child {
         .stdout(std::process::Stdio::piped());
     let mut child = command.spawn().unwrap();
     let logs = place.0.data().join("logs");
-    let is_told = || {
+    let is_reported = || {
         let files = std::fs::read_dir(&logs).into_iter().flatten().flatten();
         let mut texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());
         texts.any(|text| text.contains("cure=Reconnect"))
     };
-    while !is_told() {
+    while !is_reported() {
         assert!(child.try_wait().unwrap().is_none(), "it gave up");
         std::thread::yield_now();
     }
@@ -806,10 +806,10 @@ fn a_server_that_comes_up_meanwhile_is_asked_again() {
     ];
     let server = FaultServer::start_at(&address, &script);
     let output = child.wait_with_output().unwrap();
-    let told = json_lines(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told:#?}");
-    assert_eq!(events(&told, "answer_finished")[0]["text"], "Hello!");
-    assert_eq!(events(&told, "warning")[0]["code"], "endpoint_retried");
+    let emitted = json_lines(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{emitted:#?}");
+    assert_eq!(events(&emitted, "answer_finished")[0]["text"], "Hello!");
+    assert_eq!(events(&emitted, "warning")[0]["code"], "endpoint_retried");
     assert_eq!(server.seen().len(), 2);
 }
 
@@ -825,13 +825,13 @@ fn a_wait_for_a_server_that_is_not_there_ends_with_a_cancel() {
     assert!(sent.unwrap().success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
-    let told = json_lines(&output.stdout);
-    assert_eq!(events(&told, "run_finished")[0]["outcome"], "cancelled");
+    let emitted = json_lines(&output.stdout);
+    assert_eq!(events(&emitted, "run_finished")[0]["outcome"], "cancelled");
 }
 
-/// A port that takes no more connections: nobody accepts, and the queue of one is full.
+/// A port that takes no more connections: no one accepts, and the queue of one is full.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_nobody_takes_up_is_given_up() {
+async fn a_connection_that_no_one_takes_up_is_given_up() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let full = socket.listen(0).unwrap();
@@ -856,7 +856,7 @@ async fn a_connection_that_nobody_takes_up_is_given_up() {
     let settings = [("KB_AGENT_LLM_TIMEOUT_SECS", "2".to_owned())];
     let output = place.ask(&format!("http://{address}/v1"), &settings, "hello");
     let case = judged(
-        "nobody accepts",
+        "no one accepts",
         vec![],
         "cannot reach HOST: no answer within 1 s; check that the server runs and KB_AGENT_LLM_BASE_URL",
         0,
@@ -865,7 +865,7 @@ async fn a_connection_that_nobody_takes_up_is_given_up() {
 }
 
 #[test]
-fn proxies_are_spoken_through_and_their_refusal_is_told_apart() {
+fn proxies_are_spoken_through_and_their_refusal_is_distinguished() {
     let place = place();
     let server = FaultServer::start(&[(ANALYZE, vec![well()]), (SYNTHESIZE, vec![says("Hello!")])]);
     let proxy = [("HTTP_PROXY", format!("http://{}", server.address()))];

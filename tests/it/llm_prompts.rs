@@ -1,4 +1,4 @@
-//! What the model is told, job by job.
+//! What the model is sent, job by job.
 
 use kb_agent::agent::ports::{AnalyzeJob, PlanJob, Reasoner};
 use kb_agent::domain::{
@@ -62,7 +62,7 @@ async fn r02_r03_the_classes_are_explained_plainly() {
 }
 
 #[tokio::test]
-async fn r05_the_conversation_so_far_is_told() {
+async fn r05_the_conversation_so_far_is_reported() {
     let mut given = given("and its default?");
     given.history = vec![Turn {
         question: "What is the vector threshold?".to_owned(),
@@ -79,7 +79,7 @@ async fn r05_the_conversation_so_far_is_told() {
 }
 
 #[tokio::test]
-async fn r06_on_re_entry_the_failures_are_told_and_another_strategy_demanded() {
+async fn r06_on_re_entry_the_failures_are_reported_and_another_strategy_demanded() {
     let given = given("How large is the cache?");
     let first = analyzed(given.analyze()).await;
     assert!(!first.message("user").contains("<failed>"));
@@ -101,7 +101,7 @@ async fn r06_on_re_entry_the_failures_are_told_and_another_strategy_demanded() {
 }
 
 #[tokio::test]
-async fn a_forced_route_is_told() {
+async fn a_forced_route_is_reported() {
     let given = given("How large is the cache?");
     let sent = analyzed(AnalyzeJob {
         forced: Some(Complexity::Complex),
@@ -149,7 +149,7 @@ async fn r11_the_plan_knows_the_tools_the_parts_and_the_calls_made() {
 }
 
 #[tokio::test]
-async fn r21_a_refining_plan_is_told_what_is_kept_and_what_to_look_for() {
+async fn r21_a_refining_plan_is_reported_what_is_kept_and_what_to_look_for() {
     let mut given = given("Compare a and b");
     given.scores = vec![Score::clamped(0.6), Score::clamped(0.4)];
     let sent = planned(PlanJob {

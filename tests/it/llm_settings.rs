@@ -69,7 +69,7 @@ fn every_job_has_its_model_its_temperature_and_its_limit() {
     ];
     let output = ask(&place, &server, &settings);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let told: Vec<_> = bodies(&server)
+    let sent_settings: Vec<_> = bodies(&server)
         .iter()
         .map(|body| {
             (
@@ -80,7 +80,7 @@ fn every_job_has_its_model_its_temperature_and_its_limit() {
         })
         .collect();
     assert_eq!(
-        told,
+        sent_settings,
         [
             ("small".to_owned(), 0.0, 256),
             ("medium".to_owned(), 0.0, 1_000),
@@ -147,7 +147,7 @@ fn a_cost_is_known_estimated_or_unknown_and_shown_as_what_it_is() {
 }
 
 #[test]
-fn what_was_cached_and_what_was_thought_is_told_by_call_and_run() {
+fn what_was_cached_and_what_was_thought_is_reported_by_call_and_run() {
     let place = place();
     let usage = r#"{"prompt_tokens": 100, "completion_tokens": 50, "prompt_tokens_details": {"cached_tokens": 64}, "completion_tokens_details": {"reasoning_tokens": 40}}"#;
     let body = format!(
@@ -162,9 +162,9 @@ fn what_was_cached_and_what_was_thought_is_told_by_call_and_run() {
     let log = place.audit();
     let node = *events(&log, "node_finished").last().unwrap();
     let end = log.last().unwrap();
-    for told in [node, end] {
+    for event in [node, end] {
         assert_eq!(
-            (&told["cached_tokens"], &told["reasoning_tokens"]),
+            (&event["cached_tokens"], &event["reasoning_tokens"]),
             (&64.into(), &40.into())
         );
     }
@@ -175,7 +175,7 @@ fn what_was_cached_and_what_was_thought_is_told_by_call_and_run() {
 }
 
 #[test]
-fn prompts_can_be_replaced_and_a_mistake_is_told_before_anything_is_asked() {
+fn prompts_can_be_replaced_and_a_mistake_is_reported_before_anything_is_asked() {
     let (place, server) = (place(), server());
     place.file(
         "config/prompts/synthesize.md",
@@ -367,8 +367,8 @@ fn what_does_not_change_comes_first_so_that_caches_hit() {
     }
     // But for the mark of the request, which nothing before it can know, the same evidence stands
     // before the question, which is what differs.
-    let told = |at: usize| unmarked(sent[at]["messages"][1]["content"].as_str().unwrap());
-    let (one, other) = (told(2), told(5));
+    let prompt_at = |at: usize| unmarked(sent[at]["messages"][1]["content"].as_str().unwrap());
+    let (one, other) = (prompt_at(2), prompt_at(5));
     let same = one
         .bytes()
         .zip(other.bytes())

@@ -215,7 +215,7 @@ async fn dropping_a_question_hangs_up_before_any_answer() {
     let reasoner = EndpointReasoner::new(settings(base_url)).unwrap();
     let given = given("x?");
     let mut socket = tokio::select! {
-        result = reasoner.plan(given.plan()) => panic!("nobody answered: {result:?}"),
+        result = reasoner.plan(given.plan()) => panic!("no one answered: {result:?}"),
         socket = async {
             let (mut socket, _) = listener.accept().await.unwrap();
             read_request(&mut socket).await;

@@ -36,8 +36,8 @@ async fn asked(prompts: Option<&str>) -> (Vec<Value>, Vec<Value>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn model_called_tells_each_call_and_keeps_what_was_said_to_itself() {
     for prompts in [None, Some("0")] {
-        let (told, log) = asked(prompts).await;
-        for lines in [told, log] {
+        let (emitted, log) = asked(prompts).await;
+        for lines in [emitted, log] {
             let calls = events(&lines, "model_called");
             let nodes: Vec<_> = calls.iter().map(|call| &call["node"]).collect();
             assert_eq!(nodes, ["analyze_and_route", "plan", "synthesize"]);
@@ -56,8 +56,8 @@ async fn model_called_tells_each_call_and_keeps_what_was_said_to_itself() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_reach_the_log_masked_and_only_when_they_are_asked_for() {
-    let (told, log) = asked(Some("1")).await;
-    for lines in [told, log] {
+    let (emitted, log) = asked(Some("1")).await;
+    for lines in [emitted, log] {
         let calls = events(&lines, "model_called");
         let prompt = calls[0]["prompt"].as_str().unwrap();
         assert!(prompt.starts_with("[system]\n"), "{prompt}");
@@ -103,13 +103,13 @@ fn an_offline_plan_says_what_decided_it_and_calls_no_model() {
         ("What is corrective grading?", "a single look-up", true),
         ("hello there", "small talk", true),
     ] {
-        let told = demo.ask(&[question]);
-        assert!(events(&told, "model_called").is_empty());
-        let because = &events(&told, "routing_plan")[0]["because"];
+        let emitted = demo.ask(&[question]);
+        assert!(events(&emitted, "model_called").is_empty());
+        let because = &events(&emitted, "routing_plan")[0]["because"];
         assert_eq!(because[0]["cue"], cue, "{because}");
         assert_eq!(because[0]["weight"].is_number(), has_weight, "{because}");
     }
     // The user decided, and no rule did.
-    let told = demo.ask(&["--route", "complex", "What is corrective grading?"]);
-    assert_eq!(events(&told, "routing_plan")[0].get("because"), None);
+    let emitted = demo.ask(&["--route", "complex", "What is corrective grading?"]);
+    assert_eq!(events(&emitted, "routing_plan")[0].get("because"), None);
 }

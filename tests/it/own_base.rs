@@ -14,8 +14,8 @@ use crate::workplace::{Workplace, ended, events, text};
 const CTRL_C: &str = "\u{3}";
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What is told of these documents, once all of them are indexed.
-async fn told(files: &[(&str, &str)]) -> KnowledgeContents {
+/// What is reported of these documents, once all of them are indexed.
+async fn contents_of(files: &[(&str, &str)]) -> KnowledgeContents {
     let place = Workplace::empty();
     for (name, content) in files {
         place.file(&format!("kb/{name}"), content);
@@ -76,7 +76,7 @@ async fn ui_samples_of_ones_own_base_go_the_way_they_are_labelled() {
         chinese,
         odd,
     ] {
-        let contents = told(files).await;
+        let contents = contents_of(files).await;
         let samples = contents.samples.unwrap();
         let routes: Vec<Complexity> = samples.iter().map(|s| s.route).collect();
         let each = [
@@ -116,7 +116,7 @@ async fn ui_most_documents_decide_the_language_of_the_samples() {
         (vec![one, english[0], english[1]], false),
         (vec![one, two[0], two[1], asked], true),
     ] {
-        let samples = told(&files).await.samples.unwrap();
+        let samples = contents_of(&files).await.samples.unwrap();
         assert_eq!(samples.len(), 3, "{samples:?}");
         for sample in &samples {
             assert_eq!(is_chinese(&sample.text), are_chinese, "{samples:?}");
@@ -127,7 +127,7 @@ async fn ui_most_documents_decide_the_language_of_the_samples() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ui_headings_are_cleaned_and_bounded_before_they_are_asked() {
     let endless = format!("# {}\n\nText.\n", "endless ".repeat(500));
-    let contents = told(&[
+    let contents = contents_of(&[
         (
             "evil.md",
             "# Opening\u{1b}[2J\u{1b}]52;c;ZXZpbA==\u{7} hours\u{202e}\n\nAt seven.\n",

@@ -39,7 +39,7 @@ fn recorded() -> Vec<Event> {
     events.collect()
 }
 
-fn tell(screen: &mut Screen, events: Vec<Event>) {
+fn play(screen: &mut Screen, events: Vec<Event>) {
     for event in events {
         screen.handle(Msg::Update(Update::Event(event)));
     }
@@ -62,7 +62,7 @@ fn is_up_to_date(name: &str, drawn: &str) {
 #[test]
 fn picture_of_a_run_is_up_to_date() {
     let mut screen = demo();
-    tell(&mut screen, recorded());
+    play(&mut screen, recorded());
     let title = "kb-agent answers a question in two rounds";
     is_up_to_date("screen", &svg::still(&screen.render(140, 40), title));
 }
@@ -98,16 +98,16 @@ fn pictures_of_the_main_states_are_up_to_date() {
     };
     draw("empty", "Nothing asked yet", &mut demo());
     let mut chitchat = demo();
-    tell(&mut chitchat, runs::chitchat());
+    play(&mut chitchat, runs::chitchat());
     draw("chitchat", "Small talk takes the short cut", &mut chitchat);
     let mut compared = demo();
-    tell(&mut compared, runs::simple());
-    tell(&mut compared, recorded());
+    play(&mut compared, runs::simple());
+    play(&mut compared, recorded());
     write(&mut compared, "/compare");
     tap(&mut compared, KeyCode::Enter);
     draw("compare", "Two runs side by side", &mut compared);
     let mut detail = demo();
-    tell(&mut detail, recorded());
+    play(&mut detail, recorded());
     press(&mut detail, KeyCode::Char('2'), KeyModifiers::ALT);
     for _ in 0..3 {
         tap(&mut detail, KeyCode::Down);

@@ -136,10 +136,10 @@ fn a_passage_is_read_copied_and_edited_in_the_real_terminal() {
     use std::os::unix::fs::PermissionsExt;
     let place = Workplace::empty();
     let notes = place.file("kb/notes.md", long_notes());
-    let told = place.path().join("told");
+    let arguments = place.path().join("arguments");
     let script = format!(
         "#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\necho THE-EDITOR-IS-OPEN\nread answer\n",
-        told.display()
+        arguments.display()
     );
     let editor = place.file("bin/vim", script);
     fs::set_permissions(&editor, fs::Permissions::from_mode(0o755)).unwrap();
@@ -163,12 +163,12 @@ fn a_passage_is_read_copied_and_edited_in_the_real_terminal() {
         terminal.is_cooked(),
         "the editor has the terminal as it was"
     );
-    let words = fs::read_to_string(&told).unwrap();
+    let words = fs::read_to_string(&arguments).unwrap();
     let words: Vec<_> = words.lines().collect();
     assert_eq!(words[0], "-R");
     assert!(words[1].starts_with("+40"), "{words:?}");
     assert_eq!(words[2], notes.canonicalize().unwrap().to_str().unwrap());
-    // What is changed meanwhile is told when the editor is closed.
+    // What is changed meanwhile is reported when the editor is closed.
     fs::write(&notes, format!("A new line.\n\n{}", long_notes())).unwrap();
     terminal.keys("\n");
     terminal.wait_for_text("stands at 4003-4005 now");

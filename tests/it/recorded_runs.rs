@@ -174,14 +174,14 @@ fn runs_of_one_session_are_named_by_a_beginning_of_its_id() {
         .map(|run| run["question"].as_str().unwrap())
         .collect();
     assert_eq!(questions, ["two", "one\u{1b}[31m red\nline"]);
-    for (name, told) in [
+    for (name, expected) in [
         ("01a2b3c", "fits 2 ids"),
         ("ff\u{1b}ff", "is called 'fff'"),
         ("", "''"),
     ] {
         let line = refused(&place, &["runs", "--session", name]);
         assert!(
-            line.contains(told) && line.contains("audit.jsonl"),
+            line.contains(expected) && line.contains("audit.jsonl"),
             "{line}"
         );
     }
@@ -200,11 +200,11 @@ fn runs_without_a_log_are_none_and_say_so() {
 #[test]
 fn runs_that_were_asked_are_listed_as_they_went() {
     let demo = Workplace::with_demo();
-    let told = demo.ask(&["hello"]);
+    let emitted = demo.ask(&["hello"]);
     let runs = listed(&demo.run(&["runs", "--json"]));
     assert_eq!(runs.len(), 1);
-    let end = told.last().unwrap();
-    for (listed, told) in [
+    let end = emitted.last().unwrap();
+    for (listed, expected) in [
         ("id", "run"),
         ("route", "complexity"),
         ("outcome", "outcome"),
@@ -212,7 +212,7 @@ fn runs_that_were_asked_are_listed_as_they_went() {
         ("saved", "calls_saved"),
         ("ms", "ms"),
     ] {
-        assert_eq!(runs[0][listed], end[told], "{listed}");
+        assert_eq!(runs[0][listed], end[expected], "{listed}");
     }
     assert_eq!(runs[0]["question"], "hello");
 }
@@ -226,15 +226,15 @@ fn graph_takes_a_run_by_a_beginning_that_no_other_has() {
     }
     assert!(text(&place.run(&["graph", "last"]).stdout).contains("three"));
     let line = refused(&place, &["graph", "01a2"]);
-    let told = "give more of the one you mean: \
+    let expected = "give more of the one you mean: \
                 0000000c \"three\", 0000000b \"two\", 0000000a \"one red line\"";
     assert!(line.contains("'01a2' fits 3 ids"), "{line}");
-    assert!(line.ends_with(told), "{line}");
+    assert!(line.ends_with(expected), "{line}");
     let line = refused(&place, &["--plain", "-c", "01a2b3c"]);
-    let told = "fits 2 ids";
-    assert!(line.contains(told), "{line}");
-    let told = ": 00000002 \"three\", 00000001 \"one red line\"";
-    assert!(line.ends_with(told), "{line}");
+    let expected = "fits 2 ids";
+    assert!(line.contains(expected), "{line}");
+    let expected = ": 00000002 \"three\", 00000001 \"one red line\"";
+    assert!(line.ends_with(expected), "{line}");
     let line = refused(&place, &["graph", SESSION_1]);
     assert!(line.contains("no run in"), "{line}");
 }
@@ -259,7 +259,7 @@ fn stats_sum_up_what_is_recorded() {
     let mut end = finished(RUN_B, 8, "answered", (4, 2), 300.0);
     end["prompt_tokens"] = json!(70);
     end["completion_tokens"] = json!(30);
-    let told = [
+    let logged = [
         started(RUN_A, SESSION_1, 1, "one"),
         hit(RUN_A, 2, "simple_skip_grading", "simple"),
         node(RUN_A, 2, "plan", 10.0, None),
@@ -276,7 +276,7 @@ fn stats_sum_up_what_is_recorded() {
         node("gone", 9, "plan", 9999.0, None),
         finished("gone", 9, "answered", (9, 9), 9999.0),
     ];
-    let log = place.file("elsewhere.jsonl", lines(&told));
+    let log = place.file("elsewhere.jsonl", lines(&logged));
     let output = place.run(&["stats", log.to_str().unwrap(), "--json"]);
     let stats = listed(&output).pop().unwrap();
     assert_eq!(stats["runs"], 3);
@@ -317,13 +317,13 @@ fn stats_sum_up_what_is_recorded() {
     assert_eq!(stats["latency_by_node"][0]["median_ms"], Value::Null);
 
     let table = text(&place.run(&["stats", log.to_str().unwrap()]).stdout);
-    for told in [
+    for expected in [
         "3 runs: 2 answered, 1 cancelled",
         "calls: 8 made, 3 saved",
         "cost: –",
         "few_context",
     ] {
-        assert!(table.contains(told), "{told}: {table}");
+        assert!(table.contains(expected), "{expected}: {table}");
     }
     let synthesize = table
         .lines()
@@ -361,7 +361,7 @@ fn hostile() -> Workplace {
         })
     };
     let of = |second, name: &str, fields: Value| event(RUN_A, second, name, &fields);
-    let told = [
+    let logged = [
         started(RUN_A, SESSION_1, 1, "what <b>is</b> it?"),
         of(
             2,
@@ -409,7 +409,7 @@ fn hostile() -> Workplace {
         finished(RUN_A, 9, "answered", (4, 0), 1000.0),
         started(RUN_B, SESSION_1, 10, "and then?"),
     ];
-    place.file("data/audit.jsonl", lines(&told));
+    place.file("data/audit.jsonl", lines(&logged));
     place
 }
 
@@ -419,7 +419,7 @@ fn export_as_markdown_tells_the_run_and_escapes_what_documents_say() {
     let output = place.run(&["export", RUN_A]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let markdown = text(&output.stdout);
-    for told in [
+    for expected in [
         "# what \\<b\\>is\\</b\\> it?\n",
         "2026-01-02 03:04 UTC · simple · answered · 4 calls · 0 saved · 1000 ms · m",
         "> - So [1].\n> - `<kept>` \\</p>\\<img src=http://e/x> !\\[i]\\(http://e/i) # `x`\n",
@@ -432,7 +432,7 @@ fn export_as_markdown_tells_the_run_and_escapes_what_documents_say() {
         "  > \\</p\\>\\<img src=http://e/x\\> \\!\\[i\\](http://e/i) \\# \\`x\\`\n",
         "- odd: \\<i\\>odd\\</i\\>\n",
     ] {
-        assert!(markdown.contains(told), "{told}\n{markdown}");
+        assert!(markdown.contains(expected), "{expected}\n{markdown}");
     }
     assert!(
         !markdown.contains('\u{1b}') && !markdown.contains("and then"),
@@ -451,14 +451,14 @@ fn export_as_html_is_one_page_with_everything_escaped() {
     for tag in tags {
         assert!(!html.contains(tag), "{tag}: {html}");
     }
-    for told in [
+    for expected in [
         "<h1>what &lt;b&gt;is&lt;/b&gt; it?</h1>",
         "&lt;img src=http://e/x&gt;",
         "grade 0.90 by grader",
         "default-src &apos;none&apos;",
     ] {
-        let told = told.replace("&apos;none&apos;", "'none'");
-        assert!(html.contains(&told), "{told}: {html}");
+        let expected = expected.replace("&apos;none&apos;", "'none'");
+        assert!(html.contains(&expected), "{expected}: {html}");
     }
     assert!(!html.contains('\u{1b}'));
 }
@@ -508,13 +508,13 @@ fn export_of_a_real_run_is_masked_as_the_log_is() {
         let written = text(&output.stdout);
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert!(!written.contains("hunter2"), "{written}");
-        for told in ["four rules", "synthesize", "hybrid_search", "few_context"] {
-            let told = if format == "md" {
-                told.replace('_', "\\_")
+        for expected in ["four rules", "synthesize", "hybrid_search", "few_context"] {
+            let expected = if format == "md" {
+                expected.replace('_', "\\_")
             } else {
-                told.to_owned()
+                expected.to_owned()
             };
-            assert!(written.contains(&told), "{told}: {written}");
+            assert!(written.contains(&expected), "{expected}: {written}");
         }
     }
 }
@@ -578,7 +578,7 @@ fn replay_lists_runs_and_prints_the_events_of_one() {
 #[test]
 fn replay_of_what_is_not_there_is_one_line() {
     let place = recorded();
-    for (args, told) in [
+    for (args, expected) in [
         (
             &["replay", "nothing.jsonl"][..],
             "no audit log nothing.jsonl",
@@ -587,7 +587,7 @@ fn replay_of_what_is_not_there_is_one_line() {
         (&["replay", "--json", "01a2"], "fits 3 ids"),
     ] {
         let line = refused(&place, args);
-        assert!(line.contains(told), "{line}");
+        assert!(line.contains(expected), "{line}");
     }
     let line = refused(&Workplace::empty(), &["replay"]);
     assert!(line.contains("no runs are recorded"), "{line}");

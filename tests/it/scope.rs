@@ -174,11 +174,11 @@ fn ui_ask_keeps_within_what_the_question_names() {
     ] {
         let output = place.run(&["ask", "--json", "--kb", "kb", question]);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let told = json_lines(&output.stdout);
-        let begun = &events(&told, "run_started")[0];
+        let emitted = json_lines(&output.stdout);
+        let begun = &events(&emitted, "run_started")[0];
         assert_eq!(begun["query"], question);
         assert!(!begun["within"].as_array().unwrap().is_empty());
-        let added = events(&told, "evidence_added");
+        let added = events(&emitted, "evidence_added");
         let items = added
             .iter()
             .flat_map(|event| event["items"].as_array().unwrap());
@@ -190,12 +190,12 @@ fn ui_ask_keeps_within_what_the_question_names() {
             "{sources:?}"
         );
     }
-    let told = json_lines(
+    let emitted = json_lines(
         &place
             .run(&["ask", "--json", "--kb", "kb", "What is the rent?"])
             .stdout,
     );
-    assert!(events(&told, "run_started")[0].get("within").is_none());
+    assert!(events(&emitted, "run_started")[0].get("within").is_none());
 }
 
 #[test]
@@ -377,7 +377,7 @@ impl Toolbox for Names {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ui_a_run_ends_though_nobody_finds_what_it_names() {
+async fn ui_a_run_ends_though_no_one_finds_what_it_names() {
     for (names, outcome) in [
         (Names::Hang, Outcome::Cancelled),
         (Names::Panic, Outcome::Failed),
@@ -394,7 +394,7 @@ async fn ui_a_run_ends_though_nobody_finds_what_it_names() {
             query: "What is the rent? @house/".to_owned(),
             ..Question::default()
         };
-        let (events, mut told) = mpsc::channel(64);
+        let (events, mut received) = mpsc::channel(64);
         let cancel = CancellationToken::new();
         let stop = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -405,7 +405,7 @@ async fn ui_a_run_ends_though_nobody_finds_what_it_names() {
         let (answer, ()) = tokio::join!(answered, stop);
         assert!(answer.unwrap().is_none());
         let mut last = None;
-        while let Some(event) = told.recv().await {
+        while let Some(event) = received.recv().await {
             last = Some(event.body);
         }
         let Some(EventBody::RunFinished { outcome: ended, .. }) = last else {

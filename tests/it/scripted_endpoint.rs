@@ -1,4 +1,4 @@
-//! A chat endpoint that says what it is told to say.
+//! A chat endpoint that says what the script holds.
 //!
 //! Each request is answered by the node that sent it: every node has a queue of replies, the last
 //! of which repeats. So a whole run can be scripted without counting requests, and what was sent

@@ -39,13 +39,13 @@ fn passage(source: &str, start: usize, end: usize) -> Evidence {
 
 fn numbered(finished: &Finished) -> Vec<(usize, String)> {
     let bodies = finished.bodies().into_iter();
-    let told = bodies.filter_map(|body| match body {
+    let numbered_events = bodies.filter_map(|body| match body {
         EventBody::EvidenceNumbered { items } => Some(items),
         _ => None,
     });
-    let told: Vec<_> = told.collect();
-    assert_eq!(told.len(), 1, "once a run");
-    told[0]
+    let numbered_events: Vec<_> = numbered_events.collect();
+    assert_eq!(numbered_events.len(), 1, "once a run");
+    numbered_events[0]
         .iter()
         .map(|item| (item.n, item.id.0.clone()))
         .collect()
@@ -70,7 +70,7 @@ fn two_rounds() -> ScriptedTools {
 }
 
 #[tokio::test]
-async fn shown_numbers_are_told_before_the_answer_and_citations_follow_the_text() {
+async fn shown_numbers_are_reported_before_the_answer_and_citations_follow_the_text() {
     let script = Script {
         analyses: vec![(plan_for(Complexity::Complex), None)],
         plans: vec![vec![hybrid("one")], vec![hybrid("two")]],
@@ -90,7 +90,7 @@ async fn shown_numbers_are_told_before_the_answer_and_citations_follow_the_text(
     )
     .await;
     let names = finished.names();
-    let told = names
+    let numbered_at = names
         .iter()
         .position(|name| *name == "evidence_numbered")
         .unwrap();
@@ -98,8 +98,8 @@ async fn shown_numbers_are_told_before_the_answer_and_citations_follow_the_text(
         .iter()
         .position(|name| *name == "answer_delta")
         .unwrap();
-    assert_eq!(names[told - 1], "node_entered");
-    assert!(told < first);
+    assert_eq!(names[numbered_at - 1], "node_entered");
+    assert!(numbered_at < first);
     let numbered = numbered(&finished);
     assert_eq!(numbered.len(), 3, "what grew together is one: {numbered:?}");
     let citations = &finished.answer.as_ref().unwrap().citations;
@@ -165,14 +165,14 @@ async fn shown_numbers_are_those_that_the_model_is_sent() {
         }
         place.unwrap()
     };
-    let told: Vec<_> = numbered(&finished)
+    let shown_numbers: Vec<_> = numbered(&finished)
         .into_iter()
         .map(|(n, id)| {
             let (source, lines) = place_of(&id);
             (n, source, lines)
         })
         .collect();
-    assert_eq!(told, in_prompt);
+    assert_eq!(shown_numbers, in_prompt);
     let citations = &finished.answer.as_ref().unwrap().citations;
     let cited: Vec<_> = citations
         .iter()
@@ -279,7 +279,7 @@ async fn shown_r23_what_was_not_found_says_which_searches_failed() {
         );
         assert!(finished.warnings().contains(&"search_failed"), "{what}");
     }
-    // What is not there was looked up: nothing broke, and the reason is told.
+    // What is not there was looked up: nothing broke, and the reason is reported.
     for (reasoner, _endpoint) in engines().await {
         let missing = ToolError::NotFound {
             what: "plan.md".to_owned(),

@@ -168,13 +168,13 @@ fn shown_an_answer_survives_an_odd_byte_and_a_character_in_halves() {
     ] {
         let server = served(CHITCHAT, vec![act]);
         let output = ask(&place, &server, &["--json", "hello"]);
-        let told = json_lines(&output.stdout);
+        let emitted = json_lines(&output.stdout);
         assert!(
             output.status.success(),
             "{answer}: {}",
             text(&output.stderr)
         );
-        assert_eq!(events(&told, "answer_finished")[0]["text"], answer);
+        assert_eq!(events(&emitted, "answer_finished")[0]["text"], answer);
     }
 }
 

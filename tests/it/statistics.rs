@@ -128,9 +128,12 @@ fn ui_stats_on_a_terminal_have_a_bar_a_day() {
 #[test]
 fn ui_stats_in_a_pipe_have_no_bars() {
     let place = recorded();
-    let told = text(&place.run(&["stats"]).stdout);
-    assert!(told.contains("4 runs: 4 answered"), "{told}");
-    assert!(!told.contains('█') && !told.contains("bar a day"), "{told}");
+    let shown = text(&place.run(&["stats"]).stdout);
+    assert!(shown.contains("4 runs: 4 answered"), "{shown}");
+    assert!(
+        !shown.contains('█') && !shown.contains("bar a day"),
+        "{shown}"
+    );
     let stats = json_lines(&place.run(&["stats", "--json"]).stdout);
     assert_eq!((stats.len(), &stats[0]["runs"]), (1, &json!(4)));
     assert_eq!(stats[0]["tokens_saved"], json!(400));
@@ -148,14 +151,14 @@ fn ui_stats_of_the_screen_are_those_of_the_whole_log() {
     terminal.keys("/stats\r");
     let shown = terminal.wait_for_text("2026-01-01 to 2026-01-04");
     let total = json_lines(&place.run(&["stats", "--json"]).stdout).remove(0);
-    for told in [
+    for expected in [
         format!("reasoning calls made  {} ", total["calls"]),
         format!("reasoning calls saved {} ", total["saved"]),
         "few_context         1 run · 25 %".to_owned(),
         "median 15 ms · p95 40 ms · 4 measured".to_owned(),
         "~400 · at the mean of a call".to_owned(),
     ] {
-        assert!(shown.contains(&told), "{told}: {shown}");
+        assert!(shown.contains(&expected), "{expected}: {shown}");
     }
     terminal.keys("\u{1b}");
     terminal.wait_for("the window's end", |screen| {

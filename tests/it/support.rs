@@ -39,7 +39,7 @@ pub enum Asked {
     },
 }
 
-/// A reasoner that says what it was told to say; the last reply of a job repeats.
+/// A reasoner that says what the script holds; the last reply of a job repeats.
 #[derive(Default)]
 pub struct Script {
     pub analyses: Vec<(RoutingPlan, Option<&'static str>)>,
@@ -181,7 +181,7 @@ impl Reasoner for ScriptedReasoner {
     }
 }
 
-/// Tools that find what they are told to find for each call's subject.
+/// Tools that find what the script holds for each call's subject.
 #[derive(Default)]
 pub struct ScriptedTools {
     pub items: Vec<(&'static str, Vec<Evidence>)>,
@@ -390,9 +390,9 @@ fn check_numbers(events: &[Event]) {
                 let mut first_used = Vec::new();
                 let marked = marked_numbers(text);
                 for citation in citations {
-                    let told = (citation.n, citation.id.clone());
-                    let known = numbered.as_ref().is_some_and(|all| all.contains(&told));
-                    assert!(known, "{told:?} is cited and not numbered");
+                    let cited = (citation.n, citation.id.clone());
+                    let known = numbered.as_ref().is_some_and(|all| all.contains(&cited));
+                    assert!(known, "{cited:?} is cited and not numbered");
                     first_used.push(marked.iter().position(|n| *n == citation.n));
                 }
                 assert!(!first_used.contains(&None), "{citations:?} in {text}");
@@ -437,7 +437,7 @@ pub fn check_stream(events: &[Event]) {
     check_numbers(events);
     if matches!(outcome, Outcome::Answered | Outcome::NotFound) {
         assert_eq!(path.last(), Some(&NodeName::Synthesize));
-        let told: String = events
+        let streamed: String = events
             .iter()
             .filter_map(|event| match &event.body {
                 EventBody::AnswerDelta { text } => Some(text.as_str()),
@@ -448,7 +448,11 @@ pub fn check_stream(events: &[Event]) {
             EventBody::AnswerFinished { text, .. } => Some(text.as_str()),
             _ => None,
         });
-        assert_eq!(finished, Some(told.as_str()), "deltas add up to the answer");
+        assert_eq!(
+            finished,
+            Some(streamed.as_str()),
+            "deltas add up to the answer"
+        );
     }
 }
 

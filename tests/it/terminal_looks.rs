@@ -75,7 +75,7 @@ fn ui_auto_follows_the_answer_of_the_terminal() {
     }
     let mut terminal = on(&demo, &[]);
     terminal.wait_for_text("38 docs");
-    terminal.wait_for("dark, until it is told", is(dark));
+    terminal.wait_for("dark, until it is reported", is(dark));
     terminal.keys(LIGHT);
     terminal.wait_for("light", is(light));
     terminal.keys("typed");
@@ -133,7 +133,7 @@ fn ui_the_mouse_is_reported_until_a_key_or_a_setting_says_otherwise() {
         let asked = written.matches("\u{1b}[?1000h").count();
         assert_eq!(asked, if wanted { 2 } else { 1 }, "{written:?}");
     }
-    // Nothing is asked for where the setting is off and nobody presses a key.
+    // Nothing is asked for where the setting is off and no one presses a key.
     let mut terminal = on(&demo, &[("KB_AGENT_MOUSE", "off")]);
     terminal.wait_for_text("38 docs");
     terminal.keys("\u{3}\u{3}");

@@ -599,7 +599,7 @@ async fn r12_local_file_qa_shows_how_the_documents_begin() {
         sources[..4],
         ["overview.md", "zebra.md", "many/00.md", "many/01.md"]
     );
-    // One more than is told, which says that there are more.
+    // One more than is listed, which says that there are more.
     assert_eq!(sources.len(), 41);
     let some = r#"{"tool":"local_file_qa","args":{"query":"*","path":"many/0*.md"}}"#;
     assert_eq!(run(&tools, some).await.unwrap().len(), 10);

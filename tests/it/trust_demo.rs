@@ -39,10 +39,10 @@ fn trust_notes_put_beside_the_demo_stay() {
     assert_eq!(page, "mine, written into a page");
     fs::remove_dir_all(demo.join("folder")).unwrap();
     assert_eq!(names(&demo), laid_out, "what was missing is there again");
-    let told = text(&place.run(&["doctor"]).stdout);
+    let report = text(&place.run(&["doctor"]).stdout);
     assert!(
-        told.contains("data/demo-kb holds another version's demo"),
-        "{told}"
+        report.contains("data/demo-kb holds another version's demo"),
+        "{report}"
     );
 }
 

@@ -206,11 +206,11 @@ fn ends_what_reads_a_document_when_the_program_is_interrupted_or_killed() {
     for signal in ["INT", "KILL"] {
         let place = Workplace::empty();
         let (mut index, reader) = at_work(&place);
-        let told = std::process::Command::new("kill")
+        let signalled = std::process::Command::new("kill")
             .args([format!("-{signal}"), index.id().to_string()])
             .status()
             .unwrap();
-        assert!(told.success());
+        assert!(signalled.success());
         until(signal, PATIENCE, || index.try_wait().unwrap().is_some());
         until("it reads on", PATIENCE, || !is_at_work(reader));
         // What was interrupted is no fault of the document's.

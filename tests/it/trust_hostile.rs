@@ -1,5 +1,5 @@
 //! Some two hundred files that were made to break what reads them, beside good ones: all of them
-//! are told of, in bounded time and memory, and every good one is found.
+//! are reported, in bounded time and memory, and every good one is found.
 
 #![cfg(target_os = "linux")]
 
@@ -79,7 +79,7 @@ fn corpus(place: &Workplace) -> PathBuf {
 }
 
 #[test]
-fn trust_hostile_files_are_told_of_and_the_good_ones_beside_them_are_found() {
+fn trust_hostile_files_are_reported_and_the_good_ones_beside_them_are_found() {
     let place = Workplace::empty();
     let corpus = corpus(&place);
     let output = place.file("out.json", "");
@@ -117,17 +117,20 @@ fn trust_hostile_files_are_told_of_and_the_good_ones_beside_them_are_found() {
     let documents = crate::support::documents(&base);
     let documents: BTreeSet<&str> = documents.iter().map(|d| d.source.as_str()).collect();
 
-    // Each file is in the index or is told of, with why.
+    // Each file is in the index or is reported, with why.
     let mut hostile = 0;
     for name in files(&corpus, &corpus) {
         let is_odd = name.starts_with("odd/") || name.contains("rules/");
         hostile += usize::from(!name.starts_with("good/"));
-        let is_told = skipped.get(&name).is_some_and(|reason| !reason.is_empty());
+        let is_reported = skipped.get(&name).is_some_and(|reason| !reason.is_empty());
         assert!(
-            is_odd || is_told || documents.contains(name.as_str()),
+            is_odd || is_reported || documents.contains(name.as_str()),
             "nothing is said of {name}"
         );
-        assert!(!is_told || !name.starts_with("good/"), "{name} is left out");
+        assert!(
+            !is_reported || !name.starts_with("good/"),
+            "{name} is left out"
+        );
     }
     assert!(hostile >= 80, "{hostile}");
     for (name, reason) in [

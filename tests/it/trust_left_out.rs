@@ -89,11 +89,11 @@ async fn trust_files_of_secrets_are_left_out_of_everything_and_said() {
                 value: None,
             },
         ] {
-            let told = tools.run(&call, None).await;
-            let leaks = told
+            let found = tools.run(&call, None).await;
+            let leaks = found
                 .as_ref()
                 .is_ok_and(|found| found.iter().any(|item| item.source == path));
-            assert!(!leaks, "{call:?}: {told:?}");
+            assert!(!leaks, "{call:?}: {found:?}");
         }
     }
 }

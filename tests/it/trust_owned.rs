@@ -230,7 +230,7 @@ fn trust_what_stands_in_the_place_of_the_logs_head_is_left_as_it_is() {
     pipe(&head);
     refused("not a regular file");
     fs::remove_file(&head).unwrap();
-    // What a power cut leaves of one of ours holds nobody's notes.
+    // What a power cut leaves of one of ours holds no notes of anyone.
     for left in ["", "\0\0\0", "{\"parts\":[],\"li"] {
         fs::write(&head, left).unwrap();
         let output = ask();
@@ -376,9 +376,9 @@ fn ends_where_a_pipe_stands_in_the_place_of_an_index_file() {
             let output = ended(started);
             let said = text(&output.stderr);
             let code = output.status.code();
-            let is_told = code == Some(0) || said.contains("regular file");
-            let is_told = is_told || (command == "doctor" && code == Some(1));
-            assert!(is_told, "{command} at {shown}: {code:?} {said}");
+            let is_reported = code == Some(0) || said.contains("regular file");
+            let is_reported = is_reported || (command == "doctor" && code == Some(1));
+            assert!(is_reported, "{command} at {shown}: {code:?} {said}");
             let is_lock = file.extension().is_some_and(|end| end == "lock");
             if command == "rebuild" && !is_lock {
                 assert_eq!(code, Some(0), "{shown}: {said}");

@@ -127,17 +127,17 @@ fn trust_is_given_once_by_path_and_taken_back() {
     assert!(!listener.was_reached());
 
     let said = clone.run(&["trust"]);
-    let told = text(&said.stdout);
+    let listing = text(&said.stdout);
     assert!(said.status.success(), "{}", text(&said.stderr));
     assert!(
-        told.contains(&format!("KB_AGENT_LLM_BASE_URL={url}")),
-        "{told}"
+        listing.contains(&format!("KB_AGENT_LLM_BASE_URL={url}")),
+        "{listing}"
     );
     assert!(
-        told.contains("KB_AGENT_LLM_API_KEY=[masked, 14 characters]"),
-        "{told}"
+        listing.contains("KB_AGENT_LLM_API_KEY=[masked, 14 characters]"),
+        "{listing}"
     );
-    assert!(!told.contains("KB_AGENT_LLM_RETRIES") && !told.contains("never-shown"));
+    assert!(!listing.contains("KB_AGENT_LLM_RETRIES") && !listing.contains("never-shown"));
     let kept = clone.place.data().join("trusted.json");
     assert_eq!(kept.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!fs::read_to_string(&kept).unwrap().contains("never-shown"));
@@ -234,9 +234,13 @@ fn trust_a_key_is_not_sent_where_only_a_folder_says() {
         ],
     );
     assert!(!listener.was_reached());
-    let told = with_key(&["trust"]);
+    let output = with_key(&["trust"]);
     let line = format!("KB_AGENT_LLM_API_KEY would be sent to {url}");
-    assert!(text(&told.stdout).contains(&line), "{}", text(&told.stdout));
+    assert!(
+        text(&output.stdout).contains(&line),
+        "{}",
+        text(&output.stdout)
+    );
     assert_ne!(with_key(&ask).status.code(), Some(2));
     assert!(listener.was_reached());
     // Agreed to was this address and no other.
@@ -301,7 +305,7 @@ fn trust_passages_are_not_sent_where_only_a_folder_says() {
 }
 
 #[test]
-fn trust_documents_outside_the_folder_are_the_users_whoever_names_them() {
+fn trust_documents_outside_the_folder_are_the_users_no_matter_who_names_them() {
     let (listener, url) = Listener::start();
     let clone = Clone::with("KB_AGENT_LLM_MODEL=m\n");
     let diary = clone.place.file("private/diary.md", "# Diary\n\nMine.\n");
@@ -440,8 +444,8 @@ fn trust_a_folder_includes_files_of_its_own() {
     let left_out = |command: &mut Command| {
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
-        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-        let skipped = told["skipped"].as_array().unwrap().iter();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let skipped = report["skipped"].as_array().unwrap().iter();
         let paths = skipped.map(|one| one["path"].as_str().unwrap().to_owned());
         paths.collect::<Vec<_>>()
     };
@@ -500,8 +504,8 @@ const QUESTION: &str = "Trust this folder with that, now and later? [y/N]";
 
 /// What `doctor` says of one setting: value, origin and class.
 fn setting(output: &Output, name: &str) -> (Value, String, String) {
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let all = told["settings"].as_array().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all = report["settings"].as_array().unwrap();
     let one = all.iter().find(|one| one["name"] == name).unwrap();
     let part = |name: &str| one[name].as_str().unwrap().to_owned();
     (one["value"].clone(), part("origin"), part("class"))

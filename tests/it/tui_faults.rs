@@ -16,7 +16,7 @@ const CHITCHAT: &str = r#"{"complexity": "chitchat", "query_type": "chitchat", "
 /// Of 140.
 const CHAT_COLUMNS: u16 = 72;
 
-/// A screen before an endpoint whose small talk goes as told, and which then says "Better now."
+/// A screen before an endpoint whose small talk goes as scripted, and which then says "Better now."
 struct Fault {
     place: Workplace,
     server: FaultServer,
@@ -107,7 +107,7 @@ impl Fault {
 }
 
 #[test]
-fn a_wrong_key_is_told_with_the_way_out() {
+fn a_wrong_key_is_reported_with_the_way_out() {
     let refused = error("401 Unauthorized", "", "bad key sk-verysecret0123456789");
     let mut fault = Fault::new(vec![refused], vec![]);
     let screen = fault.asked("× failed: HOST does not accept the key (401): bad key [key]");
@@ -148,7 +148,7 @@ fn a_page_where_an_answer_should_be_is_one_line() {
 }
 
 #[test]
-fn waiting_for_a_busy_server_is_told_and_ends_well() {
+fn waiting_for_a_busy_server_is_reported_and_ends_well() {
     let busy = error("429 Too Many Requests", "Retry-After: 0\r\n", "slow down");
     let mut fault = Fault::new(vec![busy], vec![]);
     fault.asked("Better now.");
@@ -172,7 +172,7 @@ fn a_stream_that_never_ends_is_stopped_by_escape_and_closed() {
 }
 
 #[test]
-fn ui_a_pause_before_a_retry_is_told_and_escape_ends_it_at_once() {
+fn ui_a_pause_before_a_retry_is_reported_and_escape_ends_it_at_once() {
     let busy = error("429 Too Many Requests", "Retry-After: 30\r\n", "slow down");
     let mut fault = Fault::new(vec![busy], vec![]);
     let screen = fault.asked("(2 of 2) · Esc stops");
@@ -185,7 +185,7 @@ fn ui_a_pause_before_a_retry_is_told_and_escape_ends_it_at_once() {
 }
 
 #[test]
-fn ui_a_model_without_a_first_token_is_told_and_escape_ends_it_at_once() {
+fn ui_a_model_without_a_first_token_is_reported_and_escape_ends_it_at_once() {
     let mut fault = Fault::new(vec![Act::Hang(Vec::new())], vec![]);
     let screen = fault.asked("no token yet · ");
     assert!(screen.contains(" left · Esc stops"), "{screen}");

@@ -175,7 +175,7 @@ fn the_terminal_is_given_back_on_a_signal() {
 
 #[cfg(unix)]
 #[test]
-fn a_kill_is_told_at_the_next_start() {
+fn a_kill_is_reported_at_the_next_start() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let endpoint = runtime.block_on(async {
         let endpoint = ScriptedEndpoint::start().await;
@@ -211,7 +211,7 @@ fn a_kill_is_told_at_the_next_start() {
 }
 
 #[test]
-fn an_endpoint_that_is_not_there_is_told_at_the_first_question_and_not_before() {
+fn an_endpoint_that_is_not_there_is_reported_at_the_first_question_and_not_before() {
     let port = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()

@@ -1,4 +1,4 @@
-//! What the call of a model waits for: told while it waits, over with the next byte, in no log.
+//! What the call of a model waits for: reported while it waits, over with the next byte, in no log.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -13,7 +13,7 @@ use crate::workplace::{Workplace, events, json_lines, text};
 
 const CHITCHAT: &str = r#"{"complexity": "chitchat", "query_type": "chitchat", "reply": null}"#;
 
-/// An endpoint that answers small talk as told.
+/// An endpoint that answers small talk as the script says.
 struct Place {
     place: Workplace,
     server: FaultServer,
@@ -43,25 +43,25 @@ impl Place {
     /// The events of one question, none of them left out, and none that passes in the log.
     fn ask(&self) -> Vec<Value> {
         let mut command = self.command(&["ask", "--json", "--kb", "kb", "hello"]);
-        let told = json_lines(&command.output().unwrap().stdout);
-        for (at, event) in told.iter().enumerate() {
+        let emitted = json_lines(&command.output().unwrap().stdout);
+        for (at, event) in emitted.iter().enumerate() {
             assert_eq!(event["seq"], at, "{event}");
         }
-        let kept = told
+        let kept = emitted
             .iter()
             .filter(|event| event["event"] != "waiting" && event["event"] != "answer_delta");
         let seqs: Vec<_> = kept.map(|event| &event["seq"]).collect();
         let log = self.place.audit();
         let logged: Vec<_> = log.iter().map(|event| &event["seq"]).collect();
         assert_eq!(seqs, logged);
-        told
+        emitted
     }
 }
 
 /// What they say of waiting, without what every event says.
-fn waits(told: &[Value]) -> Vec<Value> {
+fn waits(emitted: &[Value]) -> Vec<Value> {
     let of_every_event = ["schema", "ts", "run", "seq", "event"];
-    let mut waits: Vec<Value> = events(told, "waiting").into_iter().cloned().collect();
+    let mut waits: Vec<Value> = events(emitted, "waiting").into_iter().cloned().collect();
     for wait in &mut waits {
         let fields = wait.as_object_mut().unwrap();
         fields.retain(|name, _| !of_every_event.contains(&name.as_str()));
@@ -86,9 +86,9 @@ fn well() -> Act {
 }
 
 #[test]
-fn ui_a_retry_is_told_with_its_status_its_pause_and_its_number() {
+fn ui_a_retry_is_reported_with_its_status_its_pause_and_its_number() {
     let place = Place::new(vec![busy(), well()], vec![busy(), busy(), says("Hello!")]);
-    let told = place.ask();
+    let emitted = place.ask();
     let retry = |node, attempt| {
         json!({"node": node, "what": "retry", "seconds": 0.04, "attempt": attempt, "attempts": 4,
             "status": 429})
@@ -102,17 +102,17 @@ fn ui_a_retry_is_told_with_its_status_its_pause_and_its_number() {
         retry(synthesize, 3),
         over(synthesize),
     ];
-    assert_eq!(waits(&told), expected);
-    assert_eq!(told.last().unwrap()["outcome"], "answered");
+    assert_eq!(waits(&emitted), expected);
+    assert_eq!(emitted.last().unwrap()["outcome"], "answered");
 }
 
 #[test]
 fn ui_a_retry_without_a_reply_has_no_status() {
     let cut = stream(piece("{\"complexity\": ") + "data: {\"choices\":[{\"del");
     let place = Place::new(vec![cut, well()], vec![says("Hello!")]);
-    let told = waits(&place.ask());
-    let [retry, again] = &told[..] else {
-        panic!("{told:?}");
+    let received = waits(&place.ask());
+    let [retry, again] = &received[..] else {
+        panic!("{received:?}");
     };
     assert_eq!(
         (&retry["what"], &retry["attempt"]),
@@ -124,18 +124,18 @@ fn ui_a_retry_without_a_reply_has_no_status() {
 }
 
 #[test]
-fn ui_silence_in_the_middle_of_a_reply_is_told_with_what_is_left() {
+fn ui_silence_in_the_middle_of_a_reply_is_reported_with_what_is_left() {
     let forever = Act::Hang([stream_head(), piece("At se").into_bytes()].concat());
     let place = Place::new(vec![well()], vec![forever]);
-    let told = place.ask();
+    let emitted = place.ask();
     let silence = json!({"node": "synthesize", "what": "silence", "seconds": 2, "seconds_left": 1});
-    assert_eq!(waits(&told), [silence]);
-    let error = told.last().unwrap()["error"].as_str().unwrap();
+    assert_eq!(waits(&emitted), [silence]);
+    let error = emitted.last().unwrap()["error"].as_str().unwrap();
     assert!(error.contains("stopped in the middle of a reply and sent nothing for 3 s"));
 }
 
 #[test]
-fn ui_thinking_is_told_wherever_a_server_puts_it() {
+fn ui_thinking_is_reported_wherever_a_server_puts_it() {
     let aloud = [
         "<think>Let me see, is that ",
         "small talk?",
@@ -150,7 +150,7 @@ fn ui_thinking_is_told_wherever_a_server_puts_it() {
         ending()
     ));
     let place = Place::new(vec![aloud], vec![apart]);
-    let told = place.ask();
+    let emitted = place.ask();
     let thinking = |node, tokens| json!({"node": node, "what": "thinking", "tokens": tokens});
     let expected = [
         thinking("analyze_and_route", 4),
@@ -158,8 +158,8 @@ fn ui_thinking_is_told_wherever_a_server_puts_it() {
         thinking("synthesize", 3),
         over("synthesize"),
     ];
-    assert_eq!(waits(&told), expected);
-    let names: Vec<_> = told
+    assert_eq!(waits(&emitted), expected);
+    let names: Vec<_> = emitted
         .iter()
         .map(|event| event["event"].as_str().unwrap())
         .collect();
@@ -199,7 +199,7 @@ fn data(body: &Value) -> Act {
 }
 
 #[test]
-fn ui_what_the_embedding_of_a_question_waits_for_is_told_too() {
+fn ui_what_the_embedding_of_a_question_waits_for_is_reported_too() {
     let place = Workplace::empty();
     place.file("kb/gate.md", "# Gate\n\nThe gate opens at seven.\n");
     let run = |args: &[&str], acts: Vec<Act>| {
@@ -216,11 +216,11 @@ fn ui_what_the_embedding_of_a_question_waits_for_is_told_too() {
     assert!(index.output().unwrap().status.success());
     let ask = ["ask", "--json", "--kb", "kb", "When does the gate open?"];
     let (mut command, _server) = run(&ask, vec![busy(), one.clone()]);
-    let told = json_lines(&command.output().unwrap().stdout);
+    let emitted = json_lines(&command.output().unwrap().stdout);
     let retry = json!({"node": "tool_exec", "what": "retry", "seconds": 0.04, "attempt": 2,
         "attempts": 2, "status": 429});
-    assert_eq!(waits(&told), [retry, over("tool_exec")]);
-    assert_eq!(told.last().unwrap()["outcome"], "answered");
+    assert_eq!(waits(&emitted), [retry, over("tool_exec")]);
+    assert_eq!(emitted.last().unwrap()["outcome"], "answered");
     let ask = ["ask", "--kb", "kb", "When does the gate open?"];
     let (command, _server) = run(&ask, vec![busy(), one]);
     let (code, shown) = Terminal::start(&command, 100, 30).end_with_text();
@@ -230,7 +230,7 @@ fn ui_what_the_embedding_of_a_question_waits_for_is_told_too() {
 }
 
 #[test]
-fn ui_what_the_list_of_models_waits_for_is_told_before_the_run_begins() {
+fn ui_what_the_list_of_models_waits_for_is_reported_before_the_run_begins() {
     let busy = || error("429 Too Many Requests", "Retry-After: 1\r\n", "slow down");
     let listing = || data(&json!({"data": [{"id": "m"}]}));
     let place = Place::new(Vec::new(), Vec::new());
@@ -269,7 +269,7 @@ fn ui_what_the_list_of_models_waits_for_is_told_before_the_run_begins() {
     assert!(said.contains(&format!("  Waiting: {line}.\n")), "{said}");
     // What belongs to no run is no event.
     let (mut command, _server) = start(&["ask", "--json", "--kb", "kb", "hello"]);
-    let told = json_lines(&command.output().unwrap().stdout);
-    assert_eq!(told[0]["event"], "run_started");
-    assert_eq!(waits(&told), [] as [Value; 0]);
+    let emitted = json_lines(&command.output().unwrap().stdout);
+    assert_eq!(emitted[0]["event"], "run_started");
+    assert_eq!(waits(&emitted), [] as [Value; 0]);
 }

@@ -220,7 +220,7 @@ fn what_is_known_of_a_folder_that_is_taken_away_is_kept_until_it_returns() {
     wait(&watching.complaints, "that it is gone", |line| {
         line.contains("kb: it is not there; what is known of it is kept")
     });
-    // Who begins now is told in one line.
+    // One that begins now gets one line.
     let search = place.run(&["search", "--kb", "kb", "gate"]);
     assert_eq!(search.status.code(), Some(1));
     let line = one_line(&search);
@@ -325,11 +325,11 @@ fn a_storm_is_taken_up_in_few_updates_and_words_come_before_its_embedding() {
     assert_eq!(found(&place, "heron"), ["late.md"]);
 }
 
-/// Whoever runs the tests may be somebody who may read everything; nobody may not.
+/// The user who runs the tests may read everything; the user `nobody` may not.
 #[cfg(target_os = "linux")]
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn a_folder_that_may_not_be_read_is_told_of_and_the_others_are_watched() {
+fn a_folder_that_may_not_be_read_is_reported_and_the_others_are_watched() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     use std::os::unix::process::CommandExt;
 
@@ -352,7 +352,7 @@ fn a_folder_that_may_not_be_read_is_told_of_and_the_others_are_watched() {
             .gid(NOBODY)
             .output();
         if !seen.is_ok_and(|output| output.status.success()) {
-            eprintln!("SKIPPED: nobody but root can start the binary, and root reads everything");
+            eprintln!("SKIPPED: only root can start the binary, and root reads everything");
             return;
         }
         for path in [".", "kb", "kb/b", "kb/b/private", "kb/c", "kb/c/deep"] {

@@ -280,10 +280,10 @@ fn agrees(case: &Case, change: &mut BTreeMap<&'static str, u32>) {
     });
     let gradings = RecordedGradings::of(&logged(&recorded));
     assert_eq!(gradings.limits, case.recorded);
-    let told = gradings.what_if(&case.wanted);
+    let result = gradings.what_if(&case.wanted);
     let (was, is) = (made(&recorded), made(&other));
     assert_eq!(gradings.rounds.len(), was.len());
-    for (at, round) in told.rounds.iter().enumerate() {
+    for (at, round) in result.rounds.iter().enumerate() {
         let taken = Made {
             to: round.taken.next(),
             reason: round.taken.reason,
@@ -308,8 +308,8 @@ fn agrees(case: &Case, change: &mut BTreeMap<&'static str, u32>) {
             }
         }
     }
-    let last = told.rounds.len().saturating_sub(1);
-    let name = match told.change {
+    let last = result.rounds.len().saturating_sub(1);
+    let name = match result.change {
         Change::Nothing => {
             assert_eq!(was, is);
             assert_eq!(recorded.path(), other.path());
@@ -421,10 +421,10 @@ fn what_if_says_where_an_older_log_does_not_hold_what_decides() {
         Change::Unknown(Unknown::NotRecorded)
     );
     let newer = of_log(r#","scores":[0.9,0.9,0.9]"#, 0.95);
-    let told = newer.what_if(&wanted);
-    assert_eq!(told.change, Change::Route);
-    let Judged::Decided(would) = &told.rounds[0].would else {
-        panic!("{told:?}");
+    let result = newer.what_if(&wanted);
+    assert_eq!(result.change, Change::Route);
+    let Judged::Decided(would) = &result.rounds[0].would else {
+        panic!("{result:?}");
     };
     let rule = GradedBy::Rule(AutoApproveRule::HighVectorScore);
     assert_eq!((would.by, would.next()), (rule, Some(NodeName::Synthesize)));
@@ -439,8 +439,8 @@ fn what_if_of_a_log_that_was_changed_does_not_break() {
     let mut gradings = of_log("", 0.8);
     gradings.rounds[0].grades.push(Score::FULL);
     gradings.rounds[0].round = u32::MAX;
-    let told = gradings.what_if(&RoutingLimits::default());
-    assert_eq!(told.change, Change::Unknown(Unknown::NotRecorded));
+    let result = gradings.what_if(&RoutingLimits::default());
+    assert_eq!(result.change, Change::Unknown(Unknown::NotRecorded));
 }
 
 #[test]

@@ -184,7 +184,7 @@ pub fn ended(mut command: Command) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Makes a pipe that nobody writes to.
+/// Makes a pipe that no one writes to.
 #[cfg(unix)]
 pub fn pipe(path: &Path) {
     use rustix::fs::{CWD, FileType, Mode, mknodat};

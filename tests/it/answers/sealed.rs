@@ -1,8 +1,8 @@
-//! One measurement over a base that nobody tuned on.
+//! One measurement over a base that no one tuned on.
 //!
 //! The documents of `fixtures/sealed/base` and the questions were written without the engine being
 //! asked, and no question was changed after the first asking. What an answer must hold is kept as
-//! salted hashes of its words, so that nobody reads it while working on the engine; who wanted to
+//! salted hashes of its words, so that no one reads it while working on the engine; who wanted to
 //! could search for it. An answer is right when it cites a document that answers and, for each group,
 //! any run of its words has one of the group's hashes; an unanswerable question when nothing is said
 //! to be found; small talk when it goes the way of small talk. The answers are never shown.

@@ -41,7 +41,7 @@ fn an_edit_of_the_same_size_within_a_tick_of_the_clock_is_seen() {
 }
 
 #[test]
-fn a_document_that_nobody_waited_for_stays_as_it_was_and_is_read_next_time() {
+fn a_document_that_no_one_waited_for_stays_as_it_was_and_is_read_next_time() {
     let page = |word: &str, rows: usize| {
         let row = "<tr><td>one</td><td>two</td></tr>".repeat(rows);
         format!("<html><body><p>The word is {word}.</p><table>{row}</table></body></html>")
@@ -70,7 +70,7 @@ fn a_document_that_nobody_waited_for_stays_as_it_was_and_is_read_next_time() {
 }
 
 #[test]
-fn a_moved_document_is_told_and_not_embedded_again() {
+fn a_moved_document_is_reported_and_not_embedded_again() {
     let bench = Bench::new(&[
         ("old/a.md", "# A\n\nalpha text\n"),
         ("old/b.md", "# B\n\nbeta text\n"),
@@ -318,7 +318,7 @@ fn trust_what_other_versions_left_stays_and_vectors_of_unused_models_go_when_the
 }
 
 #[test]
-fn vectors_that_somebody_uses_stay_until_nobody_does() {
+fn vectors_that_somebody_uses_stay_until_no_one_does() {
     let mut bench = Bench::new(&[("a.md", "# A\n\nalpha text\n")]);
     let first = bench.indexed();
     let home = bench.index().parent().unwrap().to_owned();
@@ -329,7 +329,7 @@ fn vectors_that_somebody_uses_stay_until_nobody_does() {
     assert_eq!(sources(&first, SearchMode::Vector, "alpha"), ["a.md"]);
     assert_eq!((first.status().pending, second.status().pending), (0, 0));
     drop(first);
-    // Nothing is left to embed, and what nobody uses goes all the same.
+    // Nothing is left to embed, and what no one uses goes all the same.
     assert_eq!(update(&second).embedded, 0);
     assert_eq!(files_with(&home, "keys"), 1);
     assert_eq!(sources(&second, SearchMode::Vector, "alpha"), ["a.md"]);

@@ -212,7 +212,7 @@ async fn r11_parts_are_planned_together() {
         .iter()
         .filter(|call| call.tool() == ToolName::HybridSearch)
         .count();
-    // Both sides, and the whole, which may be told in one place.
+    // Both sides, and the whole, which may be described in one place.
     assert_eq!(hybrid, 3, "{calls:?}");
 }
 

@@ -277,8 +277,11 @@ fn ui_letters_act_on_an_answer_only_where_the_screen_says_so() {
             assert!(screen.text(width, height).contains("⏎ act on it"));
             tap(&mut screen, KeyCode::Enter);
             let text = screen.text(width, height);
-            for told in ["letters act on the answer · i types", "y copy", "r retry"] {
-                assert!(text.contains(told), "no {told} after {key}:\n{text}");
+            for expected in ["letters act on the answer · i types", "y copy", "r retry"] {
+                assert!(
+                    text.contains(expected),
+                    "no {expected} after {key}:\n{text}"
+                );
             }
             let copied = tap(&mut screen, KeyCode::Char('y'));
             assert!(matches!(copied[..], [Effect::Copy(_)]), "{copied:?}");

@@ -25,7 +25,7 @@ pub fn chosen(mut events: Vec<Event>, route: Complexity, repeats: Option<&Event>
     events
 }
 
-fn tell(screen: &mut Screen, events: impl IntoIterator<Item = Event>) {
+fn play(screen: &mut Screen, events: impl IntoIterator<Item = Event>) {
     for event in events {
         screen.handle(Msg::Update(Update::Event(event)));
     }
@@ -34,7 +34,7 @@ fn tell(screen: &mut Screen, events: impl IntoIterator<Item = Event>) {
 fn two_runs() -> Screen {
     let mut screen = played(runs::simple());
     let again = chosen(runs::complex(), Complexity::Complex, runs::simple().first());
-    tell(&mut screen, again);
+    play(&mut screen, again);
     screen
 }
 
@@ -46,7 +46,7 @@ fn two_runs_of_a_question_stand_side_by_side() {
     pictures("compare", &mut screen);
     // What only one of them did, whichever way the window is scrolled.
     let all = screen.text(160, 120);
-    for told in [
+    for expected in [
         "left took",
         "REFINE",
         "only left: ",
@@ -54,7 +54,7 @@ fn two_runs_of_a_question_stand_side_by_side() {
         "found by both",
         "Answers",
     ] {
-        assert!(all.contains(told), "{told}\n{all}");
+        assert!(all.contains(expected), "{expected}\n{all}");
     }
 }
 
@@ -74,7 +74,7 @@ fn words_that_differ_between_two_answers_are_marked() {
         "0199a1b2-1",
         "A chunk holds 512 tokens by default.",
     ));
-    tell(
+    play(
         &mut screen,
         answered("0199a1b2-2", "A chunk holds 256 tokens by default."),
     );
@@ -91,7 +91,7 @@ fn words_that_differ_between_two_answers_are_marked() {
 fn ui_answers_are_compared_as_the_chat_draws_them() {
     let compared = |left: &str, right: &str| {
         let mut screen = played(answered("0199a1b2-1", left));
-        tell(&mut screen, answered("0199a1b2-2", right));
+        play(&mut screen, answered("0199a1b2-2", right));
         write(&mut screen, "/compare");
         tap(&mut screen, KeyCode::Enter);
         screen.text(160, 90)
@@ -132,7 +132,7 @@ fn ui_a_round_is_the_same_in_the_path_and_in_a_comparison() {
 #[test]
 fn another_run_is_put_on_the_right() {
     let mut screen = two_runs();
-    tell(&mut screen, runs::chitchat());
+    play(&mut screen, runs::chitchat());
     write(&mut screen, "/compare");
     tap(&mut screen, KeyCode::Enter);
     // Nothing else asked that, so it is the run before.
@@ -174,12 +174,12 @@ fn a_race_shows_both_runs_as_they_go_on() {
     };
     let until = whole.iter().position(graded).unwrap() + 1;
     let (begins, ends) = whole.split_at(until);
-    tell(&mut screen, short[..1].to_vec());
-    tell(&mut screen, begins.to_vec());
-    tell(&mut screen, short[1..].to_vec());
+    play(&mut screen, short[..1].to_vec());
+    play(&mut screen, begins.to_vec());
+    play(&mut screen, short[1..].to_vec());
     assert!(screen.is_animated(), "one of them is still at work");
     pictures("race", &mut screen);
-    tell(&mut screen, ends.to_vec());
+    play(&mut screen, ends.to_vec());
     assert!(!screen.is_animated());
     let text = screen.text(160, 90);
     assert!(text.contains("left took"), "{text}");
@@ -210,8 +210,8 @@ fn ui_the_wait_lines_of_a_race_speak_for_both_runs() {
         said.map(|line| line.split("  ").next().unwrap().trim().to_owned())
             .collect::<Vec<_>>()
     };
-    tell(&mut screen, short[..searching(&short)].to_vec());
-    tell(&mut screen, whole[..2].to_vec());
+    play(&mut screen, short[..searching(&short)].to_vec());
+    play(&mut screen, whole[..2].to_vec());
     tap(&mut screen, KeyCode::Esc);
     assert_eq!(
         lines(&mut screen),
@@ -221,12 +221,12 @@ fn ui_the_wait_lines_of_a_race_speak_for_both_runs() {
         ]
     );
     // What ends first, the last that began, does not take the other's line along.
-    tell(&mut screen, whole[2..].to_vec());
+    play(&mut screen, whole[2..].to_vec());
     assert_eq!(
         lines(&mut screen),
         ["simple: searching 'default chunk size' · Esc stops"]
     );
-    tell(&mut screen, short[searching(&short)..].to_vec());
+    play(&mut screen, short[searching(&short)..].to_vec());
     assert!(lines(&mut screen).is_empty());
 }
 
@@ -237,8 +237,8 @@ fn a_race_that_is_stopped_ends_both_runs() {
     tap(&mut screen, KeyCode::Enter);
     let short = chosen(runs::simple(), Complexity::Simple, None);
     let whole = chosen(runs::cancelled(), Complexity::Complex, short.first());
-    tell(&mut screen, short[..3].to_vec());
-    tell(&mut screen, whole[..3].to_vec());
+    play(&mut screen, short[..3].to_vec());
+    play(&mut screen, whole[..3].to_vec());
     tap(&mut screen, KeyCode::Esc);
     let effects = tap(&mut screen, KeyCode::Esc);
     assert_eq!(effects, [Effect::Send(Command::Cancel)]);

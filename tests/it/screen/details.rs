@@ -9,7 +9,7 @@ use super::{KeyCode, KeyModifiers, ask, ctrl, played, press, screen, tap, write}
 
 const SIZES: [(u16, u16); 3] = [(160, 45), (100, 30), (60, 20)];
 
-fn tell(screen: &mut Screen, level: NoticeLevel, message: &str) {
+fn notify(screen: &mut Screen, level: NoticeLevel, message: &str) {
     screen.handle(Msg::Update(Update::Notice {
         level,
         message: message.to_owned(),
@@ -163,7 +163,7 @@ fn seven_samples_fit_and_answer_to_their_digits() {
 fn a_notice_of_the_start_stays_in_sight() {
     let notice = "the last run was interrupted and is closed as failed: what hangs so long that somebody had to end it?";
     let mut screen = opened(&[("simple", "Where is the audit log?")], &[notice]);
-    tell(&mut screen, NoticeLevel::Info, "2 files were left out");
+    notify(&mut screen, NoticeLevel::Info, "2 files were left out");
     for (width, height) in SIZES {
         let text = screen.text(width, height);
         for word in ["⚠ the last run was", "end it?", "2 files"] {
@@ -178,8 +178,8 @@ fn a_long_warning_is_shown_whole_and_outlives_news() {
         "another kb-agent is updating this index; searching what is there until it is done";
     for (width, height) in SIZES {
         let mut screen = screen();
-        tell(&mut screen, NoticeLevel::Warning, warning);
-        tell(&mut screen, NoticeLevel::Info, "2 files were left out");
+        notify(&mut screen, NoticeLevel::Warning, warning);
+        notify(&mut screen, NoticeLevel::Info, "2 files were left out");
         let text = screen.text(width, height);
         assert!(text.contains("⚠ another kb-agent"), "{text}");
         assert!(text.contains("is done"), "{text}");
@@ -191,7 +191,7 @@ fn a_long_warning_is_shown_whole_and_outlives_news() {
 }
 
 #[test]
-fn progress_of_the_index_is_told() {
+fn progress_of_the_index_is_reported() {
     let mut screen = screen();
     for (width, height) in SIZES {
         screen.handle(Msg::Update(Update::Knowledge(holding(55, true))));
@@ -199,7 +199,7 @@ fn progress_of_the_index_is_told() {
         assert!(text.contains("embedding 55"), "{text}");
         assert!(text.contains("Embedding: 55 of 215 chunks"), "{text}");
         assert!(text.contains("answers use what"), "{text}");
-        // Nobody is at work: it must not look as if somebody were.
+        // No one is at work: it must not look as if somebody were.
         screen.handle(Msg::Update(Update::Knowledge(holding(55, false))));
         let text = screen.text(width, height);
         assert!(text.contains("55 not embedded"), "{text}");

@@ -220,7 +220,7 @@ fn brought_back() -> Vec<Event> {
 fn ui_what_was_sent_for_want_of_better_is_not_called_no_evidence() {
     let mut screen = played(brought_back());
     let text = screen.text(200, 45);
-    let told = "round 2: 2 sent, all low · 0 cited · nothing new → max_iterations";
-    assert!(text.contains(told), "{text}");
+    let expected = "round 2: 2 sent, all low · 0 cited · nothing new → max_iterations";
+    assert!(text.contains(expected), "{text}");
     assert!(text.contains("2nd round"), "{text}");
 }

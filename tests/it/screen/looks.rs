@@ -267,7 +267,7 @@ fn high_contrast_brings_its_own_ground() {
 }
 
 #[test]
-fn a_mistake_in_a_users_file_is_told_once_and_ours_is_used() {
+fn a_mistake_in_a_users_file_is_reported_once_and_ours_is_used() {
     let own = OwnFiles {
         theme: Some("mine".to_owned()),
         themes: vec![("mine".to_owned(), "haeding = { fg = 'red' }".to_owned())],

@@ -324,13 +324,13 @@ fn enter_opens_what_went_on_in_a_node() {
     tap(&mut screen, KeyCode::Enter);
     pictures("detail_plan", &mut screen);
     let text = screen.text(160, 45);
-    for told in [
+    for expected in [
         "round 1",
         "round 2",
         "part 1",
         "planned  grep {\"query\":\"rerank\"}",
     ] {
-        assert!(text.contains(told), "{told}\n{text}");
+        assert!(text.contains(expected), "{expected}\n{text}");
     }
     tap(&mut screen, KeyCode::Esc);
     tap(&mut screen, KeyCode::Char('j'));

@@ -16,7 +16,7 @@ type State = (&'static str, fn(&mut Screen));
 const STATES: [State; 19] = [
     ("empty chat", |_| {}),
     ("answer with code", |screen| {
-        tell(screen, answered_with_code());
+        play(screen, answered_with_code());
     }),
     ("path, refined", |screen| {
         in_pane(screen, path::compared(), '2');
@@ -50,7 +50,7 @@ const STATES: [State; 19] = [
         tap(screen, KeyCode::Enter);
     }),
     ("replay midway", |screen| {
-        tell(screen, runs::complex());
+        play(screen, runs::complex());
         write(screen, "/replay");
         tap(screen, KeyCode::Enter);
         for _ in 0..4 {
@@ -64,9 +64,9 @@ const STATES: [State; 19] = [
         press(screen, KeyCode::Left, KeyModifiers::SHIFT);
     }),
     ("compare", |screen| {
-        tell(screen, runs::simple());
+        play(screen, runs::simple());
         let first = runs::simple();
-        tell(
+        play(
             screen,
             compare::chosen(runs::complex(), Complexity::Complex, first.first()),
         );
@@ -81,13 +81,13 @@ const STATES: [State; 19] = [
         screen.handle(Msg::Update(Update::Statistics(read)));
     }),
     ("sessions", |screen| {
-        tell(screen, runs::simple());
+        play(screen, runs::simple());
         press(screen, KeyCode::Char('s'), KeyModifiers::CONTROL);
         let listed = SessionUpdate::Listed(sessions::sessions());
         screen.handle(Msg::Update(Update::Session(listed)));
     }),
     ("palette", |screen| {
-        tell(screen, runs::complex());
+        play(screen, runs::complex());
         press(screen, KeyCode::Char('p'), KeyModifiers::CONTROL);
         write(screen, "re");
     }),
@@ -109,14 +109,14 @@ const STYLED: [&str; 8] = [
     "statistics",
 ];
 
-fn tell(screen: &mut Screen, events: Vec<Event>) {
+fn play(screen: &mut Screen, events: Vec<Event>) {
     for event in events {
         screen.handle(Msg::Update(Update::Event(event)));
     }
 }
 
 fn in_pane(screen: &mut Screen, events: Vec<Event>, pane: char) {
-    tell(screen, events);
+    play(screen, events);
     press(screen, KeyCode::Char(pane), KeyModifiers::ALT);
 }
 
@@ -144,9 +144,9 @@ fn race(screen: &mut Screen) {
         matches!(event.body, EventBody::NodeEntered { node, .. } if node == grading)
     };
     let until = whole.iter().position(is_grading).unwrap() + 1;
-    tell(screen, short[..1].to_vec());
-    tell(screen, whole[..until].to_vec());
-    tell(screen, short[1..].to_vec());
+    play(screen, short[..1].to_vec());
+    play(screen, whole[..until].to_vec());
+    play(screen, short[1..].to_vec());
 }
 
 /// The screen in that state, on a terminal whose ground the theme is for.
@@ -267,7 +267,7 @@ impl Looks {
 
     fn legend(&self) -> String {
         let each = Self::LETTERS.chars().zip(&self.0);
-        let told = each.map(|(letter, (fg, bg, modifier))| {
+        let legend = each.map(|(letter, (fg, bg, modifier))| {
             let modifier = if modifier.is_empty() {
                 String::new()
             } else {
@@ -275,6 +275,6 @@ impl Looks {
             };
             format!("{letter} {fg} on {bg}{modifier}\n")
         });
-        told.collect()
+        legend.collect()
     }
 }

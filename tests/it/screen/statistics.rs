@@ -115,7 +115,7 @@ fn ui_stats_are_not_read_on_once_the_window_is_closed() {
     let leave = [Effect::Send(Command::LeaveStatistics)];
     let mut screen = opened();
     assert_eq!(tap(&mut screen, KeyCode::Esc), leave);
-    // What still comes is for nobody.
+    // What still comes is for no one.
     arrive(&mut screen, Ok(history()));
     assert!(!screen.text(100, 30).contains("Statistics"));
     let mut screen = opened();

@@ -13,7 +13,7 @@ use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 use super::runs::{self, Tape, item};
 use super::{SIZES, played, screen, tap, write};
 
-fn tell(screen: &mut Screen, status: KnowledgeStatus) {
+fn report_status(screen: &mut Screen, status: KnowledgeStatus) {
     screen.handle(Msg::Update(Update::Knowledge(status)));
 }
 
@@ -52,8 +52,8 @@ fn stopped() -> KnowledgeStatus {
 #[test]
 fn the_header_says_how_far_embedding_is_how_fast_and_how_long_still() {
     let mut screen = screen();
-    tell(&mut screen, embedding(374, 10_000));
-    tell(&mut screen, embedding(1_204, 20_000));
+    report_status(&mut screen, embedding(374, 10_000));
+    report_status(&mut screen, embedding(1_204, 20_000));
     let plain = |text: String| text.replace(['\u{a0}', '\u{202f}'], " ");
     for (width, said) in [
         (160, "embedding 1 204 of 5 020 · 83/s · 46 s left"),
@@ -70,8 +70,8 @@ fn the_header_says_how_far_embedding_is_how_fast_and_how_long_still() {
 fn files_that_are_read_are_counted_likewise() {
     let mut screen = screen();
     let reading = |done, at| counted(IndexStep::Reading, done, 640, at);
-    tell(&mut screen, reading(20, 0));
-    tell(&mut screen, reading(120, 2_000));
+    report_status(&mut screen, reading(20, 0));
+    report_status(&mut screen, reading(120, 2_000));
     let text = screen.text(160, 45);
     assert!(
         text.contains("reading 120 of 640 files · 50/s · 11 s left"),
@@ -82,12 +82,12 @@ fn files_that_are_read_are_counted_likewise() {
 #[test]
 fn indexing_is_stopped_and_taken_up_again_by_a_command() {
     let mut screen = screen();
-    tell(&mut screen, embedding(1_204, 0));
+    report_status(&mut screen, embedding(1_204, 0));
     write(&mut screen, "/index stop");
     let stop = Effect::Send(Command::Index(IndexCommand::Stop));
     assert_eq!(tap(&mut screen, KeyCode::Enter), [stop]);
     assert!(screen.text(160, 45).contains("what is done is kept"));
-    tell(&mut screen, stopped());
+    report_status(&mut screen, stopped());
     for (width, height) in &SIZES[..3] {
         let text = screen.text(*width, *height);
         assert!(text.contains("indexing stopped"), "{text}");
@@ -139,31 +139,31 @@ fn ui_the_wait_line_says_what_a_call_waits_for_until_the_next_thing_happens() {
         tape.enter(NodeName::AnalyzeAndRoute, 0);
         let mut screen = played(std::mem::take(&mut tape.events));
         assert_eq!(wait_line(&mut screen, size), "analyze_and_route");
-        let mut told = |screen: &mut Screen, body| {
+        let mut report = |screen: &mut Screen, body| {
             tape.add(0, body);
             let event = tape.events.pop().unwrap();
             let at = event.ts;
             screen.handle(Msg::Update(Update::Event(event)));
             at
         };
-        let at = told(&mut screen, waiting(retry(3.2)));
+        let at = report(&mut screen, waiting(retry(3.2)));
         let line = |left| format!("429: again in {left} s (2 of 3)");
         assert_eq!(wait_line(&mut screen, size), line(4));
         screen.handle(Msg::Tick(Timestamp(at.0 + 2_500)));
         assert_eq!(wait_line(&mut screen, size), line(1));
         screen.handle(Msg::Tick(Timestamp(at.0 + 3_200)));
         assert_eq!(wait_line(&mut screen, size), "429: asked again (2 of 3)");
-        told(&mut screen, waiting(Wait::Over));
+        report(&mut screen, waiting(Wait::Over));
         assert_eq!(wait_line(&mut screen, size), "analyze_and_route");
-        told(&mut screen, waiting(Wait::Thinking { tokens: 320 }));
+        report(&mut screen, waiting(Wait::Thinking { tokens: 320 }));
         assert_eq!(wait_line(&mut screen, size), "thinking · 320 tok");
-        told(&mut screen, waiting(SILENCE));
+        report(&mut screen, waiting(SILENCE));
         assert_eq!(wait_line(&mut screen, size), "12 s without a byte, 48 left");
         let warning = EventBody::Warning {
             code: "endpoint_retried".to_owned(),
             message: "answered at attempt 2".to_owned(),
         };
-        told(&mut screen, warning);
+        report(&mut screen, warning);
         assert_eq!(wait_line(&mut screen, size), "analyze_and_route");
     }
 }
@@ -264,8 +264,8 @@ proptest! {
             let mut events = run.clone();
             for (wait, at) in &waits {
                 let at = 1 + at % (events.len() - 1);
-                let told = Event { body: waiting(*wait), ..events[at].clone() };
-                events.insert(at, told);
+                let event_of_wait = Event { body: waiting(*wait), ..events[at].clone() };
+                events.insert(at, event_of_wait);
             }
             let (mut live, mut recorded) = (screen(), played(run));
             for event in events {
