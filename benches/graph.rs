@@ -13,7 +13,7 @@ use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
     Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, WaitSink,
 };
-use kb_agent::agent::{Agent, Question};
+use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, Outcome, RoutingLimits, RoutingPlan,
     Score, ToolCall, ToolName, Usage,
@@ -62,9 +62,9 @@ fn walk(bencher: Bencher, reasoner: Instant, nodes: usize) {
     };
     bencher.bench_local(|| {
         let entered = runtime.block_on(async {
-            let question = Question {
+            let question = RunRequest {
                 query: "compare one with the other".to_owned(),
-                ..Question::default()
+                ..RunRequest::default()
             };
             let (events, mut reader) = mpsc::channel(256);
             let running = agent.answer(question, events, CancellationToken::new());

@@ -17,6 +17,6 @@ mod worker;
 
 pub use citations::without_marks;
 pub use dialogue::{CurrentDialogue, Dialogue};
-pub use run::{Agent, Question};
+pub use run::{Agent, RunRequest};
 pub use state::AgentState;
-pub use worker::{Asked, Worker};
+pub use worker::{ScopedCommand, Worker};

@@ -45,7 +45,7 @@ use crate::protocol::{Event, EventBody, RecordedSession, Update};
 
 use adding::{Adding, CurrentBase};
 
-pub use crate::agent::Question;
+pub use crate::agent::RunRequest;
 pub use conversation::{Conversation, EngineChannels, channels};
 pub use data_folder::prepare_data_folder;
 pub use demo::SAMPLES;
@@ -116,11 +116,11 @@ impl Engine {
     /// Answers one question, from the conversation's beginning (R27). Dropping the future cancels
     /// the run.
     pub async fn answer_query(&self, query: &str) -> Result<Answer, EngineError> {
-        let question = Question {
+        let request = RunRequest {
             query: query.to_owned(),
-            ..Question::default()
+            ..RunRequest::default()
         };
-        let mut run = self.stream(question, CancellationToken::new()).await?;
+        let mut run = self.stream(request, CancellationToken::new()).await?;
         let mut end = None;
         while let Some(event) = run.next_event().await {
             end = Some(event.body);
@@ -131,23 +131,23 @@ impl Engine {
     /// The same, event by event: what the panes draw.
     pub async fn stream(
         &self,
-        mut question: Question,
+        mut request: RunRequest,
         cancel: CancellationToken,
     ) -> Result<Running, EngineError> {
         // What it names to be kept within must be there.
         let narrowed = tokio::select! {
             () = cancel.cancelled() => return Err(EngineError::Cancelled),
-            narrowed = self.agent.ports.tools.narrowed(&question.query) => narrowed,
+            narrowed = self.agent.ports.tools.narrowed(&request.query) => narrowed,
         };
-        question.narrowed = narrowed.map_err(|error| EngineError::Run(error.to_string()))?;
+        request.narrowed = narrowed.map_err(|error| EngineError::Run(error.to_string()))?;
         let (readers, updates) = mpsc::channel(EVENTS_IN_FLIGHT);
         let (events, audit) = self.audited(readers)?;
         let (sink, waits) = WaitSink::new();
-        question.waits = Some(sink);
+        request.waits = Some(sink);
         let agent = self.agent.clone();
         let dropped = cancel.child_token();
         let cancel = dropped.clone();
-        let task = tokio::spawn(async move { agent.answer(question, events, cancel).await });
+        let task = tokio::spawn(async move { agent.answer(request, events, cancel).await });
         Ok(Running {
             _cancel: dropped.drop_guard(),
             waits,

@@ -26,7 +26,7 @@ use crate::text::Trouble;
 pub use calls::{CallLog, ModelCall};
 pub use stop::{Caller, blocking};
 pub use tools::{Narrowed, ToolDescriptor, ToolError, Toolbox};
-pub use waiting::Waiting;
+pub use waiting::CallWaits;
 pub use waits::WaitSink;
 
 /// How an answer begins that has no evidence to go by.
@@ -189,7 +189,7 @@ pub struct GradeJob<'a> {
 pub struct Grades {
     /// The numbers as the engine gave them, before any check. The agent accepts exactly as many
     /// finite numbers as there are items and falls back otherwise (R18).
-    pub scores: Result<Vec<f64>, Unreadable>,
+    pub scores: Result<Vec<f64>, UnreadableGrades>,
     /// What it cost.
     pub usage: Usage,
     /// What went on while it was asked for, one warning each.
@@ -199,7 +199,7 @@ pub struct Grades {
 /// A grading reply that holds no list of numbers, with the reason for the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct Unreadable(pub String);
+pub struct UnreadableGrades(pub String);
 
 /// What `synthesize` works on.
 #[derive(Debug, Clone, Copy)]

@@ -30,9 +30,9 @@ pub struct Agent {
     pub session: String,
 }
 
-/// What to answer.
+/// What one run is asked for.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct RunRequest {
     /// The question.
     pub query: String,
     /// The route the user chose, if any.
@@ -53,11 +53,11 @@ impl Agent {
     /// `None` when the run was cancelled or failed: the stream says why.
     pub async fn answer(
         &self,
-        question: Question,
+        request: RunRequest,
         events: mpsc::Sender<Event>,
         cancel: CancellationToken,
     ) -> Option<Answer> {
-        self.answer_as(RunId::generate(), question, events, cancel)
+        self.answer_as(RunId::generate(), request, events, cancel)
             .await
     }
 
@@ -65,15 +65,15 @@ impl Agent {
     pub(super) async fn answer_as(
         &self,
         id: RunId,
-        question: Question,
+        request: RunRequest,
         events: mpsc::Sender<Event>,
         cancel: CancellationToken,
     ) -> Option<Answer> {
         let started = Instant::now();
-        let retry_of = question.retry_of;
-        let narrowed = match question.narrowed {
+        let retry_of = request.retry_of;
+        let narrowed = match request.narrowed {
             Some(narrowed) => Ok(Some(narrowed)),
-            None => self.narrowed(&question.query, &cancel).await,
+            None => self.narrowed(&request.query, &cancel).await,
         };
         let (narrowed, naming_error) = match narrowed {
             Ok(narrowed) => (narrowed, None),
@@ -88,9 +88,9 @@ impl Agent {
                 narrowed.within,
                 narrowed.query,
             ),
-            None => (self.ports.clone(), Vec::new(), question.query.clone()),
+            None => (self.ports.clone(), Vec::new(), request.query.clone()),
         };
-        let read = ports.reasoner.read(&query, &question.history);
+        let read = ports.reasoner.read(&query, &request.history);
         let mut run = Run {
             ports: &ports,
             limits: &self.limits,
@@ -98,18 +98,18 @@ impl Agent {
             events: EventWriter::new(id, events),
             calls: Arc::default(),
             state: AgentState {
-                asked: question.query,
+                asked: request.query,
                 query,
                 question: read,
-                history: question.history,
-                forced: question.route,
+                history: request.history,
+                forced: request.route,
                 ..AgentState::default()
             },
         };
         // The reasoner may have to ask for its model's name first; why it could not comes below.
-        let ready = self.ports.reasoner.ready(question.waits.as_ref());
+        let ready = self.ports.reasoner.ready(request.waits.as_ref());
         let ready = run.guard(ready).await;
-        drop(question.waits);
+        drop(request.waits);
         let identity = self.ports.reasoner.identity();
         run.events
             .emit(EventBody::RunStarted {

@@ -10,18 +10,18 @@ use crate::protocol::{Command, Event, RunId};
 
 use super::dialogue::{CurrentDialogue, Dialogue};
 use super::ports::{Narrowed, WaitSink};
-use super::run::{Agent, Question};
+use super::run::{Agent, RunRequest};
 
-/// A command, and what was found out for it before.
+/// A command, and the documents that its question is kept within.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ScopedCommand {
     /// The command.
     pub command: Command,
     /// What its question names to be kept within; without it the runs find that out.
     pub narrowed: Option<Narrowed>,
 }
 
-impl From<Command> for Asked {
+impl From<Command> for ScopedCommand {
     fn from(command: Command) -> Self {
         Self {
             command,
@@ -33,7 +33,7 @@ impl From<Command> for Asked {
 /// Takes commands, one question at a time, until the commands end.
 pub struct Worker {
     agent: Agent,
-    commands: mpsc::Receiver<Asked>,
+    commands: mpsc::Receiver<ScopedCommand>,
     events: mpsc::Sender<Event>,
     waits: WaitSink,
     dialogue: CurrentDialogue,
@@ -44,7 +44,7 @@ impl Worker {
     /// begun.
     pub fn new(
         agent: Agent,
-        commands: mpsc::Receiver<Asked>,
+        commands: mpsc::Receiver<ScopedCommand>,
         events: mpsc::Sender<Event>,
         waits: WaitSink,
     ) -> Self {
@@ -67,7 +67,7 @@ impl Worker {
     /// Works until the sender of the commands is gone; a run that is still going on is cancelled
     /// then, and its last event is sent before this returns.
     pub async fn run(mut self) {
-        while let Some(Asked { command, narrowed }) = self.commands.recv().await {
+        while let Some(ScopedCommand { command, narrowed }) = self.commands.recv().await {
             match command {
                 Command::Ask {
                     query,
@@ -107,7 +107,7 @@ impl Worker {
         let history = self.dialogue.lock().before(retry_of.as_ref());
         Prepared {
             id: RunId::generate(),
-            question: Question {
+            request: RunRequest {
                 query,
                 route,
                 retry_of,
@@ -125,12 +125,12 @@ impl Worker {
             .lock()
             .session()
             .clone_into(&mut self.agent.session);
-        let runs = prepared.into_iter().map(|Prepared { id, question }| {
-            let asked = without_mentions(&question.query);
-            let retry_of = question.retry_of.clone();
+        let runs = prepared.into_iter().map(|Prepared { id, request }| {
+            let asked = without_mentions(&request.query);
+            let retry_of = request.retry_of.clone();
             let run =
                 self.agent
-                    .answer_as(id.clone(), question, self.events.clone(), cancel.clone());
+                    .answer_as(id.clone(), request, self.events.clone(), cancel.clone());
             async { (id, retry_of, asked, run.await) }
         });
         let runs = join_all(runs);
@@ -179,5 +179,5 @@ impl Worker {
 /// A run that is about to begin.
 struct Prepared {
     id: RunId,
-    question: Question,
+    request: RunRequest,
 }

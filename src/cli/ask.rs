@@ -8,7 +8,7 @@ use super::interruption::interruptible;
 use super::output::{Failure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{Citation, Complexity, Wait, WarningKind, Warnings, dollars};
-use crate::engine::{Engine, Question};
+use crate::engine::{Engine, RunRequest};
 use crate::protocol::{EventBody, Mode, RunEnd};
 use crate::text::{counted, sanitize};
 
@@ -50,16 +50,16 @@ impl RouteOption {
 
 /// Answers one question and ends.
 pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), Failure> {
-    let question = Question {
+    let request = RunRequest {
         query: read_question(&ask.question)?,
         route: ask.route.forced(),
-        ..Question::default()
+        ..RunRequest::default()
     };
-    interruptible(async |cancel| answer(question, ask.json, settings, cancel).await)
+    interruptible(async |cancel| answer(request, ask.json, settings, cancel).await)
 }
 
 async fn answer(
-    question: Question,
+    request: RunRequest,
     json: bool,
     settings: &Settings,
     cancel: CancellationToken,
@@ -72,7 +72,7 @@ async fn answer(
         print_notice(notice);
     }
     let embedding = bring_up_to_date(&engine.knowledge(), SearchNeeds::Dense, &cancel).await?;
-    let mut run = engine.stream(question, cancel.clone()).await?;
+    let mut run = engine.stream(request, cancel.clone()).await?;
     // Who looks at the terminal sees no answer come, and wants to know why.
     let tells_waits = !json && std::io::stderr().is_terminal();
     while let Some(wait) = run.next_wait().await {

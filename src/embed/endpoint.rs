@@ -20,7 +20,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use secrecy::SecretString;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::agent::ports::{Caller, EmbedError, Embedder, Waiting};
+use crate::agent::ports::{CallWaits, Caller, EmbedError, Embedder};
 use crate::text::Trouble;
 use server::{Patience, Server};
 
@@ -107,7 +107,7 @@ impl EndpointEmbedder {
     fn vectors(
         &self,
         texts: &[&str],
-        (patience, waiting): (Patience, Waiting),
+        (patience, waiting): (Patience, CallWaits),
         stop: Option<&AtomicBool>,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
@@ -213,7 +213,7 @@ impl Embedder for EndpointEmbedder {
         if let Some(why) = self.rest() {
             return Err(why);
         }
-        let patience = (Patience::QUESTION, Waiting::default());
+        let patience = (Patience::QUESTION, CallWaits::default());
         let vectors = self.vectors(texts, patience, None)?;
         vectors.ok_or_else(broken_off)
     }
@@ -226,7 +226,7 @@ impl Embedder for EndpointEmbedder {
         if let Some(why) = self.rest() {
             return Err(why);
         }
-        let waiting = Waiting::for_bytes(caller.waits);
+        let waiting = CallWaits::for_bytes(caller.waits);
         self.vectors(texts, (Patience::QUESTION, waiting), Some(caller.stop))
     }
 
@@ -235,7 +235,7 @@ impl Embedder for EndpointEmbedder {
         texts: &[&str],
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        let patience = (Patience::BULK, Waiting::default());
+        let patience = (Patience::BULK, CallWaits::default());
         self.vectors(texts, patience, Some(stop))
     }
 }

@@ -4,7 +4,7 @@ use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::agent::Asked;
+use crate::agent::ScopedCommand;
 use crate::agent::ports::{Narrowed, ToolError, Toolbox};
 use crate::domain::mentions;
 use crate::protocol::{Command, Update};
@@ -31,14 +31,14 @@ impl Naming {
     }
 
     /// The question as it is: the run looks for what it names.
-    pub(super) fn unfinished(self) -> Asked {
+    pub(super) fn unfinished(self) -> ScopedCommand {
         self.command.into()
     }
 }
 
 /// The question once it is known what it names, or why it is not asked; never comes while there is
 /// none.
-pub(super) async fn named(naming: &mut Option<Naming>) -> Result<Asked, Update> {
+pub(super) async fn named(naming: &mut Option<Naming>) -> Result<ScopedCommand, Update> {
     let found = match naming {
         Some(naming) => naming.found.as_mut().await,
         None => pending().await,
@@ -47,7 +47,7 @@ pub(super) async fn named(naming: &mut Option<Naming>) -> Result<Asked, Update> 
         return pending().await;
     };
     match (found, command) {
-        (Ok(narrowed), command) => Ok(Asked { command, narrowed }),
+        (Ok(narrowed), command) => Ok(ScopedCommand { command, narrowed }),
         (Err(error), Command::Ask { query, .. } | Command::Race { query }) => {
             let reason = one_line(&error.to_string(), 400);
             Err(Update::NotAsked { query, reason })
@@ -115,7 +115,7 @@ mod tests {
     struct Between {
         tools: Arc<Counting>,
         commands: mpsc::Sender<Command>,
-        agent: mpsc::Receiver<Asked>,
+        agent: mpsc::Receiver<ScopedCommand>,
         _updates: mpsc::Receiver<Update>,
         _home: tempfile::TempDir,
     }

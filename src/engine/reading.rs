@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendError;
 use tokio::task::{self, JoinHandle};
 
-use crate::agent::Asked;
+use crate::agent::ScopedCommand;
 use crate::agent::ports::{ToolError, Toolbox};
 use crate::config::Settings;
 use crate::domain::{LineRange, PlaceUnit};
@@ -28,7 +28,7 @@ use super::statistics::StatisticsReader;
 
 /// Who does what the screen wants.
 pub(super) struct Receivers {
-    pub(super) agent: mpsc::Sender<Asked>,
+    pub(super) agent: mpsc::Sender<ScopedCommand>,
     pub(super) sessions: mpsc::Sender<Task>,
     pub(super) index: mpsc::Sender<IndexTask>,
     pub(super) statistics: StatisticsReader,
@@ -58,7 +58,7 @@ pub(super) async fn dispatch(
                     next = Some(PassageRequest { source, line });
                 }
                 Some(Command::Session(asked)) => {
-                    if to.sessions.try_send(Task::Asked(asked)).is_err() {
+                    if to.sessions.try_send(Task::Command(asked)).is_err() {
                         let message = "the sessions are still being read; try again".to_owned();
                         let level = NoticeLevel::Info;
                         let _ = updates.send(Update::Notice { level, message }).await;
@@ -153,9 +153,9 @@ pub(super) async fn read_documents(
 }
 
 async fn send(
-    agent: &mpsc::Sender<Asked>,
-    all: impl Iterator<Item = Asked>,
-) -> Result<(), SendError<Asked>> {
+    agent: &mpsc::Sender<ScopedCommand>,
+    all: impl Iterator<Item = ScopedCommand>,
+) -> Result<(), SendError<ScopedCommand>> {
     for asked in all {
         agent.send(asked).await?;
     }

@@ -198,7 +198,7 @@ fn questions(lookup: &Lookup<'_>, log: &Path) -> Vec<String> {
 #[derive(Debug)]
 pub(super) enum Task {
     /// What the screen asks.
-    Asked(SessionCommand),
+    Command(SessionCommand),
     /// A conversation begins: what was said so far is forgotten.
     Begin,
 }
@@ -229,16 +229,16 @@ impl Sessions {
         while let Some(task) = tasks.blocking_recv() {
             let done = match task {
                 Task::Begin => self.begin(),
-                Task::Asked(SessionCommand::List) => self.list(),
-                Task::Asked(SessionCommand::Resume(id)) => {
+                Task::Command(SessionCommand::List) => self.list(),
+                Task::Command(SessionCommand::Resume(id)) => {
                     self.resume(id);
                     Ok(())
                 }
-                Task::Asked(SessionCommand::Rename { session, name }) => {
+                Task::Command(SessionCommand::Rename { session, name }) => {
                     self.rename(&session, &name)
                 }
-                Task::Asked(SessionCommand::Hide(id)) => self.hide(&id),
-                Task::Asked(SessionCommand::Export(id)) => self.export(&id),
+                Task::Command(SessionCommand::Hide(id)) => self.hide(&id),
+                Task::Command(SessionCommand::Export(id)) => self.export(&id),
             };
             if let Err(line) = done {
                 self.notice(NoticeLevel::Warning, line);

@@ -58,7 +58,7 @@ const OFFICE: Bounds = Bounds {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct TestQuestion {
     kind: String,
     language: String,
     question: String,
@@ -73,7 +73,7 @@ struct Asked {
     held_out: bool,
 }
 
-impl Asked {
+impl TestQuestion {
     fn is_right(&self, finished: &Finished) -> bool {
         if self.sources.is_empty() {
             return finished.outcome() == Outcome::NotFound;
@@ -116,7 +116,7 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn questions(file: &Path) -> Vec<Asked> {
+fn questions(file: &Path) -> Vec<TestQuestion> {
     let lines = fs::read_to_string(file).unwrap();
     let mut asked = Vec::new();
     for (at, line) in lines.lines().enumerate() {
@@ -131,7 +131,7 @@ fn questions(file: &Path) -> Vec<Asked> {
 struct Tally(BTreeMap<(bool, String), (usize, usize)>);
 
 impl Tally {
-    fn count(&mut self, asked: &Asked, right: bool) {
+    fn count(&mut self, asked: &TestQuestion, right: bool) {
         let kind = format!("{} {}", asked.kind, asked.language);
         let entry = self.0.entry((asked.held_out, kind)).or_default();
         entry.0 += usize::from(right);
@@ -232,7 +232,7 @@ impl Set {
         let show = shown();
         let held_too = std::env::var("ANSWERS_HELD").is_ok();
         let all = questions(&self.questions);
-        let is_asked = |asked: &Asked| !asked.held_out || held_too || show.is_empty();
+        let is_asked = |asked: &TestQuestion| !asked.held_out || held_too || show.is_empty();
         let mut measured = Measured::default();
         let mut alone = Vec::new();
         for asked in &all {

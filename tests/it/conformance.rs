@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use kb_agent::agent::Question;
+use kb_agent::agent::RunRequest;
 use kb_agent::agent::ports::{Reasoner, Toolbox};
 use kb_agent::domain::{Complexity, NodeName, Outcome, RoutingLimits, Turn};
 use kb_agent::embed::SentenceEmbedding;
@@ -122,10 +122,10 @@ fn endpoint_reasoner(endpoint: &ScriptedEndpoint) -> Arc<dyn Reasoner> {
     Arc::new(EndpointReasoner::new(settings).unwrap())
 }
 
-fn ask(query: &str) -> Question {
-    Question {
+fn ask(query: &str) -> RunRequest {
+    RunRequest {
         query: query.to_owned(),
-        ..Question::default()
+        ..RunRequest::default()
     }
 }
 
@@ -306,7 +306,7 @@ async fn r05_r25_the_conversation_goes_along_without_sources() {
         ask(CASES[1].query),
     )
     .await;
-    let question = Question {
+    let question = RunRequest {
         history: vec![Turn {
             question: CASES[1].query.to_owned(),
             answer: kb_agent::agent::without_marks(first.text()),

@@ -9,7 +9,7 @@ use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, CallOrigin, Caller, EmbedError, Embedder, GradeJob, Grades,
     Identity, PlanJob, Planned, Ports, Reasoner, ReasonerError, Synthesis, SynthesizeJob, Toolbox,
 };
-use kb_agent::agent::{Agent, Question};
+use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
     Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingLimits, Score, ToolCall,
     ToolName,
@@ -273,9 +273,9 @@ async fn ends_nothing_but_the_tool_or_the_run_that_panics() {
         session: "s".to_owned(),
     };
     let (events, mut received_events) = tokio::sync::mpsc::channel(64);
-    let question = Question {
+    let question = RunRequest {
         query: "hi".to_owned(),
-        ..Question::default()
+        ..RunRequest::default()
     };
     let answer = agent.answer(question, events, CancellationToken::new());
     assert_eq!(answer.await, None);

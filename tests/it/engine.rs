@@ -2,7 +2,7 @@
 
 use kb_agent::config::{Environment, Overrides, Settings};
 use kb_agent::domain::Outcome;
-use kb_agent::engine::{Conversation, Engine, EngineError, Opening, Question, channels};
+use kb_agent::engine::{Conversation, Engine, EngineError, Opening, RunRequest, channels};
 use kb_agent::protocol::{Command, EventBody, Update};
 use std::sync::atomic::AtomicBool;
 use tokio_util::sync::CancellationToken;
@@ -82,9 +82,9 @@ async fn r27_answer_query_is_the_whole_interface_and_the_stream_says_the_same() 
     assert!(answer.text.contains("seven"), "{}", answer.text);
     assert_eq!(answer.citations[0].source, "gate.md");
 
-    let question = Question {
+    let question = RunRequest {
         query: query.to_owned(),
-        ..Question::default()
+        ..RunRequest::default()
     };
     let mut run = engine
         .stream(question, CancellationToken::new())

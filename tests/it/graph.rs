@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kb_agent::agent::Question;
-use kb_agent::agent::ports::{Caveat, ToolError, Unreadable};
+use kb_agent::agent::RunRequest;
+use kb_agent::agent::ports::{Caveat, ToolError, UnreadableGrades};
 use kb_agent::domain::{
     Complexity, GradedBy, NodeName, Outcome, QueryType, RouteReason, RoutingLimits, RoutingPlan,
     ToolCall, ToolName, Turn,
@@ -11,20 +11,20 @@ use kb_agent::domain::{
 use kb_agent::protocol::EventBody;
 
 use crate::support::{
-    Asked, Finished, Script, ScriptedReasoner, ScriptedTools, hybrid, item, items, plan_for, run,
-    run_until,
+    Finished, ReasonerCall, Script, ScriptedReasoner, ScriptedTools, hybrid, item, items, plan_for,
+    run, run_until,
 };
 use NodeName::{AnalyzeAndRoute, GradeEvidence, Plan, Synthesize, ToolExec};
 
-fn ask(query: &str) -> Question {
-    Question {
+fn ask(query: &str) -> RunRequest {
+    RunRequest {
         query: query.to_owned(),
-        ..Question::default()
+        ..RunRequest::default()
     }
 }
 
 /// A complex question whose one search finds five items.
-fn complex(grades: Vec<Result<Vec<f64>, Unreadable>>) -> Script {
+fn complex(grades: Vec<Result<Vec<f64>, UnreadableGrades>>) -> Script {
     Script {
         analyses: vec![(plan_for(Complexity::Complex), None)],
         plans: vec![
@@ -132,7 +132,7 @@ async fn r04_a_fallback_analysis_walks_the_whole_path_and_warns() {
 #[tokio::test]
 async fn r05_the_conversation_reaches_the_analysis() {
     let reasoner = ScriptedReasoner::new(complex(vec![]));
-    let question = Question {
+    let question = RunRequest {
         history: vec![Turn {
             question: "what is the threshold?".to_owned(),
             answer: "0.8".to_owned(),
@@ -148,7 +148,7 @@ async fn r05_the_conversation_reaches_the_analysis() {
     .await;
     assert_eq!(
         reasoner.asked()[0],
-        Asked::Analyze {
+        ReasonerCall::Analyze {
             failed: vec![],
             history: 1
         }
@@ -171,7 +171,7 @@ async fn r06_re_entry_knows_what_failed_and_takes_another_tool() {
     };
     let (finished, reasoner) = play(script, tools).await;
     let asked = reasoner.asked();
-    assert!(asked.contains(&Asked::Analyze {
+    assert!(asked.contains(&ReasonerCall::Analyze {
         failed: vec![hybrid("one")],
         history: 0
     }));
@@ -399,7 +399,7 @@ async fn r13_calls_run_at_once_and_one_failure_does_not_fail_the_round() {
     assert!(errors.iter().all(|(items, _)| *items == 0));
     assert!(errors.iter().any(|(_, line)| line == "the index is gone"));
     assert!(
-        reasoner.asked().contains(&Asked::Grade { items: 5 }),
+        reasoner.asked().contains(&ReasonerCall::Grade { items: 5 }),
         "errors are no evidence"
     );
 }
@@ -532,7 +532,7 @@ async fn r16_each_rule_approves_without_a_grading_call() {
             !reasoner
                 .asked()
                 .iter()
-                .any(|a| matches!(a, Asked::Grade { .. }))
+                .any(|a| matches!(a, ReasonerCall::Grade { .. }))
         );
         assert_eq!(finished.calls(), (3, 1));
     }
@@ -548,9 +548,9 @@ async fn r17_all_items_are_graded_in_one_call() {
     let grades: Vec<_> = reasoner
         .asked()
         .into_iter()
-        .filter(|asked| matches!(asked, Asked::Grade { .. }))
+        .filter(|asked| matches!(asked, ReasonerCall::Grade { .. }))
         .collect();
-    assert_eq!(grades, [Asked::Grade { items: 40 }]);
+    assert_eq!(grades, [ReasonerCall::Grade { items: 40 }]);
     assert_eq!(graded(&finished)[0].0.len(), 40);
 }
 
@@ -562,7 +562,7 @@ async fn r18_wrong_length_scores_fall_back() {
         (Ok(vec![]), "0 numbers for 5 items"),
         (Ok(vec![0.9, f64::NAN, 0.9, 0.9, 0.9]), "finite"),
         (Ok(vec![f64::INFINITY; 5]), "finite"),
-        (Err(Unreadable("prose".to_owned())), "prose"),
+        (Err(UnreadableGrades("prose".to_owned())), "prose"),
     ] {
         let (finished, _) = play(complex(vec![reply]), five_items()).await;
         let verdict = graded(&finished)[0].clone();
@@ -608,7 +608,7 @@ async fn r19_r20_low_items_leave_first_and_each_is_reported() {
         "the average is over what remains"
     );
     assert_eq!(verdict.2, "GENERATE");
-    assert!(reasoner.asked().contains(&Asked::Synthesize {
+    assert!(reasoner.asked().contains(&ReasonerCall::Synthesize {
         items: 3,
         low: 0,
         complexity: Complexity::Complex
@@ -645,12 +645,12 @@ async fn r21_refine_keeps_the_good_and_plans_again() {
             Synthesize
         ]
     );
-    assert!(reasoner.asked().contains(&Asked::Plan {
+    assert!(reasoner.asked().contains(&ReasonerCall::Plan {
         refine: true,
         kept: 2
     }));
     assert!(
-        reasoner.asked().contains(&Asked::Grade { items: 4 }),
+        reasoner.asked().contains(&ReasonerCall::Grade { items: 4 }),
         "kept and new together"
     );
     let reasons: Vec<_> = routes(&finished)
@@ -709,7 +709,7 @@ async fn r22_the_cap_ends_every_loop_and_the_best_discarded_come_back_low() {
     assert_eq!(starts, [11, 31, 1], "best grade first, each passage once");
     assert_eq!(
         reasoner.asked().last(),
-        Some(&Asked::Synthesize {
+        Some(&ReasonerCall::Synthesize {
             items: 3,
             low: 3,
             complexity: Complexity::Complex
@@ -773,7 +773,7 @@ async fn r23_nothing_found_is_said_without_a_call() {
             !reasoner
                 .asked()
                 .iter()
-                .any(|a| matches!(a, Asked::Synthesize { .. }))
+                .any(|a| matches!(a, ReasonerCall::Synthesize { .. }))
         );
     }
 }
@@ -794,7 +794,7 @@ async fn r24_chitchat_is_answered_from_the_conversation_alone() {
     assert!(finished.answer.as_ref().unwrap().citations.is_empty());
     assert_eq!(
         reasoner.asked().last(),
-        Some(&Asked::Synthesize {
+        Some(&ReasonerCall::Synthesize {
             items: 0,
             low: 0,
             complexity: Complexity::Chitchat
@@ -825,7 +825,7 @@ async fn forced_routes_are_taken_and_reported() {
             analyses: vec![(plan_for(analysed), None)],
             ..complex(vec![])
         };
-        let question = Question {
+        let question = RunRequest {
             route: Some(forced),
             ..ask("q")
         };
@@ -936,10 +936,10 @@ async fn r28_grading_and_answering_stay_apart_and_nothing_runs_ahead() {
         .asked()
         .iter()
         .map(|asked| match asked {
-            Asked::Analyze { .. } => AnalyzeAndRoute,
-            Asked::Plan { .. } => Plan,
-            Asked::Grade { .. } => GradeEvidence,
-            Asked::Synthesize { .. } => Synthesize,
+            ReasonerCall::Analyze { .. } => AnalyzeAndRoute,
+            ReasonerCall::Plan { .. } => Plan,
+            ReasonerCall::Grade { .. } => GradeEvidence,
+            ReasonerCall::Synthesize { .. } => Synthesize,
         })
         .collect();
     assert_eq!(jobs, [AnalyzeAndRoute, Plan, GradeEvidence, Synthesize]);

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use kb_agent::domain::Outcome;
-use kb_agent::engine::{Engine, Question};
+use kb_agent::engine::{Engine, RunRequest};
 use kb_agent::protocol::EventBody;
 use tokio_util::sync::CancellationToken;
 
@@ -159,9 +159,9 @@ async fn a_cancel_is_through_at_once_wherever_it_waits() {
         for _ in 0..50 {
             server.forget();
             let cancel = CancellationToken::new();
-            let question = Question {
+            let question = RunRequest {
                 query: "hello".to_owned(),
-                ..Question::default()
+                ..RunRequest::default()
             };
             let mut run = engine.stream(question, cancel.clone()).await.unwrap();
             let mut events = Vec::new();
@@ -228,9 +228,9 @@ async fn the_first_token_is_shown_when_it_arrives() {
     let engine = indexed(&place, &server).await;
     let mut delays = Vec::new();
     for _ in 0..ASKED {
-        let question = Question {
+        let question = RunRequest {
             query: "hello".to_owned(),
-            ..Question::default()
+            ..RunRequest::default()
         };
         let mut run = engine
             .stream(question, CancellationToken::new())

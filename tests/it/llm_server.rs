@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use kb_agent::agent::ports::{Caveat, Reasoner};
 use kb_agent::domain::{Complexity, NodeName, Outcome, RoutingPlan};
-use kb_agent::engine::Question;
+use kb_agent::engine::RunRequest;
 use kb_agent::protocol::{Event, EventBody};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings, Jobs};
 use tokio_util::sync::CancellationToken;
@@ -194,10 +194,10 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
             let query = ["hello", "compare plan with tool_exec", "路由是什么？"][at % 3];
             let stop_in = (at % 3 == 0).then(|| NodeName::ALL[at / 3 % NodeName::ALL.len()]);
             let cancel = CancellationToken::new();
-            let question = Question {
+            let question = RunRequest {
                 query: query.to_owned(),
                 route,
-                ..Question::default()
+                ..RunRequest::default()
             };
             let mut run = engine.stream(question, cancel.clone()).await.unwrap();
             let mut events = Vec::new();

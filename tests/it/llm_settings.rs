@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use kb_agent::agent::Question;
+use kb_agent::agent::RunRequest;
 use kb_agent::domain::{GradedBy, RoutingLimits, ToolName};
 use kb_agent::protocol::EventBody;
 use kb_agent::reasoner::llm::EndpointReasoner;
@@ -284,9 +284,9 @@ async fn more_than_twenty_items_are_graded_whole() {
         ..ScriptedTools::default()
     };
     let reasoner = EndpointReasoner::new(settings(format!("http://{}/v1", server.address())));
-    let question = Question {
+    let question = RunRequest {
         query: "How wide is each gate, and why?".to_owned(),
-        ..Question::default()
+        ..RunRequest::default()
     };
     let limits = RoutingLimits {
         max_iterations: 1,

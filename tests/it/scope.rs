@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use kb_agent::agent::ports::{Narrowed, Ports, ToolError, Toolbox, WaitSink};
-use kb_agent::agent::{Agent, Question};
+use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{Evidence, Outcome, RoutingLimits, ToolCall};
 use kb_agent::embed::SentenceEmbedding;
 use kb_agent::engine::Conversation;
@@ -390,9 +390,9 @@ async fn ui_a_run_ends_though_no_one_finds_what_it_names() {
             limits: RoutingLimits::default(),
             session: "s".to_owned(),
         };
-        let question = Question {
+        let question = RunRequest {
             query: "What is the rent? @house/".to_owned(),
-            ..Question::default()
+            ..RunRequest::default()
         };
         let (events, mut received) = mpsc::channel(64);
         let cancel = CancellationToken::new();

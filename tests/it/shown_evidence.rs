@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kb_agent::agent::Question;
+use kb_agent::agent::RunRequest;
 use kb_agent::agent::ports::{Reasoner, ToolError, Toolbox, WaitSink};
 use kb_agent::domain::{
     Complexity, Evidence, LineRange, NodeName, Outcome, RoutingLimits, ToolCall, ToolName,
@@ -21,10 +21,10 @@ use crate::support::{
 };
 use crate::workplace::{Workplace, json_lines, text};
 
-fn ask(query: &str) -> Question {
-    Question {
+fn ask(query: &str) -> RunRequest {
+    RunRequest {
         query: query.to_owned(),
-        ..Question::default()
+        ..RunRequest::default()
     }
 }
 

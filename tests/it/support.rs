@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, Caveat, GradeJob, Grades, Identity, PlanJob, Planned, Ports,
-    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, Unreadable, WaitSink,
+    Reasoner, ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, UnreadableGrades,
+    WaitSink,
 };
-use kb_agent::agent::{Agent, Question};
+use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
     Answer, Complexity, EDGES, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome,
     RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Usage,
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What a scripted reasoner was asked, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
+pub enum ReasonerCall {
     Analyze {
         failed: Vec<ToolCall>,
         history: usize,
@@ -44,7 +45,7 @@ pub enum Asked {
 pub struct Script {
     pub analyses: Vec<(RoutingPlan, Option<&'static str>)>,
     pub plans: Vec<Vec<ToolCall>>,
-    pub grades: Vec<Result<Vec<f64>, Unreadable>>,
+    pub grades: Vec<Result<Vec<f64>, UnreadableGrades>>,
     pub answer: Vec<&'static str>,
     pub caveat: Option<Caveat>,
     pub fail_at: Option<NodeName>,
@@ -55,7 +56,7 @@ pub struct Script {
 pub struct ScriptedReasoner {
     script: Script,
     at: Mutex<[usize; 3]>,
-    pub asked: Mutex<Vec<Asked>>,
+    pub asked: Mutex<Vec<ReasonerCall>>,
 }
 
 impl ScriptedReasoner {
@@ -67,7 +68,7 @@ impl ScriptedReasoner {
         })
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<ReasonerCall> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -106,7 +107,7 @@ impl Reasoner for ScriptedReasoner {
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
-        self.asked.lock().unwrap().push(Asked::Analyze {
+        self.asked.lock().unwrap().push(ReasonerCall::Analyze {
             failed: job
                 .failed
                 .iter()
@@ -127,7 +128,7 @@ impl Reasoner for ScriptedReasoner {
     }
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
-        self.asked.lock().unwrap().push(Asked::Plan {
+        self.asked.lock().unwrap().push(ReasonerCall::Plan {
             refine: job.refine,
             kept: job.context.len(),
         });
@@ -140,7 +141,7 @@ impl Reasoner for ScriptedReasoner {
     }
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
-        self.asked.lock().unwrap().push(Asked::Grade {
+        self.asked.lock().unwrap().push(ReasonerCall::Grade {
             items: job.context.len(),
         });
         self.trouble(NodeName::GradeEvidence).await?;
@@ -164,7 +165,7 @@ impl Reasoner for ScriptedReasoner {
         job: SynthesizeJob<'_>,
         out: AnswerSink,
     ) -> Result<Synthesis, ReasonerError> {
-        self.asked.lock().unwrap().push(Asked::Synthesize {
+        self.asked.lock().unwrap().push(ReasonerCall::Synthesize {
             items: job.context.len(),
             low: job.context.iter().filter(|item| item.low).count(),
             complexity: job.complexity,
@@ -328,7 +329,7 @@ pub async fn run(
     reasoner: Arc<dyn Reasoner>,
     tools: Arc<dyn Toolbox>,
     limits: RoutingLimits,
-    question: Question,
+    question: RunRequest,
 ) -> Finished {
     run_until(reasoner, tools, limits, question, |_| false).await
 }
@@ -338,7 +339,7 @@ pub async fn run_until(
     reasoner: Arc<dyn Reasoner>,
     tools: Arc<dyn Toolbox>,
     limits: RoutingLimits,
-    question: Question,
+    question: RunRequest,
     stop: impl Fn(&Event) -> bool,
 ) -> Finished {
     let agent = Agent {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kb_agent::agent::Question;
+use kb_agent::agent::RunRequest;
 use kb_agent::agent::ports::{
     Analysis, AnalyzeJob, AnswerSink, GradeJob, Grades, Identity, PlanJob, Planned, Reasoner,
     ReasonerError, Synthesis, SynthesizeJob, ToolError, Toolbox, WaitSink,
@@ -214,9 +214,9 @@ impl Toolbox for Scripted {
 
 async fn answered(case: &Case, limits: RoutingLimits) -> Finished {
     let scripted = Arc::new(Scripted(case.clone()));
-    let question = Question {
+    let question = RunRequest {
         query: "the question".to_owned(),
-        ..Question::default()
+        ..RunRequest::default()
     };
     run(scripted.clone(), scripted, limits, question).await
 }

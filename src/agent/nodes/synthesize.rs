@@ -71,7 +71,7 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
 }
 
 /// What failed while the evidence was looked for.
-struct Trouble {
+struct SearchTrouble {
     /// Tools and reasons, each once.
     reasons: Vec<String>,
     failed: usize,
@@ -81,7 +81,7 @@ struct Trouble {
 }
 
 /// R13, R23: that nothing was found may only be said by a search that took place.
-fn trouble(state: &AgentState) -> Option<Trouble> {
+fn trouble(state: &AgentState) -> Option<SearchTrouble> {
     let calls = state.tool_history.len();
     let broke = state.failures.iter().filter(|failure| failure.is_breakdown);
     let broke = broke.count();
@@ -95,7 +95,7 @@ fn trouble(state: &AgentState) -> Option<Trouble> {
             reasons.push(failure.line.clone());
         }
     }
-    (!named.is_empty()).then_some(Trouble {
+    (!named.is_empty()).then_some(SearchTrouble {
         reasons,
         failed: named.len(),
         calls,
@@ -103,7 +103,7 @@ fn trouble(state: &AgentState) -> Option<Trouble> {
     })
 }
 
-impl Trouble {
+impl SearchTrouble {
     fn reasons(&self) -> String {
         let more = self.reasons.len().saturating_sub(REASONS);
         let mut text = self.reasons[..self.reasons.len() - more].join("; ");

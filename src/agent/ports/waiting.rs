@@ -20,7 +20,7 @@ const BETWEEN: Duration = Duration::from_secs(1);
 
 /// What one call waits for, over all its requests.
 #[derive(Debug, Clone, Default)]
-pub struct Waiting(Option<Arc<WaitReporter>>);
+pub struct CallWaits(Option<Arc<WaitReporter>>);
 
 #[derive(Debug)]
 struct WaitReporter {
@@ -38,7 +38,7 @@ struct Last {
     thought: Option<Instant>,
 }
 
-impl Waiting {
+impl CallWaits {
     /// For a model's tokens, reported to that sink; `None` for no reports.
     pub fn for_tokens(out: Option<&WaitSink>) -> Self {
         Self::reported_to(out, true)
@@ -164,9 +164,9 @@ mod tests {
 
     use super::*;
 
-    fn reporter() -> (Waiting, Receiver<Wait>) {
+    fn reporter() -> (CallWaits, Receiver<Wait>) {
         let (sink, waits) = WaitSink::new();
-        (Waiting::for_tokens(Some(&sink)), waits)
+        (CallWaits::for_tokens(Some(&sink)), waits)
     }
 
     fn all(waits: &mut Receiver<Wait>) -> Vec<Wait> {
@@ -200,7 +200,7 @@ mod tests {
         for (waiting, silence) in [
             (&waiting, 3_500),
             (&waiting, 900),
-            (&Waiting::default(), 3_500),
+            (&CallWaits::default(), 3_500),
         ] {
             let silence = Duration::from_millis(silence);
             let begun = Instant::now();
@@ -218,7 +218,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn ui_where_no_tokens_come_silence_is_of_bytes() {
         let (sink, mut waits) = WaitSink::new();
-        let waiting = Waiting::for_bytes(Some(&sink));
+        let waiting = CallWaits::for_bytes(Some(&sink));
         let reply = sleep(Duration::from_millis(2_500));
         waiting
             .wait_for(Duration::from_secs(9), false, reply)

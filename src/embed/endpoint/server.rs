@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::reply;
 use super::reply::Unusable;
-use crate::agent::ports::{EmbedError, Waiting};
+use crate::agent::ports::{CallWaits, EmbedError};
 use crate::http::{Site, Variables, backoff, error_message, models, retry_after};
 use crate::text::Trouble;
 
@@ -91,7 +91,7 @@ impl Server {
     pub async fn first_model(&self) -> Result<Option<String>, EmbedError> {
         let request = self.http.get(self.site.url(&["models"]));
         let (status, _, body) = self
-            .exchange(request, LISTING, &Waiting::default())
+            .exchange(request, LISTING, &CallWaits::default())
             .await
             .map_err(|failure| EmbedError(failure.trouble()))?;
         if let StatusCode::NOT_FOUND
@@ -121,7 +121,7 @@ impl Server {
         &self,
         model: &str,
         texts: Vec<String>,
-        patience: (Patience, &Waiting),
+        patience: (Patience, &CallWaits),
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         let mut waiting = vec![texts];
@@ -157,7 +157,7 @@ impl Server {
         &self,
         model: &str,
         texts: &[String],
-        (patience, waiting): (Patience, &Waiting),
+        (patience, waiting): (Patience, &CallWaits),
     ) -> Result<Vec<Vec<f32>>, Failure> {
         let begun = Instant::now();
         let mut tried = 0;
@@ -182,7 +182,7 @@ impl Server {
         &self,
         model: &str,
         texts: &[String],
-        (timeout, waiting): (Duration, &Waiting),
+        (timeout, waiting): (Duration, &CallWaits),
     ) -> Result<Vec<Vec<f32>>, Failure> {
         let body = Request {
             model,
@@ -213,7 +213,7 @@ impl Server {
         &self,
         request: RequestBuilder,
         timeout: Duration,
-        waiting: &Waiting,
+        waiting: &CallWaits,
     ) -> Result<(StatusCode, Option<Duration>, Vec<u8>), Failure> {
         let failed = |error: &reqwest::Error| {
             let line = self.site.transport(error);

@@ -13,7 +13,7 @@ use reqwest::Response;
 use tokio::time::timeout;
 
 use super::failure::{Failure, Site};
-use crate::agent::ports::Waiting;
+use crate::agent::ports::CallWaits;
 
 /// A token is a word at most; even runs of spaces in a vocabulary are shorter.
 const TEXT_BYTES_PER_TOKEN: usize = 32;
@@ -44,7 +44,7 @@ pub struct Bounds {
     /// Tokens that were asked for.
     pub tokens: u32,
     /// Where waiting is reported.
-    pub waiting: Waiting,
+    pub waiting: CallWaits,
 }
 
 impl Bounds {

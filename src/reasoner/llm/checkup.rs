@@ -16,7 +16,7 @@ use super::stream::CutShort;
 use super::wire::Message;
 use super::{EndpointReasoner, read, shape};
 use crate::agent::ports::{
-    AnswerSink, CallOrigin, Caveat, GradeJob, ReasonerError, SynthesizeJob, Unreadable,
+    AnswerSink, CallOrigin, Caveat, GradeJob, ReasonerError, SynthesizeJob, UnreadableGrades,
 };
 use crate::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, Usage,
@@ -34,7 +34,7 @@ pub struct Judged {
     /// How it was held to its form in the end.
     pub form: Structured,
     /// What was read in it: one number, or why there is none.
-    pub scores: Result<Vec<f64>, Unreadable>,
+    pub scores: Result<Vec<f64>, UnreadableGrades>,
     /// What went on meanwhile, such as what the server refused.
     pub warnings: Vec<Caveat>,
 }

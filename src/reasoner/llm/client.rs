@@ -11,7 +11,7 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::agent::ports::{CallOrigin, ReasonerError, Waiting};
+use crate::agent::ports::{CallOrigin, CallWaits, ReasonerError};
 use crate::http::models;
 
 use super::EndpointSettings;
@@ -59,7 +59,7 @@ pub struct Request<'a> {
     /// Where the reply ends at the latest.
     pub max_tokens: u32,
     /// Where waiting is reported.
-    pub waiting: &'a Waiting,
+    pub waiting: &'a CallWaits,
 }
 
 impl Request<'_> {
@@ -147,7 +147,7 @@ impl Endpoint {
 
     /// The names of the models that the endpoint lists, at least one; `None` where there is no
     /// listing, which is what servers of a single model do.
-    pub async fn models(&self, waiting: &Waiting) -> Result<Option<Vec<String>>, Failure> {
+    pub async fn models(&self, waiting: &CallWaits) -> Result<Option<Vec<String>>, Failure> {
         let request = self.http.get(self.site.url(&["models"]));
         let response = self.reach(request, waiting).await?;
         if let StatusCode::NOT_FOUND
@@ -172,7 +172,11 @@ impl Endpoint {
         Ok(Some(listed))
     }
 
-    async fn reach(&self, request: RequestBuilder, waiting: &Waiting) -> Result<Response, Failure> {
+    async fn reach(
+        &self,
+        request: RequestBuilder,
+        waiting: &CallWaits,
+    ) -> Result<Response, Failure> {
         let request = self.site.authorized(request);
         let again = request.try_clone();
         match (self.once(request, waiting).await?, again) {
@@ -191,7 +195,7 @@ impl Endpoint {
     async fn once(
         &self,
         request: RequestBuilder,
-        waiting: &Waiting,
+        waiting: &CallWaits,
     ) -> Result<Result<Response, reqwest::Error>, Failure> {
         waiting
             .wait_for(self.timeout, false, request.send())

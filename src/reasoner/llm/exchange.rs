@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use crate::agent::ports::{
-    AnswerSink, CallOrigin, Caveat, ModelCall, ReasonerError, WaitSink, Waiting,
+    AnswerSink, CallOrigin, CallWaits, Caveat, ModelCall, ReasonerError, WaitSink,
 };
 use crate::domain::Usage;
 
@@ -151,7 +151,7 @@ impl Exchange {
 
     async fn ask(&self, wanted: &Wanted<'_>, next: &mut Attempt) -> Result<Reply, ReasonerError> {
         let model = wanted.model;
-        let waiting = Waiting::for_tokens(wanted.origin.waits);
+        let waiting = CallWaits::for_tokens(wanted.origin.waits);
         loop {
             let messages = (wanted.messages)(&next.room);
             next.requests += 1;
@@ -261,7 +261,7 @@ impl Exchange {
         &self,
         waits: Option<&WaitSink>,
     ) -> Result<Option<Vec<String>>, ReasonerError> {
-        let waiting = Waiting::for_bytes(waits);
+        let waiting = CallWaits::for_bytes(waits);
         let mut retried = 0;
         loop {
             let failure = match self.endpoint.models(&waiting).await {

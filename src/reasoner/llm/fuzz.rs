@@ -7,7 +7,7 @@ use super::failure::Site;
 use super::stream::ChatReply;
 use super::think::{ThinkFilter, without_thoughts};
 use super::{EndpointSettings, Jobs, read};
-use crate::agent::ports::Waiting;
+use crate::agent::ports::CallWaits;
 
 /// Reads the input as a reply to each judgement.
 ///
@@ -61,7 +61,7 @@ pub fn stream(input: &[u8]) {
     let bounds = Bounds {
         silence: Duration::from_secs(9),
         tokens: 512,
-        waiting: Waiting::default(),
+        waiting: CallWaits::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

@@ -1,6 +1,6 @@
 //! A reply as it comes: an answer goes on to the reader piece by piece, without its thoughts.
 
-use crate::agent::ports::{AnswerSink, Waiting};
+use crate::agent::ports::{AnswerSink, CallWaits};
 use crate::text::StreamSanitizer;
 
 use super::think::ThinkFilter;
@@ -10,7 +10,7 @@ use super::tokens::estimate;
 pub struct PartialReply<'a> {
     /// Where it goes; a judgement goes nowhere until it is whole.
     pub out: Option<&'a AnswerSink>,
-    waiting: &'a Waiting,
+    waiting: &'a CallWaits,
     filter: ThinkFilter,
     /// All of its text.
     pub text: String,
@@ -23,7 +23,7 @@ pub struct PartialReply<'a> {
 
 impl<'a> PartialReply<'a> {
     /// Nothing has come yet.
-    pub fn new(out: Option<&'a AnswerSink>, waiting: &'a Waiting) -> Self {
+    pub fn new(out: Option<&'a AnswerSink>, waiting: &'a CallWaits) -> Self {
         Self {
             out,
             waiting,

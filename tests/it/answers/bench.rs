@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use kb_agent::agent::ports::Toolbox;
-use kb_agent::agent::{Question, without_marks};
+use kb_agent::agent::{RunRequest, without_marks};
 use kb_agent::domain::{RoutingLimits, Turn};
 use kb_agent::embed::{Remembering, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
@@ -37,10 +37,10 @@ impl Bench {
     }
 
     pub async fn ask(&self, query: &str, history: &[Turn]) -> Finished {
-        let question = Question {
+        let question = RunRequest {
             query: query.to_owned(),
             history: history.to_vec(),
-            ..Question::default()
+            ..RunRequest::default()
         };
         let reasoner = Arc::new(OfflineReasoner::new(self.embedder.clone()));
         run(

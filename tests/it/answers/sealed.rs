@@ -21,7 +21,7 @@ use kb_agent::protocol::EventBody;
 use serde::{Deserialize, Serialize};
 
 use super::bench::Bench;
-use super::{Asked, NONE, questions};
+use super::{NONE, TestQuestion, questions};
 use crate::support::Finished;
 
 const SMALL_TALK: &str = "small talk";
@@ -56,7 +56,7 @@ enum Verdict {
 }
 
 impl Sealed {
-    fn of(plain: &Asked, salt: String) -> Self {
+    fn of(plain: &TestQuestion, salt: String) -> Self {
         let phrase = |phrase: &String| {
             let words = words(phrase);
             assert!((1..=LONGEST).contains(&words.len()), "{phrase}");
@@ -245,7 +245,7 @@ fn plain_questions_are_sealed() {
 
 #[test]
 fn a_sealed_phrase_is_known_in_any_answer_that_holds_it() {
-    let plain = Asked {
+    let plain = TestQuestion {
         kind: "fact".to_owned(),
         language: "en".to_owned(),
         question: "How long?".to_owned(),

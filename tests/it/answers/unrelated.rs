@@ -1,11 +1,11 @@
 //! Earlier turns that have nothing to do with a question: an answer must not change because of them.
 
-use super::Asked;
+use super::TestQuestion;
 
 /// The places of one or two other questions to be asked before the one at `at`, the same on every
 /// run: in its language, answerable, none a follow-up, from other documents than its own and each
 /// other's. Fewer where the set holds no such ones.
-pub fn before(all: &[Asked], at: usize) -> Vec<usize> {
+pub fn before(all: &[TestQuestion], at: usize) -> Vec<usize> {
     let asked = &all[at];
     let hash = blake3::hash(asked.question.as_bytes());
     let [count, place @ ..] = *hash.as_bytes();
@@ -33,7 +33,7 @@ pub fn before(all: &[Asked], at: usize) -> Vec<usize> {
 
 #[test]
 fn turns_before_a_question_share_no_document_with_it() {
-    let asked = |language: &str, question: &str, sources: &[&str], history: &[&str]| Asked {
+    let asked = |language: &str, question: &str, sources: &[&str], history: &[&str]| TestQuestion {
         kind: "fact".to_owned(),
         language: language.to_owned(),
         question: question.to_owned(),

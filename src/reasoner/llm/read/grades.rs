@@ -6,13 +6,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::agent::ports::Unreadable;
+use crate::agent::ports::UnreadableGrades;
 
 use super::json::{FoundJson, find_all, unquoted};
 
 /// The numbers of the reply, as they are: out of range or of the wrong count is for the agent to
 /// judge. Of several lists the last one of the expected length wins, then the last one.
-pub fn grades(reply: &str, expected: usize) -> Result<Vec<f64>, Unreadable> {
+pub fn grades(reply: &str, expected: usize) -> Result<Vec<f64>, UnreadableGrades> {
     let mut lists = Vec::new();
     let mut reason = None;
     for found in find_all(reply) {
@@ -28,7 +28,9 @@ pub fn grades(reply: &str, expected: usize) -> Result<Vec<f64>, Unreadable> {
         .or(lists.len().checked_sub(1))
         .map(|chosen| lists.swap_remove(chosen))
         .ok_or_else(|| {
-            Unreadable(reason.unwrap_or_else(|| "the reply holds no list of numbers".to_owned()))
+            UnreadableGrades(
+                reason.unwrap_or_else(|| "the reply holds no list of numbers".to_owned()),
+            )
         })
 }
 
@@ -220,7 +222,7 @@ mod tests {
         ] {
             assert_eq!(
                 grades(reply, 2),
-                Err(Unreadable(reason.to_owned())),
+                Err(UnreadableGrades(reason.to_owned())),
                 "{reply}"
             );
         }
