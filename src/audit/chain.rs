@@ -23,7 +23,7 @@ const STEP: usize = 16 << 10;
 
 /// Where a file ended, and with which line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct FileEnd {
     pub(super) bytes: u64,
     pub(super) last: Hash,
     /// All lines up to there.
@@ -35,10 +35,10 @@ pub(super) struct Mark {
 pub(super) struct Head {
     /// The parts that were put aside and are kept, oldest first.
     #[serde(default)]
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<LogPart>,
     /// The newest part that was removed to keep within bounds: the chain begins behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) removed: Option<Part>,
+    pub(super) removed: Option<LogPart>,
     /// Lines of the log itself.
     pub(super) lines: u64,
     /// Their bytes.
@@ -53,7 +53,7 @@ pub(super) struct Head {
 
 /// A part that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct LogPart {
     /// Its file's name.
     pub(super) name: String,
     /// How many lines it had.
@@ -113,14 +113,14 @@ impl Head {
     }
 
     /// Takes note of a line further on.
-    pub(super) fn advance(&mut self, file: &File, to: Mark) -> io::Result<()> {
+    pub(super) fn advance(&mut self, file: &File, to: FileEnd) -> io::Result<()> {
         self.is_recounted |= !self.mark().holds(file)?;
         (self.lines, self.bytes, self.last) = (to.lines, to.bytes, to.last);
         Ok(())
     }
 
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
+    pub(super) fn mark(&self) -> FileEnd {
+        FileEnd {
             bytes: self.bytes,
             last: self.last,
             lines: self.lines,
@@ -128,7 +128,7 @@ impl Head {
     }
 }
 
-impl Mark {
+impl FileEnd {
     /// Whether the line that is noted ends where it is noted. Nothing is known of an empty file.
     pub(super) fn holds(self, file: &File) -> io::Result<bool> {
         if self.bytes == 0 {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::files::{self, open_unlinked};
 use crate::protocol::{Event, History, RunFigures, RunId, RunSummary, Timestamp};
 
-use super::chain::{Head, Mark, hex, line_before};
+use super::chain::{FileEnd, Head, hex, line_before};
 use super::lines::Lines;
 use super::parts;
 use super::read::ReadError;
@@ -226,7 +226,7 @@ impl KnownPart {
 
     /// Whether this is still the beginning of that file.
     fn is_of(&self, file: &File) -> bool {
-        let mark = Mark {
+        let mark = FileEnd {
             bytes: self.bytes,
             last: self.last,
             lines: 0,

@@ -16,7 +16,7 @@ pub(super) struct Lines {
 }
 
 /// One line, without its line feed.
-pub(super) struct Line<'a> {
+pub(super) struct LogLine<'a> {
     /// What it says; `None` where it is too long to be one of ours.
     pub(super) bytes: Option<&'a [u8]>,
     /// How many bytes it has.
@@ -43,7 +43,7 @@ impl Lines {
         }
     }
 
-    pub(super) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(super) fn next_line(&mut self) -> io::Result<Option<LogLine<'_>>> {
         self.kept.clear();
         let mut length = 0;
         let mut is_ended = false;
@@ -77,7 +77,7 @@ impl Lines {
             hasher.reset();
             hash
         });
-        Ok(Some(Line {
+        Ok(Some(LogLine {
             bytes: (length <= LONGEST_LINE).then_some(&self.kept),
             length: length as u64,
             hash,

@@ -4,11 +4,11 @@ use blake3::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::file::{begins_an_event, is_event};
-use super::lines::Line;
+use super::lines::LogLine;
 
 /// A line as the chain sees it.
 #[derive(Debug, Clone)]
-pub(super) struct Link {
+pub(super) struct ChainLink {
     pub(super) part: usize,
     pub(super) number: u64,
     /// Without the line feed.
@@ -16,7 +16,7 @@ pub(super) struct Link {
     pub(super) hash: Hash,
     pub(super) prev: Option<Hash>,
     pub(super) noted: Option<Noted>,
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
     pub(super) is_ended: bool,
     pub(super) run: String,
     pub(super) seq: u64,
@@ -33,7 +33,7 @@ pub(super) enum Noted {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Event,
     /// The beginning of one, as a crash leaves it.
     Torn,
@@ -41,9 +41,9 @@ pub(super) enum Kind {
     Foreign,
 }
 
-impl Link {
+impl ChainLink {
     /// `None` for a line that was read without its hash.
-    pub(super) fn new(part: usize, number: u64, line: &Line<'_>) -> Option<Self> {
+    pub(super) fn new(part: usize, number: u64, line: &LogLine<'_>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Chained<'a> {
             #[serde(borrow)]
@@ -57,9 +57,9 @@ impl Link {
         let read = line.bytes.filter(|bytes| is_event(bytes));
         let read: Option<Chained<'_>> = read.and_then(|bytes| serde_json::from_slice(bytes).ok());
         let kind = match &read {
-            Some(_) => Kind::Event,
-            None if line.bytes.is_some_and(begins_an_event) => Kind::Torn,
-            None => Kind::Foreign,
+            Some(_) => LineKind::Event,
+            None if line.bytes.is_some_and(begins_an_event) => LineKind::Torn,
+            None => LineKind::Foreign,
         };
         let prev = read.as_ref().and_then(|read| read.prev.as_deref());
         Some(Self {
@@ -78,7 +78,7 @@ impl Link {
 
     /// Whether a crash left it so: the beginning of an event, which nothing ends.
     pub(super) fn was_cut_short(&self) -> bool {
-        self.kind == Kind::Torn && !self.is_ended
+        self.kind == LineKind::Torn && !self.is_ended
     }
 
     /// Its part, and its number in it from 1.

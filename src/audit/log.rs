@@ -14,7 +14,7 @@ use crate::protocol::{Event, EventBody, NoticeLevel, Update};
 use crate::text::{Trouble, escape_json};
 
 use super::Mask;
-use super::chain::{Head, Mark};
+use super::chain::{FileEnd, Head};
 use super::destination::Destination;
 use super::file::open_log;
 use super::link::Noted;
@@ -38,7 +38,7 @@ pub struct AuditLog {
     to: Destination,
     mask: Mask,
     /// The end of the last line written here.
-    end: Option<Mark>,
+    end: Option<FileEnd>,
     head: HeadState,
     failing: bool,
     /// The file was removed or replaced while it was open, and that was not reported yet.
@@ -248,7 +248,7 @@ impl AuditLog {
             return Err(error);
         }
         self.head = head;
-        self.end = Some(Mark {
+        self.end = Some(FileEnd {
             bytes: length + line.len() as u64,
             last,
             lines: tail.end.lines + 1,
@@ -303,7 +303,7 @@ impl AuditLog {
         Ok(())
     }
 
-    fn note(&mut self, end: Option<Mark>) -> io::Result<bool> {
+    fn note(&mut self, end: Option<FileEnd>) -> io::Result<bool> {
         let path = &self.to.path;
         let old = Head::read(path);
         let mut head = match (&old, self.head) {

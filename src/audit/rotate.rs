@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::files::{open_unlinked, sync_dir};
 
-use super::chain::{Head, Part, line_before};
+use super::chain::{Head, LogPart, line_before};
 use super::destination::Destination;
 use super::file::refuse_foreign;
 use super::parts;
@@ -31,7 +31,7 @@ pub(super) fn put_aside(file: &File, to: &Destination, head: &mut Head) -> io::R
     if let Some(folder) = part.parent().filter(|at| !at.as_os_str().is_empty()) {
         sync_dir(folder)?;
     }
-    head.parts.push(Part {
+    head.parts.push(LogPart {
         name: name(&part),
         lines: head.lines,
         last: head.last,
@@ -61,7 +61,7 @@ pub(super) fn keep_within(to: &Destination, head: &mut Head) -> io::Result<()> {
         let length = file.metadata()?.len();
         total = total.saturating_sub(length);
         if length > 0 {
-            head.removed = Some(Part {
+            head.removed = Some(LogPart {
                 name: name(&oldest),
                 lines: 0,
                 last: match noted {

@@ -12,7 +12,7 @@ pub(super) struct Stretch {
     /// Where its first line begins.
     pub(super) from: u64,
     begun: Option<Begun>,
-    ended: Option<Ended>,
+    ended: Option<StretchEnd>,
     /// What is counted of it.
     #[serde(rename = "f")]
     pub(super) figures: RunFigures,
@@ -33,7 +33,7 @@ struct Begun(
 
 /// Where its last line ends, route, outcome, calls, saved, milliseconds, error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Ended(
+struct StretchEnd(
     u64,
     Option<Complexity>,
     Option<Outcome>,
@@ -77,7 +77,7 @@ impl Stretch {
             }
             EventBody::RunFinished { .. } => {
                 self.ended = RunEnd::of(&event.body).map(|end| {
-                    Ended(
+                    StretchEnd(
                         to,
                         end.route,
                         Some(end.outcome),
@@ -128,7 +128,7 @@ impl Stretch {
 
     /// Adds to the run what is known here of its end.
     pub(super) fn end(&self, run: &mut RunSummary) {
-        if let Some(Ended(_, route, outcome, calls, saved, ms, error)) = &self.ended {
+        if let Some(StretchEnd(_, route, outcome, calls, saved, ms, error)) = &self.ended {
             run.route = *route;
             run.outcome = *outcome;
             run.calls = *calls;

@@ -13,16 +13,16 @@ use blake3::Hash;
 
 use crate::files::open_unlinked;
 
-use super::chain::{BEGINNING, Head, Mark, line_before, line_feeds};
+use super::chain::{BEGINNING, FileEnd, Head, line_before, line_feeds};
 use super::lines::Lines;
-use super::link::{Link, Noted};
+use super::link::{ChainLink, Noted};
 use super::parts;
 
 /// The end of the log, as the next line finds it.
 #[derive(Debug)]
 pub(super) struct Tail {
     /// Where the file ends, and the hash that the next line refers to.
-    pub(super) end: Mark,
+    pub(super) end: FileEnd,
     /// Whether a line feed ends it.
     pub(super) is_ended: bool,
     /// What the next line has to say of what was noted.
@@ -31,7 +31,7 @@ pub(super) struct Tail {
 
 impl Tail {
     /// The tail of a log that ends with what was written last.
-    pub(super) fn at(end: Mark) -> Self {
+    pub(super) fn at(end: FileEnd) -> Self {
         Self {
             end,
             is_ended: true,
@@ -40,19 +40,19 @@ impl Tail {
     }
 
     /// The tail of a log of which `known` was noted last.
-    pub(super) fn behind(file: &File, known: Mark) -> io::Result<Self> {
+    pub(super) fn behind(file: &File, known: FileEnd) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
         if !known.holds(file)? {
             let is_ended = bytes == 0 || line_before(file, bytes)?.1;
             let lines = line_feeds(file, bytes)? + u64::from(!is_ended);
             let last = known.last;
             return Ok(Self {
-                end: Mark { bytes, last, lines },
+                end: FileEnd { bytes, last, lines },
                 is_ended,
                 noted: Some(Noted::Lines(known.lines)),
             });
         }
-        let mut tail = Self::at(Mark { bytes, ..known });
+        let mut tail = Self::at(FileEnd { bytes, ..known });
         for_each_link(file, known.bytes, |link| {
             tail.end.lines += 1;
             tail.is_ended = link.is_ended;
@@ -66,7 +66,7 @@ impl Tail {
     /// The tail of a log of which nothing is noted.
     pub(super) fn without_head(file: &File, log: &Path) -> io::Result<Self> {
         let mut tail = Self {
-            end: Mark {
+            end: FileEnd {
                 bytes: file.metadata()?.len(),
                 last: last_put_aside(log),
                 lines: 0,
@@ -116,7 +116,7 @@ pub(super) fn is_chained(log: &Path) -> io::Result<bool> {
             Err(error) => return Err(error.into()),
         };
         while let Some(line) = lines.next_line()? {
-            if Link::new(0, 0, &line).is_some_and(|link| link.prev.is_some()) {
+            if ChainLink::new(0, 0, &line).is_some_and(|link| link.prev.is_some()) {
                 return Ok(true);
             }
         }
@@ -124,12 +124,12 @@ pub(super) fn is_chained(log: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-fn for_each_link(file: &File, from: u64, mut each: impl FnMut(Link)) -> io::Result<()> {
+fn for_each_link(file: &File, from: u64, mut each: impl FnMut(ChainLink)) -> io::Result<()> {
     let mut file = file.try_clone()?;
     file.seek(SeekFrom::Start(from))?;
     let mut lines = Lines::with_hashes(file);
     while let Some(line) = lines.next_line()? {
-        if let Some(link) = Link::new(0, 0, &line) {
+        if let Some(link) = ChainLink::new(0, 0, &line) {
             each(link);
         }
     }

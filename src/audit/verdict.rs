@@ -13,7 +13,7 @@ use crate::files::open_unlinked;
 use super::chain::Head;
 use super::findings::How;
 use super::lines::Lines;
-use super::link::{Kind, Link, Noted};
+use super::link::{ChainLink, LineKind, Noted};
 
 /// A part, and a line in it from 1.
 type FilePosition = (usize, u64);
@@ -25,14 +25,14 @@ pub(super) struct Doubt<'a> {
     /// Where the line stands that the head notes, if that is before this one.
     pub(super) noted_at: Option<FilePosition>,
     /// The last line before it that fits.
-    pub(super) last: Option<&'a Link>,
+    pub(super) last: Option<&'a ChainLink>,
     /// What the first line of all refers to.
     pub(super) beginning: Hash,
     /// What it should refer to.
     pub(super) expected: Hash,
-    pub(super) link: &'a Link,
+    pub(super) link: &'a ChainLink,
     /// The line behind it.
-    pub(super) next: Option<&'a Link>,
+    pub(super) next: Option<&'a ChainLink>,
 }
 
 /// What the rest of the log says of a line.
@@ -62,7 +62,7 @@ impl Doubt<'_> {
     /// Whether a crash left it so, and the line behind it was written in that knowledge.
     pub(super) fn was_cut_short(&self) -> bool {
         match self.next {
-            Some(next) => self.link.kind == Kind::Torn && next.prev == Some(self.link.hash),
+            Some(next) => self.link.kind == LineKind::Torn && next.prev == Some(self.link.hash),
             None => self.link.was_cut_short(),
         }
     }
@@ -85,7 +85,7 @@ impl Doubt<'_> {
         if let Some(changed) = self.last_noted_is_gone(&elsewhere) {
             return changed;
         }
-        if self.noted_at.is_some() && self.noted_at == self.last.map(Link::place) {
+        if self.noted_at.is_some() && self.noted_at == self.last.map(ChainLink::place) {
             return (here, self.behind_what_was_noted());
         }
         let refers_to = self.next.and_then(|next| next.prev);
@@ -116,7 +116,7 @@ impl Doubt<'_> {
 
     /// All that was noted is whole, and this line came later.
     fn behind_what_was_noted(&self) -> How {
-        let goes_on = |last: &Link| last.run == self.link.run && last.seq < self.link.seq;
+        let goes_on = |last: &ChainLink| last.run == self.link.run && last.seq < self.link.seq;
         if self.link.prev.is_some() && self.last.is_some_and(goes_on) {
             How::Removed
         } else {
@@ -190,7 +190,7 @@ impl Doubt<'_> {
         found
     }
 
-    fn look_before(&self, link: &Link, found: &mut Elsewhere) {
+    fn look_before(&self, link: &ChainLink, found: &mut Elsewhere) {
         if link.hash == self.link.hash {
             found.copied_from.get_or_insert(link.place());
         }
@@ -202,7 +202,7 @@ impl Doubt<'_> {
     }
 
     /// From the line itself on.
-    fn look_behind(&self, link: &Link, found: &mut Elsewhere) {
+    fn look_behind(&self, link: &ChainLink, found: &mut Elsewhere) {
         let place = link.place();
         let is_itself = place == self.link.place();
         if !is_itself && link.prev == Some(self.expected) {
@@ -239,7 +239,7 @@ impl Doubt<'_> {
     }
 
     /// Reads the log again, as far as it can be read.
-    fn for_each_link(&self, mut each: impl FnMut(&Link)) {
+    fn for_each_link(&self, mut each: impl FnMut(&ChainLink)) {
         for (part, path) in self.paths.iter().enumerate() {
             let Ok(file) = open_unlinked(path) else {
                 continue;
@@ -248,7 +248,7 @@ impl Doubt<'_> {
             let mut number = 0;
             while let Ok(Some(line)) = lines.next_line() {
                 number += 1;
-                if let Some(link) = Link::new(part, number, &line) {
+                if let Some(link) = ChainLink::new(part, number, &line) {
                     each(&link);
                 }
             }

@@ -11,8 +11,8 @@ use crate::files::{open_unlinked, refuse_link};
 use super::chain::{BEGINNING, Head};
 use super::file::refuse_foreign;
 use super::findings::{Break, How, Unwitnessed, Verified};
-use super::lines::{Line, Lines};
-use super::link::{Kind, Link, Noted};
+use super::lines::{Lines, LogLine};
+use super::link::{ChainLink, LineKind, Noted};
 use super::parts;
 use super::read::ReadError;
 use super::verdict::Doubt;
@@ -28,7 +28,7 @@ pub fn verify(log: &Path) -> Result<Verified, ReadError> {
         let id = path.file_name().and_then(|name| parts::id_of(log, name));
         id.is_none() || id > removed
     });
-    let mut check = Check::new(head, &paths);
+    let mut check = ChainCheck::new(head, &paths);
     for (part, path) in paths.iter().enumerate() {
         let failed = |source| ReadError::Io {
             path: path.clone(),
@@ -69,7 +69,7 @@ pub fn look_at(path: &Path) -> io::Result<Option<fs::Metadata>> {
     file.metadata().map(Some)
 }
 
-struct Check<'a> {
+struct ChainCheck<'a> {
     head: Option<Head>,
     found: Verified,
     /// All parts, oldest first, the log itself last.
@@ -79,15 +79,15 @@ struct Check<'a> {
     /// Lines of each.
     counts: Vec<u64>,
     /// The last line that goes on from the one before it.
-    last: Option<Link>,
+    last: Option<ChainLink>,
     /// A line whose place in the chain shows in the one that follows.
-    doubtful: Option<Link>,
+    doubtful: Option<ChainLink>,
     is_chained: bool,
     /// Where the line stands that the head notes.
     noted_at: Option<(usize, u64)>,
 }
 
-impl<'a> Check<'a> {
+impl<'a> ChainCheck<'a> {
     fn new(head: Option<Head>, paths: &'a [PathBuf]) -> Self {
         let found = Verified {
             has_head: head.is_some(),
@@ -119,7 +119,7 @@ impl<'a> Check<'a> {
             return;
         };
         // Behind the last one, another may stand that is judged by what follows.
-        let is_end = |link: &Link| link.hash == noted.last;
+        let is_end = |link: &ChainLink| link.hash == noted.last;
         let is_there = self.doubtful.as_ref().is_some_and(is_end);
         let is_there = is_there || self.last.as_ref().is_some_and(is_end);
         let lines = noted.lines;
@@ -138,14 +138,14 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn line(&mut self, line: &Line<'_>) {
+    fn line(&mut self, line: &LogLine<'_>) {
         let part = self.part;
         self.counts[part] += 1;
         self.found.lines += 1;
-        let Some(next) = Link::new(part, self.counts[part], line) else {
+        let Some(next) = ChainLink::new(part, self.counts[part], line) else {
             return;
         };
-        if next.kind != Kind::Event {
+        if next.kind != LineKind::Event {
             self.found.unreadable += 1;
             self.found.too_long += u64::from(line.bytes.is_none());
         }
@@ -154,7 +154,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn follow(&mut self, link: Link) {
+    fn follow(&mut self, link: ChainLink) {
         if let Some(doubtful) = self.doubtful.take() {
             self.judge(doubtful, Some(&link));
             if self.found.broken.is_some() {
@@ -176,7 +176,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn accept(&mut self, link: Link) {
+    fn accept(&mut self, link: ChainLink) {
         if self
             .head
             .as_ref()
@@ -205,7 +205,7 @@ impl<'a> Check<'a> {
     }
 
     /// `link` does not refer to the line before it, or to none; `next` is the line behind it.
-    fn judge(&mut self, link: Link, next: Option<&Link>) {
+    fn judge(&mut self, link: ChainLink, next: Option<&ChainLink>) {
         let doubt = Doubt {
             paths: self.paths,
             head: self.head.as_ref(),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// A further condition of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Check {
+pub(super) enum RuleCheck {
     /// The form says enough.
     #[default]
     None,
@@ -59,7 +59,7 @@ const SAID_OF: &[&str] = &[
     "masked", "hidden", "yes", "both", "based", "free", "less", "over", "due", "subject",
 ];
 
-impl Check {
+impl RuleCheck {
     /// The part of the match that is secret; `None` where it is not one.
     pub(super) fn part(self, text: &str, at: Range<usize>) -> Option<Range<usize>> {
         let found = &text[at.clone()];

@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 use serde::Deserialize;
 
-use super::check::Check;
+use super::check::RuleCheck;
 
 const TABLE: &str = include_str!("../../../assets/mask/rules.toml");
 
@@ -21,7 +21,7 @@ pub(super) struct Rule {
     run: usize,
     pattern: String,
     #[serde(default)]
-    pub(super) check: Check,
+    pub(super) check: RuleCheck,
     #[allow(dead_code, reason = "tests hold it against the rule")]
     pub(super) example: String,
     #[allow(dead_code, reason = "tests hold it against the rule")]
@@ -31,7 +31,7 @@ pub(super) struct Rule {
 }
 
 /// All rules, and the searches that tell which of them to try: most text has none of the words.
-pub(super) struct Rules {
+pub(super) struct MaskRules {
     pub(super) all: Vec<Rule>,
     /// Those that words of a sentence can stand for.
     of_words: Keywords,
@@ -51,15 +51,15 @@ struct Keywords {
 }
 
 #[derive(Deserialize)]
-struct Table {
+struct RuleFile {
     rule: Vec<Rule>,
 }
 
 /// A table that cannot be read would mask nothing; a test reads it.
-pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
-    let all = toml::from_str::<Table>(TABLE).map_or_else(|_| Vec::new(), |table| table.rule);
+pub(super) static RULES: LazyLock<MaskRules> = LazyLock::new(|| {
+    let all = toml::from_str::<RuleFile>(TABLE).map_or_else(|_| Vec::new(), |table| table.rule);
     let runs = all.iter().map(|rule| rule.run).filter(|run| *run > 0);
-    Rules {
+    MaskRules {
         of_words: Keywords::of(&all, |rule| rule.run == 0),
         of_runs: Keywords::of(&all, |rule| rule.run > 0),
         shortest_run: runs.min().unwrap_or(0),
@@ -67,7 +67,7 @@ pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
     }
 });
 
-impl Rules {
+impl MaskRules {
     /// The rules one of whose keywords stands in the text, where it has a run that is long enough.
     pub(super) fn for_text(&self, text: &str) -> impl Iterator<Item = &Rule> {
         let mut wanted = Vec::new();
