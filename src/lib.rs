@@ -53,7 +53,7 @@
 //!
 //! | what | copy | then name it in |
 //! |---|---|---|
-//! | a tool | `tools/grep_search.rs` | `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`), `tools/catalog.rs`, `tools/toolbox.rs`; its arguments in `reasoner/llm/read/plan.rs` and `reasoner/llm/shape.rs`; when the built-in engine takes it in `reasoner/offline/plan.rs`; whether a question alone makes a call in `agent/nodes/plan.rs`; its short name in `tui/panes/wording.rs`; tests in `tests/it/tools.rs` |
+//! | a tool | `tools/grep_search.rs` | `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`), `tools/catalog.rs`, `tools/toolbox.rs`; its arguments in `reasoner/llm/read/plan.rs` and `reasoner/llm/reply_schema.rs`; when the built-in engine takes it in `reasoner/offline/plan.rs`; whether a question alone makes a call in `agent/nodes/plan.rs`; its short name in `tui/panes/wording.rs`; tests in `tests/it/tools.rs` |
 //! | a file format | `kb/extract/text/notebook.rs` | `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name), `kb/extract/convert.rs`; `kb/extract/fuzz.rs`; a sample in `tests/it/formats.rs` |
 //! | a chat server | an entry of `assets/llm/servers.toml` | nothing: users can do the same in their own `servers.toml` |
 //! | a theme | `assets/themes/light.toml` | `tui/theme/name.rs`, `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`; users can put their own into `themes/` |

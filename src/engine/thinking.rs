@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
 use crate::embed::Remembering;
-use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, Job, JobSettings, Jobs};
+use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, JobSettings, Jobs, ModelJob};
 use crate::reasoner::offline::OfflineReasoner;
 
 use super::EngineError;
@@ -44,10 +44,10 @@ pub(super) fn built_in(variable: &str) -> Option<String> {
     }
     let (kind, job) = name.rsplit_once('_')?;
     let job = match job {
-        "ANALYZE" => Job::Analyze,
-        "PLAN" => Job::Plan,
-        "GRADE" => Job::Grade,
-        "SYNTHESIZE" => Job::Synthesize,
+        "ANALYZE" => ModelJob::Analyze,
+        "PLAN" => ModelJob::Plan,
+        "GRADE" => ModelJob::Grade,
+        "SYNTHESIZE" => ModelJob::Synthesize,
         _ => return None,
     };
     match kind {

@@ -27,10 +27,10 @@ mod partial_reply;
 mod price;
 mod prompt;
 mod read;
+mod reply_schema;
 mod room;
 mod server;
 mod settings;
-mod shape;
 mod stream;
 mod think;
 mod tokens;
@@ -49,23 +49,23 @@ use crate::agent::ports::{
 use crate::domain::{Outcome, Question, Turn};
 use crate::protocol::Mode;
 
-pub use checkup::{Answered, Judged};
-pub use job::{Job, JobSettings, Jobs};
+pub use checkup::{Answered, StructuredReply};
+pub use job::{JobSettings, Jobs, ModelJob};
 pub use server::Structured;
 pub use settings::EndpointSettings;
 pub use stream::CutShort;
 
 use client::Endpoint;
-use exchange::{Exchange, Reply, Wanted};
-use overrides::Overrides;
-use prompt::{Fence, Prompts};
+use exchange::{ChatExchange, ModelReply, ReplyWanted};
+use overrides::LlmOverrides;
+use prompt::{PromptFence, Prompts};
+use reply_schema::ReplySchema;
 use room::Room;
-use shape::Shape;
 use wire::Message;
 
 /// The thinking engine behind a chat endpoint.
 pub struct EndpointReasoner {
-    exchange: Exchange,
+    exchange: ChatExchange,
     prompts: Prompts,
     jobs: Jobs,
     context_tokens: Option<usize>,
@@ -87,7 +87,7 @@ impl EndpointReasoner {
     /// Checks the settings; nothing is sent before the first question.
     pub fn new(settings: EndpointSettings) -> Result<Self, ReasonerError> {
         let overrides =
-            Overrides::read(settings.overrides.as_deref()).map_err(ReasonerError::Internal)?;
+            LlmOverrides::read(settings.overrides.as_deref()).map_err(ReasonerError::Internal)?;
         let endpoint = Endpoint::new(&settings, &overrides)?;
         let named = settings.model.as_deref().map(str::trim);
         let named = named
@@ -95,7 +95,7 @@ impl EndpointReasoner {
             .or_else(|| settings.jobs.answering_model())
             .map(str::to_owned);
         Ok(Self {
-            exchange: Exchange {
+            exchange: ChatExchange {
                 endpoint,
                 retries: settings.retries,
                 prices: overrides.prices,
@@ -123,23 +123,23 @@ impl EndpointReasoner {
     /// One call, from its prompt to the reply.
     async fn ask(
         &self,
-        job: Job,
+        job: ModelJob,
         origin: CallOrigin<'_>,
-        shape: Option<Shape>,
+        schema: Option<ReplySchema>,
         messages: &(dyn Fn(&Room) -> Vec<Message> + Sync),
         out: Option<&AnswerSink>,
-    ) -> Result<Reply, ReasonerError> {
+    ) -> Result<ModelReply, ReasonerError> {
         let settings = self.jobs.of(job);
         let model = match &settings.model {
             Some(model) => model,
             None => self.main_model(origin.waits).await?,
         };
-        let mut wanted = Wanted {
+        let mut wanted = ReplyWanted {
             job,
             origin,
             model,
             settings,
-            shape,
+            schema,
             room: Room::NONE,
             messages,
             out,
@@ -182,13 +182,13 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
-        let fence = Fence::new();
+        let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.analyze(&job, room, &fence);
         let reply = self
             .ask(
-                Job::Analyze,
+                ModelJob::Analyze,
                 job.origin,
-                Some(shape::analysis()),
+                Some(reply_schema::analysis()),
                 &messages,
                 None,
             )
@@ -200,10 +200,16 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
-        let fence = Fence::new();
+        let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.plan(&job, self.tools, room, &fence);
         let reply = self
-            .ask(Job::Plan, job.origin, Some(shape::plan()), &messages, None)
+            .ask(
+                ModelJob::Plan,
+                job.origin,
+                Some(reply_schema::plan()),
+                &messages,
+                None,
+            )
             .await?;
         let mut planned = read::plan(&reply.text);
         planned.usage = reply.usage;
@@ -212,13 +218,13 @@ impl Reasoner for EndpointReasoner {
     }
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
-        let fence = Fence::new();
+        let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.grade(&job, room, &fence);
         let reply = self
             .ask(
-                Job::Grade,
+                ModelJob::Grade,
                 job.origin,
-                Some(shape::grades(job.context.len())),
+                Some(reply_schema::grades(job.context.len())),
                 &messages,
                 None,
             )
@@ -235,10 +241,16 @@ impl Reasoner for EndpointReasoner {
         job: SynthesizeJob<'_>,
         out: AnswerSink,
     ) -> Result<Synthesis, ReasonerError> {
-        let fence = Fence::new();
+        let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.synthesize(&job, room, &fence);
         let reply = self
-            .ask(Job::Synthesize, job.origin, None, &messages, Some(&out))
+            .ask(
+                ModelJob::Synthesize,
+                job.origin,
+                None,
+                &messages,
+                Some(&out),
+            )
             .await?;
         Ok(Synthesis {
             outcome: Outcome::Answered,

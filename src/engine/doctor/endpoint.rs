@@ -5,7 +5,9 @@ use super::examination::Examination;
 use crate::agent::ports::{Caveat, ReasonerError};
 use crate::config::{EndpointSettings, Settings};
 use crate::engine::thinking;
-use crate::reasoner::llm::{Answered, CutShort, EndpointReasoner, Job, Judged, Structured};
+use crate::reasoner::llm::{
+    Answered, CutShort, EndpointReasoner, ModelJob, Structured, StructuredReply,
+};
 use crate::text::{counted, duration, nearest};
 
 const AREA: &str = "endpoint";
@@ -68,7 +70,10 @@ pub(super) async fn check(
         let begun = Instant::now();
         let answered = reasoner.try_answering().await;
         let took = begun.elapsed();
-        let model = reasoner.model_of(Job::Synthesize).await.unwrap_or_default();
+        let model = reasoner
+            .model_of(ModelJob::Synthesize)
+            .await
+            .unwrap_or_default();
         examination.found(match answered {
             Ok(answered) => stream(model, &answered).after(took),
             Err(error) => Check::failed(AREA, "stream", error.trouble()).after(took),
@@ -153,7 +158,7 @@ fn models(
 /// A structured reply of each model that judges; whether the server may be asked on.
 async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>) -> bool {
     let mut tried: Vec<&str> = Vec::new();
-    for job in [Job::Grade, Job::Analyze, Job::Plan] {
+    for job in [ModelJob::Grade, ModelJob::Analyze, ModelJob::Plan] {
         let model = match reasoner.model_of(job).await {
             Ok(model) => model,
             Err(error) => {
@@ -181,7 +186,7 @@ async fn judging(reasoner: &EndpointReasoner, examination: &mut Examination<'_>)
     true
 }
 
-fn structured(model: &str, judged: &Judged) -> Check {
+fn structured(model: &str, judged: &StructuredReply) -> Check {
     const NAME: &str = "structured";
     let form = match judged.form {
         Structured::Prompt => "asked for in words alone",

@@ -12,7 +12,7 @@ use futures_util::stream::{self, BoxStream};
 use reqwest::Response;
 use tokio::time::timeout;
 
-use super::failure::{Failure, Site};
+use super::failure::{ChatSite, Failure};
 use crate::agent::ports::CallWaits;
 
 /// A token is a word at most; even runs of spaces in a vocabulary are shorter.
@@ -65,7 +65,7 @@ impl Bounds {
 
 impl Broken {
     /// What went wrong, of that site.
-    pub fn failure_at(self, site: &Site) -> Failure {
+    pub fn failure_at(self, site: &ChatSite) -> Failure {
         match self {
             Self::Failed(failure) => failure,
             Self::TooMuch => site.too_much(),
@@ -74,7 +74,7 @@ impl Broken {
 }
 
 /// The body in pieces, with the limits on silence and length applied.
-pub fn guarded(response: Response, site: Site, bounds: Bounds) -> Body {
+pub fn guarded(response: Response, site: ChatSite, bounds: Bounds) -> Body {
     stream::unfold(Some((response, 0_usize)), move |state| {
         let (site, bounds) = (site.clone(), bounds.clone());
         async move {
@@ -100,7 +100,11 @@ pub fn guarded(response: Response, site: Site, bounds: Bounds) -> Body {
 }
 
 /// All of a small body, such as a listing.
-pub async fn collect(response: Response, site: &Site, bounds: Bounds) -> Result<Vec<u8>, Failure> {
+pub async fn collect(
+    response: Response,
+    site: &ChatSite,
+    bounds: Bounds,
+) -> Result<Vec<u8>, Failure> {
     let whole = bounds.whole();
     let all = all_of(guarded(response, site.clone(), bounds), site);
     let in_time = timeout(whole, all).await;
@@ -108,7 +112,7 @@ pub async fn collect(response: Response, site: &Site, bounds: Bounds) -> Result<
 }
 
 /// The rest of a body.
-pub async fn all_of(mut body: Body, site: &Site) -> Result<Vec<u8>, Failure> {
+pub async fn all_of(mut body: Body, site: &ChatSite) -> Result<Vec<u8>, Failure> {
     let mut all = Vec::new();
     while let Some(bytes) = body.next().await {
         all.extend_from_slice(&bytes.map_err(|broken| broken.failure_at(site))?);

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::job::Job;
-use super::prompt::Fence;
+use super::job::ModelJob;
+use super::prompt::PromptFence;
 use super::room::Room;
 use super::server::Structured;
 use super::stream::CutShort;
 use super::wire::Message;
-use super::{EndpointReasoner, read, shape};
+use super::{EndpointReasoner, read, reply_schema};
 use crate::agent::ports::{
     AnswerSink, CallOrigin, Caveat, GradeJob, ReasonerError, SynthesizeJob, UnreadableGrades,
 };
@@ -30,7 +30,7 @@ const IN_FLIGHT: usize = 64;
 
 /// A structured reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct StructuredReply {
     /// How it was held to its form in the end.
     pub form: Structured,
     /// What was read in it: one number, or why there is none.
@@ -73,7 +73,7 @@ impl EndpointReasoner {
     }
 
     /// The model of a job. Where none is named the endpoint is asked.
-    pub async fn model_of(&self, job: Job) -> Result<&str, ReasonerError> {
+    pub async fn model_of(&self, job: ModelJob) -> Result<&str, ReasonerError> {
         match &self.jobs.of(job).model {
             Some(model) => Ok(model),
             None => self.main_model(None).await,
@@ -81,7 +81,7 @@ impl EndpointReasoner {
     }
 
     /// A small judgement by the model of that job, within the job's limits.
-    pub async fn try_judging(&self, job: Job) -> Result<Judged, ReasonerError> {
+    pub async fn try_judging(&self, job: ModelJob) -> Result<StructuredReply, ReasonerError> {
         let (run, context) = (RunId::generate(), [evidence()]);
         let question = crate::reasoner::offline::read(QUESTION, &[]);
         let grading = GradeJob {
@@ -97,14 +97,14 @@ impl EndpointReasoner {
             sub_questions: &[],
             context: &context,
         };
-        let fence = Fence::new();
+        let fence = PromptFence::new();
         let messages = |room: &Room| -> Vec<Message> { self.prompts.grade(&grading, room, &fence) };
-        let shape = Some(shape::grades(1));
+        let schema = Some(reply_schema::grades(1));
         let reply = self
-            .ask(job, grading.origin, shape, &messages, None)
+            .ask(job, grading.origin, schema, &messages, None)
             .await?;
         let model = self.model_of(job).await?;
-        Ok(Judged {
+        Ok(StructuredReply {
             form: self.exchange.endpoint.dialects.of_model(model).structured,
             scores: read::grades(&reply.text, context.len()),
             warnings: reply.warnings,
@@ -118,7 +118,7 @@ impl EndpointReasoner {
         let answering = SynthesizeJob {
             origin: CallOrigin {
                 run: &run,
-                node: node_of(Job::Synthesize),
+                node: node_of(ModelJob::Synthesize),
                 calls: None,
                 waits: None,
             },
@@ -129,14 +129,14 @@ impl EndpointReasoner {
             sub_questions: &[],
             context: &context,
         };
-        let fence = Fence::new();
+        let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.synthesize(&answering, room, &fence);
         let (said, mut pieces_in) = mpsc::channel(IN_FLIGHT);
         let begun = Instant::now();
         let asking = async {
             let out = AnswerSink(said);
             let origin = answering.origin;
-            self.ask(Job::Synthesize, origin, None, &messages, Some(&out))
+            self.ask(ModelJob::Synthesize, origin, None, &messages, Some(&out))
                 .await
         };
         let partial_reply = async {
@@ -160,12 +160,12 @@ impl EndpointReasoner {
     }
 }
 
-fn node_of(job: Job) -> NodeName {
+fn node_of(job: ModelJob) -> NodeName {
     match job {
-        Job::Analyze => NodeName::AnalyzeAndRoute,
-        Job::Plan => NodeName::Plan,
-        Job::Grade => NodeName::GradeEvidence,
-        Job::Synthesize => NodeName::Synthesize,
+        ModelJob::Analyze => NodeName::AnalyzeAndRoute,
+        ModelJob::Plan => NodeName::Plan,
+        ModelJob::Grade => NodeName::GradeEvidence,
+        ModelJob::Synthesize => NodeName::Synthesize,
     }
 }
 

@@ -17,10 +17,10 @@ use crate::http::models;
 use super::EndpointSettings;
 use super::body::{Bounds, collect, words_of_error};
 use super::dialect::{Dialect, Dialects};
-use super::failure::{Failure, Site};
-use super::overrides::Overrides;
+use super::failure::{ChatSite, Failure};
+use super::overrides::LlmOverrides;
+use super::reply_schema::ReplySchema;
 use super::server::{Server, Structured};
-use super::shape::Shape;
 use super::stream::ChatReply;
 use super::wire::{ChatRequest, Message, StreamOptions};
 
@@ -34,7 +34,7 @@ pub struct Endpoint {
     http: Client,
     timeout: Duration,
     /// Who is asked.
-    pub site: Site,
+    pub site: ChatSite,
     /// What kind of server it is taken for.
     pub server: Server,
     /// What is known of each of its models.
@@ -43,7 +43,7 @@ pub struct Endpoint {
 
 /// One request.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct ModelRequest<'a> {
     /// In whose name.
     pub origin: CallOrigin<'a>,
     /// Who is to reply.
@@ -53,7 +53,7 @@ pub struct Request<'a> {
     /// How it is said.
     pub dialect: Dialect,
     /// What the reply looks like; none where it is an answer.
-    pub shape: Option<&'a Shape>,
+    pub schema: Option<&'a ReplySchema>,
     /// 0 is repeatable.
     pub temperature: f64,
     /// Where the reply ends at the latest.
@@ -62,7 +62,7 @@ pub struct Request<'a> {
     pub waiting: &'a CallWaits,
 }
 
-impl Request<'_> {
+impl ModelRequest<'_> {
     fn body(&self) -> ChatRequest<'_> {
         let dialect = self.dialect;
         let limit = dialect.limit.as_str();
@@ -77,16 +77,18 @@ impl Request<'_> {
             stream_options: dialect.asks_usage.then_some(StreamOptions {
                 include_usage: true,
             }),
-            response_format: self.shape.and_then(|shape| response_format(dialect, shape)),
+            response_format: self
+                .schema
+                .and_then(|schema| response_format(dialect, schema)),
         }
     }
 }
 
-fn response_format(dialect: Dialect, shape: &Shape) -> Option<Value> {
+fn response_format(dialect: Dialect, schema: &ReplySchema) -> Option<Value> {
     match dialect.structured {
         Structured::JsonSchema => Some(json!({
             "type": "json_schema",
-            "json_schema": {"name": shape.name, "strict": true, "schema": shape.schema(dialect.bounds)},
+            "json_schema": {"name": schema.name, "strict": true, "schema": schema.schema(dialect.bounds)},
         })),
         Structured::JsonObject => Some(json!({"type": "json_object"})),
         Structured::Prompt => None,
@@ -95,8 +97,11 @@ fn response_format(dialect: Dialect, shape: &Shape) -> Option<Value> {
 
 impl Endpoint {
     /// Checks the settings; sends nothing.
-    pub fn new(settings: &EndpointSettings, overrides: &Overrides) -> Result<Self, ReasonerError> {
-        let mut site = Site::new(settings)?;
+    pub fn new(
+        settings: &EndpointSettings,
+        overrides: &LlmOverrides,
+    ) -> Result<Self, ReasonerError> {
+        let mut site = ChatSite::new(settings)?;
         let server = overrides
             .servers
             .find(settings.server.as_deref(), site.base())
@@ -115,7 +120,7 @@ impl Endpoint {
     }
 
     /// Sends the messages; the reply is read as it comes.
-    pub async fn chat(&self, request: Request<'_>) -> Result<ChatReply, Failure> {
+    pub async fn chat(&self, request: ModelRequest<'_>) -> Result<ChatReply, Failure> {
         let bounds = Bounds {
             silence: self.timeout,
             tokens: request.max_tokens,

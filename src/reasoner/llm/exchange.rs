@@ -12,15 +12,15 @@ use crate::agent::ports::{
 };
 use crate::domain::Usage;
 
-use super::client::{Endpoint, Request};
+use super::client::{Endpoint, ModelRequest};
 use super::dialect::Dialect;
 use super::failure::{Cure, Failure};
-use super::job::{Job, JobSettings};
+use super::job::{JobSettings, ModelJob};
 use super::overflow::shorter;
 use super::partial_reply::PartialReply;
 use super::price::Prices;
+use super::reply_schema::ReplySchema;
 use super::room::Room;
-use super::shape::Shape;
 use super::stream::{ChatReply, CutShort};
 use super::think::begins_with_thought;
 use super::tokens::estimate;
@@ -30,9 +30,9 @@ use super::wire::{Message, TokenCount};
 const MOST_ADAPTATIONS: u32 = 6;
 
 /// What is wanted of the model.
-pub struct Wanted<'a> {
+pub struct ReplyWanted<'a> {
     /// What is to be done.
-    pub job: Job,
+    pub job: ModelJob,
     /// In whose name.
     pub origin: CallOrigin<'a>,
     /// Who is to reply.
@@ -40,7 +40,7 @@ pub struct Wanted<'a> {
     /// The job's limits.
     pub settings: &'a JobSettings,
     /// What the reply looks like; none where it is an answer.
-    pub shape: Option<Shape>,
+    pub schema: Option<ReplySchema>,
     /// What may be said at first.
     pub room: Room,
     /// What is said, within a room.
@@ -49,10 +49,10 @@ pub struct Wanted<'a> {
     pub out: Option<&'a AnswerSink>,
 }
 
-impl Wanted<'_> {
+impl ReplyWanted<'_> {
     /// Where the reply ends at the latest.
     pub fn tokens(&self, dialect: Dialect) -> u32 {
-        let items = self.shape.as_ref().map_or(0, |shape| shape.items);
+        let items = self.schema.as_ref().map_or(0, |schema| schema.items);
         let tokens = self.settings.max_tokens;
         tokens
             .unwrap_or_else(|| self.job.tokens(items, dialect.thinks))
@@ -74,7 +74,7 @@ impl Wanted<'_> {
 
 /// What a model replied.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ModelReply {
     /// All of its text. Thoughts are left in a judgement and taken out of an answer.
     pub text: String,
     /// What it cost.
@@ -87,7 +87,7 @@ pub struct Reply {
 
 /// Speaks with one endpoint.
 #[derive(Debug)]
-pub struct Exchange {
+pub struct ChatExchange {
     /// Who is asked.
     pub endpoint: Endpoint,
     /// How often the same may be asked again.
@@ -111,9 +111,9 @@ struct Attempt {
     prompt: String,
 }
 
-impl Exchange {
+impl ChatExchange {
     /// Asks until there is a reply, or nothing left to try. Notes the call, whichever way it ends.
-    pub async fn hold(&self, wanted: Wanted<'_>) -> Result<Reply, ReasonerError> {
+    pub async fn hold(&self, wanted: ReplyWanted<'_>) -> Result<ModelReply, ReasonerError> {
         let (log, model) = (wanted.origin.calls, wanted.model);
         let begun = Instant::now();
         let (held, prompt, requests) = self.attempt(wanted).await;
@@ -133,7 +133,10 @@ impl Exchange {
     }
 
     /// The result, what the last request said, and how many there were.
-    async fn attempt(&self, wanted: Wanted<'_>) -> (Result<Reply, ReasonerError>, String, u32) {
+    async fn attempt(
+        &self,
+        wanted: ReplyWanted<'_>,
+    ) -> (Result<ModelReply, ReasonerError>, String, u32) {
         let mut next = Attempt {
             dialect: self.endpoint.dialects.of_model(wanted.model),
             room: wanted.room,
@@ -149,19 +152,23 @@ impl Exchange {
         (held, next.prompt, next.requests)
     }
 
-    async fn ask(&self, wanted: &Wanted<'_>, next: &mut Attempt) -> Result<Reply, ReasonerError> {
+    async fn ask(
+        &self,
+        wanted: &ReplyWanted<'_>,
+        next: &mut Attempt,
+    ) -> Result<ModelReply, ReasonerError> {
         let model = wanted.model;
         let waiting = CallWaits::for_tokens(wanted.origin.waits);
         loop {
             let messages = (wanted.messages)(&next.room);
             next.requests += 1;
             next.prompt = written(&messages);
-            let request = Request {
+            let request = ModelRequest {
                 origin: wanted.origin,
                 model,
                 messages: &messages,
                 dialect: next.dialect,
-                shape: wanted.shape.as_ref(),
+                schema: wanted.schema.as_ref(),
                 temperature: wanted.settings.temperature,
                 max_tokens: wanted.tokens(next.dialect),
                 waiting: &waiting,
@@ -181,7 +188,7 @@ impl Exchange {
                         priced_calls: 0,
                         ..next.lost
                     });
-                    return Ok(Reply {
+                    return Ok(ModelReply {
                         usage,
                         text: partial_reply.text,
                         cut_short: reply.cut_short().map(|(why, _)| why),
@@ -201,8 +208,8 @@ impl Exchange {
     async fn cure(
         &self,
         failure: Failure,
-        wanted: &Wanted<'_>,
-        tried: &Request<'_>,
+        wanted: &ReplyWanted<'_>,
+        tried: &ModelRequest<'_>,
         next: &mut Attempt,
     ) -> Result<(), ReasonerError> {
         if let Some(pause) = self.pause(&failure.cure, next.retried) {
@@ -219,7 +226,8 @@ impl Exchange {
                 return Ok(());
             }
             Cure::Otherwise(said) if next.adapted < MOST_ADAPTATIONS => {
-                if let Some((other, without)) = tried.dialect.without(said, tried.shape.is_some()) {
+                if let Some((other, without)) = tried.dialect.without(said, tried.schema.is_some())
+                {
                     next.adapted += 1;
                     next.dialect = other;
                     let host = self.endpoint.site.host();
@@ -290,7 +298,7 @@ impl Exchange {
     /// One request, read to its end.
     async fn once(
         &self,
-        request: Request<'_>,
+        request: ModelRequest<'_>,
         partial_reply: &mut PartialReply<'_>,
     ) -> Result<ChatReply, Failure> {
         let mut reply = self.endpoint.chat(request).await?;
@@ -322,7 +330,7 @@ impl Exchange {
 
 impl Attempt {
     /// Makes the next request fit, going by what the server said; false when nothing would.
-    fn shorten(&mut self, said: &str, wanted: &Wanted<'_>, tried: &Request<'_>) -> bool {
+    fn shorten(&mut self, said: &str, wanted: &ReplyWanted<'_>, tried: &ModelRequest<'_>) -> bool {
         self.shortened = true;
         let shorter = shorter(said, tried.max_tokens);
         if shorter.max_tokens < tried.max_tokens {

@@ -95,9 +95,9 @@ impl Failure {
 
 /// The chat endpoint's host, as who is asked and who is complained about.
 #[derive(Debug, Clone)]
-pub struct Site(http::Site);
+pub struct ChatSite(http::Site);
 
-impl Site {
+impl ChatSite {
     /// Checks address and key; sends nothing. Connecting must be given up before the wait for a
     /// first byte is, or it is unknown which of the two it was.
     pub fn new(settings: &EndpointSettings) -> Result<Self, ReasonerError> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::body::Bounds;
-use super::failure::Site;
+use super::failure::ChatSite;
 use super::stream::ChatReply;
 use super::think::{ThinkFilter, without_thoughts};
 use super::{EndpointSettings, Jobs, read};
@@ -45,7 +45,7 @@ pub fn think(input: &[u8]) {
 /// # Panics
 /// Where much more is said than was sent.
 pub fn stream(input: &[u8]) {
-    let site = Site::new(&EndpointSettings {
+    let site = ChatSite::new(&EndpointSettings {
         base_url: "http://127.0.0.1:9/v1".to_owned(),
         api_key: None,
         model: None,

@@ -2,7 +2,7 @@
 
 /// A reasoning job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Job {
+pub enum ModelJob {
     /// R1–R6.
     Analyze,
     /// R11, R21.
@@ -16,7 +16,7 @@ pub enum Job {
 /// What a model that thinks may think before it judges, in tokens.
 const THOUGHTS: u32 = 4_096;
 
-impl Job {
+impl ModelJob {
     /// All of them, in the order of the graph.
     pub const ALL: [Self; 4] = [Self::Analyze, Self::Plan, Self::Grade, Self::Synthesize];
 
@@ -52,7 +52,7 @@ pub struct JobSettings {
     pub model: Option<String>,
     /// 0 is repeatable.
     pub temperature: f64,
-    /// A reply is over after so many tokens, thoughts included; `None` is as [`Job::tokens`] says.
+    /// A reply is over after so many tokens, with thoughts; `None` is as [`ModelJob::tokens`] says.
     pub max_tokens: Option<u32>,
 }
 
@@ -71,12 +71,12 @@ pub struct Jobs {
 
 impl Jobs {
     /// Those of one job.
-    pub fn of(&self, job: Job) -> &JobSettings {
+    pub fn of(&self, job: ModelJob) -> &JobSettings {
         match job {
-            Job::Analyze => &self.analyze,
-            Job::Plan => &self.plan,
-            Job::Grade => &self.grade,
-            Job::Synthesize => &self.synthesize,
+            ModelJob::Analyze => &self.analyze,
+            ModelJob::Plan => &self.plan,
+            ModelJob::Grade => &self.grade,
+            ModelJob::Synthesize => &self.synthesize,
         }
     }
 }
@@ -85,7 +85,7 @@ impl Jobs {
     /// The model that answers, when every job has one of its own: the endpoint need not be asked for a main
     /// one then.
     pub fn answering_model(&self) -> Option<&str> {
-        Job::ALL
+        ModelJob::ALL
             .iter()
             .all(|&job| self.of(job).model.is_some())
             .then_some(self.synthesize.model.as_deref())?
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_of_the_limits_is_what_they_are() {
-        for job in Job::ALL {
+        for job in ModelJob::ALL {
             let written = job.tokens_text();
             let numbers: Vec<u32> = written
                 .split(|c: char| !c.is_ascii_digit())

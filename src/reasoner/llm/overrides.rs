@@ -15,7 +15,7 @@ const LARGEST: u64 = 1 << 20;
 
 /// The data that users can replace.
 #[derive(Debug, Clone)]
-pub struct Overrides {
+pub struct LlmOverrides {
     /// The words of every job.
     pub prompts: Prompts,
     /// What tokens cost.
@@ -24,7 +24,7 @@ pub struct Overrides {
     pub servers: Servers,
 }
 
-impl Overrides {
+impl LlmOverrides {
     /// What is built in, with the files of that folder before it: `prompts/*.md`, `prices.toml`,
     /// `servers.toml`. A file that is not there is no error; the error is one line.
     pub fn read(folder: Option<&Path>) -> Result<Self, String> {

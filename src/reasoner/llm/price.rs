@@ -31,7 +31,7 @@ struct Price {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PriceFile {
     #[serde(default)]
     price: Vec<Price>,
 }
@@ -86,7 +86,8 @@ impl Price {
 }
 
 fn parse(text: &str) -> Result<Vec<Price>, String> {
-    let file: File = toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
+    let file: PriceFile =
+        toml::from_str(text).map_err(|error| one_line(&error.to_string(), 300))?;
     let bad = file.price.iter().find(|price| {
         [Some(price.input), price.cached, Some(price.output)]
             .into_iter()

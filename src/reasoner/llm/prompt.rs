@@ -16,7 +16,7 @@ mod template;
 
 use std::path::PathBuf;
 
-pub use fence::Fence;
+pub use fence::PromptFence;
 use template::Template;
 
 /// The prompt of every job.

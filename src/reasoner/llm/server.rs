@@ -181,7 +181,7 @@ pub struct Servers(Vec<Server>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ServerFile {
     #[serde(default)]
     server: Vec<Server>,
 }
@@ -218,7 +218,7 @@ impl Servers {
 }
 
 fn parse(text: &str) -> Result<Vec<Server>, String> {
-    let file: File =
+    let file: ServerFile =
         toml::from_str(text).map_err(|error| crate::text::one_line(&error.to_string(), 300))?;
     for row in &file.server {
         if row.auth != "bearer" && row.key_header().is_none() {

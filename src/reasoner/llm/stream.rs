@@ -14,15 +14,15 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use super::body::{Body, Bounds, Broken, after_marks, all_of, first_sign, guarded, readable};
-use super::failure::{Failure, Site};
+use super::failure::{ChatSite, Failure};
 use super::halves::mended;
 use super::tokens::estimate;
-use super::wire::{Chunk, TokenCount};
+use super::wire::{StreamChunk, TokenCount};
 
 /// A reply that is being read.
 pub struct ChatReply {
     source: Source,
-    site: Site,
+    site: ChatSite,
     bounds: Bounds,
     thought_fields: Vec<String>,
     /// What the server counted, once it has.
@@ -40,7 +40,7 @@ pub struct ChatReply {
 }
 
 enum Source {
-    Whole(Box<Chunk>),
+    Whole(Box<StreamChunk>),
     Events(Box<EventStream<Body>>),
     Ended,
 }
@@ -73,7 +73,7 @@ impl ChatReply {
     /// Waits for the beginning of the body and decides how to read it.
     pub async fn open(
         response: Response,
-        site: Site,
+        site: ChatSite,
         bounds: Bounds,
         thought_fields: Vec<String>,
     ) -> Result<Self, Failure> {
@@ -232,7 +232,7 @@ impl ChatReply {
         self.source = Source::Ended;
     }
 
-    async fn next_chunk(&mut self) -> Result<Option<Chunk>, Failure> {
+    async fn next_chunk(&mut self) -> Result<Option<StreamChunk>, Failure> {
         let events = match &mut self.source {
             Source::Ended => return Ok(None),
             Source::Whole(chunk) => {
@@ -284,7 +284,7 @@ impl ChatReply {
     }
 }
 
-async fn whole(body: Body, site: &Site) -> Result<Chunk, Failure> {
+async fn whole(body: Body, site: &ChatSite) -> Result<StreamChunk, Failure> {
     let bytes = all_of(body, site).await?;
     let text = String::from_utf8_lossy(&bytes);
     let value: Value = serde_json::from_str(&mended(&text, &mut None)).map_err(|error| {

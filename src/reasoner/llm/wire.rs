@@ -57,7 +57,7 @@ pub struct StreamOptions {
 
 /// A whole completion, or one chunk of a streamed one: they differ in where the text is.
 #[derive(Debug, Default, Deserialize)]
-pub struct Chunk {
+pub struct StreamChunk {
     #[serde(default, deserialize_with = "or_default")]
     pub choices: Vec<Choice>,
     #[serde(default, deserialize_with = "if_readable")]
@@ -66,7 +66,7 @@ pub struct Chunk {
     pub error: Option<Value>,
 }
 
-impl Chunk {
+impl StreamChunk {
     /// The text of the first choice; reasoning fields are not text. A refusal is what the model
     /// says in place of content.
     pub fn text(&self) -> String {
@@ -75,7 +75,7 @@ impl Chunk {
         };
         let said = || [&choice.delta, &choice.message].into_iter().flatten();
         said()
-            .filter_map(|part| part.content.as_ref().map(Content::text))
+            .filter_map(|part| part.content.as_ref().map(MessageContent::text))
             .chain(choice.text.clone())
             .chain(said().filter_map(|part| part.refusal.clone()))
             .find(|text| !text.is_empty())
@@ -122,7 +122,7 @@ pub struct Choice {
 #[derive(Debug, Default, Deserialize)]
 pub struct ReplyMessage {
     #[serde(default)]
-    pub content: Option<Content>,
+    pub content: Option<MessageContent>,
     #[serde(default, deserialize_with = "if_readable")]
     pub refusal: Option<String>,
     /// Among them the reasoning, under the name that the server has for it.
@@ -133,13 +133,13 @@ pub struct ReplyMessage {
 /// Text, or a list of parts of which some are text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Content {
+pub enum MessageContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<ContentPart>),
     Other(serde::de::IgnoredAny),
 }
 
-impl Content {
+impl MessageContent {
     fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -154,7 +154,7 @@ impl Content {
 
 /// A part of a message.
 #[derive(Debug, Deserialize)]
-pub struct Part {
+pub struct ContentPart {
     #[serde(default)]
     pub text: Option<String>,
 }
@@ -282,7 +282,7 @@ mod tests {
             (json!({"choices": [{"delta": "g", "text": "h"}]}), "h"),
         ] {
             let shown = chunk.to_string();
-            let parsed: Chunk = serde_json::from_value(chunk).unwrap();
+            let parsed: StreamChunk = serde_json::from_value(chunk).unwrap();
             assert_eq!(parsed.text(), text, "{shown}");
         }
     }
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn thoughts_are_found_in_the_fields_of_the_server() {
         let chunk = json!({"choices": [{"delta": {"content": null, "reasoning": "hm"}}]});
-        let chunk: Chunk = serde_json::from_value(chunk).unwrap();
+        let chunk: StreamChunk = serde_json::from_value(chunk).unwrap();
         let fields = |names: &[&str]| {
             names
                 .iter()

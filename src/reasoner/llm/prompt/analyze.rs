@@ -4,15 +4,15 @@ use crate::agent::ports::AnalyzeJob;
 use crate::domain::{Complexity, ToolRecord};
 use crate::text::one_line;
 
+use super::super::reply_schema::analysis_form;
 use super::super::room::Room;
-use super::super::shape::analysis_form;
 use super::super::wire::Message;
 use super::Prompts;
-use super::fence::Fence;
+use super::fence::PromptFence;
 
 impl Prompts {
     /// The messages of one analysis.
-    pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room, fence: &Fence) -> Vec<Message> {
+    pub fn analyze(&self, job: &AnalyzeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
         self.analyze.filled(&[
             ("form", analysis_form()),
             ("history", fence.conversation(job.history, room.history)),
@@ -24,7 +24,7 @@ impl Prompts {
 }
 
 /// R6: the calls that led nowhere, and that something else is wanted.
-fn failed(records: &[ToolRecord], fence: &Fence) -> String {
+fn failed(records: &[ToolRecord], fence: &PromptFence) -> String {
     if records.is_empty() {
         return String::new();
     }

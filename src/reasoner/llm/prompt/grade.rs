@@ -5,11 +5,11 @@ use crate::agent::ports::GradeJob;
 use super::super::room::Room;
 use super::super::wire::Message;
 use super::Prompts;
-use super::fence::Fence;
+use super::fence::PromptFence;
 
 impl Prompts {
     /// The messages of one grading.
-    pub fn grade(&self, job: &GradeJob<'_>, room: &Room, fence: &Fence) -> Vec<Message> {
+    pub fn grade(&self, job: &GradeJob<'_>, room: &Room, fence: &PromptFence) -> Vec<Message> {
         let question = [fence.question(job.query), fence.parts(job.sub_questions)]
             .join("\n\n")
             .trim_end()

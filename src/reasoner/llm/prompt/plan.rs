@@ -7,7 +7,7 @@ use crate::text::one_line;
 use super::super::room::Room;
 use super::super::wire::Message;
 use super::Prompts;
-use super::fence::Fence;
+use super::fence::PromptFence;
 
 impl Prompts {
     /// The messages of one planning round.
@@ -16,7 +16,7 @@ impl Prompts {
         job: &PlanJob<'_>,
         tools: &[ToolDescriptor],
         room: &Room,
-        fence: &Fence,
+        fence: &PromptFence,
     ) -> Vec<Message> {
         self.plan.filled(&[
             ("tools", listed(tools)),
@@ -38,7 +38,7 @@ fn listed(tools: &[ToolDescriptor]) -> String {
     lines.join("\n")
 }
 
-fn routing(job: &PlanJob<'_>, fence: &Fence) -> String {
+fn routing(job: &PlanJob<'_>, fence: &PromptFence) -> String {
     let routing = job.routing;
     let tools: Vec<&str> = routing
         .suggested_tools
@@ -70,7 +70,7 @@ fn routing(job: &PlanJob<'_>, fence: &Fence) -> String {
         .join("\n\n")
 }
 
-fn made(history: &[ToolRecord], fence: &Fence) -> String {
+fn made(history: &[ToolRecord], fence: &PromptFence) -> String {
     if history.is_empty() {
         return String::new();
     }
@@ -102,7 +102,7 @@ fn refine(job: &PlanJob<'_>) -> String {
         .to_owned()
 }
 
-fn kept(job: &PlanJob<'_>, room: usize, fence: &Fence) -> String {
+fn kept(job: &PlanJob<'_>, room: usize, fence: &PromptFence) -> String {
     let grade = |at: usize, _: &Evidence| match job.scores.get(at) {
         Some(score) => format!(" grade=\"{score}\""),
         None => String::new(),

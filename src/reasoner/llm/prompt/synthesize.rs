@@ -6,11 +6,16 @@ use crate::domain::{Complexity, Language};
 use super::super::room::Room;
 use super::super::wire::Message;
 use super::Prompts;
-use super::fence::Fence;
+use super::fence::PromptFence;
 
 impl Prompts {
     /// The messages of an answer: from evidence, or of a friendly reply without any.
-    pub fn synthesize(&self, job: &SynthesizeJob<'_>, room: &Room, fence: &Fence) -> Vec<Message> {
+    pub fn synthesize(
+        &self,
+        job: &SynthesizeJob<'_>,
+        room: &Room,
+        fence: &PromptFence,
+    ) -> Vec<Message> {
         let history = fence.conversation(job.history, room.history);
         let language = language_instruction(job.question.language).to_owned();
         if job.complexity == Complexity::Chitchat {

@@ -9,7 +9,7 @@ use crate::text::one_line;
 
 use super::json::find_all;
 use super::lists::{LONGEST_KEYWORD, MOST_KEYWORDS, is_longer, texts, tool_named};
-use crate::reasoner::llm::shape;
+use crate::reasoner::llm::reply_schema;
 
 /// Characters of a part of the question; more is a model's that does not find its end.
 const LONGEST_PART: usize = 1_000;
@@ -94,7 +94,7 @@ fn keywords(fields: &Map<String, Value>, warnings: &mut Vec<Caveat>) -> Vec<Stri
 fn plan_in(value: Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(fields)
-            if shape::analysis_fields()
+            if reply_schema::analysis_fields()
                 .iter()
                 .any(|field| fields.contains_key(*field)) =>
         {
@@ -121,7 +121,7 @@ fn word<T: Default + for<'de> Deserialize<'de>>(
         Some(other) => other.to_string(),
     };
     let spelled = text.trim().to_lowercase().replace([' ', '-'], "_");
-    shape::value_of(&spelled).unwrap_or_else(|| {
+    reply_schema::value_of(&spelled).unwrap_or_else(|| {
         warnings.push(Caveat {
             code: "analysis_value_unknown",
             message: format!("the analysis gives {field} as '{}'", one_line(&text, 60)),

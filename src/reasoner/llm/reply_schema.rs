@@ -16,7 +16,7 @@ use crate::domain::{Complexity, QueryType, RoutingPlan, ToolCall, ToolName};
 
 /// A reply's form: its name for servers, its schema, and an example for the prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shape {
+pub struct ReplySchema {
     /// As servers want it: letters and underscores.
     pub name: &'static str,
     /// JSON Schema, in the subset that strict servers take: every field required, none beside; with
@@ -42,7 +42,7 @@ const FEWEST: usize = 8;
 const OF_TEXT: [&str; 1] = ["maxLength"];
 const OF_LISTS: [&str; 2] = ["maxItems", "minItems"];
 
-impl Shape {
+impl ReplySchema {
     /// The schema with as much of its bounds as the server takes.
     pub fn schema(&self, bounds: SchemaBounds) -> Value {
         let mut schema = self.schema.clone();
@@ -86,11 +86,11 @@ fn list(of: &Value, most: usize) -> Value {
 }
 
 /// The routing plan, and the reply to chitchat beside it.
-pub fn analysis() -> Shape {
+pub fn analysis() -> ReplySchema {
     let mut fields = fields_of_plan();
     let reply = json!({"type": ["string", "null"], "maxLength": REPLY_CHARS});
     fields.insert("reply".to_owned(), reply);
-    Shape {
+    ReplySchema {
         name: "routing_plan",
         schema: object(&fields),
         items: 0,
@@ -98,9 +98,9 @@ pub fn analysis() -> Shape {
 }
 
 /// Tool calls.
-pub fn plan() -> Shape {
+pub fn plan() -> ReplySchema {
     let calls: Vec<Value> = ToolName::ALL.into_iter().map(schema_of_call).collect();
-    Shape {
+    ReplySchema {
         name: "tool_calls",
         schema: object(&fields([("calls", list(&json!({"anyOf": calls}), PARTS))])),
         items: 0,
@@ -108,10 +108,10 @@ pub fn plan() -> Shape {
 }
 
 /// One number for each item: exactly as many where the server compiles schemas by itself.
-pub fn grades(items: usize) -> Shape {
+pub fn grades(items: usize) -> ReplySchema {
     let mut scores = list(&json!({"type": "number"}), items.max(1));
     scores["minItems"] = items.max(1).into();
-    Shape {
+    ReplySchema {
         name: "grades",
         schema: object(&fields([("scores", scores)])),
         items,
@@ -392,10 +392,10 @@ mod tests {
                 _ => {}
             }
         }
-        for shape in [analysis(), plan(), grades(3)] {
+        for reply in [analysis(), plan(), grades(3)] {
             for bounds in [SchemaBounds::All, SchemaBounds::Lists, SchemaBounds::None] {
-                let schema = shape.schema(bounds);
-                assert_eq!(schema["type"], "object", "{}", shape.name);
+                let schema = reply.schema(bounds);
+                assert_eq!(schema["type"], "object", "{}", reply.name);
                 check(&schema);
             }
         }
@@ -425,8 +425,8 @@ mod tests {
         }
         let counted = |bounds| {
             let mut found = [0; 4];
-            for shape in [analysis(), plan(), grades(3)] {
-                count(&shape.schema(bounds), &mut found);
+            for reply in [analysis(), plan(), grades(3)] {
+                count(&reply.schema(bounds), &mut found);
             }
             found
         };
