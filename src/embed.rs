@@ -29,7 +29,7 @@ use crate::threads::InBulk;
 
 pub use endpoint::{EmbeddingEndpoint, EndpointEmbedder};
 pub use precomputed::Precomputed;
-pub use remembering::Remembering;
+pub use remembering::CachedEmbedder;
 pub use wordpiece::WordPiece;
 
 /// Which model makes the vectors; changes whenever a vector of the same text would.

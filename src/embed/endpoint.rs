@@ -22,7 +22,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::agent::ports::{CallWaits, Caller, EmbedError, Embedder};
 use crate::text::Trouble;
-use server::{Patience, Server};
+use server::{EmbeddingServer, Patience};
 
 /// What a server takes at a time, by number and by bytes; most allow more.
 const TEXTS_A_REQUEST: usize = 64;
@@ -51,7 +51,7 @@ pub struct EmbeddingEndpoint {
 
 /// The embedding of an endpoint's model. Its vectors all have one length, or none come back.
 pub struct EndpointEmbedder {
-    server: Arc<Server>,
+    server: Arc<EmbeddingServer>,
     /// `endpoint:` and the model's name, once that is known.
     id: OnceLock<String>,
     dimensions: OnceLock<usize>,
@@ -64,7 +64,7 @@ pub struct EndpointEmbedder {
 impl EndpointEmbedder {
     /// Checks the settings; sends nothing.
     pub fn new(endpoint: &EmbeddingEndpoint) -> Result<Self, EmbedError> {
-        let server = Server::new(&endpoint.base_url, endpoint.api_key.as_ref())?;
+        let server = EmbeddingServer::new(&endpoint.base_url, endpoint.api_key.as_ref())?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("embedding")

@@ -11,13 +11,13 @@ use crate::agent::ports::{Caller, EmbedError, Embedder};
 const CAPACITY: usize = 8192;
 
 /// An embedding that does not compute a vector twice.
-pub struct Remembering {
+pub struct CachedEmbedder {
     inner: Arc<dyn Embedder>,
     known: Mutex<HashMap<String, Vec<f32>>>,
     capacity: usize,
 }
 
-impl Remembering {
+impl CachedEmbedder {
     /// Remembers what `inner` makes.
     pub fn new(inner: Arc<dyn Embedder>) -> Self {
         Self::holding(CAPACITY, inner)
@@ -50,7 +50,7 @@ impl Remembering {
     }
 }
 
-impl Embedder for Remembering {
+impl Embedder for CachedEmbedder {
     fn model_id(&self) -> &str {
         self.inner.model_id()
     }
@@ -109,11 +109,11 @@ mod tests {
 
     /// One number for each text: its length. Counts what it was asked.
     #[derive(Default)]
-    struct Lengths {
+    struct CountedLengths {
         asked: AtomicUsize,
     }
 
-    impl Embedder for Lengths {
+    impl Embedder for CountedLengths {
         fn model_id(&self) -> &'static str {
             "lengths"
         }
@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn a_vector_is_made_once_and_comes_back_in_its_place() {
-        let inner = Arc::new(Lengths::default());
-        let remembering = Remembering::new(inner.clone());
+        let inner = Arc::new(CountedLengths::default());
+        let remembering = CachedEmbedder::new(inner.clone());
         let first = remembering.embed(&["bbb", "a", "bbb"]).unwrap();
         assert_eq!(first, [[3.0], [1.0], [3.0]]);
         let second = remembering.embed(&["cc", "a", "bbb"]).unwrap();
@@ -138,8 +138,8 @@ mod tests {
     #[test]
     fn it_holds_what_it_was_made_for() {
         for (capacity, asked) in [(2, 2), (1, 4)] {
-            let inner = Arc::new(Lengths::default());
-            let remembering = Remembering::holding(capacity, inner.clone());
+            let inner = Arc::new(CountedLengths::default());
+            let remembering = CachedEmbedder::holding(capacity, inner.clone());
             for text in ["a", "bb", "a", "bb"] {
                 remembering.embed(&[text]).unwrap();
             }
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn it_does_not_grow_for_ever() {
-        let remembering = Remembering::new(Arc::new(Lengths::default()));
+        let remembering = CachedEmbedder::new(Arc::new(CountedLengths::default()));
         for at in 0..3 * CAPACITY {
             remembering.embed(&[&at.to_string()]).unwrap();
         }

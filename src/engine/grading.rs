@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::agent::ports::{AnalyzeJob, CallOrigin, Embedder, GradeJob, Identity, Reasoner};
 use crate::config::Settings;
 use crate::domain::{Evidence, NodeName, Score, scores_of};
-use crate::embed::{Remembering, SentenceEmbedding};
+use crate::embed::{CachedEmbedder, SentenceEmbedding};
 use crate::protocol::{Mode, RunId};
 use crate::reasoner::offline;
 
@@ -35,17 +35,17 @@ impl Grader {
     pub fn open(settings: &Settings) -> Result<Self, EngineError> {
         Self::remembering(
             settings,
-            Remembering::new(Arc::new(SentenceEmbedding::new())),
+            CachedEmbedder::new(Arc::new(SentenceEmbedding::new())),
         )
     }
 
     /// The same for thousands of questions, whose passages come again.
     pub fn open_for_many(settings: &Settings) -> Result<Self, EngineError> {
         let built_in = Arc::new(SentenceEmbedding::new());
-        Self::remembering(settings, Remembering::holding(MANY, built_in))
+        Self::remembering(settings, CachedEmbedder::holding(MANY, built_in))
     }
 
-    fn remembering(settings: &Settings, embedder: Remembering) -> Result<Self, EngineError> {
+    fn remembering(settings: &Settings, embedder: CachedEmbedder) -> Result<Self, EngineError> {
         let embedder: Arc<dyn Embedder> = Arc::new(embedder);
         Ok(Self {
             reasoner: thinking::reasoner(settings, Arc::clone(&embedder))?,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::ports::Embedder;
-use crate::embed::{Remembering, SentenceEmbedding};
+use crate::embed::{CachedEmbedder, SentenceEmbedding};
 use crate::reasoner::offline;
 
 use super::EngineError;
@@ -20,7 +20,7 @@ impl Looking {
     pub fn new() -> Self {
         let built_in: Arc<dyn Embedder> = Arc::new(SentenceEmbedding::new());
         Self {
-            embedder: Arc::new(Remembering::new(built_in)),
+            embedder: Arc::new(CachedEmbedder::new(built_in)),
         }
     }
 

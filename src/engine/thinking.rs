@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::ports::{Embedder, Reasoner};
 use crate::config::{self, Settings};
-use crate::embed::Remembering;
+use crate::embed::CachedEmbedder;
 use crate::reasoner::llm::{EndpointReasoner, EndpointSettings, JobSettings, Jobs, ModelJob};
 use crate::reasoner::offline::OfflineReasoner;
 
@@ -21,7 +21,7 @@ pub(super) fn reasoner(
     built_in: Arc<dyn Embedder>,
 ) -> Result<Arc<dyn Reasoner>, EngineError> {
     let Some(llm) = &settings.llm else {
-        let embedder = Arc::new(Remembering::new(built_in));
+        let embedder = Arc::new(CachedEmbedder::new(built_in));
         return Ok(Arc::new(OfflineReasoner::new(embedder)));
     };
     Ok(Arc::new(endpoint_reasoner(settings, llm)?))

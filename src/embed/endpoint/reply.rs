@@ -17,7 +17,7 @@ pub fn vectors(body: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, Unusable> {
     if value.get("error").is_some_and(|error| !error.is_null()) {
         return Err(Unusable::Error(value));
     }
-    let reply: Reply =
+    let reply: EmbeddingReply =
         serde_json::from_value(value).map_err(|_| Unusable::NotAReply("other JSON"))?;
     let mut items = reply.data;
     if items.len() != texts {
@@ -58,26 +58,26 @@ pub enum Unusable {
 }
 
 #[derive(Deserialize)]
-struct Reply {
-    data: Vec<Item>,
+struct EmbeddingReply {
+    data: Vec<EmbeddingItem>,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct EmbeddingItem {
     index: Option<usize>,
-    embedding: Embedding,
+    embedding: EncodedVector,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Embedding {
+enum EncodedVector {
     /// `null` is what some servers make of a number that is none.
     Numbers(Vec<Option<f32>>),
     /// Little-endian 32-bit numbers, which some servers send without being asked.
     Base64(String),
 }
 
-impl Embedding {
+impl EncodedVector {
     fn read(self) -> Result<Vec<f32>, Unusable> {
         let vector: Option<Vec<f32>> = match self {
             Self::Numbers(numbers) => numbers.into_iter().collect(),

@@ -49,13 +49,13 @@ impl Patience {
 }
 
 /// An `/embeddings` server.
-pub struct Server {
+pub struct EmbeddingServer {
     http: Client,
     site: Site,
 }
 
 /// Why there are no vectors.
-enum Failure {
+enum EmbeddingFailure {
     /// It may go better next time.
     Passing(Trouble, Refusal),
     /// Less at a time may be accepted.
@@ -73,13 +73,13 @@ struct Refusal {
 }
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct EmbeddingRequest<'a> {
     model: &'a str,
     input: &'a [String],
     encoding_format: &'static str,
 }
 
-impl Server {
+impl EmbeddingServer {
     /// Checks the settings; sends nothing.
     pub fn new(base_url: &str, api_key: Option<&SecretString>) -> Result<Self, EmbedError> {
         let site = Site::new(base_url, api_key, &SETTINGS).map_err(EmbedError)?;
@@ -128,12 +128,12 @@ impl Server {
         while let Some(mut batch) = waiting.pop() {
             match self.patiently(model, &batch, patience).await {
                 Ok(found) => vectors.extend(found),
-                Err(Failure::TooLarge(_)) if batch.len() > 1 => {
+                Err(EmbeddingFailure::TooLarge(_)) if batch.len() > 1 => {
                     let rest = batch.split_off(batch.len() / 2);
                     waiting.push(rest);
                     waiting.push(batch);
                 }
-                Err(Failure::TooLarge(_)) if batch[0].len() > SHORTEST => {
+                Err(EmbeddingFailure::TooLarge(_)) if batch[0].len() > SHORTEST => {
                     let half = batch[0].floor_char_boundary(batch[0].len() / 2);
                     batch[0].truncate(half);
                     waiting.push(batch);
@@ -158,19 +158,19 @@ impl Server {
         model: &str,
         texts: &[String],
         (patience, waiting): (Patience, &CallWaits),
-    ) -> Result<Vec<Vec<f32>>, Failure> {
+    ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
         let begun = Instant::now();
         let mut tried = 0;
         loop {
             let once = self.once(model, texts, (patience.request, waiting));
             let (line, refusal) = match once.await {
-                Err(Failure::Passing(line, refusal)) => (line, refusal),
+                Err(EmbeddingFailure::Passing(line, refusal)) => (line, refusal),
                 outcome => return outcome,
             };
             tried += 1;
             let pause = refusal.after.unwrap_or_else(|| backoff(tried));
             if tried >= patience.tries || begun.elapsed() + pause > patience.total {
-                return Err(Failure::Final(line));
+                return Err(EmbeddingFailure::Final(line));
             }
             waiting.retry(refusal.status, pause, tried + 1, patience.tries);
             tracing::debug!(%line, ?pause, "the embedding is asked for again");
@@ -183,8 +183,8 @@ impl Server {
         model: &str,
         texts: &[String],
         (timeout, waiting): (Duration, &CallWaits),
-    ) -> Result<Vec<Vec<f32>>, Failure> {
-        let body = Request {
+    ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
+        let body = EmbeddingRequest {
             model,
             input: texts,
             encoding_format: "float",
@@ -194,14 +194,14 @@ impl Server {
         if !status.is_success() {
             let line = self.site.refusal(status, &body);
             return Err(match status.as_u16() {
-                413 => Failure::TooLarge(line),
-                400 | 422 | 500 if complains_of_size(&body) => Failure::TooLarge(line),
-                501 | 505 => Failure::Final(line),
+                413 => EmbeddingFailure::TooLarge(line),
+                400 | 422 | 500 if complains_of_size(&body) => EmbeddingFailure::TooLarge(line),
+                501 | 505 => EmbeddingFailure::Final(line),
                 408 | 409 | 425 | 429 | 500..=599 => {
                     let status = Some(status.as_u16());
-                    Failure::Passing(line, Refusal { status, after })
+                    EmbeddingFailure::Passing(line, Refusal { status, after })
                 }
-                _ => Failure::Final(line),
+                _ => EmbeddingFailure::Final(line),
             });
         }
         reply::vectors(&body, texts.len()).map_err(|unusable| self.unusable(unusable, texts.len()))
@@ -214,19 +214,19 @@ impl Server {
         request: RequestBuilder,
         timeout: Duration,
         waiting: &CallWaits,
-    ) -> Result<(StatusCode, Option<Duration>, Vec<u8>), Failure> {
+    ) -> Result<(StatusCode, Option<Duration>, Vec<u8>), EmbeddingFailure> {
         let failed = |error: &reqwest::Error| {
             let line = self.site.transport(error);
             if error.is_connect() || error.is_builder() {
-                Failure::Final(line)
+                EmbeddingFailure::Final(line)
             } else {
-                Failure::Passing(line, Refusal::default())
+                EmbeddingFailure::Passing(line, Refusal::default())
             }
         };
         let late = || {
             let (host, waited) = (self.site.host(), timeout.as_secs());
             let what = format!("{host} did not answer within {waited} s");
-            Failure::Passing(Trouble::new(what, "try again"), Refusal::default())
+            EmbeddingFailure::Passing(Trouble::new(what, "try again"), Refusal::default())
         };
         let exchange = async {
             let sent = self.site.authorized(request).send();
@@ -239,7 +239,7 @@ impl Server {
                 body.extend_from_slice(&bytes);
                 if body.len() > REPLY_BYTES {
                     let line = self.site.not_a_reply("more than 64 MB", "vectors");
-                    return Err(Failure::Final(line));
+                    return Err(EmbeddingFailure::Final(line));
                 }
             }
             Ok((status, after, body))
@@ -248,9 +248,9 @@ impl Server {
         in_time.unwrap_or_else(|_| Err(late()))
     }
 
-    fn unusable(&self, unusable: Unusable, texts: usize) -> Failure {
+    fn unusable(&self, unusable: Unusable, texts: usize) -> EmbeddingFailure {
         let host = self.site.host();
-        Failure::Final(match unusable {
+        EmbeddingFailure::Final(match unusable {
             Unusable::NotAReply(what) => self.site.not_a_reply(what, "vectors"),
             Unusable::Error(error) => self.site.error_object(&error),
             Unusable::Count(count) => Trouble::new(
@@ -266,7 +266,7 @@ impl Server {
     }
 }
 
-impl Failure {
+impl EmbeddingFailure {
     fn trouble(self) -> Trouble {
         match self {
             Self::Passing(trouble, _) | Self::TooLarge(trouble) | Self::Final(trouble) => trouble,

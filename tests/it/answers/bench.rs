@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use kb_agent::agent::ports::Toolbox;
 use kb_agent::agent::{RunRequest, without_marks};
 use kb_agent::domain::{RoutingLimits, Turn};
-use kb_agent::embed::{Remembering, SentenceEmbedding};
+use kb_agent::embed::{CachedEmbedder, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
@@ -17,7 +17,7 @@ use crate::support::{Finished, run};
 
 pub struct Bench {
     tools: Arc<dyn Toolbox>,
-    embedder: Arc<Remembering>,
+    embedder: Arc<CachedEmbedder>,
     _home: TempDir,
 }
 
@@ -25,7 +25,7 @@ impl Bench {
     /// Reads and embeds the documents of `folder`.
     pub fn over(folder: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let embedder = Arc::new(Remembering::new(Arc::new(SentenceEmbedding::new())));
+        let embedder = Arc::new(CachedEmbedder::new(Arc::new(SentenceEmbedding::new())));
         let bases = [folder.to_owned()];
         let base = KnowledgeBase::open(&bases, home.path(), embedder.clone()).unwrap();
         base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
