@@ -40,7 +40,7 @@ use crate::engine::{EngineError, Resume, doctor as engine_doctor};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
 use crate::text::nearest;
-use output::Failure;
+use output::CommandFailure;
 use resumable::StartOptions;
 
 pub use panics::install_panic_hook;
@@ -66,7 +66,7 @@ struct Cli {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
 }
 
 #[derive(Debug, Args)]
@@ -89,7 +89,7 @@ struct Global {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Answer one question on standard output
     Ask(ask::Ask),
     /// Build or update the index
@@ -103,7 +103,7 @@ enum Command {
     /// List the recorded runs, newest first
     Runs(runs::Runs),
     /// Open a recorded run in the screen, step by step
-    Replay(replay::Replay),
+    Replay(replay::ReplayArgs),
     /// Sum up the recorded runs: short cuts, calls, tokens, times
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
@@ -151,7 +151,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<(), Failure> {
+fn run(cli: Cli) -> Result<(), CommandFailure> {
     let Cli {
         global,
         paths,
@@ -163,12 +163,12 @@ fn run(cli: Cli) -> Result<(), Failure> {
     let last = go_on.then_some(Resume::Last);
     let resume = conversation.map(Resume::Named).or(last);
     if resume.is_some() && command.is_some() {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "-c and --continue open the screen: give them without a command",
         ));
     }
     if plain && command.is_some() {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "--plain is for the conversation: give it without a command",
         ));
     }
@@ -176,7 +176,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     if let Some(failure) = first.and_then(|first| misspelt(first.as_os_str())) {
         return Err(failure);
     }
-    if let Some(Command::Completions(completions)) = command {
+    if let Some(CliCommand::Completions(completions)) = command {
         return completions::run(&completions, Cli::command());
     }
     let overrides = Overrides {
@@ -188,20 +188,20 @@ fn run(cli: Cli) -> Result<(), Failure> {
         data_dir: global.data_dir,
         log_filter: verbose_filter(global.verbose),
     };
-    if let Some(Command::Doctor(doctor)) = command {
+    if let Some(CliCommand::Doctor(doctor)) = command {
         let given = doctor::CommandLine {
             env_file: global.env_file.as_deref(),
             overrides,
         };
         return doctor::run(&doctor, &given);
     }
-    if let Some(Command::Trust(trust)) = command {
+    if let Some(CliCommand::Trust(trust)) = command {
         return trust::run(&trust, global.env_file.as_deref(), &overrides);
     }
     let env_file = global.env_file.as_deref();
     let mut environment = Environment::read(env_file, Environment::folder_beside(env_file))?;
     let documents = match &command {
-        Some(Command::Eval(eval)) => eval.documents(),
+        Some(CliCommand::Eval(eval)) => eval.documents(),
         _ => None,
     };
     trust::ask(&mut environment, &overrides.over(documents))?;
@@ -216,24 +216,24 @@ fn run(cli: Cli) -> Result<(), Failure> {
     };
     refuse_link(&settings.data_dir).map_err(|source| {
         let path = settings.data_dir.clone();
-        Failure::from(EngineError::DataDir { path, source })
+        CommandFailure::from(EngineError::DataDir { path, source })
     })?;
     let _diagnostics = diagnostics::start(&settings);
     match command {
         None if plain || plain::is_needed() => plain::run(&settings, resume, Vec::new(), &start),
         None => chat::run(&settings, resume, Vec::new(), &start),
-        Some(Command::Demo(demo)) => demo::run(&demo, &settings, &start.over_demo(&environment)),
-        Some(Command::Ask(ask)) => ask::run(&ask, &settings),
-        Some(Command::Index(index)) => index::run(&index, &settings),
-        Some(Command::Search(search)) => search::run(&search, &settings),
-        Some(Command::Eval(eval)) => eval::run(&eval, &settings),
-        Some(Command::Graph(graph)) => graph::run(&graph, &settings),
-        Some(Command::Runs(runs)) => runs::run(&runs, &settings),
-        Some(Command::Replay(replay)) => replay::run(&replay, &settings),
-        Some(Command::Stats(stats)) => stats::run(&stats, &settings),
-        Some(Command::Export(export)) => export::run(&export, &settings),
-        Some(Command::Audit(audit)) => audit::run(&audit, &settings),
-        Some(Command::Completions(_) | Command::Doctor(_) | Command::Trust(_)) => Ok(()),
+        Some(CliCommand::Demo(demo)) => demo::run(&demo, &settings, &start.over_demo(&environment)),
+        Some(CliCommand::Ask(ask)) => ask::run(&ask, &settings),
+        Some(CliCommand::Index(index)) => index::run(&index, &settings),
+        Some(CliCommand::Search(search)) => search::run(&search, &settings),
+        Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings),
+        Some(CliCommand::Graph(graph)) => graph::run(&graph, &settings),
+        Some(CliCommand::Runs(runs)) => runs::run(&runs, &settings),
+        Some(CliCommand::Replay(replay)) => replay::run(&replay, &settings),
+        Some(CliCommand::Stats(stats)) => stats::run(&stats, &settings),
+        Some(CliCommand::Export(export)) => export::run(&export, &settings),
+        Some(CliCommand::Audit(audit)) => audit::run(&audit, &settings),
+        Some(CliCommand::Completions(_) | CliCommand::Doctor(_) | CliCommand::Trust(_)) => Ok(()),
     }
 }
 
@@ -270,7 +270,7 @@ fn settings_help() -> String {
 }
 
 /// What to say of a first word that is neither a folder nor a command, and nearly a command.
-fn misspelt(first: &OsStr) -> Option<Failure> {
+fn misspelt(first: &OsStr) -> Option<CommandFailure> {
     let word = first.to_str()?;
     // A name with a separator is a path.
     let is_word = word.chars().all(|c| c.is_alphanumeric() || c == '-') && !word.starts_with('-');
@@ -284,7 +284,7 @@ fn misspelt(first: &OsStr) -> Option<Failure> {
         return None;
     }
     let meant = nearest(word, commands).into_iter().next()?;
-    Some(Failure::usage(format!(
+    Some(CommandFailure::usage(format!(
         "there is no folder or file '{word}'; did you mean the command 'kb-agent {meant}'?"
     )))
 }

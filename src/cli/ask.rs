@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible;
-use super::output::{Failure, print_json, print_notice, print_text};
+use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{Citation, Complexity, Wait, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, RunRequest};
@@ -49,7 +49,7 @@ impl RouteOption {
 }
 
 /// Answers one question and ends.
-pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(ask: &Ask, settings: &Settings) -> Result<(), CommandFailure> {
     let request = RunRequest {
         query: read_question(&ask.question)?,
         route: ask.route.forced(),
@@ -63,10 +63,10 @@ async fn answer(
     json: bool,
     settings: &Settings,
     cancel: CancellationToken,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let engine = tokio::select! {
         engine = Engine::open(settings) => engine?,
-        () = cancel.cancelled() => return Err(Failure::interrupted()),
+        () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
     };
     for notice in engine.notices() {
         print_notice(notice);
@@ -142,27 +142,29 @@ async fn answer(
     Ok(())
 }
 
-fn read_question(words: &[String]) -> Result<String, Failure> {
+fn read_question(words: &[String]) -> Result<String, CommandFailure> {
     let question = if words == ["-"] {
         let mut bytes = Vec::new();
         std::io::stdin()
             .take(LONGEST_QUESTION as u64 + 1)
             .read_to_end(&mut bytes)
-            .map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
+            .map_err(|error| {
+                CommandFailure::failed(format!("standard input cannot be read: {error}"))
+            })?;
         String::from_utf8(bytes).map_err(|_| {
-            Failure::usage("standard input is not UTF-8 text: give the question as text")
+            CommandFailure::usage("standard input is not UTF-8 text: give the question as text")
         })?
     } else {
         words.join(" ")
     };
     let question = question.trim();
     if question.is_empty() {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "the question is empty: give it as an argument, or '-' and text on standard input",
         ));
     }
     if question.len() > LONGEST_QUESTION {
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "the question is longer than {} kB: ask about a document with --kb instead",
             LONGEST_QUESTION >> 10
         )));

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::output::{Failure, print_text};
+use super::output::{CommandFailure, print_text};
 use crate::audit::{Verified, verify};
 use crate::config::Settings;
 use crate::text::counted;
@@ -25,19 +25,21 @@ enum AuditCommand {
 }
 
 /// Says whether the log is as it was written.
-pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(audit: &Audit, settings: &Settings) -> Result<(), CommandFailure> {
     let AuditCommand::Verify { log } = &audit.what;
     let path = log.as_ref().unwrap_or(&settings.audit_log);
     let shown = path.display();
-    let found = verify(path).map_err(Failure::failed)?;
+    let found = verify(path).map_err(CommandFailure::failed)?;
     if let Some(fault) = found.fault() {
-        return Err(Failure::failed(fault));
+        return Err(CommandFailure::failed(fault));
     }
     if found.parts > 0 {
         return Ok(print_text(format!("{shown}: {}\n", summary(&found)))?);
     }
     match log {
-        Some(_) => Err(Failure::failed(format!("there is no audit log {shown}"))),
+        Some(_) => Err(CommandFailure::failed(format!(
+            "there is no audit log {shown}"
+        ))),
         None => Ok(print_text(format!(
             "no audit log yet: the first question makes {shown}\n"
         ))?),

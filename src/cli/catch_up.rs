@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::output::{Failure, print_notice};
+use super::output::{CommandFailure, print_notice};
 use crate::engine::{embed_pending, update_words};
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport};
 use crate::text::counted;
@@ -34,7 +34,7 @@ pub(super) async fn bring_up_to_date(
     knowledge: &Arc<KnowledgeBase>,
     needs: SearchNeeds,
     cancel: &CancellationToken,
-) -> Result<RemainingEmbedding, Failure> {
+) -> Result<RemainingEmbedding, CommandFailure> {
     bring_up_to_date_showing(knowledge, needs, ProgressForm::Bar, cancel).await
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn bring_up_to_date_showing(
     needs: SearchNeeds,
     by: ProgressForm,
     cancel: &CancellationToken,
-) -> Result<RemainingEmbedding, Failure> {
+) -> Result<RemainingEmbedding, CommandFailure> {
     let up_to_date =
         match update_showing(knowledge.clone(), UpdateStep::Lexical, by, cancel).await? {
             Ok(report) => {
@@ -64,7 +64,7 @@ pub(super) async fn bring_up_to_date_showing(
                 print_notice(&error.meanwhile());
                 false
             }
-            Err(error) => return Err(Failure::failed(error)),
+            Err(error) => return Err(CommandFailure::failed(error)),
         };
     let status = knowledge.status();
     if status.documents == 0 {
@@ -80,7 +80,7 @@ async fn embed_for_a_while(
     knowledge: &Arc<KnowledgeBase>,
     by: ProgressForm,
     cancel: &CancellationToken,
-) -> Result<RemainingEmbedding, Failure> {
+) -> Result<RemainingEmbedding, CommandFailure> {
     let stop = Arc::new(AtomicBool::new(false));
     let shown = Arc::new(ProgressDisplay::new(by));
     let mut task = {
@@ -96,7 +96,7 @@ async fn embed_for_a_while(
         () = cancel.cancelled() => {
             stop.store(true, Ordering::Relaxed);
             let _ = tokio::time::timeout(LAST_STEP, task).await;
-            return Err(Failure::interrupted());
+            return Err(CommandFailure::interrupted());
         }
     };
     shown.close();
@@ -113,7 +113,9 @@ async fn embed_for_a_while(
             print_notice(&error.to_string());
             Ok(RemainingEmbedding::default())
         }
-        Some(Err(error)) => Err(Failure::failed(format!("embedding broke off: {error}"))),
+        Some(Err(error)) => Err(CommandFailure::failed(format!(
+            "embedding broke off: {error}"
+        ))),
         None => {
             if let Some(line) = knowledge.status().incomplete() {
                 print_notice(&format!("{line}; 'kb-agent index' finishes it"));
@@ -187,7 +189,7 @@ pub(super) async fn update(
     knowledge: Arc<KnowledgeBase>,
     part: UpdateStep,
     cancel: &CancellationToken,
-) -> Result<Result<UpdateReport, KbError>, Failure> {
+) -> Result<Result<UpdateReport, KbError>, CommandFailure> {
     update_showing(knowledge, part, ProgressForm::Bar, cancel).await
 }
 
@@ -196,7 +198,7 @@ async fn update_showing(
     part: UpdateStep,
     by: ProgressForm,
     cancel: &CancellationToken,
-) -> Result<Result<UpdateReport, KbError>, Failure> {
+) -> Result<Result<UpdateReport, KbError>, CommandFailure> {
     let stop = Arc::new(AtomicBool::new(false));
     let halt = stop.clone();
     let mut task = tokio::task::spawn_blocking(move || {
@@ -212,13 +214,13 @@ async fn update_showing(
     });
     tokio::select! {
         result = &mut task => {
-            result.map_err(|error| Failure::failed(format!("indexing broke off: {error}")))
+            result.map_err(|error| CommandFailure::failed(format!("indexing broke off: {error}")))
         }
         () = cancel.cancelled() => {
             stop.store(true, Ordering::Relaxed);
             // What is under way may still be kept; a folder that does not answer is left behind.
             let _ = tokio::time::timeout(LAST_STEP, task).await;
-            Err(Failure::interrupted())
+            Err(CommandFailure::interrupted())
         }
     }
 }

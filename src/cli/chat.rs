@@ -10,7 +10,7 @@ use crate::report::markdown;
 use crate::tui::{Sample, Setup, ThemeName, WalkStep, run as run_screen};
 
 use super::interruption::interruptible_screen;
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::own_files::own_files;
 use super::resumable::{EndedConversation, StartOptions};
 use super::split_file;
@@ -43,7 +43,7 @@ pub(super) fn run(
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
     start: &StartOptions,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     interruptible_screen(async |cancel| {
         let left = converse(settings, resume, walk, cancel).await?;
         start.print_resume_command(&settings.audit_log, &left);
@@ -56,10 +56,10 @@ async fn converse(
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
-) -> Result<EndedConversation, Failure> {
+) -> Result<EndedConversation, CommandFailure> {
     let opening = tokio::select! {
         opening = Opening::begin(settings) => opening?,
-        () = cancel.cancelled() => return Err(Failure::interrupted()),
+        () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
     };
     let identity = opening.identity();
     let profile = opening.profile().clone();
@@ -77,7 +77,7 @@ async fn converse(
         Some(which) => {
             let mut engine = tokio::select! {
                 engine = opening.finish() => engine?,
-                () = cancel.cancelled() => return Err(Failure::interrupted()),
+                () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
             };
             let resumed = take_up(&mut engine, Some(which), None).await?;
             engine.notices().clone_into(&mut notices);
@@ -122,23 +122,23 @@ async fn converse(
     }
     let conversation = match begun.await {
         Ok(begun) => Some(begun),
-        Err(error) if error.is_panic() => return Err(Failure::failed("the engine stopped")),
+        Err(error) if error.is_panic() => return Err(CommandFailure::failed("the engine stopped")),
         Err(_) => None,
     };
     let Some(conversation) = conversation else {
         // The person left before the index was open.
         return match result {
             Ok(()) if !cancel.is_cancelled() => Ok(EndedConversation::default()),
-            Ok(()) => Err(Failure::interrupted()),
-            Err(error) => Err(Failure::failed(error)),
+            Ok(()) => Err(CommandFailure::interrupted()),
+            Err(error) => Err(CommandFailure::failed(error)),
         };
     };
     let left = EndedConversation::of(conversation?).await;
     if cancel.is_cancelled() {
         // A terminal that went cannot show it.
-        return Err(Failure::interrupted());
+        return Err(CommandFailure::interrupted());
     }
-    result.map_err(Failure::failed)?;
+    result.map_err(CommandFailure::failed)?;
     Ok(left)
 }
 

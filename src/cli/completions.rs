@@ -1,7 +1,7 @@
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::output::{Failure, print_text};
+use super::output::{CommandFailure, print_text};
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
@@ -11,7 +11,7 @@ pub(super) struct Completions {
 }
 
 /// Prints the completion script of `command`.
-pub(super) fn run(completions: &Completions, mut command: Command) -> Result<(), Failure> {
+pub(super) fn run(completions: &Completions, mut command: Command) -> Result<(), CommandFailure> {
     let mut script = Vec::new();
     clap_complete::generate(completions.shell, &mut command, "kb-agent", &mut script);
     Ok(print_text(String::from_utf8_lossy(&script))?)

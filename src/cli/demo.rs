@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use super::resumable::StartOptions;
 use super::{chat, plain};
 use crate::config::Settings;
@@ -48,7 +48,11 @@ const ABOUT: [(&str, &str); 6] = [
 ];
 
 /// Shows every route on the demo knowledge base, one question after the other.
-pub(super) fn run(demo: &Demo, settings: &Settings, start: &StartOptions) -> Result<(), Failure> {
+pub(super) fn run(
+    demo: &Demo,
+    settings: &Settings,
+    start: &StartOptions,
+) -> Result<(), CommandFailure> {
     let settings = Settings {
         sources: Vec::new(),
         ..settings.clone()

@@ -14,7 +14,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::interruption::interruptible;
-use super::output::Failure;
+use super::output::CommandFailure;
 use crate::config::{Overrides, Survey, survey_of};
 use crate::engine::doctor::{Check, Progress, Status, examine, settings};
 use crate::text::counted;
@@ -37,7 +37,7 @@ pub(super) struct CommandLine<'a> {
 }
 
 /// Examines everything and says how it is.
-pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), Failure> {
+pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), CommandFailure> {
     let survey = survey_of(given.env_file, &given.overrides);
     let _diagnostics = survey.settings.as_ref().and_then(super::diagnostics::start);
     let listed = settings(&survey);
@@ -58,7 +58,7 @@ pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), Failur
             () = examine(&survey, &mut show) => {}
             () = cancel.cancelled() => {
                 report.erase_waiting();
-                return Err(Failure::interrupted());
+                return Err(CommandFailure::interrupted());
             }
         }
         let own = survey.settings.as_ref().map(own::checks);
@@ -77,16 +77,16 @@ pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), Failur
 }
 
 /// A setting that cannot be used ends every command in the same way; else what is broken does.
-fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(), Failure> {
+fn end(survey: &Survey, checks: &[Check], written: io::Result<()>) -> Result<(), CommandFailure> {
     written?;
     if let Some(error) = survey.refused.first() {
-        return Err(Failure::usage(error));
+        return Err(CommandFailure::usage(error));
     }
     let is_broken = |check: &&Check| check.status == Status::Broken;
     let broken: Vec<&Check> = checks.iter().filter(is_broken).collect();
     match broken.first() {
         None => Ok(()),
-        Some(first) => Err(Failure::failed(format!(
+        Some(first) => Err(CommandFailure::failed(format!(
             "{} found broken, the first: {}, {}",
             counted(broken.len(), "thing"),
             first.area,

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use crate::config::Settings;
 
 /// Arguments of `eval`.
@@ -38,7 +38,7 @@ enum EvalCommand {
     /// Routing, on questions with the labels they should get
     Routing(routing::Routing),
     /// Grading, on questions with passages that do or do not answer them
-    Grading(grading::Grading),
+    Grading(grading::GradingArgs),
     /// What the built-in judge looks at, written out for a fit of its weights
     Signals(signals::Signals),
     /// Reading, on questions with the sentences that answer them
@@ -59,7 +59,7 @@ impl Eval {
 }
 
 /// Measures what the arguments name and prints the figures.
-pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), CommandFailure> {
     match &eval.what {
         EvalCommand::Beir(beir) => beir::run(beir, settings),
         EvalCommand::Routing(routing) => routing::run(routing, settings),

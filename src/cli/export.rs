@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::output::{Failure, print_json, print_text};
+use super::output::{CommandFailure, print_json, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::protocol::SCHEMA;
@@ -17,13 +17,13 @@ pub(super) struct Export {
     #[arg(value_name = "RUN|SESSION")]
     name: String,
     /// How to write it
-    #[arg(long, value_enum, default_value_t = Format::Md)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ExportFormat::Md)]
+    format: ExportFormat,
 }
 
 /// How an exported run is written.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum ExportFormat {
     /// Markdown
     Md,
     /// One page that needs nothing else
@@ -33,16 +33,16 @@ pub(super) enum Format {
 }
 
 /// Prints what is recorded of a run, or of all runs of a conversation.
-pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), Failure> {
-    let lookup = Lookup::of(&settings.audit_log).map_err(Failure::failed)?;
+pub(super) fn run(export: &Export, settings: &Settings) -> Result<(), CommandFailure> {
+    let lookup = Lookup::of(&settings.audit_log).map_err(CommandFailure::failed)?;
     let wanted = lookup
         .run_or_session(&export.name)
-        .map_err(Failure::failed)?;
-    let records = lookup.records(&wanted).map_err(Failure::failed)?;
+        .map_err(CommandFailure::failed)?;
+    let records = lookup.records(&wanted).map_err(CommandFailure::failed)?;
     let said = match export.format {
-        Format::Md => print_text(report::markdown(&records)),
-        Format::Html => print_text(report::html(&records)),
-        Format::Json => print_json(&json!({"schema": SCHEMA, "runs": records})),
+        ExportFormat::Md => print_text(report::markdown(&records)),
+        ExportFormat::Html => print_text(report::html(&records)),
+        ExportFormat::Json => print_json(&json!({"schema": SCHEMA, "runs": records})),
     };
     Ok(said?)
 }

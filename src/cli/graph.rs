@@ -1,6 +1,6 @@
 use clap::Args;
 
-use super::output::{Failure, print_text};
+use super::output::{CommandFailure, print_text};
 use crate::audit::events_of_run;
 use crate::config::Settings;
 use crate::domain::{EDGES, ENTRY, Edge, NodeName};
@@ -22,9 +22,9 @@ pub(super) struct Graph {
 }
 
 /// Prints the topology, or the way one run took through it.
-pub(super) fn run(graph: &Graph, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(graph: &Graph, settings: &Settings) -> Result<(), CommandFailure> {
     let events = match &graph.run {
-        Some(run) => events_of_run(&settings.audit_log, run).map_err(Failure::failed)?,
+        Some(run) => events_of_run(&settings.audit_log, run).map_err(CommandFailure::failed)?,
         None => Vec::new(),
     };
     let text = match (graph.mermaid, events.is_empty()) {

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::catch_up::{LAST_STEP, UpdateStep, update};
 use super::interruption::interruptible;
-use super::output::{Failure, print_json, print_notice, print_text};
+use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::engine::{
     Upkeep, keep_up_to_date, open_knowledge, open_knowledge_for_rebuild, own_files,
@@ -46,10 +46,10 @@ impl Index {
 }
 
 /// Builds or updates the index and says what is in it.
-pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailure> {
     if let Some(path) = index.paths.first() {
         let path = path.display();
-        return Err(Failure::usage(format!(
+        return Err(CommandFailure::usage(format!(
             "index takes its folders by --kb: kb-agent index --kb {path}"
         )));
     }
@@ -69,7 +69,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
     }
     let (report, trouble) = interruptible(async |cancel| {
         let words = update(knowledge.clone(), index.words(), &cancel).await?;
-        let mut report = words.map_err(Failure::failed)?;
+        let mut report = words.map_err(CommandFailure::failed)?;
         for pattern in knowledge.unused_patterns() {
             print_notice(&format!(
                 "KB_AGENT_INCLUDE: '{}' fits no file; what .gitignore leaves out is read only where \
@@ -106,7 +106,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), Failure> {
         print_text(as_text(&name, &report, &left_out, started.elapsed()))?;
     }
     match trouble {
-        Some(error) => Err(Failure::failed(error)),
+        Some(error) => Err(CommandFailure::failed(error)),
         None => Ok(()),
     }
 }
@@ -117,7 +117,7 @@ fn watch(
     settings: &Settings,
     knowledge: Arc<KnowledgeBase>,
     started: Instant,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let lines = WatchOutput {
         name: knowledge.status().name,
         json: index.json,
@@ -136,7 +136,7 @@ fn watch(
             Ok(report) => lines.words(&report, &knowledge)?,
             // What another process is about to finish is reported when it is this one's turn.
             Err(KbError::Locked) if !index.rebuild => {}
-            Err(error) => return Err(Failure::failed(error)),
+            Err(error) => return Err(CommandFailure::failed(error)),
         }
         let watch = Arc::new(Watch::new());
         let watched = watch.clone();
@@ -159,13 +159,15 @@ fn watch(
             () = cancel.cancelled() => {
                 watch.close();
                 let _ = tokio::time::timeout(LAST_STEP, upkeep).await;
-                return Err(Failure::interrupted());
+                return Err(CommandFailure::interrupted());
             }
         };
         match ended {
             Ok(Some(error)) => Err(error.into()),
             Ok(None) => Ok(()),
-            Err(error) => Err(Failure::failed(format!("watching broke off: {error}"))),
+            Err(error) => Err(CommandFailure::failed(format!(
+                "watching broke off: {error}"
+            ))),
         }
     })
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use super::output::Failure;
+use super::output::CommandFailure;
 use crate::tui::{editor_has_terminal, give_back_terminal};
 
 /// How long an end in order may take.
@@ -28,29 +28,32 @@ const INTERRUPTED: i32 = 130;
 /// Runs `work` with a token that is cancelled when the user or the system asks the program to
 /// stop. Blocking work that ignores the token is not waited for afterwards.
 pub(super) fn interruptible<T>(
-    work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
+) -> Result<T, CommandFailure> {
     let ending = Arc::new(Ending::default());
-    watch_signals(&ending).map_err(Failure::failed)?;
+    watch_signals(&ending).map_err(CommandFailure::failed)?;
     run(&ending, work)
 }
 
 /// [`interruptible`] for work that owns the terminal: it is also asked to stop when that is gone.
 pub(super) fn interruptible_screen<T>(
-    work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
+) -> Result<T, CommandFailure> {
     let ending = Arc::new(Ending::default());
-    watch_signals(&ending).map_err(Failure::failed)?;
-    watch_terminal(&ending).map_err(Failure::failed)?;
+    watch_signals(&ending).map_err(CommandFailure::failed)?;
+    watch_terminal(&ending).map_err(CommandFailure::failed)?;
     run(&ending, work)
 }
 
 /// [`interruptible`] for work that takes Ctrl+C as a message of its own.
 pub(super) fn interruptible_lines<T>(
-    work: impl AsyncFnOnce(CancellationToken, tokio::sync::mpsc::Receiver<()>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl AsyncFnOnce(
+        CancellationToken,
+        tokio::sync::mpsc::Receiver<()>,
+    ) -> Result<T, CommandFailure>,
+) -> Result<T, CommandFailure> {
     let ending = Arc::new(Ending::default());
-    watch_ends(&ending).map_err(Failure::failed)?;
+    watch_ends(&ending).map_err(CommandFailure::failed)?;
     run(&ending, async |cancel| {
         let (send, interrupts) = tokio::sync::mpsc::channel(1);
         let forwarding = tokio::spawn(async move {
@@ -64,9 +67,9 @@ pub(super) fn interruptible_lines<T>(
 
 fn run<T>(
     ending: &Arc<Ending>,
-    work: impl AsyncFnOnce(CancellationToken) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let runtime = Runtime::new().map_err(Failure::failed)?;
+    work: impl AsyncFnOnce(CancellationToken) -> Result<T, CommandFailure>,
+) -> Result<T, CommandFailure> {
+    let runtime = Runtime::new().map_err(CommandFailure::failed)?;
     let result = runtime.block_on(work(ending.cancel.clone()));
     ending.over.store(true, Ordering::SeqCst);
     runtime.shutdown_background();

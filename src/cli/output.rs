@@ -10,12 +10,12 @@ use crate::text::escape_json;
 
 /// How a command ends when it does not end well.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct CommandFailure {
     code: u8,
     line: Option<String>,
 }
 
-impl Failure {
+impl CommandFailure {
     /// It could not be done.
     pub(super) fn failed(why: impl Display) -> Self {
         Self {
@@ -49,13 +49,13 @@ impl Failure {
     }
 }
 
-impl From<SettingError> for Failure {
+impl From<SettingError> for CommandFailure {
     fn from(error: SettingError) -> Self {
         Self::usage(error)
     }
 }
 
-impl From<EngineError> for Failure {
+impl From<EngineError> for CommandFailure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Cancelled => Self::interrupted(),
@@ -65,7 +65,7 @@ impl From<EngineError> for Failure {
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CommandFailure {
     /// A reader that has had enough, as `head` does, is no failure worth a word.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -25,14 +25,14 @@ use crate::tui::WalkStep;
 use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date_showing};
 use super::chat::{name_of, take_up};
 use super::interruption::interruptible_lines;
-use super::output::{Failure, print_notice, print_text};
+use super::output::{CommandFailure, print_notice, print_text};
 use super::resumable::{EndedConversation, StartOptions};
 use conversation::Plain;
 use conversation_info::ConversationInfo;
 use input::StandardInput;
 use listing::{greeting, runs_of};
 use pending_reply::PendingReply;
-use samples::Samples;
+use samples::NumberedSamples;
 
 pub(super) use terminal::is_needed;
 
@@ -42,7 +42,7 @@ pub(super) fn run(
     resume: Option<Resume>,
     walk: Vec<WalkStep>,
     start: &StartOptions,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     interruptible_lines(async |cancel, interrupts| {
         let left = converse(settings, resume, walk, cancel, interrupts).await?;
         if stdin().is_terminal() {
@@ -60,7 +60,7 @@ async fn converse(
     walk: Vec<WalkStep>,
     cancel: CancellationToken,
     mut interrupts: mpsc::Receiver<()>,
-) -> Result<EndedConversation, Failure> {
+) -> Result<EndedConversation, CommandFailure> {
     let opened = async {
         let mut engine = Engine::open(settings).await?;
         let resumed = take_up(&mut engine, resume, name_of(&walk)).await?;
@@ -73,15 +73,15 @@ async fn converse(
             bring_up_to_date_showing(&knowledge, SearchNeeds::Dense, shows, &cancel).await?;
         // What is left of it goes on behind the conversation.
         embedding.end().await;
-        Ok::<_, Failure>((engine, resumed))
+        Ok::<_, CommandFailure>((engine, resumed))
     };
     let (engine, resumed) = tokio::select! {
         opened = opened => opened?,
-        () = cancel.cancelled() => return Err(Failure::interrupted()),
-        _ = interrupts.recv() => return Err(Failure::interrupted()),
+        () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
+        _ = interrupts.recv() => return Err(CommandFailure::interrupted()),
     };
     let is_typed = stdin().is_terminal();
-    let samples = Samples::of(engine.profile().is_demo);
+    let samples = NumberedSamples::of(engine.profile().is_demo);
     let greeting = greeting(&engine);
     let about = ConversationInfo::of(&engine, settings.limits);
     let (conversation, commands, mut updates) = Conversation::begin(engine)?;

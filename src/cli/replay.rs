@@ -4,7 +4,7 @@ use clap::Args;
 use tokio::sync::watch;
 
 use super::interruption::interruptible_screen;
-use super::output::{Failure, print_json};
+use super::output::{CommandFailure, print_json};
 use super::own_files::own_files;
 use super::plain;
 use super::runs;
@@ -18,7 +18,7 @@ use crate::tui::{Setup, ThemeName, replay};
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
-pub(super) struct Replay {
+pub(super) struct ReplayArgs {
     /// Another log than KB_AGENT_AUDIT_LOG, and a run: its id, a beginning or end that no
     /// other has, or 'last' [default: last]
     #[arg(value_name = "LOG|RUN", num_args = 0..=2)]
@@ -32,17 +32,19 @@ pub(super) struct Replay {
 }
 
 /// Opens a recorded run in the screen, step by step; no call is made.
-pub(super) fn run(wanted: &Replay, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(wanted: &ReplayArgs, settings: &Settings) -> Result<(), CommandFailure> {
     let (log, run) = log_and_run(wanted, settings)?;
     if wanted.list {
         return runs::list(&log, None, false);
     }
-    let lookup = Lookup::of(&log).map_err(Failure::failed)?;
+    let lookup = Lookup::of(&log).map_err(CommandFailure::failed)?;
     if lookup.runs().is_empty() {
         let log = log.display();
-        return Err(Failure::failed(format!("no runs are recorded in {log}")));
+        return Err(CommandFailure::failed(format!(
+            "no runs are recorded in {log}"
+        )));
     }
-    let events = events_of_run(&log, run).map_err(Failure::failed)?;
+    let events = events_of_run(&log, run).map_err(CommandFailure::failed)?;
     if wanted.json.is_some() {
         for event in events {
             print_json(&event)?;
@@ -50,15 +52,22 @@ pub(super) fn run(wanted: &Replay, settings: &Settings) -> Result<(), Failure> {
         return Ok(());
     }
     if plain::is_needed() {
-        return Err(Failure::usage(
+        return Err(CommandFailure::usage(
             "the screen needs a terminal that can be drawn on; 'kb-agent replay --json RUN' prints a run's events",
         ));
     }
-    show(events, lookup.run(run).map_err(Failure::failed)?, settings)
+    show(
+        events,
+        lookup.run(run).map_err(CommandFailure::failed)?,
+        settings,
+    )
 }
 
 /// The log, and what the run is called.
-fn log_and_run<'a>(wanted: &'a Replay, settings: &Settings) -> Result<(PathBuf, &'a str), Failure> {
+fn log_and_run<'a>(
+    wanted: &'a ReplayArgs,
+    settings: &Settings,
+) -> Result<(PathBuf, &'a str), CommandFailure> {
     let (log, named) = match wanted.names.as_slice() {
         [] => (None, None),
         [one] if is_file_name(one) => (Some(one), None),
@@ -68,7 +77,7 @@ fn log_and_run<'a>(wanted: &'a Replay, settings: &Settings) -> Result<(PathBuf, 
     let run = match (named, &wanted.json) {
         (Some(named), Some(_)) => {
             let why = format!("--json names the run already; what is '{named}'?");
-            return Err(Failure::usage(why));
+            return Err(CommandFailure::usage(why));
         }
         (named, json) => named.or(json.as_ref()).map_or("last", String::as_str),
     };
@@ -79,7 +88,9 @@ fn log_and_run<'a>(wanted: &'a Replay, settings: &Settings) -> Result<(PathBuf, 
         return Ok((log, run));
     }
     let log = log.display();
-    Err(Failure::failed(format!("there is no audit log {log}")))
+    Err(CommandFailure::failed(format!(
+        "there is no audit log {log}"
+    )))
 }
 
 /// Whether this names a log and no run: a file that is there, or what looks like one.
@@ -88,7 +99,7 @@ fn is_file_name(name: &str) -> bool {
     path.is_file() || path.components().count() > 1 || path.extension().is_some()
 }
 
-fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(), Failure> {
+fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(), CommandFailure> {
     let setup = Setup {
         theme: ThemeName::parse(&settings.theme).unwrap_or_default(),
         no_color: settings.no_color,
@@ -112,8 +123,8 @@ fn show(events: Vec<Event>, run: &RunSummary, settings: &Settings) -> Result<(),
         let shown = replay(setup, events, commands, updates, cancel.clone()).await;
         reading.abort();
         if cancel.is_cancelled() {
-            return Err(Failure::interrupted());
+            return Err(CommandFailure::interrupted());
         }
-        shown.map_err(Failure::failed)
+        shown.map_err(CommandFailure::failed)
     })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::columns::{Column, Side, column, table, terminal_width};
-use super::output::{Failure, NOTHING, print_json, print_notice, print_text};
+use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_text};
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome};
@@ -37,15 +37,15 @@ pub(super) struct Runs {
 }
 
 /// Prints the recorded runs, newest first.
-pub(super) fn run(runs: &Runs, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(runs: &Runs, settings: &Settings) -> Result<(), CommandFailure> {
     list(&settings.audit_log, runs.session.as_deref(), runs.json)
 }
 
 /// Prints the runs of a log, newest first, or those of one of its sessions.
-pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), Failure> {
-    let lookup = Lookup::of(log).map_err(Failure::failed)?;
+pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), CommandFailure> {
+    let lookup = Lookup::of(log).map_err(CommandFailure::failed)?;
     let mut listed: Vec<&RunSummary> = match session {
-        Some(session) => lookup.session(session).map_err(Failure::failed)?,
+        Some(session) => lookup.session(session).map_err(CommandFailure::failed)?,
         None => lookup.runs().iter().collect(),
     };
     listed.reverse();

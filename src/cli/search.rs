@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::catch_up::{SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible;
-use super::output::{Failure, print_json, print_notice, print_text};
+use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{EvidenceId, ToolName, location};
 use crate::engine::open_knowledge;
@@ -39,10 +39,12 @@ pub(super) enum Tool {
 }
 
 /// Searches and prints the hits, best first.
-pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), CommandFailure> {
     let query = search.query.join(" ");
     if query.trim().is_empty() {
-        return Err(Failure::usage("the query is empty: say what to search for"));
+        return Err(CommandFailure::usage(
+            "the query is empty: say what to search for",
+        ));
     }
     settings
         .without_effect
@@ -67,8 +69,8 @@ pub(super) fn run(search: &Search, settings: &Settings) -> Result<(), Failure> {
         let searching =
             tokio::task::spawn_blocking(move || with_lexical_fallback(&base, mode, &asked, k));
         let found = tokio::select! {
-            found = searching => found.map_err(Failure::failed)?.map_err(Failure::failed)?,
-            () = cancel.cancelled() => return Err(Failure::interrupted()),
+            found = searching => found.map_err(CommandFailure::failed)?.map_err(CommandFailure::failed)?,
+            () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
         };
         if let Some(error) = knowledge.embedding_trouble().filter(|_| !said) {
             print_notice(&format!("{error}; passages are found by their words only"));

@@ -6,7 +6,7 @@ use clap::Args;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Side, column, table, terminal_width};
-use super::output::{Failure, NOTHING, print_json, print_notice, print_text};
+use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_text};
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
@@ -43,13 +43,15 @@ pub(super) struct Stats {
 }
 
 /// Prints what the recorded runs came to.
-pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), CommandFailure> {
     let log = stats.log.as_ref().unwrap_or(&settings.audit_log);
     let shown = log.display();
     if stats.log.is_some() && !log.exists() {
-        return Err(Failure::failed(format!("there is no audit log {shown}")));
+        return Err(CommandFailure::failed(format!(
+            "there is no audit log {shown}"
+        )));
     }
-    let history = history(log, &AtomicBool::new(false)).map_err(Failure::failed)?;
+    let history = history(log, &AtomicBool::new(false)).map_err(CommandFailure::failed)?;
     let statistics = &history.total;
     if stats.json {
         return Ok(print_json(statistics)?);

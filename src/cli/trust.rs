@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::output::{Failure, print_notice, print_text};
+use super::output::{CommandFailure, print_notice, print_text};
 use crate::config::{
     Environment, Overrides, SettingError, TrustAnswer, TrustRequest, admit, distrust,
 };
@@ -30,7 +30,7 @@ pub(super) fn run(
     trust: &Trust,
     env_file: Option<&Path>,
     overrides: &Overrides,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let named = trust.folder.as_deref().unwrap_or(Path::new("."));
     if trust.remove {
         let environment = Environment::read(env_file, None)?;
@@ -45,14 +45,14 @@ pub(super) fn run(
         return Ok(print_text(format!("{} {how}\n", shown(&folder)))?);
     }
     let folder = named.canonicalize().map_err(|error| {
-        Failure::usage(format!(
+        CommandFailure::usage(format!(
             "the folder {} cannot be trusted: {error}",
             named.display()
         ))
     })?;
     let mut environment = Environment::read(env_file, Some(&folder))?;
     if environment.folder_file().is_none() {
-        return Err(Failure::failed(format!(
+        return Err(CommandFailure::failed(format!(
             "there is no .env in {}",
             shown(&folder)
         )));
@@ -81,7 +81,10 @@ pub(super) fn run(
 }
 
 /// Lets in what the folder's `.env` may set; asks on a terminal, and says what to do elsewhere.
-pub(super) fn ask(environment: &mut Environment, overrides: &Overrides) -> Result<(), Failure> {
+pub(super) fn ask(
+    environment: &mut Environment,
+    overrides: &Overrides,
+) -> Result<(), CommandFailure> {
     let can_ask = stdin().is_terminal() && stderr().is_terminal();
     let mut decide = |request: &TrustRequest| {
         if can_ask {

@@ -20,7 +20,7 @@ use super::judged::bar;
 use super::metrics;
 use crate::cli::catch_up::{UpdateStep, update};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, print_json, print_notice, print_text};
+use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::cli::search::Tool;
 use crate::config::Settings;
 use crate::engine::open_knowledge_at;
@@ -63,14 +63,14 @@ struct RetrievalFigures {
 }
 
 /// Measures and prints the figures.
-pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), CommandFailure> {
     let collection = Collection::read(&beir.dir)?;
     let judged = collection.queries.iter().filter(|query| {
         let grades = collection.judged.get(&query.id);
         grades.is_some_and(metrics::counts)
     });
     if judged.count() == 0 {
-        return Err(Failure::failed(format!(
+        return Err(CommandFailure::failed(format!(
             "{}: no query of queries.jsonl has a relevant document in qrels/test.tsv",
             beir.dir.display()
         )));
@@ -82,7 +82,7 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), Failure> {
     let knowledge = open_knowledge_at(settings, &[laid.documents], &laid.index)?;
     let knowledge = Arc::new(knowledge);
     let record = beir.run.as_ref().map(|path| {
-        let cannot = |error| Failure::failed(format!("{}: {error}", path.display()));
+        let cannot = |error| CommandFailure::failed(format!("{}: {error}", path.display()));
         File::create(path).map(BufWriter::new).map_err(cannot)
     });
     let mut asking = QueryRun {
@@ -94,10 +94,10 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), Failure> {
     let mut figures = interruptible(async |cancel| {
         for part in [UpdateStep::Lexical, UpdateStep::Dense] {
             let updated = update(asking.knowledge.clone(), part, &cancel).await?;
-            updated.map_err(Failure::failed)?;
+            updated.map_err(CommandFailure::failed)?;
         }
         let work = tokio::task::spawn_blocking(move || asking.all(&cancel));
-        work.await.map_err(Failure::failed)?
+        work.await.map_err(CommandFailure::failed)?
     })?;
     figures.tool = name(beir.tool);
     if beir.json {
@@ -134,7 +134,7 @@ struct QueryRun {
 impl QueryRun {
     /// All queries, one after the other. The first is asked twice, because the first search of a
     /// process also loads the model, which is not what is measured.
-    fn all(&mut self, cancel: &CancellationToken) -> Result<RetrievalFigures, Failure> {
+    fn all(&mut self, cancel: &CancellationToken) -> Result<RetrievalFigures, CommandFailure> {
         let bar = bar(self.collection.queries.len());
         if let Some(first) = self.collection.queries.first() {
             self.documents(&first.text)?;
@@ -144,10 +144,10 @@ impl QueryRun {
             ..RetrievalFigures::default()
         };
         let mut searching = Duration::ZERO;
-        let nothing = metrics::Grades::new();
+        let nothing = metrics::RelevanceGrades::new();
         for at in 0..self.collection.queries.len() {
             if cancel.is_cancelled() {
-                return Err(Failure::interrupted());
+                return Err(CommandFailure::interrupted());
             }
             let query = &self.collection.queries[at];
             let grades = self.collection.judged.get(&query.id).unwrap_or(&nothing);
@@ -163,25 +163,25 @@ impl QueryRun {
                     figures.add(&ranking, grades);
                 }
                 if let Some(record) = &mut self.record {
-                    write_ranking(record, &query.id, &ranked).map_err(Failure::failed)?;
+                    write_ranking(record, &query.id, &ranked).map_err(CommandFailure::failed)?;
                 }
             }
             bar.inc(1);
         }
         bar.finish_and_clear();
         if let Some(record) = &mut self.record {
-            record.flush().map_err(Failure::failed)?;
+            record.flush().map_err(CommandFailure::failed)?;
         }
         Ok(figures.averaged(searching))
     }
 
     /// The best documents of a query with the best hit of each. Asks for more passages until there
     /// are enough documents.
-    fn documents(&self, query: &str) -> Result<Vec<(String, Hit)>, Failure> {
+    fn documents(&self, query: &str) -> Result<Vec<(String, Hit)>, CommandFailure> {
         let mut asked = PASSAGES;
         loop {
             let hits = self.knowledge.search(self.mode, query, asked);
-            let hits = hits.map_err(Failure::failed)?;
+            let hits = hits.map_err(CommandFailure::failed)?;
             let is_all = hits.len() < asked;
             let mut seen = HashSet::new();
             let mut ranked = Vec::new();
@@ -202,7 +202,7 @@ impl QueryRun {
 }
 
 impl RetrievalFigures {
-    fn add(&mut self, ranking: &[String], grades: &metrics::Grades) {
+    fn add(&mut self, ranking: &[String], grades: &metrics::RelevanceGrades) {
         self.queries += 1;
         self.ndcg_at_10 += metrics::ndcg(ranking, grades, 10);
         self.recall_at_10 += metrics::recall(ranking, grades, 10);

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 
 use super::lines::{bad, bare, each_line};
-use super::metrics::Grades;
-use crate::cli::output::Failure;
+use super::metrics::RelevanceGrades;
+use crate::cli::output::CommandFailure;
 use crate::files::{create_private_dir, private, refuse_link};
 
 /// What is asked, what is wanted, and where the documents come from.
@@ -25,7 +25,7 @@ pub(super) struct Collection {
     /// In their order in `queries.jsonl`.
     pub queries: Vec<Query>,
     /// By the query's id.
-    pub judged: HashMap<String, Grades>,
+    pub judged: HashMap<String, RelevanceGrades>,
     documents: Vec<Document>,
     hash: String,
 }
@@ -63,7 +63,7 @@ const SHARD: usize = 1000;
 
 impl Collection {
     /// Reads the three files of the folder. Bad input is one line that says where.
-    pub fn read(dir: &Path) -> Result<Self, Failure> {
+    pub fn read(dir: &Path) -> Result<Self, CommandFailure> {
         let corpus = dir.join("corpus.jsonl");
         let mut hasher = blake3::Hasher::new();
         hasher.update(LAYOUT);
@@ -139,11 +139,11 @@ impl Collection {
     }
 
     /// Writes the documents below `home`, unless they are there already.
-    pub fn lay_out(&self, home: &Path) -> Result<CorpusFiles, Failure> {
+    pub fn lay_out(&self, home: &Path) -> Result<CorpusFiles, CommandFailure> {
         let place = home.join(&self.hash);
         let failed = |error: io::Error| {
             let place = place.display();
-            Failure::failed(format!(
+            CommandFailure::failed(format!(
                 "{place} cannot be written: {error}; set KB_AGENT_DATA_DIR to a folder that can"
             ))
         };
@@ -203,7 +203,7 @@ const MISSING: &str =
 fn records<T: DeserializeOwned>(
     path: &Path,
     mut seen: impl FnMut(&str),
-) -> Result<Vec<T>, Failure> {
+) -> Result<Vec<T>, CommandFailure> {
     let mut records = Vec::new();
     each_line(path, MISSING, |number, line| {
         seen(line);
@@ -243,7 +243,7 @@ pub(super) fn record<T: DeserializeOwned>(line: &str, form: &str) -> Result<T, S
     serde_json::from_str(line).map_err(|error| wrong(&error))
 }
 
-fn unique<'a>(path: &Path, ids: impl Iterator<Item = &'a String>) -> Result<(), Failure> {
+fn unique<'a>(path: &Path, ids: impl Iterator<Item = &'a String>) -> Result<(), CommandFailure> {
     let mut seen = HashSet::new();
     for id in ids {
         if !seen.insert(id) {
@@ -261,8 +261,11 @@ fn gap(missing: Vec<&str>, what: &str) -> Option<String> {
 }
 
 /// `query-id corpus-id score`, or trec_eval's four columns with the iteration second.
-fn judgements(path: &Path, queries: &[Query]) -> Result<HashMap<String, Grades>, Failure> {
-    let mut judged: HashMap<String, Grades> = HashMap::new();
+fn judgements(
+    path: &Path,
+    queries: &[Query],
+) -> Result<HashMap<String, RelevanceGrades>, CommandFailure> {
+    let mut judged: HashMap<String, RelevanceGrades> = HashMap::new();
     each_line(path, MISSING, |number, line| {
         let line = bare(line);
         if line.trim().is_empty() {

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Where several labels are acceptable, the one that was predicted counts as the expected one, and
 /// the first of them when none was: so that every question is in exactly one row.
 #[derive(Debug, Default)]
-pub(super) struct Confusion {
+pub(super) struct ConfusionMatrix {
     rows: BTreeMap<String, BTreeMap<String, usize>>,
 }
 
@@ -21,14 +21,14 @@ pub(super) struct ClassFigures {
     /// Share whose predicted label is acceptable.
     pub accuracy: f64,
     /// By label, those that were only predicted too.
-    pub classes: BTreeMap<String, Class>,
+    pub classes: BTreeMap<String, LabelFigures>,
     /// By expected label, then by predicted.
     pub confusion: BTreeMap<String, BTreeMap<String, usize>>,
 }
 
 /// One label.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Class {
+pub(super) struct LabelFigures {
     /// Questions that should get it.
     pub n: usize,
     /// Share of those that got it which should; 0 when none got it.
@@ -37,7 +37,7 @@ pub(super) struct Class {
     pub recall: f64,
 }
 
-impl Confusion {
+impl ConfusionMatrix {
     /// Counts one question. `acceptable` is not empty.
     pub fn add(&mut self, acceptable: &[String], predicted: &str) {
         let expected = if acceptable.iter().any(|label| label == predicted) {
@@ -67,7 +67,7 @@ impl Confusion {
             let hits = row.and_then(|row| row.get(label)).copied().unwrap_or(0);
             let expected: usize = row.map_or(0, |row| row.values().sum());
             let got: usize = self.rows.values().filter_map(|row| row.get(label)).sum();
-            let class = Class {
+            let class = LabelFigures {
                 n: expected,
                 precision: share(hits, got),
                 recall: share(hits, expected),
@@ -110,7 +110,7 @@ impl ClassFigures {
                 let count = self.confusion.get(label).and_then(|row| row.get(predicted));
                 text.push_str(&format!("  {:>width$}", count.unwrap_or(&0)));
             }
-            let Class {
+            let LabelFigures {
                 n,
                 precision,
                 recall,
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn an_acceptable_label_counts_as_the_expected_one() {
-        let mut confusion = Confusion::default();
+        let mut confusion = ConfusionMatrix::default();
         let label = |name: &str| name.to_owned();
         confusion.add(&[label("a"), label("b")], "b");
         confusion.add(&[label("a"), label("b")], "c");

@@ -14,7 +14,7 @@ use super::graded_passages::{GradedPassage, GradedQuestion, foreign, question};
 use super::grades::{Actions, Bands, GradingFigures};
 use super::judged::{bar, read};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, print_json, print_notice, print_text};
+use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::domain::{KEEP_FROM, SUFFICIENT_FROM};
 use crate::engine::Grader;
@@ -22,7 +22,7 @@ use crate::text::{counted, one_line, sanitize};
 
 /// Arguments of `eval grading`.
 #[derive(Debug, Args)]
-pub(super) struct Grading {
+pub(super) struct GradingArgs {
     /// One JSON object a line: {"query", "passages": [{"text", "relevant", "far_off"?}],
     /// "sub_questions"?}
     #[arg(value_name = "FILE")]
@@ -50,7 +50,7 @@ struct GradingReport {
     questions: usize,
     /// Passages without a grade, because the reply could not be read.
     unmeasured: usize,
-    confusion: Confusion,
+    confusion: BandsByRelevance,
     /// What a run would do with the judged passages of each question.
     actions: Actions,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ struct GradingReport {
 
 /// By what they are, then by grade.
 #[derive(Debug, Default, Serialize)]
-struct Confusion {
+struct BandsByRelevance {
     relevant: Bands,
     irrelevant: Bands,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,18 +83,18 @@ struct FarOff {
 }
 
 /// Measures and prints the figures.
-pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(grading: &GradingArgs, settings: &Settings) -> Result<(), CommandFailure> {
     let questions = read(&grading.file, "not found", question)?;
     let drawn = foreign(&questions, grading.far_off);
     if grading.far_off > 0 && drawn.iter().all(Vec::is_empty) {
         let file = grading.file.display();
         let why = "--far-off draws from other questions, and there is no other in it";
-        return Err(Failure::failed(format!("{file}: {why}")));
+        return Err(CommandFailure::failed(format!("{file}: {why}")));
     }
     let report = interruptible(async |cancel| {
         tokio::select! {
             report = measure(grading, &questions, &drawn, settings) => report,
-            () = cancel.cancelled() => Err(Failure::interrupted()),
+            () = cancel.cancelled() => Err(CommandFailure::interrupted()),
         }
     })?;
     if report.figures.relevant == 0 {
@@ -116,11 +116,11 @@ pub(super) fn run(grading: &Grading, settings: &Settings) -> Result<(), Failure>
 }
 
 async fn measure(
-    grading: &Grading,
+    grading: &GradingArgs,
     questions: &[GradedQuestion],
     drawn: &[Vec<&str>],
     settings: &Settings,
-) -> Result<GradingReport, Failure> {
+) -> Result<GradingReport, CommandFailure> {
     let grader = Grader::open(settings)?;
     let bar = bar(questions.len());
     let mut tally = GradingTally::default();
@@ -161,7 +161,7 @@ async fn measure(
     }
     bar.finish_and_clear();
     if tally.judged.is_empty() && tally.far_off.is_empty() {
-        return Err(Failure::failed(
+        return Err(CommandFailure::failed(
             "no reply of the model held grades that can be read, so nothing was measured",
         ));
     }
@@ -174,7 +174,7 @@ struct GradingTally {
     judged: Vec<(f64, bool)>,
     far_off: Vec<f64>,
     unmeasured: usize,
-    confusion: Confusion,
+    confusion: BandsByRelevance,
     actions: Actions,
     elsewhere: Actions,
     wrong: Vec<String>,
@@ -239,7 +239,7 @@ impl GradingReport {
              {SUFFICIENT_FROM}         n\n",
             "passages"
         ));
-        let Confusion {
+        let BandsByRelevance {
             relevant,
             irrelevant,
             far_off,

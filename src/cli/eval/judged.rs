@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget};
 
 use super::lines::bad;
 use super::lines::{bare, each_line};
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 
 /// The questions of a file, empty lines left out; `missing` is what to say where there is no such
 /// file. A file without any question is wrong too.
@@ -15,7 +15,7 @@ pub(super) fn read<T>(
     path: &Path,
     missing: &str,
     parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, Failure> {
+) -> Result<Vec<T>, CommandFailure> {
     let questions = read_records(path, missing, parse)?;
     if questions.is_empty() {
         return Err(bad(path, "there is no question in it"));
@@ -29,7 +29,7 @@ pub(super) fn read_records<T>(
     path: &Path,
     missing: &str,
     parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, Failure> {
+) -> Result<Vec<T>, CommandFailure> {
     let mut records = Vec::new();
     each_line(path, missing, |number, line| {
         let line = bare(line);

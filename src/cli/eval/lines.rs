@@ -4,7 +4,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 use crate::files;
 
 /// No document of a collection is nearly as long.
@@ -15,8 +15,8 @@ const LONGEST: u64 = 64 << 20;
 pub(super) fn each_line(
     path: &Path,
     missing: &str,
-    mut take: impl FnMut(usize, &str) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut take: impl FnMut(usize, &str) -> Result<(), CommandFailure>,
+) -> Result<(), CommandFailure> {
     let file = files::open_regular(path).map_err(|error| {
         if error.is_missing() {
             bad(path, missing)
@@ -53,6 +53,6 @@ pub(super) fn bare(line: &str) -> &str {
 }
 
 /// What cannot be used of a file.
-pub(super) fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
-    Failure::failed(format!("{}: {what}", path.display()))
+pub(super) fn bad(path: &Path, what: impl std::fmt::Display) -> CommandFailure {
+    CommandFailure::failed(format!("{}: {what}", path.display()))
 }

@@ -8,10 +8,10 @@
 use std::collections::{HashMap, HashSet};
 
 /// The grades of one query's judged documents, by the document's name.
-pub(super) type Grades = HashMap<String, i64>;
+pub(super) type RelevanceGrades = HashMap<String, i64>;
 
 /// Normalised discounted cumulative gain of the first `depth`, 0–1 (`ndcg_cut_10`).
-pub(super) fn ndcg(ranking: &[String], grades: &Grades, depth: usize) -> f64 {
+pub(super) fn ndcg(ranking: &[String], grades: &RelevanceGrades, depth: usize) -> f64 {
     let gain = |grade: i64| grade.max(0) as f64;
     let found = ranking.iter().take(depth);
     let found = found.map(|document| gain(grades.get(document).copied().unwrap_or(0)));
@@ -26,7 +26,7 @@ pub(super) fn ndcg(ranking: &[String], grades: &Grades, depth: usize) -> f64 {
 }
 
 /// The share of all relevant documents that is among the first `depth`, 0–1 (`recall_100`).
-pub(super) fn recall(ranking: &[String], grades: &Grades, depth: usize) -> f64 {
+pub(super) fn recall(ranking: &[String], grades: &RelevanceGrades, depth: usize) -> f64 {
     let relevant = grades.values().filter(|&&grade| grade > 0).count();
     let found: HashSet<&String> = ranking
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn recall(ranking: &[String], grades: &Grades, depth: usize) -> f64 {
 
 /// One over the rank of the first relevant document among the first `depth`; 0 if there is none
 /// (`recip_rank`, cut).
-pub(super) fn reciprocal_rank(ranking: &[String], grades: &Grades, depth: usize) -> f64 {
+pub(super) fn reciprocal_rank(ranking: &[String], grades: &RelevanceGrades, depth: usize) -> f64 {
     ranking
         .iter()
         .take(depth)
@@ -47,11 +47,11 @@ pub(super) fn reciprocal_rank(ranking: &[String], grades: &Grades, depth: usize)
 }
 
 /// Whether a query counts at all: trec_eval leaves out those without a relevant document.
-pub(super) fn counts(grades: &Grades) -> bool {
+pub(super) fn counts(grades: &RelevanceGrades) -> bool {
     grades.values().any(|&grade| grade > 0)
 }
 
-fn is_relevant(grades: &Grades, document: &str) -> bool {
+fn is_relevant(grades: &RelevanceGrades, document: &str) -> bool {
     grades.get(document).is_some_and(|&grade| grade > 0)
 }
 
@@ -70,7 +70,7 @@ mod tests {
         names.split(' ').map(str::to_owned).collect()
     }
 
-    fn grades(grades: &[(&str, i64)]) -> Grades {
+    fn grades(grades: &[(&str, i64)]) -> RelevanceGrades {
         grades
             .iter()
             .map(|(name, grade)| ((*name).to_owned(), *grade))

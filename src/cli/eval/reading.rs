@@ -20,7 +20,7 @@ use super::overlap::{DocFreq, first_best};
 use super::reading_set::{ReadingPassage, ReadingQuestion, ReadingSet};
 use crate::cli::columns::{Column, Side, column, table, terminal_width};
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, print_json, print_notice, print_text};
+use crate::cli::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
 use crate::engine::Grader;
 use crate::text::{counted, is_chinese, one_line, sanitize};
@@ -93,13 +93,13 @@ struct ReadingFigures {
 }
 
 /// Measures and prints the figures.
-pub(super) fn run(reading: &ReadingScores, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(reading: &ReadingScores, settings: &Settings) -> Result<(), CommandFailure> {
     let set = ReadingSet::read(&reading.dir)?;
     let sets = set.by_set(reading.limit);
     let report = interruptible(async |cancel| {
         tokio::select! {
             report = measure(&set, &sets, settings) => report,
-            () = cancel.cancelled() => Err(Failure::interrupted()),
+            () = cancel.cancelled() => Err(CommandFailure::interrupted()),
         }
     })?;
     for (name, figures) in &report.sets {
@@ -122,7 +122,7 @@ async fn measure(
     set: &ReadingSet,
     sets: &BTreeMap<&str, Vec<&ReadingQuestion>>,
     settings: &Settings,
-) -> Result<ReadingReport, Failure> {
+) -> Result<ReadingReport, CommandFailure> {
     let mut doc_freqs: BTreeMap<&str, DocFreq> = BTreeMap::new();
     for passage in &set.passages {
         let doc_freq = doc_freqs.entry(&passage.set).or_default();
@@ -134,7 +134,7 @@ async fn measure(
     let mut figures = BTreeMap::new();
     let mut unmeasured = 0;
     for (&name, questions) in sets {
-        let mut reader = Reader {
+        let mut reader = ReadingRun {
             passages: &set.passages,
             doc_freq: doc_freqs.get(name).unwrap_or(&nothing),
             grader: &grader,
@@ -153,19 +153,19 @@ async fn measure(
 }
 
 /// Asks the questions of one set.
-struct Reader<'a> {
+struct ReadingRun<'a> {
     passages: &'a [ReadingPassage],
     doc_freq: &'a DocFreq,
     grader: &'a Grader,
     tally: ReadingTally,
 }
 
-impl Reader<'_> {
+impl ReadingRun<'_> {
     async fn read_all(
         &mut self,
         questions: &[&ReadingQuestion],
         bar: &ProgressBar,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         for question in questions {
             self.grade(question).await?;
             if !question.answers.is_empty() {
@@ -176,7 +176,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    async fn grade(&mut self, question: &ReadingQuestion) -> Result<(), Failure> {
+    async fn grade(&mut self, question: &ReadingQuestion) -> Result<(), CommandFailure> {
         let places = [&[question.own], &question.others[..]].concat();
         let texts: Vec<String> = places.iter().map(|at| self.passages[*at].text()).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -199,7 +199,7 @@ impl Reader<'_> {
     }
 
     /// Blocks while it embeds.
-    fn choose(&mut self, question: &ReadingQuestion) -> Result<(), Failure> {
+    fn choose(&mut self, question: &ReadingQuestion) -> Result<(), CommandFailure> {
         let passage = &self.passages[question.own];
         let (places, texts): (Vec<usize>, Vec<&str>) = passage.non_empty().unzip();
         let query = &question.query;

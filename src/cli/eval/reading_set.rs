@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::collection::record;
 use super::judged::{read, read_records};
 use super::lines::bad;
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 
 const MISSING: &str = "not found; a reading folder holds passages.jsonl and questions.jsonl";
 /// What the lines look like, for who wrote other ones.
@@ -62,7 +62,7 @@ struct ReadingLine {
 
 impl ReadingSet {
     /// Reads both files. Bad input is one line that says where.
-    pub fn read(dir: &Path) -> Result<Self, Failure> {
+    pub fn read(dir: &Path) -> Result<Self, CommandFailure> {
         let path = dir.join("passages.jsonl");
         let passages = read_records(&path, MISSING, passage)?;
         if passages.is_empty() {

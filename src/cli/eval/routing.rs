@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::collection::record;
-use super::confusion::{ClassFigures, Confusion};
+use super::confusion::{ClassFigures, ConfusionMatrix};
 use super::judged::{bar, read};
 use super::small_talk::SmallTalk;
 use crate::cli::interruption::interruptible;
-use crate::cli::output::{Failure, print_json, print_text};
+use crate::cli::output::{CommandFailure, print_json, print_text};
 use crate::config::Settings;
 use crate::domain::{Complexity, QueryType};
 use crate::engine::Router;
@@ -58,12 +58,12 @@ struct RoutingReport {
 }
 
 /// Measures and prints the figures.
-pub(super) fn run(routing: &Routing, settings: &Settings) -> Result<(), Failure> {
+pub(super) fn run(routing: &Routing, settings: &Settings) -> Result<(), CommandFailure> {
     let questions = read(&routing.file, "not found", labelled)?;
     let report = interruptible(async |cancel| {
         tokio::select! {
             report = measure(&questions, settings) => report,
-            () = cancel.cancelled() => Err(Failure::interrupted()),
+            () = cancel.cancelled() => Err(CommandFailure::interrupted()),
         }
     })?;
     if routing.json {
@@ -85,10 +85,13 @@ struct Labelled {
     query_type: Vec<String>,
 }
 
-async fn measure(questions: &[Labelled], settings: &Settings) -> Result<RoutingReport, Failure> {
+async fn measure(
+    questions: &[Labelled],
+    settings: &Settings,
+) -> Result<RoutingReport, CommandFailure> {
     let router = Router::open(settings)?;
     let bar = bar(questions.len());
-    let (mut complexities, mut types) = (Confusion::default(), Confusion::default());
+    let (mut complexities, mut types) = (ConfusionMatrix::default(), ConfusionMatrix::default());
     let mut judged = Vec::new();
     let mut wrong = Vec::new();
     let mut unreadable = 0;
@@ -136,7 +139,7 @@ async fn measure(questions: &[Labelled], settings: &Settings) -> Result<RoutingR
     let identity = router.identity();
     Ok(RoutingReport {
         figures: first.figures(),
-        query_type: second.map(Confusion::figures),
+        query_type: second.map(ConfusionMatrix::figures),
         small_talk: (!judged.is_empty()).then(|| SmallTalk::of(&judged)),
         by_type,
         engine: identity.model,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::collection::record;
 use super::judged::{bar, read};
-use crate::cli::output::Failure;
+use crate::cli::output::CommandFailure;
 use crate::engine::{Given, Looking, signal_names};
 
 /// What a line looks like, for who wrote another one.
@@ -52,7 +52,7 @@ struct PassageSignals {
 }
 
 /// Writes the file.
-pub(super) fn run(signals: &Signals) -> Result<(), Failure> {
+pub(super) fn run(signals: &Signals) -> Result<(), CommandFailure> {
     let questions = read(&signals.file, "not found", |line| {
         record::<QuestionSignals>(line, FORM)
     })?;
@@ -70,7 +70,7 @@ pub(super) fn run(signals: &Signals) -> Result<(), Failure> {
     out.flush().map_err(|error| cannot(&error))
 }
 
-fn look(looking: &Looking, question: &QuestionSignals) -> Result<Value, Failure> {
+fn look(looking: &Looking, question: &QuestionSignals) -> Result<Value, CommandFailure> {
     let sentences: Vec<Vec<&str>> = question
         .passages
         .iter()
@@ -113,6 +113,6 @@ fn rounded(row: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("{}: {error}", path.display()))
+fn cannot(path: &Path, error: &std::io::Error) -> CommandFailure {
+    CommandFailure::failed(format!("{}: {error}", path.display()))
 }

@@ -11,7 +11,7 @@ use crate::protocol::{
 use crate::text::one_line;
 use crate::tui::WalkStep;
 
-use super::super::output::{Failure, print_notice, print_text};
+use super::super::output::{CommandFailure, print_notice, print_text};
 use super::super::stats::in_lines;
 use super::command::PlainCommand;
 use super::conversation_info::ConversationInfo;
@@ -19,7 +19,7 @@ use super::input::{InputLine, StandardInput};
 use super::listing::{help, numbered, passage, runs, sessions, sources};
 use super::narrator::{Narrator, before_the_run, line};
 use super::pending_reply::{NextStep, PendingReply};
-use super::samples::Samples;
+use super::samples::NumberedSamples;
 
 /// What stands before a line that is typed.
 const PROMPT: &str = "ask> ";
@@ -29,7 +29,7 @@ pub(super) struct Plain {
     pub(super) commands: mpsc::Sender<Command>,
     /// Whether a person types; else the questions are repeated, so that the answers have them.
     pub(super) is_typed: bool,
-    pub(super) samples: Samples,
+    pub(super) samples: NumberedSamples,
     pub(super) about: ConversationInfo,
     /// Questions to be asked unasked.
     pub(super) walk: VecDeque<WalkStep>,
@@ -46,7 +46,7 @@ impl Plain {
         updates: &mut mpsc::Receiver<Update>,
         interrupts: &mut mpsc::Receiver<()>,
         cancel: &CancellationToken,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         let mut interrupted = false;
         self.rest()?;
         loop {
@@ -58,10 +58,10 @@ impl Plain {
             }
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Err(Failure::interrupted()),
+                () = cancel.cancelled() => return Err(CommandFailure::interrupted()),
                 Some(()) = interrupts.recv() => {
                     if !self.is_typed {
-                        return Err(Failure::interrupted());
+                        return Err(CommandFailure::interrupted());
                     }
                     if std::mem::replace(&mut interrupted, true) {
                         print_text("\n")?;
@@ -72,7 +72,7 @@ impl Plain {
                 }
                 update = updates.recv() => match update {
                     Some(update) => self.take(update)?,
-                    None => return Err(Failure::failed("the engine stopped")),
+                    None => return Err(CommandFailure::failed("the engine stopped")),
                 },
                 // A line ends a walk.
                 typed = input.next(), if is_idle || !self.walk.is_empty() && self.is_typed => {
@@ -99,7 +99,7 @@ impl Plain {
         }
     }
 
-    fn interrupted(&mut self) -> Result<(), Failure> {
+    fn interrupted(&mut self) -> Result<(), CommandFailure> {
         if self.takes_a_line() {
             print_text("\nCtrl+C again leaves, as Ctrl+D does.\n")?;
             self.rest()?;
@@ -115,7 +115,7 @@ impl Plain {
     }
 
     /// Nothing is going on: what is typed next is taken.
-    fn rest(&mut self) -> Result<(), Failure> {
+    fn rest(&mut self) -> Result<(), CommandFailure> {
         self.doing = PendingReply::Nothing;
         if self.is_typed && self.walk.is_empty() {
             print_text(PROMPT)?;
@@ -123,7 +123,7 @@ impl Plain {
         Ok(())
     }
 
-    fn typed(&mut self, typed: InputLine) -> Result<NextStep, Failure> {
+    fn typed(&mut self, typed: InputLine) -> Result<NextStep, CommandFailure> {
         let text = match typed {
             InputLine::Line(text) => text,
             InputLine::TooLong => {
@@ -149,7 +149,7 @@ impl Plain {
         Ok(NextStep::GoesOn)
     }
 
-    fn line(&mut self, line: PlainCommand) -> Result<(), Failure> {
+    fn line(&mut self, line: PlainCommand) -> Result<(), CommandFailure> {
         match line {
             PlainCommand::Question(text) => return self.ask(&text, self.route, None),
             PlainCommand::Retry(route) => {
@@ -210,7 +210,7 @@ impl Plain {
     }
 
     /// Lists the questions to try, or asks one of them.
-    fn try_one(&mut self, number: Option<usize>) -> Result<(), Failure> {
+    fn try_one(&mut self, number: Option<usize>) -> Result<(), CommandFailure> {
         if !self.samples.are_known() {
             self.doing = PendingReply::Trying(number);
             return Ok(());
@@ -231,7 +231,7 @@ impl Plain {
         question: &str,
         route: Option<Complexity>,
         retry_of: Option<RunId>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandFailure> {
         self.doing = PendingReply::Asking;
         self.send(Command::Ask {
             query: question.to_owned(),
@@ -241,13 +241,13 @@ impl Plain {
     }
 
     /// Sends what is answered by an update.
-    fn wait_for(&mut self, doing: PendingReply, command: Command) -> Result<(), Failure> {
+    fn wait_for(&mut self, doing: PendingReply, command: Command) -> Result<(), CommandFailure> {
         self.doing = doing;
         self.send(command)
     }
 
     /// Says what the knowledge base holds, once that is known.
-    fn describe(&mut self) -> Result<(), Failure> {
+    fn describe(&mut self) -> Result<(), CommandFailure> {
         let Some(base) = self.about.base() else {
             self.doing = PendingReply::Describing;
             return Ok(());
@@ -256,7 +256,7 @@ impl Plain {
         self.rest()
     }
 
-    fn passage(&mut self, number: usize) -> Result<(), Failure> {
+    fn passage(&mut self, number: usize) -> Result<(), CommandFailure> {
         let numbered = self.runs.last().map_or_else(Vec::new, numbered);
         let found = numbered.iter().find(|(n, _)| *n == number);
         let Some((source, lines)) = found.map(|(_, item)| (item.source.clone(), item.lines)) else {
@@ -270,7 +270,7 @@ impl Plain {
         self.send(Command::ReadDocument { source, line })
     }
 
-    fn take(&mut self, update: Update) -> Result<(), Failure> {
+    fn take(&mut self, update: Update) -> Result<(), CommandFailure> {
         match update {
             Update::Event(event) => self.event(&event)?,
             Update::Document(text) => {
@@ -332,7 +332,7 @@ impl Plain {
         Ok(())
     }
 
-    fn event(&mut self, event: &Event) -> Result<(), Failure> {
+    fn event(&mut self, event: &Event) -> Result<(), CommandFailure> {
         if let Some(narrator) = Narrator::begin(event) {
             if !self.is_typed || !self.walk.is_empty() {
                 let asked = one_line(&narrator.record().summary.question, 2000);
@@ -353,9 +353,9 @@ impl Plain {
         Ok(())
     }
 
-    fn send(&self, command: Command) -> Result<(), Failure> {
+    fn send(&self, command: Command) -> Result<(), CommandFailure> {
         let sent = self.commands.try_send(command);
-        sent.map_err(|_| Failure::failed("the engine is busy and takes no command"))
+        sent.map_err(|_| CommandFailure::failed("the engine is busy and takes no command"))
     }
 }
 
@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     /// What is typed where the questions to try never become known.
-    async fn typed(lines: &[&str]) -> (Result<(), Failure>, Vec<Command>) {
+    async fn typed(lines: &[&str]) -> (Result<(), CommandFailure>, Vec<Command>) {
         let (type_in, typed) = mpsc::channel(8);
         for line in lines {
             let line = InputLine::Line((*line).to_owned());
@@ -379,7 +379,7 @@ mod tests {
         let mut plain = Plain {
             commands,
             is_typed: true,
-            samples: Samples::of(false),
+            samples: NumberedSamples::of(false),
             about: ConversationInfo::of_nothing(),
             walk: VecDeque::new(),
             route: None,
@@ -411,7 +411,7 @@ mod tests {
         let mut plain = Plain {
             commands,
             is_typed: true,
-            samples: Samples::of(false),
+            samples: NumberedSamples::of(false),
             about: ConversationInfo::of_nothing(),
             walk: VecDeque::new(),
             route: None,

@@ -5,12 +5,12 @@ use crate::engine::SAMPLES;
 use crate::protocol::SampleQuestion;
 
 /// Route and text of each.
-pub(super) struct Samples {
+pub(super) struct NumberedSamples {
     questions: Vec<(&'static str, String)>,
     are_known: bool,
 }
 
-impl Samples {
+impl NumberedSamples {
     /// Those of the demo, or those to come.
     pub(super) fn of(is_demo: bool) -> Self {
         let given = if is_demo { SAMPLES } else { &[] };
