@@ -22,7 +22,7 @@ mod values;
 mod variable;
 mod variables;
 
-pub use endpoint::{EndpointSettings, JobSettings};
+pub use endpoint::{EndpointConfig, JobConfig};
 pub use environment::{Environment, Origin};
 pub use error::SettingError;
 pub use listing::{IneffectiveSetting, ListedSetting, Survey, survey, survey_of};

@@ -16,7 +16,7 @@ use super::variable::Variable;
 
 /// A chat endpoint.
 #[derive(Debug, Clone)]
-pub struct EndpointSettings {
+pub struct EndpointConfig {
     /// Its root, such as one ending in `/v1`.
     pub base_url: String,
     /// Its key.
@@ -32,18 +32,18 @@ pub struct EndpointSettings {
     /// How many tokens the model reads.
     pub context_tokens: Option<usize>,
     /// R1–R6.
-    pub analyze: JobSettings,
+    pub analyze: JobConfig,
     /// R11, R21.
-    pub plan: JobSettings,
+    pub plan: JobConfig,
     /// R17.
-    pub grade: JobSettings,
+    pub grade: JobConfig,
     /// R23, R24.
-    pub synthesize: JobSettings,
+    pub synthesize: JobConfig,
 }
 
 /// What is set for one job; `None` is as for all, or as built in.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct JobSettings {
+pub struct JobConfig {
     /// The model.
     pub model: Option<String>,
     /// 0 is repeatable.
@@ -56,12 +56,10 @@ pub struct JobSettings {
 pub(super) const DEFAULT_TIMEOUT: u64 = 60;
 
 /// The endpoint, checked whether it is in use or not; `None` is offline.
-pub(super) fn endpoint(
-    environment: &Environment,
-) -> Result<Option<EndpointSettings>, SettingError> {
+pub(super) fn endpoint(environment: &Environment) -> Result<Option<EndpointConfig>, SettingError> {
     let named = |variable: Variable| environment.get(variable.name).map(str::to_owned);
-    let job = |of: JobVariables| -> Result<JobSettings, SettingError> {
-        Ok(JobSettings {
+    let job = |of: JobVariables| -> Result<JobConfig, SettingError> {
+        Ok(JobConfig {
             model: named(of.model),
             temperature: number(environment, of.temperature, 0.0..=2.0)?,
             max_tokens: number(environment, of.max_tokens, 16..=1_000_000)?,
@@ -77,7 +75,7 @@ pub(super) fn endpoint(
         return Ok(None);
     };
     protected(environment, API_KEY, Some(&base_url))?;
-    Ok(Some(EndpointSettings {
+    Ok(Some(EndpointConfig {
         base_url,
         api_key,
         model: named(MODEL),
@@ -106,7 +104,7 @@ mod tests {
             ("KB_AGENT_LLM_MAX_TOKENS_GRADE", "512"),
         ]);
         let endpoint = endpoint(&environment).unwrap().unwrap();
-        assert_eq!(endpoint.analyze, JobSettings::default());
+        assert_eq!(endpoint.analyze, JobConfig::default());
         assert_eq!(endpoint.grade.model.as_deref(), Some("small"));
         assert_eq!(endpoint.grade.max_tokens, Some(512));
         assert_eq!(endpoint.synthesize.temperature, Some(0.7));

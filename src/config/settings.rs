@@ -16,7 +16,7 @@ use super::variables::{
     EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_URL,
     THEME, VECTOR_THRESHOLD,
 };
-use super::{EndpointSettings, Environment, endpoint, llm_variables};
+use super::{EndpointConfig, Environment, endpoint, llm_variables};
 
 /// The diagnostics filter while it is not set.
 pub const DEFAULT_LOG_FILTER: &str = "info";
@@ -30,7 +30,7 @@ const THEMES: [&str; 5] = ["auto", "dark", "light", "high-contrast", "mono"];
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The chat endpoint; `None` is offline.
-    pub llm: Option<EndpointSettings>,
+    pub llm: Option<EndpointConfig>,
     /// The embedding endpoint; `None` is the built-in model.
     pub embedding: Option<EmbeddingSettings>,
     /// The `.env` of the working folder, where it and not the user names one of these endpoints.

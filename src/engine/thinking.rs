@@ -30,7 +30,7 @@ pub(super) fn reasoner(
 /// The thinking engine behind that endpoint.
 pub(super) fn endpoint_reasoner(
     settings: &Settings,
-    llm: &config::EndpointSettings,
+    llm: &config::EndpointConfig,
 ) -> Result<EndpointReasoner, EngineError> {
     EndpointReasoner::new(endpoint(llm, settings.config_dir.clone()))
         .map_err(|error| EngineError::Setting(error.to_string()))
@@ -58,7 +58,7 @@ pub(super) fn built_in(variable: &str) -> Option<String> {
 }
 
 /// What is set, and what is built in where nothing is.
-fn endpoint(llm: &config::EndpointSettings, overrides: Option<PathBuf>) -> EndpointSettings {
+fn endpoint(llm: &config::EndpointConfig, overrides: Option<PathBuf>) -> EndpointSettings {
     let built_in = Jobs::default();
     EndpointSettings {
         base_url: llm.base_url.clone(),
@@ -79,7 +79,7 @@ fn endpoint(llm: &config::EndpointSettings, overrides: Option<PathBuf>) -> Endpo
     }
 }
 
-fn job(set: &config::JobSettings, built_in: &JobSettings) -> JobSettings {
+fn job(set: &config::JobConfig, built_in: &JobSettings) -> JobSettings {
     JobSettings {
         model: set.model.clone(),
         temperature: set.temperature.unwrap_or(built_in.temperature),

@@ -3,7 +3,7 @@ use std::time::Instant;
 use super::check::{Check, not_tried};
 use super::examination::Examination;
 use crate::agent::ports::{Caveat, ReasonerError};
-use crate::config::{EndpointSettings, Settings};
+use crate::config::{EndpointConfig, Settings};
 use crate::engine::thinking;
 use crate::reasoner::llm::{
     Answered, CutShort, EndpointReasoner, ModelJob, Structured, StructuredReply,
@@ -82,7 +82,7 @@ pub(super) async fn check(
 }
 
 /// What is set, with the variable that says so.
-fn named(llm: &EndpointSettings) -> Vec<(&'static str, &str)> {
+fn named(llm: &EndpointConfig) -> Vec<(&'static str, &str)> {
     let all = [
         ("KB_AGENT_LLM_MODEL", &llm.model),
         ("KB_AGENT_LLM_MODEL_ANALYZE", &llm.analyze.model),
@@ -97,7 +97,7 @@ fn named(llm: &EndpointSettings) -> Vec<(&'static str, &str)> {
 
 /// The error is a check too: there is no model that could be asked.
 fn models(
-    llm: &EndpointSettings,
+    llm: &EndpointConfig,
     listed: Result<Option<Vec<String>>, ReasonerError>,
 ) -> Result<Check, Check> {
     const NAME: &str = "models";
