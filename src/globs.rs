@@ -77,11 +77,11 @@ impl Globs {
 pub struct Inclusion {
     globs: Globs,
     within: Option<PathBuf>,
-    patterns: Arc<[Pattern]>,
+    patterns: Arc<[InclusionPattern]>,
 }
 
 #[derive(Debug)]
-struct Pattern {
+struct InclusionPattern {
     text: String,
     is_used: AtomicBool,
 }
@@ -95,7 +95,7 @@ impl Inclusion {
     ) -> Result<Self, BadGlob> {
         let patterns: Vec<&str> = patterns.into_iter().collect();
         let globs = Globs::new(patterns.iter().copied())?;
-        let patterns = patterns.iter().map(|text| Pattern {
+        let patterns = patterns.iter().map(|text| InclusionPattern {
             text: (*text).to_owned(),
             is_used: AtomicBool::new(false),
         });

@@ -20,12 +20,12 @@ pub(super) struct ByteBudget(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     limit: u64,
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BudgetState {
     reserved: u64,
     /// How many documents that are in memory already wait for what they weigh; they go before
     /// those that are still to be read.
@@ -34,7 +34,7 @@ struct State {
     most_reserved: u64,
 }
 
-impl State {
+impl BudgetState {
     fn add(&mut self, bytes: u64) {
         self.reserved += bytes;
         #[cfg(test)]
@@ -128,11 +128,11 @@ impl Drop for Reservation {
 impl Shared {
     fn wait<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, BudgetState>,
         bytes: u64,
         goes_on: impl Fn() -> bool,
-        is_next: impl Fn(&State) -> bool,
-    ) -> Option<MutexGuard<'a, State>> {
+        is_next: impl Fn(&BudgetState) -> bool,
+    ) -> Option<MutexGuard<'a, BudgetState>> {
         while goes_on() {
             let has_room = state.reserved == 0 || state.reserved + bytes <= self.limit;
             if has_room && is_next(&state) {
@@ -144,7 +144,7 @@ impl Shared {
         None
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BudgetState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,7 +12,7 @@ use std::iter;
 use blocks::Block;
 use limits::TARGET_BYTES;
 
-use super::extract::{Extraction, Shape};
+use super::extract::{Extraction, TextLayout};
 use crate::domain::{LineRange, Place, PlaceUnit};
 
 mod blocks;
@@ -57,16 +57,16 @@ pub(super) fn with_heading(heading: &str, text: &str) -> String {
 pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
     let lines: Vec<&str> = document.text.lines().collect();
     let name = match document.shape {
-        Shape::Code | Shape::Data => source,
+        TextLayout::Code | TextLayout::Data => source,
         // What a page or a mail is about, it says once.
-        Shape::Plain => document.title.as_deref().unwrap_or_default(),
+        TextLayout::Plain => document.title.as_deref().unwrap_or_default(),
         _ => "",
     };
-    let generated = document.shape == Shape::Data || is_generated(document, lines.len());
+    let generated = document.shape == TextLayout::Data || is_generated(document, lines.len());
     let limits = match document.shape {
-        _ if generated => Limits::GENERATED,
-        Shape::Rows => Limits::ROWS,
-        _ => Limits::NONE,
+        _ if generated => ChunkLimits::GENERATED,
+        TextLayout::Rows => ChunkLimits::ROWS,
+        _ => ChunkLimits::NONE,
     };
     let mut packer = Packer {
         lines: &lines,
@@ -82,16 +82,16 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
         packer.push(block);
     };
     match document.shape {
-        Shape::Markdown => blocks::markdown(&lines, &mut pack),
-        Shape::Rst => rst::blocks(&lines, &mut pack),
-        Shape::Org => org::blocks(&lines, &mut pack),
-        Shape::Plain => blocks::paragraphs(&lines, &mut pack),
-        Shape::Code | Shape::Data => blocks::code(&lines, &mut pack),
-        Shape::Rows => (0..lines.len()).for_each(|at| pack(row(source, document, at))),
+        TextLayout::Markdown => blocks::markdown(&lines, &mut pack),
+        TextLayout::Rst => rst::blocks(&lines, &mut pack),
+        TextLayout::Org => org::blocks(&lines, &mut pack),
+        TextLayout::Plain => blocks::paragraphs(&lines, &mut pack),
+        TextLayout::Code | TextLayout::Data => blocks::code(&lines, &mut pack),
+        TextLayout::Rows => (0..lines.len()).for_each(|at| pack(row(source, document, at))),
     }
     let mut chunks = packer.finish();
     let title = first_heading
-        .filter(|_| document.title.is_none() && document.shape != Shape::Rows)
+        .filter(|_| document.title.is_none() && document.shape != TextLayout::Rows)
         .unwrap_or_else(|| document.name(source));
     for chunk in &mut chunks {
         chunk.place = document.place(chunk.lines);
@@ -101,12 +101,12 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
 
 /// How much of a document is indexed.
 #[derive(Debug, Clone, Copy)]
-struct Limits {
+struct ChunkLimits {
     pieces_of_a_line: usize,
     chunks: usize,
 }
 
-impl Limits {
+impl ChunkLimits {
     const NONE: Self = Self {
         pieces_of_a_line: usize::MAX,
         chunks: usize::MAX,
@@ -127,7 +127,7 @@ impl Limits {
 /// Whether this is code that was not written by hand: minified, bundled, a blob.
 fn is_generated(document: &Extraction, lines: usize) -> bool {
     const LINE_BYTES: usize = 2000;
-    document.shape == Shape::Code && document.text.len() / lines.max(1) > LINE_BYTES
+    document.shape == TextLayout::Code && document.text.len() / lines.max(1) > LINE_BYTES
 }
 
 /// The lines, from 0, at which a slide or a cell begins: people speak of these one by one.
@@ -162,7 +162,7 @@ struct Packer<'a> {
     lines: &'a [&'a str],
     boundaries: HashSet<usize>,
     name: &'a str,
-    limits: Limits,
+    limits: ChunkLimits,
     open: Option<Block>,
     chunks: Vec<Chunk>,
 }
@@ -214,7 +214,7 @@ fn size(lines: &[&str]) -> usize {
     lines.iter().map(|line| line.len() + 1).sum()
 }
 
-fn emit(lines: &[&str], block: &Block, name: &str, limits: Limits, chunks: &mut Vec<Chunk>) {
+fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: &mut Vec<Chunk>) {
     let mut heading = if block.path.is_empty() {
         name.to_owned()
     } else {
@@ -449,7 +449,7 @@ mod tests {
         let rows = Extraction {
             text: "a: 1\na: 2\nb: 1\n".to_owned(),
             title: None,
-            shape: Shape::Rows,
+            shape: TextLayout::Rows,
             places: vec![
                 mark(1, PlaceUnit::Row, "Costs", 2),
                 mark(2, PlaceUnit::Row, "Costs", 3),
@@ -469,7 +469,7 @@ mod tests {
     fn a_row_of_a_million_columns_does_not_flood_the_index() {
         let cells: Vec<String> = (0..200_000).map(|n| format!("c{n}: {n}; ")).collect();
         let document = Extraction {
-            shape: Shape::Rows,
+            shape: TextLayout::Rows,
             ..Extraction::of_text("a.csv", cells.concat())
         };
         assert_eq!(super::chunk("a.csv", &document).1.len(), 300);

@@ -15,10 +15,10 @@ use encoding_rs::Encoding;
 
 use convert::convert;
 pub(super) use draft::{MAX_TEXT_BYTES, plain};
-pub use extraction::{Extraction, Mark, Shape};
+pub use extraction::{Extraction, Mark, TextLayout};
 use format::Format;
 use isolation::Readers;
-pub(super) use isolation::Session;
+pub(super) use isolation::ReadingSession;
 use isolation::confined;
 pub(super) use isolation::{MAX_LABEL_BYTES, label, labelled};
 pub use isolation::{READER_ARGUMENT, read_documents};
@@ -100,8 +100,8 @@ impl Extractor {
     }
 
     /// To be held while one document after the other is read.
-    pub fn session(&self) -> Session<'_> {
-        Session::of(self.readers.as_ref())
+    pub fn session(&self) -> ReadingSession<'_> {
+        ReadingSession::of(self.readers.as_ref())
     }
 
     /// What a document says; once `stop` is raised, one that takes long is not waited for.
@@ -146,7 +146,7 @@ impl Extractor {
             let name = PathBuf::from(name.as_ref());
             return confined(TIME_LIMIT, stop, move || convert(&name, format, bytes));
         };
-        let document = isolation::Document {
+        let document = isolation::DocumentFile {
             file: file.file(),
             name: &name,
             size,

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use regex::Regex;
 
 use self::forms::Forms;
-use self::relations::{Named, Relations};
+use self::relations::{NamedRange, Relations};
 
 mod forms;
 mod link;
@@ -47,7 +47,7 @@ static ID: LazyLock<Option<Regex>> =
 pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<Link>> {
     let forms = Forms::of(source, text);
     let mut relations = Relations::of(source);
-    let mut fence = Fence::default();
+    let mut fence = CodeFence::default();
     let mut links = Links::default();
     for (at, line) in text.lines().enumerate() {
         if links.is_full() {
@@ -89,7 +89,7 @@ pub(super) fn links(source: &str, text: &str, stop: &AtomicBool) -> Option<Vec<L
 
 /// The relation that is named for this place of the line. Names are in the order of their places
 /// and do not overlap.
-fn kind_at(named: &[Named], at: usize, plain: LinkKind) -> LinkKind {
+fn kind_at(named: &[NamedRange], at: usize, plain: LinkKind) -> LinkKind {
     let before = named.partition_point(|span| span.range.start <= at);
     named[..before]
         .last()
@@ -149,11 +149,11 @@ pub(crate) fn holds_ticket(line: &str) -> bool {
 
 /// Whether the lines that go by are code: between ``` or ~~~.
 #[derive(Default)]
-struct Fence {
+struct CodeFence {
     open: Option<(char, usize)>,
 }
 
-impl Fence {
+impl CodeFence {
     fn holds(&mut self, line: &str) -> bool {
         let bare = line.trim_start();
         let Some(mark) = bare.chars().next().filter(|c| matches!(c, '`' | '~')) else {

@@ -219,7 +219,7 @@ fn caught<T>(result: thread::Result<Result<T, KbError>>) -> Result<T, KbError> {
     result.unwrap_or_else(panicked)
 }
 
-struct Candidate {
+struct SearchCandidate {
     found: Match,
     bm25: Option<f64>,
     cosine: Option<f64>,
@@ -255,12 +255,12 @@ fn measured(
 }
 
 /// Both lists as one, each passage once.
-fn join(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<Candidate> {
-    let mut candidates: Vec<Candidate> = Vec::new();
+fn join(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<SearchCandidate> {
+    let mut candidates: Vec<SearchCandidate> = Vec::new();
     let mut places: HashMap<ChunkId, usize> = HashMap::new();
     for (at, (found, cosine)) in lexical.into_iter().enumerate() {
         places.insert(found.chunk, candidates.len());
-        candidates.push(Candidate {
+        candidates.push(SearchCandidate {
             bm25: Some(found.score),
             cosine,
             lexical_rank: Some(at + 1),
@@ -272,7 +272,7 @@ fn join(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<Candida
         if let Some(&place) = places.get(&found.chunk) {
             candidates[place].vector_rank = Some(at + 1);
         } else {
-            candidates.push(Candidate {
+            candidates.push(SearchCandidate {
                 bm25: None,
                 cosine: Some(found.score),
                 lexical_rank: None,
@@ -285,7 +285,12 @@ fn join(lexical: Vec<(Match, Option<f64>)>, semantic: Vec<Match>) -> Vec<Candida
 }
 
 /// All of them, best first.
-fn ranked(candidates: Vec<Candidate>, by: By, cosines: Cosines, full: f64) -> Vec<RankedMatch> {
+fn ranked(
+    candidates: Vec<SearchCandidate>,
+    by: By,
+    cosines: Cosines,
+    full: f64,
+) -> Vec<RankedMatch> {
     let usual = usual_meaning(&candidates, cosines);
     let mut found: Vec<(f64, RankedMatch)> = candidates
         .into_iter()
@@ -323,7 +328,7 @@ fn ranked(candidates: Vec<Candidate>, by: By, cosines: Cosines, full: f64) -> Ve
 /// What stands for the meaning of passages that have no vector yet, beside others that have one:
 /// the mean of those that the words brought too, else the best there is. Their words alone would
 /// be weighed against words and meaning of the others.
-fn usual_meaning(candidates: &[Candidate], cosines: Cosines) -> Option<f64> {
+fn usual_meaning(candidates: &[SearchCandidate], cosines: Cosines) -> Option<f64> {
     let known = |only_by_words: bool| {
         let known = candidates
             .iter()

@@ -22,7 +22,7 @@ use notify::{Config, RecommendedWatcher, Watcher, WatcherKind};
 use super::{Changes, KnowledgeBase};
 use debouncer::{Debouncer, PendingEvents, Waited};
 use directories::{WatchOutcome, WatchedDirectories};
-use scope::Scope;
+use scope::WatchScope;
 
 /// How often folders that cannot be watched are looked through, at most.
 const POLL: Duration = Duration::from_secs(3);
@@ -51,7 +51,7 @@ pub enum Woken {
 
 #[derive(Default)]
 struct Watching {
-    scope: Arc<Scope>,
+    scope: Arc<WatchScope>,
     watcher: Option<RecommendedWatcher>,
     watched: WatchedDirectories,
     /// The system cannot watch these folders: how often they are looked through, at most.
@@ -77,7 +77,7 @@ impl Watch {
         if watching.polling.is_some() {
             return;
         }
-        watching.scope = Arc::new(Scope::new(knowledge.roots(), knowledge.home(), apart));
+        watching.scope = Arc::new(WatchScope::new(knowledge.roots(), knowledge.home(), apart));
         let (scope, debouncer) = (Arc::clone(&watching.scope), Arc::clone(&self.debouncer));
         let watcher = RecommendedWatcher::new(
             move |event| debouncer.receive(event, &scope),
@@ -281,7 +281,7 @@ mod tests {
         let limit = notify::Error::new(notify::ErrorKind::MaxFilesWatch);
         watch
             .debouncer
-            .receive(Err(limit), &Scope::of_folder("/kb", &[]));
+            .receive(Err(limit), &WatchScope::of_folder("/kb", &[]));
         let woken = watch.next(None);
         assert_eq!(
             woken,

@@ -34,7 +34,7 @@ pub(super) fn run(
             "entity_id is empty; give a document or an id such as PROJ-123".to_owned(),
         ));
     }
-    let node = Node::find(base, entity, stop)?;
+    let node = GraphNode::find(base, entity, stop)?;
     let own: Vec<&str> = node.documents.iter().map(String::as_str).collect();
     let mut linking = Vec::new();
     for (source, mut links) in base.links_of(&own)? {
@@ -66,12 +66,12 @@ pub(super) fn run(
 }
 
 /// What was asked for: an id, documents, or both (`PROJ-101` is a ticket and `PROJ-101.md`).
-struct Node {
+struct GraphNode {
     documents: HashSet<String>,
     targets: LinkTargets,
 }
 
-impl Node {
+impl GraphNode {
     fn find(base: &KnowledgeBase, entity: &str, stop: &AtomicBool) -> Result<Self, ToolError> {
         let mut found: HashSet<String> = base.find_documents(entity, stop)?.into_iter().collect();
         if found.is_empty() && entity.contains('/') {

@@ -28,14 +28,14 @@ pub(super) fn blocks(lines: &[&str], take: &mut impl FnMut(Block)) {
     }
 }
 
-struct Heading<'a> {
+struct RstHeading<'a> {
     /// The character, and whether it stands above the title too.
     mark: (char, bool),
     title: &'a str,
     height: usize,
 }
 
-fn heading<'a>(lines: &[&'a str], at: usize) -> Option<Heading<'a>> {
+fn heading<'a>(lines: &[&'a str], at: usize) -> Option<RstHeading<'a>> {
     let alone = at == 0 || lines[at - 1].trim().is_empty();
     if !alone {
         return None;
@@ -43,7 +43,7 @@ fn heading<'a>(lines: &[&'a str], at: usize) -> Option<Heading<'a>> {
     if let Some(mark) = adornment(lines[at]) {
         let (title, under) = (lines.get(at + 1)?, lines.get(at + 2)?);
         let framed = adornment(under) == Some(mark) && !title.trim().is_empty();
-        return framed.then(|| Heading {
+        return framed.then(|| RstHeading {
             mark: (mark, true),
             title: title.trim(),
             height: 3,
@@ -52,7 +52,7 @@ fn heading<'a>(lines: &[&'a str], at: usize) -> Option<Heading<'a>> {
     let title = lines[at].trim_end();
     let mark = adornment(lines.get(at + 1)?)?;
     let long_enough = lines[at + 1].trim_end().len() * 2 >= title.chars().count();
-    (!title.starts_with(char::is_whitespace) && long_enough).then_some(Heading {
+    (!title.starts_with(char::is_whitespace) && long_enough).then_some(RstHeading {
         mark: (mark, false),
         title,
         height: 2,

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::format::Format;
 use super::sheet::records;
 use super::text::{decode, html, json, mail, notebook};
-use super::{Extraction, Shape, SkipReason, office, pdf};
+use super::{Extraction, SkipReason, TextLayout, office, pdf};
 
 /// What the bytes of a document say that has to be taken apart.
 pub(super) fn convert(
@@ -25,7 +25,7 @@ pub(super) fn convert(
         Format::PackedJson => {
             let mut draft = Draft::default();
             draft.push(&json::laid_out(&decode::decode(bytes)?));
-            draft.finish(Shape::Data, None, "the file is empty")
+            draft.finish(TextLayout::Data, None, "the file is empty")
         }
         Format::Lines(_) | Format::Unread(_) => Err(SkipReason::Binary),
     }

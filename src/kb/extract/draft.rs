@@ -1,6 +1,6 @@
 //! The text of a converted document while it is being written.
 
-use super::{Extraction, Mark, Shape, SkipReason};
+use super::{Extraction, Mark, SkipReason, TextLayout};
 use crate::domain::{Place, PlaceUnit};
 use crate::text::{Fences, one_line};
 
@@ -74,7 +74,7 @@ impl Draft {
     /// The document; an error when it says nothing, with `why`, or more than can be.
     pub fn finish(
         self,
-        shape: Shape,
+        shape: TextLayout,
         title: Option<String>,
         why: &str,
     ) -> Result<Extraction, SkipReason> {
@@ -98,7 +98,7 @@ impl Draft {
         title: Option<String>,
         why: &str,
     ) -> Result<Extraction, SkipReason> {
-        let mut document = self.finish(Shape::Markdown, title, why)?;
+        let mut document = self.finish(TextLayout::Markdown, title, why)?;
         document.places = sections(&document.text);
         Ok(document)
     }
@@ -187,7 +187,7 @@ mod tests {
         draft.begin(PlaceUnit::Page, None, 1);
         draft.push(" \n\n");
         let reason = draft
-            .finish(Shape::Plain, None, "only pictures")
+            .finish(TextLayout::Plain, None, "only pictures")
             .unwrap_err();
         assert_eq!(reason.to_string(), "no text in it: only pictures");
     }

@@ -18,7 +18,7 @@ pub struct Extraction {
     /// What the document calls itself, where its format has a field for that.
     pub title: Option<String>,
     /// How its structure is marked.
-    pub shape: Shape,
+    pub shape: TextLayout,
     /// Where its places begin, in the order of their lines; empty for formats made of lines.
     pub places: Vec<Mark>,
 }
@@ -35,7 +35,7 @@ pub struct Mark {
 /// How the structure of an extraction is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Shape {
+pub enum TextLayout {
     /// Headings, fences and tables as in Markdown.
     Markdown,
     /// Paragraphs between blank lines.
@@ -55,7 +55,7 @@ pub enum Shape {
 impl Extraction {
     /// Text made of lines; the name tells how it is structured.
     pub fn of_text(source: &str, text: String) -> Self {
-        let shape = Shape::of(Path::new(source));
+        let shape = TextLayout::of(Path::new(source));
         Self {
             title: shape.title(&text),
             text,
@@ -82,7 +82,7 @@ impl Extraction {
     }
 }
 
-impl Shape {
+impl TextLayout {
     /// What a text made of lines says its title is, before it begins.
     fn title(self, text: &str) -> Option<String> {
         const HEAD: usize = 50;

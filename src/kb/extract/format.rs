@@ -7,13 +7,13 @@
 
 use std::path::Path;
 
-use super::Shape;
+use super::TextLayout;
 
 /// How a file has to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// Decoded, line by line.
-    Lines(Shape),
+    Lines(TextLayout),
     /// JSON without line breaks.
     PackedJson,
     /// Records with separators.
@@ -112,7 +112,7 @@ fn by_name(path: &Path, head: &[u8]) -> Format {
             } else if memchr::memchr(b'\n', head).unwrap_or(head.len()) > MAX_JSON_LINE {
                 Format::PackedJson
             } else {
-                Format::Lines(Shape::Code)
+                Format::Lines(TextLayout::Code)
             }
         }
         // Their bytes would have said so.
@@ -124,11 +124,11 @@ fn by_name(path: &Path, head: &[u8]) -> Format {
             } else if matches!(extension.as_str(), "xls" | "xlsx") {
                 Format::Records
             } else {
-                Format::Lines(Shape::Plain)
+                Format::Lines(TextLayout::Plain)
             }
         }
-        _ => match Shape::of(path) {
-            Shape::Code => Format::Lines(Shape::Code),
+        _ => match TextLayout::of(path) {
+            TextLayout::Code => Format::Lines(TextLayout::Code),
             shape => promised(head, Format::Lines(shape)),
         },
     }
@@ -193,15 +193,21 @@ mod tests {
         assert_eq!(of("a.txt", b"PK\x03\x04rest"), Format::Archive);
         assert_eq!(of("a.xls", b"\n<HTML><body>"), Format::Html);
         assert_eq!(of("a.md", b"<!DOCTYPE html>"), Format::Html);
-        assert_eq!(of("a.php", b"<!DOCTYPE html>"), Format::Lines(Shape::Code));
-        assert_eq!(of("a.docx", b"plain words"), Format::Lines(Shape::Plain));
+        assert_eq!(
+            of("a.php", b"<!DOCTYPE html>"),
+            Format::Lines(TextLayout::Code)
+        );
+        assert_eq!(
+            of("a.docx", b"plain words"),
+            Format::Lines(TextLayout::Plain)
+        );
         assert_eq!(
             of("a.md", b"On the %PDF- mark"),
-            Format::Lines(Shape::Markdown)
+            Format::Lines(TextLayout::Markdown)
         );
         assert_eq!(
             of("a.json", b"{\n  \"a\": 1\n}"),
-            Format::Lines(Shape::Code)
+            Format::Lines(TextLayout::Code)
         );
         assert_eq!(of("a.json", &[b'['; 2000]), Format::PackedJson);
     }

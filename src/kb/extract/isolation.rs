@@ -13,5 +13,5 @@ pub(in crate::kb::extract) use child::made_of;
 pub use child::{READER_ARGUMENT, read_documents};
 pub(in crate::kb::extract) use confined::confined;
 pub(in crate::kb) use label::{MAX_LABEL_BYTES, label, labelled};
-pub(in crate::kb) use readers::Session;
-pub(in crate::kb::extract) use readers::{Document, Readers};
+pub(in crate::kb) use readers::ReadingSession;
+pub(in crate::kb::extract) use readers::{DocumentFile, Readers};

@@ -11,7 +11,7 @@ use pdf_extract::{
 };
 
 use super::draft::Draft;
-use super::{Extraction, Shape, SkipReason};
+use super::{Extraction, SkipReason, TextLayout};
 use crate::domain::PlaceUnit;
 
 mod tame;
@@ -70,7 +70,7 @@ pub(super) fn document(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
         ));
     }
     draft.finish(
-        Shape::Plain,
+        TextLayout::Plain,
         title,
         "its pages are pictures; run text recognition (OCR) on it first",
     )
@@ -79,7 +79,7 @@ pub(super) fn document(bytes: Vec<u8>) -> Result<Extraction, SkipReason> {
 fn read(pdf: &Document, number: u32) -> Option<String> {
     let mut text = String::new();
     let read = panic::catch_unwind(AssertUnwindSafe(|| {
-        let mut page = Page {
+        let mut page = PdfPage {
             inner: PlainTextOutput::new(&mut text),
             left: MAX_PAGE_BYTES,
         };
@@ -94,12 +94,12 @@ fn read(pdf: &Document, number: u32) -> Option<String> {
 }
 
 /// A page's text, up to a limit.
-struct Page<'a> {
+struct PdfPage<'a> {
     inner: PlainTextOutput<&'a mut String>,
     left: usize,
 }
 
-impl OutputDev for Page<'_> {
+impl OutputDev for PdfPage<'_> {
     fn begin_page(
         &mut self,
         number: u32,

@@ -37,7 +37,7 @@ pub(super) struct Blocks {
 
 /// Whole lines, or a piece of one that is very long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block<'b> {
+pub(super) struct TextBlock<'b> {
     pub bytes: &'b [u8],
     /// The number of its first line, from 1.
     pub line: usize,
@@ -47,7 +47,7 @@ pub(super) struct Block<'b> {
 
 /// What a file's beginning says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TextKind {
     /// Bytes that are lines of text as they are.
     Plain,
     /// Text that is decoded while it is read, so that offsets are not the file's own.
@@ -74,7 +74,7 @@ impl Blocks {
     }
 
     /// Begins a file.
-    pub fn open(&mut self, file: &mut impl Read) -> io::Result<Kind> {
+    pub fn open(&mut self, file: &mut impl Read) -> io::Result<TextKind> {
         self.reset(0, 1);
         self.fill(file)?;
         match Encoding::for_bom(&self.buffer[..self.end]) {
@@ -89,18 +89,18 @@ impl Blocks {
                 let mut decoder = encoding.new_decoder_without_bom_handling();
                 self.decode(&mut decoder, self.ended);
                 self.decoder = Some(decoder);
-                return Ok(Kind::Decoded);
+                return Ok(TextKind::Decoded);
             }
             None => {}
         }
         Ok(match memchr::memchr(0, self.head()) {
-            Some(_) if utf_16_by_pattern(self.head()).is_some() => Kind::Unmarked,
-            Some(_) => Kind::Binary,
-            None => Kind::Plain,
+            Some(_) if utf_16_by_pattern(self.head()).is_some() => TextKind::Unmarked,
+            Some(_) => TextKind::Binary,
+            None => TextKind::Plain,
         })
     }
 
-    /// How a file begins that was just opened and is not [`Kind::Decoded`].
+    /// How a file begins that was just opened and is not [`TextKind::Decoded`].
     pub fn head(&self) -> &[u8] {
         &self.buffer[..self.end.min(SNIFF_BYTES)]
     }
@@ -116,7 +116,7 @@ impl Blocks {
     }
 
     /// The next lines; `None` at the end.
-    pub fn next(&mut self, file: &mut impl Read) -> io::Result<Option<Block<'_>>> {
+    pub fn next(&mut self, file: &mut impl Read) -> io::Result<Option<TextBlock<'_>>> {
         self.carry_over();
         loop {
             if self.ended {
@@ -139,7 +139,7 @@ impl Blocks {
             Some(at) if !self.ended => self.start + at + 1,
             _ => self.end,
         };
-        Ok(Some(Block {
+        Ok(Some(TextBlock {
             bytes: &self.buffer[self.start..self.given],
             line: self.line,
             offset: self.offset,
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     /// The blocks of these bytes: where, which line, what.
-    fn blocks(bytes: &[u8]) -> (Kind, Vec<(u64, usize, Vec<u8>)>) {
+    fn blocks(bytes: &[u8]) -> (TextKind, Vec<(u64, usize, Vec<u8>)>) {
         let mut file = bytes;
         let mut blocks = Blocks::new();
         let kind = blocks.open(&mut file).unwrap();
@@ -275,7 +275,7 @@ mod tests {
         let lines: Vec<String> = (1..=100_000).map(|n| format!("line {n}\n")).collect();
         let text = lines.concat();
         let (kind, all) = blocks(text.as_bytes());
-        assert_eq!(kind, Kind::Plain);
+        assert_eq!(kind, TextKind::Plain);
         assert!(all.len() > 3);
         let mut joined = Vec::new();
         for (offset, line, bytes) in &all {
@@ -365,15 +365,15 @@ mod tests {
             .flat_map(|c| (c as u16).to_le_bytes())
             .collect();
         let (kind, all) = blocks(&little);
-        assert_eq!(kind, Kind::Decoded);
+        assert_eq!(kind, TextKind::Decoded);
         let joined: Vec<u8> = all.into_iter().flat_map(|(_, _, bytes)| bytes).collect();
         assert_eq!(joined, text.as_bytes());
         assert_eq!(
             blocks(b"\xef\xbb\xbfone\n").1,
             vec![(3, 1, b"one\n".to_vec())]
         );
-        assert_eq!(blocks(b"a\0\n\0").0, Kind::Unmarked);
-        assert_eq!(blocks(b"PNG\0\0\0\x01a").0, Kind::Binary);
+        assert_eq!(blocks(b"a\0\n\0").0, TextKind::Unmarked);
+        assert_eq!(blocks(b"PNG\0\0\0\x01a").0, TextKind::Binary);
         assert_eq!(blocks(b"").1, vec![]);
     }
 }

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::{DirEntry, WalkState};
 
-use super::blocks::{Block, Blocks, Kind};
+use super::blocks::{Blocks, TextBlock, TextKind};
 use super::passage::{CONTEXT_LINES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
-use super::tally::{Candidate, Class, Tally};
+use super::tally::{Candidate, RankClass, Tally};
 use crate::domain::LineRange;
 use crate::kb::error::KbError;
 use crate::kb::extract::{self, MAX_FILE_BYTES};
@@ -47,7 +47,7 @@ pub(super) fn search_all(
             continue;
         };
         builder.build_parallel().run(|| {
-            let mut worker = Worker::new(root, (texts, stop), pattern, keep, &done);
+            let mut worker = SearchThread::new(root, (texts, stop), pattern, keep, &done);
             Box::new(move |entry| {
                 if stop.load(Ordering::Relaxed) {
                     return WalkState::Quit;
@@ -76,15 +76,15 @@ fn is_of_the_base(root: &Path, entry: &DirEntry) -> bool {
 }
 
 /// One thread with what it uses again for each file.
-struct Worker<'a> {
+struct SearchThread<'a> {
     root: usize,
     pattern: Pattern,
-    reader: Reader<'a>,
+    reader: FileSearcher<'a>,
     tally: Option<Tally>,
     done: &'a Mutex<Tally>,
 }
 
-impl Drop for Worker<'_> {
+impl Drop for SearchThread<'_> {
     fn drop(&mut self) {
         if let Some(tally) = self.tally.take() {
             let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,7 +93,7 @@ impl Drop for Worker<'_> {
     }
 }
 
-impl<'a> Worker<'a> {
+impl<'a> SearchThread<'a> {
     fn new(
         root: usize,
         (texts, stop): (&'a TextCache, &'a AtomicBool),
@@ -104,7 +104,7 @@ impl<'a> Worker<'a> {
         Self {
             root,
             pattern: pattern.clone(),
-            reader: Reader {
+            reader: FileSearcher {
                 texts,
                 stop,
                 searcher: SearcherBuilder::new()
@@ -137,29 +137,29 @@ impl<'a> Worker<'a> {
 }
 
 /// What reads and searches one file after the other.
-struct Reader<'a> {
+struct FileSearcher<'a> {
     texts: &'a TextCache,
     stop: &'a AtomicBool,
     searcher: Searcher,
     blocks: Blocks,
 }
 
-impl Reader<'_> {
+impl FileSearcher<'_> {
     /// Whether it is text, all of whose matches are now known.
     fn search(&mut self, opened: &Opened, found: &mut Matches<'_>) -> io::Result<bool> {
         let mut file = opened.file();
         let kind = self.blocks.open(&mut file)?;
-        if kind != Kind::Decoded {
+        if kind != TextKind::Decoded {
             let size = match self.blocks.size() {
                 Some(size) => size,
                 None => file.metadata()?.len(),
             };
             let is_lines = extract::is_lines_by(opened.path(), self.blocks.head(), size);
-            if !is_lines || kind == Kind::Unmarked {
+            if !is_lines || kind == TextKind::Unmarked {
                 return self.search_extracted(opened, found);
             }
             // A picture is not read to its end to learn that it is one.
-            if kind == Kind::Binary {
+            if kind == TextKind::Binary {
                 return Ok(false);
             }
         }
@@ -168,7 +168,7 @@ impl Reader<'_> {
             && let Some(block) = self.blocks.next(&mut file)?
         {
             let is_plain = memchr::memchr(0, block.bytes).is_none()
-                && (kind == Kind::Decoded || found.pattern.is_seen_in(block.bytes));
+                && (kind == TextKind::Decoded || found.pattern.is_seen_in(block.bytes));
             if !is_plain {
                 let is_large = match is_large {
                     Some(known) => known,
@@ -194,7 +194,7 @@ impl Reader<'_> {
             return Ok(false);
         };
         found.forget();
-        let whole = Block {
+        let whole = TextBlock {
             bytes: document.text.as_bytes(),
             line: 1,
             offset: 0,
@@ -247,7 +247,7 @@ impl<'p> Matches<'p> {
         }
     }
 
-    fn search(&mut self, searcher: &mut Searcher, block: Block<'_>) -> io::Result<()> {
+    fn search(&mut self, searcher: &mut Searcher, block: TextBlock<'_>) -> io::Result<()> {
         let pattern = self.pattern;
         let sink = LinesOf {
             matches: self,
@@ -336,7 +336,7 @@ impl KnownFile {
                 start,
                 end: window.end,
             },
-            class: Class::of_line(line.mask),
+            class: RankClass::of_line(line.mask),
             best_line: line.number,
             offset: line.offset,
         });
@@ -353,7 +353,7 @@ impl KnownFile {
 /// Takes the matching lines of one block.
 struct LinesOf<'m, 'p, 'b> {
     matches: &'m mut Matches<'p>,
-    block: Block<'b>,
+    block: TextBlock<'b>,
 }
 
 impl Sink for LinesOf<'_, '_, '_> {

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::blocks::{Blocks, Kind};
+use super::blocks::{Blocks, TextKind};
 use super::passage::{GrepPassage, MAX_LINE_BYTES, MAX_PASSAGE_BYTES, MAX_PASSAGE_LINES};
 use super::pattern::Pattern;
 use super::tally::Candidate;
@@ -125,7 +125,7 @@ fn read_around(
     file.seek(SeekFrom::Start(0))?;
     let mut blocks = Blocks::new();
     let wanted = candidate.lines;
-    if blocks.open(&mut file)? != Kind::Decoded {
+    if blocks.open(&mut file)? != TextKind::Decoded {
         let (offset, line) = beginning(file, candidate)?;
         file.seek(SeekFrom::Start(offset))?;
         blocks.open_at(offset, line);

@@ -25,7 +25,7 @@ pub(super) struct Candidate {
     pub root: usize,
     pub path: Arc<PathBuf>,
     pub lines: LineRange,
-    pub class: Class,
+    pub class: RankClass,
     /// The line that holds the most words; the first of them.
     pub best_line: usize,
     /// Where that line begins in the file.
@@ -34,7 +34,7 @@ pub(super) struct Candidate {
 
 /// Passages of one class rank alike, whatever the words are worth. Best last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Class {
+pub(super) struct RankClass {
     words: (u32, u32),
     hits: u8,
     pub mask: u64,
@@ -42,7 +42,7 @@ pub(super) struct Class {
     pub best_mask: u64,
 }
 
-impl Class {
+impl RankClass {
     /// Of a single line.
     pub fn of_line(mask: u64) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl Ord for Candidate {
 pub(super) struct Tally {
     /// How many of a class are kept.
     keep: usize,
-    classes: BTreeMap<Class, BTreeSet<Candidate>>,
+    classes: BTreeMap<RankClass, BTreeSet<Candidate>>,
     remembered: usize,
     /// For each word, how many files hold it.
     holding: Vec<usize>,
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     fn candidate(file: usize, line: usize, masks: &[u64]) -> Candidate {
-        let mut class = Class::of_line(masks[0]);
+        let mut class = RankClass::of_line(masks[0]);
         for &mask in &masks[1..] {
             class.add(mask);
         }

@@ -22,7 +22,7 @@ static ITEM: LazyLock<Option<Regex>> =
 
 /// Within this part of the line every link is of that kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedRange {
     pub range: Range<usize>,
     pub name: String,
 }
@@ -54,7 +54,7 @@ impl Relations {
     }
 
     /// What the line says of the links on it. `ids` are the ticket ids in it.
-    pub fn read(&mut self, line: &str, ids: &[(usize, &str)]) -> Vec<Named> {
+    pub fn read(&mut self, line: &str, ids: &[(usize, &str)]) -> Vec<NamedRange> {
         let bare = line.trim();
         if !bare.starts_with('|') {
             self.columns = None;
@@ -70,7 +70,7 @@ impl Relations {
             return self.row(line);
         }
         let all_of = |name: &str| {
-            vec![Named {
+            vec![NamedRange {
                 range: 0..line.len(),
                 name: name.to_owned(),
             }]
@@ -116,7 +116,7 @@ impl Relations {
     }
 
     /// A row of a table: by a cell that names the relation, else by the head of each column.
-    fn row(&mut self, line: &str) -> Vec<Named> {
+    fn row(&mut self, line: &str) -> Vec<NamedRange> {
         let cells = cells(line);
         let names: Vec<Option<String>> = cells
             .iter()
@@ -126,7 +126,7 @@ impl Relations {
         if let Some(at) = names.iter().position(Option::is_some) {
             let name = names[at].clone().unwrap_or_default();
             let from = cells[at].end;
-            return vec![Named {
+            return vec![NamedRange {
                 range: from..line.len(),
                 name,
             }];
@@ -136,7 +136,7 @@ impl Relations {
             .zip(by_column.iter())
             .filter_map(|(range, name)| {
                 let name = name.clone()?;
-                Some(Named { range, name })
+                Some(NamedRange { range, name })
             })
             .collect()
     }
@@ -213,8 +213,8 @@ fn cells(line: &str) -> Vec<Range<usize>> {
 }
 
 /// A verb before an id, and the ids that go on from it: `blocks PROJ-1, PROJ-2 and PROJ-3`.
-fn verbs(line: &str, ids: &[(usize, &str)]) -> Vec<Named> {
-    let mut named: Vec<Named> = Vec::new();
+fn verbs(line: &str, ids: &[(usize, &str)]) -> Vec<NamedRange> {
+    let mut named: Vec<NamedRange> = Vec::new();
     let mut end = 0;
     for &(at, id) in ids {
         let before = &line[end..at];
@@ -229,7 +229,7 @@ fn verbs(line: &str, ids: &[(usize, &str)]) -> Vec<Named> {
         };
         end = at + id.len();
         if let Some(name) = name {
-            named.push(Named {
+            named.push(NamedRange {
                 range: at..end,
                 name,
             });

@@ -19,8 +19,8 @@ use crate::files::{
     create_private_dir, is_unfinished, open_unlinked, read_all, refuse_link, write_cache_by,
 };
 use crate::kb::extract::{
-    Extraction, Extractor, MAX_LABEL_BYTES, MAX_TEXT_BYTES, Session, SkipReason, is_lines, label,
-    labelled,
+    Extraction, Extractor, MAX_LABEL_BYTES, MAX_TEXT_BYTES, ReadingSession, SkipReason, is_lines,
+    label, labelled,
 };
 use crate::kb::opened::Opened;
 
@@ -66,7 +66,7 @@ impl TextCache {
 
     /// To be held while one document after the other is read: what is started for the first is
     /// kept for the others.
-    pub fn session(&self) -> Session<'_> {
+    pub fn session(&self) -> ReadingSession<'_> {
         self.extractor.session()
     }
 
@@ -189,13 +189,13 @@ fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
     use crate::domain::{Place, PlaceUnit};
-    use crate::kb::extract::{Mark, Shape};
+    use crate::kb::extract::{Mark, TextLayout};
 
     fn document() -> Extraction {
         Extraction {
             text: "one\n\ntwo\n".to_owned(),
             title: Some("A title\nof two lines".to_owned()),
-            shape: Shape::Plain,
+            shape: TextLayout::Plain,
             places: vec![Mark {
                 line: 1,
                 place: Place {

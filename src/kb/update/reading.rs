@@ -118,7 +118,7 @@ struct Suspect<'a> {
 }
 
 /// What became of it.
-enum Outcome {
+enum ReadOutcome {
     Skipped(SkipReason),
     Same { mtime_is_reliable: bool },
     Text(Box<Incoming>),
@@ -129,7 +129,7 @@ enum Outcome {
 fn side_by_side(
     job: &Job<'_>,
     suspects: &[Suspect<'_>],
-    mut take: impl FnMut(&Suspect<'_>, Outcome) -> Result<(), KbError>,
+    mut take: impl FnMut(&Suspect<'_>, ReadOutcome) -> Result<(), KbError>,
 ) -> Result<(), KbError> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
@@ -157,7 +157,7 @@ fn side_by_side(
 }
 
 /// `None` when it was not looked at to its end: then nothing is known of it.
-fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Option<Outcome> {
+fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Option<ReadOutcome> {
     let SourceFile {
         path,
         source,
@@ -176,17 +176,17 @@ fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Opt
         Err(SkipReason::Stopped) => return None,
         // It went with all the others, which says nothing about itself.
         Err(_) if job.roots.is_away(path) => return None,
-        Err(reason) => return Some(Outcome::Skipped(reason)),
+        Err(reason) => return Some(ReadOutcome::Skipped(reason)),
     };
     let hash = hash(&document);
     if suspect.old.as_ref().is_some_and(|old| old.hash == hash) {
-        return Some(Outcome::Same { mtime_is_reliable });
+        return Some(ReadOutcome::Same { mtime_is_reliable });
     }
     let reservation = reservation.resized(weight(&document), goes_on)?;
     let links = links::links(source, &document.text, job.stop)?;
     let (title, chunks) = chunk(source, &document);
     let chunks = chunks.into_iter();
-    Some(Outcome::Text(Box::new(Incoming {
+    Some(ReadOutcome::Text(Box::new(Incoming {
         source: source.clone(),
         title,
         hash,
@@ -321,11 +321,11 @@ impl Pass<'_> {
     fn take(
         &mut self,
         suspect: &Suspect<'_>,
-        outcome: Outcome,
+        outcome: ReadOutcome,
         limits: Limits<'_>,
     ) -> Result<(), KbError> {
         match outcome {
-            Outcome::Skipped(reason) => {
+            ReadOutcome::Skipped(reason) => {
                 let is_passing = reason.is_passing();
                 self.report.skipped.push(Skipped {
                     path: suspect.file.source.clone(),
@@ -340,7 +340,7 @@ impl Pass<'_> {
                 }
                 Ok(())
             }
-            Outcome::Same { mtime_is_reliable } => {
+            ReadOutcome::Same { mtime_is_reliable } => {
                 self.report.unchanged += 1;
                 let file = suspect.file;
                 let local = LocalStamp {
@@ -353,7 +353,7 @@ impl Pass<'_> {
                 }
                 Ok(())
             }
-            Outcome::Text(document) => {
+            ReadOutcome::Text(document) => {
                 match &suspect.old {
                     Some(_) => self.report.changed += 1,
                     None => self.added.push(document.hash),

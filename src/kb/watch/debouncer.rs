@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use notify::Event;
 
-use super::scope::{self, Scope, Weight};
+use super::scope::{self, WatchScope, Weight};
 
 /// How long there must have been no report.
 const QUIET: Duration = Duration::from_millis(150);
@@ -23,14 +23,14 @@ const PLACES: usize = 4096;
 /// Reports that were not fetched yet.
 #[derive(Default)]
 pub(super) struct Debouncer {
-    state: Mutex<State>,
+    state: Mutex<DebouncerState>,
     more: Condvar,
     pub(super) interrupt: AtomicBool,
     pub(super) closed: AtomicBool,
 }
 
 #[derive(Default)]
-struct State {
+struct DebouncerState {
     events: PendingEvents,
     /// When the first and the last of it came.
     since: Option<(Instant, Instant)>,
@@ -61,7 +61,7 @@ pub(super) enum Waited {
 
 impl Debouncer {
     /// Takes a report; called by the watching thread.
-    pub fn receive(&self, report: notify::Result<Event>, scope: &Scope) {
+    pub fn receive(&self, report: notify::Result<Event>, scope: &WatchScope) {
         let mut state = self.state();
         let matters = match report {
             Ok(event) => state.add(&event, scope),
@@ -125,14 +125,14 @@ impl Debouncer {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DebouncerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl DebouncerState {
     /// Whether it is worth waking the updating thread for.
-    fn add(&mut self, event: &Event, scope: &Scope) -> bool {
+    fn add(&mut self, event: &Event, scope: &WatchScope) -> bool {
         if event.need_rescan() {
             self.events.everything = true;
             return true;
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_storm_is_one_batch_of_events_and_reading_is_none() {
-        let scope = Scope::of_folder("/kb", &["/kb/data"]);
+        let scope = WatchScope::of_folder("/kb", &["/kb/data"]);
         let debouncer = Debouncer::default();
         for event in [
             report(
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn an_ignored_folder_stays_quiet_until_the_rules_change() {
-        let scope = Scope::of_folder("/kb", &[]);
+        let scope = WatchScope::of_folder("/kb", &[]);
         let debouncer = Debouncer::default();
         debouncer.ignore(vec![PathBuf::from("/kb/target")]);
         debouncer.receive(Ok(report(WRITTEN, "/kb/target/debug/notes.md")), &scope);
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn lost_reports_mean_everything() {
-        let scope = Scope::of_folder("/kb", &[]);
+        let scope = WatchScope::of_folder("/kb", &[]);
         let debouncer = Debouncer::default();
         let overflow = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
         debouncer.receive(Ok(overflow), &scope);

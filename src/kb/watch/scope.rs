@@ -19,13 +19,13 @@ const FOLDERS: usize = 64;
 
 /// The base's places, and those within them that are none of its business.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
-    roots: Vec<Root>,
+pub(super) struct WatchScope {
+    roots: Vec<WatchedRoot>,
     apart: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
-struct Root {
+struct WatchedRoot {
     path: PathBuf,
     is_file: bool,
     included: Included,
@@ -48,12 +48,12 @@ pub(super) enum Weight {
     Root,
 }
 
-impl Scope {
+impl WatchScope {
     pub fn new(roots: &Roots, home: &Path, apart: &[PathBuf]) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let watched: Vec<Root> = roots
+        let watched: Vec<WatchedRoot> = roots
             .paths()
-            .map(|path| Root {
+            .map(|path| WatchedRoot {
                 path: path.to_owned(),
                 is_file: path.is_file(),
                 included: roots.included(path),
@@ -97,7 +97,7 @@ impl Scope {
         });
         let Some((root, below)) = within else {
             // The folder of a single file, when it is itself removed.
-            let is_home = |root: &Root| root.is_file && root.path.parent() == Some(path);
+            let is_home = |root: &WatchedRoot| root.is_file && root.path.parent() == Some(path);
             return if self.roots.iter().any(is_home) {
                 Weight::Root
             } else {
@@ -154,7 +154,7 @@ impl Scope {
     /// The folders at and below this one that the walk looks into, and those in which its rules are
     /// kept.
     pub fn folders(&self, from: &Path) -> Vec<PathBuf> {
-        let holds = |root: &&Root| !root.is_file && from.starts_with(&root.path);
+        let holds = |root: &&WatchedRoot| !root.is_file && from.starts_with(&root.path);
         let Some(root) = self.roots.iter().find(holds) else {
             return Vec::new();
         };
@@ -226,10 +226,10 @@ pub(super) fn ends_a_watch(kind: EventKind) -> bool {
 }
 
 #[cfg(test)]
-impl Scope {
+impl WatchScope {
     pub fn of_folder(root: &str, apart: &[&str]) -> Self {
         Self {
-            roots: vec![Root {
+            roots: vec![WatchedRoot {
                 path: root.into(),
                 is_file: false,
                 included: Included::default(),
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_path_alone_tells_what_cannot_matter() {
-        let scope = Scope::of_folder("/kb", &["/kb/data/index"]);
+        let scope = WatchScope::of_folder("/kb", &["/kb/data/index"]);
         for (path, weight) in [
             ("/kb", Weight::Root),
             ("/kb/a.md", Weight::File),
@@ -273,7 +273,7 @@ mod tests {
         let dir = dir.path().canonicalize().unwrap();
         fs::write(dir.join("a.md"), "a").unwrap();
         let roots = Roots::open(&[dir.join("a.md")]).unwrap();
-        let scope = Scope::new(&roots, &dir.join("index"), &[]);
+        let scope = WatchScope::new(&roots, &dir.join("index"), &[]);
         let place = WatchedPlace {
             path: dir.clone(),
             recursive: false,
@@ -292,7 +292,7 @@ mod tests {
         }
         let roots = Roots::open(&[data.join("demo-kb")]).unwrap();
         let apart = [data.clone(), data.join("logs")];
-        let scope = Scope::new(&roots, &data.join("index"), &apart);
+        let scope = WatchScope::new(&roots, &data.join("index"), &apart);
         assert_eq!(scope.weigh(&data.join("demo-kb/a.md")), Weight::File);
         assert_eq!(scope.weigh(&data.join("logs/a.log")), Weight::None);
     }
@@ -305,7 +305,7 @@ mod tests {
         fs::create_dir(root.join("notes")).unwrap();
         fs::write(root.join(".gitignore"), "target/\n").unwrap();
         let roots = Roots::open(std::slice::from_ref(&root)).unwrap();
-        let scope = Scope::new(&roots, Path::new("/nowhere"), &[]);
+        let scope = WatchScope::new(&roots, Path::new("/nowhere"), &[]);
         let paths = ["notes/a.md", "target/debug/deps/x.txt", "gone/b.md", "c.md"];
         let (kept, ignored) = scope.sift(paths.iter().map(|path| root.join(path)).collect());
         let expected = ["c.md", "gone/b.md", "notes/a.md"].map(|path| root.join(path));
@@ -328,7 +328,7 @@ mod tests {
         }
         fs::write(root.join("web/.gitignore"), "node_modules\n").unwrap();
         let roots = Roots::open(std::slice::from_ref(&root)).unwrap();
-        let scope = Scope::new(&roots, &root.join("data"), &[]);
+        let scope = WatchScope::new(&roots, &root.join("data"), &[]);
         let names = |from: &Path| -> Vec<String> {
             let below = |path: PathBuf| path.strip_prefix(&root).unwrap().display().to_string();
             let mut names: Vec<String> = scope.folders(from).into_iter().map(below).collect();

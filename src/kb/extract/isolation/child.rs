@@ -13,7 +13,7 @@ use std::process::{self, ExitCode};
 use std::sync::mpsc;
 use std::thread;
 
-use super::wire::{Answer, Question, read_document};
+use super::wire::{ExtractReply, ExtractRequest, read_document};
 use crate::kb::extract::convert::convert;
 use crate::kb::extract::format::Format;
 use crate::kb::extract::{Extraction, SNIFF_BYTES, SkipReason};
@@ -50,35 +50,35 @@ pub fn read_documents(share: Option<&str>) -> ExitCode {
     limits::memory(share);
     // A panic is an outcome like any other.
     panic::set_hook(Box::new(|_| {}));
-    let (hand_over, documents) = mpsc::sync_channel::<(Question, Vec<u8>)>(0);
+    let (hand_over, documents) = mpsc::sync_channel::<(ExtractRequest, Vec<u8>)>(0);
     let worker = thread::Builder::new()
         .name("document".to_owned())
         .stack_size(share.stack());
     let work = move || {
         documents
             .into_iter()
-            .try_for_each(|(question, document)| answer(&question, document, &mut answers))
+            .try_for_each(|(request, document)| answer(&request, document, &mut answers))
     };
     let Ok(_worker) = worker.spawn(work) else {
         return ExitCode::FAILURE;
     };
-    let mut asked = BufReader::new(io::stdin().lock());
+    let mut requests = BufReader::new(io::stdin().lock());
     // Goes on to read while a document is taken apart: the input may end.
-    while let Ok(Some(question)) = Question::read(&mut asked)
-        && let Ok(document) = read_document(&mut asked, question.size)
-        && hand_over.send((question, document)).is_ok()
+    while let Ok(Some(request)) = ExtractRequest::read(&mut requests)
+        && let Ok(document) = read_document(&mut requests, request.size)
+        && hand_over.send((request, document)).is_ok()
     {}
     process::exit(0)
 }
 
-fn answer(question: &Question, document: Vec<u8>, answers: &mut File) -> io::Result<()> {
-    limits::time(question.seconds);
-    let name = Path::new(&question.name);
+fn answer(request: &ExtractRequest, document: Vec<u8>, answers: &mut File) -> io::Result<()> {
+    limits::time(request.seconds);
+    let name = Path::new(&request.name);
     let made = panic::catch_unwind(AssertUnwindSafe(|| made_of(name, document)));
     let made =
         made.unwrap_or_else(|_| Err(SkipReason::Damaged("it cannot be taken apart".to_owned())));
     let is_last = limits::held().is_some_and(|held| held > MAX_KEPT_BYTES);
-    Answer { made, is_last }.write(answers)
+    ExtractReply { made, is_last }.write(answers)
 }
 
 pub(in crate::kb::extract) fn made_of(

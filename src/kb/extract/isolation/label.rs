@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{Place, PlaceUnit};
-use crate::kb::extract::{Extraction, Mark, Shape, SkipReason};
+use crate::kb::extract::{Extraction, Mark, SkipReason, TextLayout};
 
 /// The places of a document are most of its label.
 pub(in crate::kb) const MAX_LABEL_BYTES: usize = 96 * 1024 * 1024;
@@ -14,7 +14,7 @@ pub(in crate::kb) const MAX_LABEL_BYTES: usize = 96 * 1024 * 1024;
 #[derive(Serialize, Deserialize)]
 struct Label {
     title: Option<String>,
-    shape: Shape,
+    shape: TextLayout,
     names: Vec<String>,
     /// Line, unit, which of the names, first, last.
     places: Vec<(usize, PlaceUnit, Option<usize>, usize, usize)>,
@@ -101,7 +101,7 @@ mod tests {
         let document = Extraction {
             text: "a\nb\nc\n".to_owned(),
             title: Some("A title\nof two lines".to_owned()),
-            shape: Shape::Rows,
+            shape: TextLayout::Rows,
             places: vec![row(1, Some("A")), row(2, Some("A")), row(3, None)],
         };
         for made in [Ok(document), Err(SkipReason::Damaged("its end".to_owned()))] {
@@ -117,7 +117,7 @@ mod tests {
         let document = Extraction {
             text: String::new(),
             title: None,
-            shape: Shape::Rows,
+            shape: TextLayout::Rows,
             places: vec![row(2, None), row(1, None)],
         };
         let label = label(&Ok(document)).unwrap();

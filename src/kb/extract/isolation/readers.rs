@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::child::{READER_ARGUMENT, Share};
-use super::wire::{Answer, Question, Sending, write_document};
+use super::wire::{ExtractReply, ExtractRequest, Sending, write_document};
 use crate::kb::extract::{Extraction, SkipReason};
 
 const MEGABYTE: u64 = 1024 * 1024;
@@ -46,23 +46,23 @@ const LAST_WORDS: usize = 1024;
 #[derive(Debug)]
 pub(in crate::kb::extract) struct Readers {
     program: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct PoolState {
     /// Small shares that are not given out.
     free: usize,
     /// How many wait for a large share.
     large_waiting: usize,
     /// How many ask for one document after the other; while there are any, processes are kept.
     sessions: usize,
-    idle: Vec<Reader>,
+    idle: Vec<ReaderProcess>,
 }
 
 /// A document, as it is asked for.
-pub(in crate::kb::extract) struct Document<'a> {
+pub(in crate::kb::extract) struct DocumentFile<'a> {
     /// Where its bytes are.
     pub file: &'a File,
     /// Its name, without folders.
@@ -78,7 +78,7 @@ impl Readers {
     pub fn new(program: PathBuf) -> Self {
         Self {
             program,
-            state: Mutex::new(State {
+            state: Mutex::new(PoolState {
                 free: SHARES,
                 large_waiting: 0,
                 sessions: 0,
@@ -92,7 +92,7 @@ impl Readers {
     /// reads it is ended at once.
     pub fn read(
         &self,
-        document: &Document<'_>,
+        document: &DocumentFile<'_>,
         stop: &AtomicBool,
     ) -> Result<Extraction, SkipReason> {
         if document.size <= LARGE_DOCUMENT {
@@ -107,7 +107,7 @@ impl Readers {
     fn try_with(
         &self,
         shares: usize,
-        document: &Document<'_>,
+        document: &DocumentFile<'_>,
         stop: &AtomicBool,
     ) -> Result<Extraction, SkipReason> {
         let _taken = self.take(shares, stop)?;
@@ -122,7 +122,7 @@ impl Readers {
         };
         let mut reader = match idle {
             Some(reader) => reader,
-            None => Reader::start(&self.program, Share { bytes }).map_err(|error| {
+            None => ReaderProcess::start(&self.program, Share { bytes }).map_err(|error| {
                 SkipReason::NotNow(format!("no process for it could be started ({error})"))
             })?,
         };
@@ -140,7 +140,7 @@ impl Readers {
         let mut state = self.state();
         state.large_waiting += usize::from(is_large);
         let is_free =
-            |state: &State| state.free >= shares && (is_large || state.large_waiting == 0);
+            |state: &PoolState| state.free >= shares && (is_large || state.large_waiting == 0);
         while !is_free(&state) && !stop.load(Ordering::Relaxed) {
             let waited = self.changed.wait_timeout(state, LOOK_UP);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -156,15 +156,15 @@ impl Readers {
         })
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// While there is one, processes that are done are kept for the next document.
-pub(in crate::kb) struct Session<'a>(Option<&'a Readers>);
+pub(in crate::kb) struct ReadingSession<'a>(Option<&'a Readers>);
 
-impl<'a> Session<'a> {
+impl<'a> ReadingSession<'a> {
     /// More documents are going to be asked for until this is dropped.
     pub(in crate::kb::extract) fn of(readers: Option<&'a Readers>) -> Self {
         if let Some(readers) = readers {
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Drop for Session<'_> {
+impl Drop for ReadingSession<'_> {
     fn drop(&mut self) {
         let Some(readers) = self.0 else { return };
         let mut state = readers.state();
@@ -205,15 +205,15 @@ impl Drop for Taken<'_> {
 
 /// One process.
 #[derive(Debug)]
-struct Reader {
+struct ReaderProcess {
     share: Share,
     process: Child,
     asks: BufWriter<ChildStdin>,
-    answers: Receiver<Answer>,
+    answers: Receiver<ExtractReply>,
     last_words: Option<JoinHandle<Vec<u8>>>,
 }
 
-impl Reader {
+impl ReaderProcess {
     fn start(program: &Path, share: Share) -> io::Result<Self> {
         let mut command = Command::new(program);
         command
@@ -243,7 +243,7 @@ impl Reader {
         let (tell, answers) = mpsc::channel();
         thread::Builder::new().spawn(move || {
             let mut output = BufReader::new(output);
-            while let Ok(answer) = Answer::read(&mut output)
+            while let Ok(answer) = ExtractReply::read(&mut output)
                 && tell.send(answer).is_ok()
             {}
         })?;
@@ -258,15 +258,19 @@ impl Reader {
     }
 
     /// Whatever is no answer ends it.
-    fn ask(&mut self, document: &Document<'_>, stop: &AtomicBool) -> Result<Answer, SkipReason> {
-        let question = Question {
+    fn ask(
+        &mut self,
+        document: &DocumentFile<'_>,
+        stop: &AtomicBool,
+    ) -> Result<ExtractReply, SkipReason> {
+        let request = ExtractRequest {
             name: document.name.to_owned(),
             size: document.size,
             seconds: (SECONDS + document.size / MEGABYTE).min(MAX_SECONDS),
         };
         let mut file = document.file;
         file.rewind()?;
-        let sent = match question.write(&mut self.asks) {
+        let sent = match request.write(&mut self.asks) {
             Ok(()) => write_document(&mut file, &mut self.asks, document.limit, || {
                 !stop.load(Ordering::Relaxed)
             }),
@@ -277,14 +281,14 @@ impl Reader {
             Ok(Some(_)) if stop.load(Ordering::Relaxed) => return Err(SkipReason::Stopped),
             Ok(Some(size)) => return Err(SkipReason::TooLarge(size)),
             Err(Sending::From(error)) => return Err(error.into()),
-            Err(Sending::To) => return Err(self.why_it_ended(question.seconds)),
+            Err(Sending::To) => return Err(self.why_it_ended(request.seconds)),
         }
-        let deadline = Instant::now() + Duration::from_secs(question.seconds * BUSY);
+        let deadline = Instant::now() + Duration::from_secs(request.seconds * BUSY);
         loop {
             match self.answers.recv_timeout(LOOK_UP) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(self.why_it_ended(question.seconds));
+                    return Err(self.why_it_ended(request.seconds));
                 }
                 Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) => {
                     return Err(SkipReason::Stopped);
@@ -310,8 +314,8 @@ impl Reader {
             return SkipReason::TooMuchMemory(self.share.bytes / MEGABYTE);
         }
         match status.and_then(ended_by) {
-            Some(Ended::OutOfTime) => SkipReason::TooSlow(seconds),
-            Some(Ended::FromOutside) => {
+            Some(ReaderEnd::OutOfTime) => SkipReason::TooSlow(seconds),
+            Some(ReaderEnd::FromOutside) => {
                 SkipReason::NotNow("the process that read it was ended".to_owned())
             }
             None => SkipReason::BrokeOff,
@@ -331,7 +335,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for ReaderProcess {
     fn drop(&mut self) {
         // An error means that it has ended.
         let _ = self.process.kill();
@@ -339,30 +343,30 @@ impl Drop for Reader {
     }
 }
 
-enum Ended {
+enum ReaderEnd {
     OutOfTime,
     FromOutside,
 }
 
 /// Which end says something about the document, and which about the machine.
 #[cfg(unix)]
-fn ended_by(status: ExitStatus) -> Option<Ended> {
+fn ended_by(status: ExitStatus) -> Option<ReaderEnd> {
     use std::os::unix::process::ExitStatusExt;
 
     use rustix::process::Signal;
 
     let signal = status.signal().and_then(Signal::from_named_raw)?;
     match signal {
-        Signal::XCPU => Some(Ended::OutOfTime),
+        Signal::XCPU => Some(ReaderEnd::OutOfTime),
         Signal::KILL | Signal::TERM | Signal::INT | Signal::HUP | Signal::QUIT => {
-            Some(Ended::FromOutside)
+            Some(ReaderEnd::FromOutside)
         }
         _ => None,
     }
 }
 
 #[cfg(not(unix))]
-fn ended_by(_: ExitStatus) -> Option<Ended> {
+fn ended_by(_: ExitStatus) -> Option<ReaderEnd> {
     None
 }
 

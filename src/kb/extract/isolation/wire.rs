@@ -1,6 +1,6 @@
 //! What is said between the program and the process that takes documents apart for it.
 //!
-//! Asked: what the document is called and how long it may take, then its bytes in pieces, of which
+//! A request: what the document is called and how long it may take, then its bytes in pieces, of which
 //! an empty one is the last. Answered: the label and the text of what was made. Every length has a
 //! bound, also what the other side says it is: it has been reading what others wrote.
 
@@ -12,12 +12,12 @@ use super::label::{MAX_LABEL_BYTES, label, labelled};
 use crate::kb::extract::draft::MAX_TEXT_BYTES;
 use crate::kb::extract::{Extraction, MAX_DOCUMENT_BYTES, SkipReason};
 
-const MAX_QUESTION: usize = 64 * 1024;
+const MAX_REQUEST: usize = 64 * 1024;
 const MAX_PIECE: usize = 64 * 1024;
 
 /// Which document is to be taken apart.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::kb::extract) struct Question {
+pub(in crate::kb::extract) struct ExtractRequest {
     /// The name of its file, without folders.
     pub name: String,
     /// How many bytes it has, as far as is known.
@@ -27,22 +27,22 @@ pub(in crate::kb::extract) struct Question {
 }
 
 /// What came of it.
-pub(in crate::kb::extract) struct Answer {
+pub(in crate::kb::extract) struct ExtractReply {
     /// What was made.
     pub made: Result<Extraction, SkipReason>,
     /// Whether who made it has grown too large to be asked again.
     pub is_last: bool,
 }
 
-impl Question {
+impl ExtractRequest {
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         write_block(to, &serde_json::to_vec(self)?)
     }
 
     /// `None` when nothing more is asked.
     pub fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
-        match read_block(from, MAX_QUESTION) {
-            Ok(question) => Ok(Some(serde_json::from_slice(&question)?)),
+        match read_block(from, MAX_REQUEST) {
+            Ok(request) => Ok(Some(serde_json::from_slice(&request)?)),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }
@@ -101,7 +101,7 @@ pub(in crate::kb::extract) fn read_document(
     }
 }
 
-impl Answer {
+impl ExtractReply {
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         to.write_all(&[u8::from(self.is_last)])?;
         write_block(to, &label(&self.made)?)?;
@@ -169,25 +169,25 @@ mod tests {
     fn a_length_is_not_believed() {
         let mut lie = vec![0];
         lie.extend(u64::MAX.to_le_bytes());
-        assert!(Answer::read(&mut lie.as_slice()).is_err());
+        assert!(ExtractReply::read(&mut lie.as_slice()).is_err());
         let mut cut = vec![0];
         cut.extend(1_000_000_u64.to_le_bytes());
         cut.push(b'{');
-        assert!(Answer::read(&mut cut.as_slice()).is_err());
+        assert!(ExtractReply::read(&mut cut.as_slice()).is_err());
     }
 
     #[test]
     fn what_was_made_arrives() {
         let made = Err(SkipReason::Encrypted);
         let mut sent = Vec::new();
-        let answer = Answer {
+        let answer = ExtractReply {
             made: made.clone(),
             is_last: true,
         };
         answer.write(&mut sent).unwrap();
-        let answer = Answer::read(&mut sent.as_slice()).unwrap();
+        let answer = ExtractReply::read(&mut sent.as_slice()).unwrap();
         assert_eq!((answer.made, answer.is_last), (made, true));
         let nothing: &[u8] = &[];
-        assert!(Question::read(&mut { nothing }).unwrap().is_none());
+        assert!(ExtractRequest::read(&mut { nothing }).unwrap().is_none());
     }
 }

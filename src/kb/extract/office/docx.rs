@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::archive::Archive;
 use super::ooxml;
-use super::ooxml::Relations;
+use super::ooxml::PartRelations;
 use super::tables::{Tables, escaped, link};
-use super::xml::{Event, Events, Tag};
+use super::xml::{Events, Tag, XmlEvent};
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::{Extraction, SkipReason};
 
@@ -24,13 +24,13 @@ pub(in crate::kb::extract) fn document(
         Some(xml) => lists(&xml)?,
         None => HashMap::new(),
     };
-    let relations = Relations::of(archive, PART)?;
+    let relations = PartRelations::of(archive, PART)?;
     let body = archive.required(PART)?;
     let mut reading = DocxReader::new(&styles, &lists, &relations);
     reading.read(&body)?;
     for (part, mark) in [("word/footnotes.xml", ""), ("word/endnotes.xml", "e")] {
         if let Some(xml) = archive.text(part)? {
-            let relations = Relations::of(archive, part)?;
+            let relations = PartRelations::of(archive, part)?;
             let mut notes = DocxReader::new(&styles, &lists, &relations);
             notes.note_mark = Some(mark);
             notes.draft = reading.draft;
@@ -58,7 +58,7 @@ fn styles(xml: &str) -> Result<HashMap<String, Style>, SkipReason> {
     let mut events = Events::of(xml);
     let mut id = String::new();
     while let Some(event) = events.next()? {
-        let Event::Open(tag) = event else { continue };
+        let XmlEvent::Open(tag) = event else { continue };
         if tag.name() == "style" {
             id = tag.attribute("styleId").unwrap_or_default();
             styles.insert(id.clone(), Style::default());
@@ -101,7 +101,7 @@ fn lists(xml: &str) -> Result<Lists, SkipReason> {
     let (mut abstract_id, mut list) = (String::new(), String::new());
     let mut events = Events::of(xml);
     while let Some(event) = events.next()? {
-        let Event::Open(tag) = event else { continue };
+        let XmlEvent::Open(tag) = event else { continue };
         let value = || tag.attribute("val").unwrap_or_default();
         match tag.name() {
             "abstractNum" => abstract_id = tag.attribute("abstractNumId").unwrap_or_default(),
@@ -133,7 +133,7 @@ struct Paragraph {
 struct DocxReader<'a> {
     styles: &'a HashMap<String, Style>,
     lists: &'a Lists,
-    relations: &'a Relations,
+    relations: &'a PartRelations,
     draft: Draft,
     title: Option<String>,
     /// Text boxes hold paragraphs within paragraphs.
@@ -150,7 +150,11 @@ struct DocxReader<'a> {
 }
 
 impl<'a> DocxReader<'a> {
-    fn new(styles: &'a HashMap<String, Style>, lists: &'a Lists, relations: &'a Relations) -> Self {
+    fn new(
+        styles: &'a HashMap<String, Style>,
+        lists: &'a Lists,
+        relations: &'a PartRelations,
+    ) -> Self {
         Self {
             styles,
             lists,
@@ -174,7 +178,7 @@ impl<'a> DocxReader<'a> {
                 break;
             }
             match event {
-                Event::Open(tag) => match tag.name() {
+                XmlEvent::Open(tag) => match tag.name() {
                     // The fallback repeats what newer programs read, and what was deleted is gone.
                     "Fallback" | "del" | "moveFrom" | "instrText" => events.skip()?,
                     "t" => {
@@ -183,8 +187,8 @@ impl<'a> DocxReader<'a> {
                     }
                     _ => self.open(&tag),
                 },
-                Event::Close(name) => self.close(&name),
-                Event::Text(_) => {}
+                XmlEvent::Close(name) => self.close(&name),
+                XmlEvent::Text(_) => {}
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::archive::Archive;
 use super::ooxml;
 use super::xml;
-use super::xml::{Event, Events};
+use super::xml::{Events, XmlEvent};
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::text::html;
 use crate::kb::extract::{Extraction, SkipReason};
@@ -43,7 +43,7 @@ pub(in crate::kb::extract) fn document(
 fn root(container: &str) -> Result<Option<String>, SkipReason> {
     let mut events = Events::of(container);
     while let Some(event) = events.next()? {
-        if let Event::Open(tag) = event
+        if let XmlEvent::Open(tag) = event
             && tag.name() == "rootfile"
         {
             return Ok(tag.attribute("full-path"));
@@ -59,7 +59,7 @@ fn spine(package_at: &str, package: &str) -> Result<Vec<String>, SkipReason> {
     let mut chapters: Vec<String> = Vec::new();
     let mut events = Events::of(package);
     while let Some(event) = events.next()? {
-        let Event::Open(tag) = event else { continue };
+        let XmlEvent::Open(tag) = event else { continue };
         match tag.name() {
             "item" => {
                 let page = tag

@@ -7,11 +7,11 @@
 use super::archive::Archive;
 use super::tables::{Tables, escaped, link};
 use super::xml;
-use super::xml::{Event, Events, Tag};
+use super::xml::{Events, Tag, XmlEvent};
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
 use crate::kb::extract::sheet::Workbook;
-use crate::kb::extract::{Extraction, Shape, SkipReason};
+use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 /// A value that fills more neighbouring cells or rows than this is a format, not data.
 const MAX_REPEATED: usize = 64;
@@ -34,9 +34,11 @@ pub(in crate::kb::extract) fn document(
     }
     let title = title.or(reading.title);
     if reading.slides > 0 {
-        return reading
-            .draft
-            .finish(Shape::Markdown, title, "its slides are empty or pictures");
+        return reading.draft.finish(
+            TextLayout::Markdown,
+            title,
+            "its slides are empty or pictures",
+        );
     }
     reading
         .draft
@@ -63,12 +65,12 @@ struct OdfReader {
     row: usize,
     next_row: usize,
     next_column: usize,
-    cell: Cell,
+    cell: OdfCell,
 }
 
 /// A cell of a spreadsheet.
 #[derive(Default)]
-struct Cell {
+struct OdfCell {
     text: String,
     repeated: usize,
 }
@@ -81,16 +83,16 @@ impl OdfReader {
                 break;
             }
             match event {
-                Event::Open(tag) => match tag.name() {
+                XmlEvent::Open(tag) => match tag.name() {
                     "tracked-changes" | "annotation" | "automatic-styles" | "styles" | "forms"
                     | "shapes" => events.skip()?,
                     _ => self.open(&tag)?,
                 },
-                Event::Close(name) => self.close(&name)?,
-                Event::Text(text) if self.depth > 0 => {
+                XmlEvent::Close(name) => self.close(&name)?,
+                XmlEvent::Text(text) if self.depth > 0 => {
                     self.paragraph.push_str(&text.replace('\n', " "));
                 }
-                Event::Text(_) => {}
+                XmlEvent::Text(_) => {}
             }
         }
         Ok(())
@@ -158,7 +160,7 @@ impl OdfReader {
             }
             "table-row" => self.tables.row(),
             "table-cell" | "covered-table-cell" if self.is_workbook => {
-                self.cell = Cell {
+                self.cell = OdfCell {
                     text: String::new(),
                     repeated: repeated("number-columns-repeated"),
                 };

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use super::archive::Archive;
 use super::xml;
-use super::xml::{Event, Events};
+use super::xml::{Events, XmlEvent};
 use crate::kb::extract::SkipReason;
 
 /// What a part of an Office document refers to: where to, by the name of the reference.
-pub(in crate::kb::extract) struct Relations(HashMap<String, Relation>);
+pub(in crate::kb::extract) struct PartRelations(HashMap<String, Relation>);
 
 struct Relation {
     kind: String,
@@ -17,7 +17,7 @@ struct Relation {
     external: bool,
 }
 
-impl Relations {
+impl PartRelations {
     /// Of the part of that name, `word/document.xml`.
     pub fn of(archive: &mut Archive<'_>, part: &str) -> Result<Self, SkipReason> {
         let (folder, file) = part.rsplit_once('/').unwrap_or(("", part));
@@ -27,7 +27,7 @@ impl Relations {
         let mut relations = HashMap::new();
         let mut events = Events::of(&xml);
         while let Some(event) = events.next()? {
-            let Event::Open(tag) = event else { continue };
+            let XmlEvent::Open(tag) = event else { continue };
             if tag.name() != "Relationship" {
                 continue;
             }

@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use super::archive::Archive;
 use super::ooxml;
-use super::ooxml::Relations;
+use super::ooxml::PartRelations;
 use super::tables;
 use super::tables::escaped;
-use super::xml::{Event, Events};
+use super::xml::{Events, XmlEvent};
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft;
 use crate::kb::extract::draft::Draft;
-use crate::kb::extract::{Extraction, Shape, SkipReason};
+use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 const PART: &str = "ppt/presentation.xml";
 
@@ -20,13 +20,13 @@ pub(in crate::kb::extract) fn document(
     archive: &mut Archive<'_>,
 ) -> Result<Extraction, SkipReason> {
     let presentation = archive.required(PART)?;
-    let relations = Relations::of(archive, PART)?;
+    let relations = PartRelations::of(archive, PART)?;
     let mut draft = Draft::default();
     let mut events = Events::of(&presentation);
     let mut number = 0;
     let mut shown = HashSet::new();
     while let Some(event) = events.next()? {
-        let Event::Open(tag) = event else { continue };
+        let XmlEvent::Open(tag) = event else { continue };
         if tag.name() != "sldId" {
             continue;
         }
@@ -45,7 +45,7 @@ pub(in crate::kb::extract) fn document(
         let Some(xml) = archive.text(&part)? else {
             continue;
         };
-        let of_slide = Relations::of(archive, &part)?;
+        let of_slide = PartRelations::of(archive, &part)?;
         let slide = read(&xml, &of_slide)?;
         draft.part();
         draft.begin(PlaceUnit::Slide, slide.title.as_deref(), number);
@@ -70,7 +70,11 @@ pub(in crate::kb::extract) fn document(
         }
     }
     let title = ooxml::title(archive).filter(|title| title != "PowerPoint Presentation");
-    draft.finish(Shape::Markdown, title, "its slides are empty or pictures")
+    draft.finish(
+        TextLayout::Markdown,
+        title,
+        "its slides are empty or pictures",
+    )
 }
 
 #[derive(Default)]
@@ -81,7 +85,7 @@ struct Slide {
 
 /// What a shape on a slide is for.
 #[derive(Clone, Copy, PartialEq)]
-enum Role {
+enum PlaceholderRole {
     Title,
     Body,
     /// Any other box with text in it.
@@ -90,9 +94,9 @@ enum Role {
     Furniture,
 }
 
-fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
+fn read(xml: &str, relations: &PartRelations) -> Result<Slide, SkipReason> {
     let mut slide = Slide::default();
-    let mut role = Role::Free;
+    let mut role = PlaceholderRole::Free;
     let mut block = String::new();
     let (mut paragraph, mut level) = (String::new(), 0_usize);
     let mut link: Option<String> = None;
@@ -102,13 +106,15 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
     let mut events = Events::of(xml);
     while let Some(event) = events.next()? {
         match event {
-            Event::Open(tag) => match tag.name() {
-                "sp" => role = Role::Free,
+            XmlEvent::Open(tag) => match tag.name() {
+                "sp" => role = PlaceholderRole::Free,
                 "ph" => {
                     role = match tag.attribute("type").as_deref() {
-                        Some("title" | "ctrTitle") => Role::Title,
-                        Some("sldNum" | "dt" | "ftr" | "hdr" | "sldImg") => Role::Furniture,
-                        _ => Role::Body,
+                        Some("title" | "ctrTitle") => PlaceholderRole::Title,
+                        Some("sldNum" | "dt" | "ftr" | "hdr" | "sldImg") => {
+                            PlaceholderRole::Furniture
+                        }
+                        _ => PlaceholderRole::Body,
                     }
                 }
                 "Fallback" => events.skip()?,
@@ -139,7 +145,7 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
                 }
                 _ => {}
             },
-            Event::Close(name) => match name.as_str() {
+            XmlEvent::Close(name) => match name.as_str() {
                 "r" => link = None,
                 "p" => {
                     let text = paragraph.trim();
@@ -150,7 +156,7 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
                             cell.push(' ');
                         }
                         None if text.is_empty() => {}
-                        None if role == Role::Body => {
+                        None if role == PlaceholderRole::Body => {
                             block.push_str(&format!("{}- {text}\n", "  ".repeat(level.min(8))));
                         }
                         None => block.push_str(&format!("{}\n", escaped(text))),
@@ -170,15 +176,17 @@ fn read(xml: &str, relations: &Relations) -> Result<Slide, SkipReason> {
                     let text = std::mem::take(&mut block);
                     let words: Vec<&str> = text.split_whitespace().collect();
                     match role {
-                        Role::Furniture => {}
+                        PlaceholderRole::Furniture => {}
                         _ if words.is_empty() => {}
-                        Role::Title if slide.title.is_none() => slide.title = Some(words.join(" ")),
+                        PlaceholderRole::Title if slide.title.is_none() => {
+                            slide.title = Some(words.join(" "));
+                        }
                         _ => slide.blocks.push(text),
                     }
                 }
                 _ => {}
             },
-            Event::Text(_) => {}
+            XmlEvent::Text(_) => {}
         }
     }
     Ok(slide)

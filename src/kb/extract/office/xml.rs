@@ -14,7 +14,7 @@ use crate::kb::extract::SkipReason;
 
 /// What comes next in a document.
 #[derive(Debug)]
-pub(in crate::kb::extract) enum Event<'a> {
+pub(in crate::kb::extract) enum XmlEvent<'a> {
     /// An element begins.
     Open(Tag<'a>),
     /// An element ends.
@@ -76,9 +76,9 @@ impl<'a> Events<'a> {
     }
 
     /// The next event; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<Event<'a>>, SkipReason> {
+    pub fn next(&mut self) -> Result<Option<XmlEvent<'a>>, SkipReason> {
         if let Some(name) = self.pending.take() {
-            return Ok(Some(Event::Close(name)));
+            return Ok(Some(XmlEvent::Close(name)));
         }
         loop {
             let raw = self
@@ -86,19 +86,19 @@ impl<'a> Events<'a> {
                 .read_event()
                 .map_err(|error| SkipReason::Damaged(format!("broken XML in it ({error})")))?;
             return Ok(Some(match raw {
-                Raw::Start(start) => Event::Open(Tag { start }),
+                Raw::Start(start) => XmlEvent::Open(Tag { start }),
                 Raw::Empty(start) => {
                     self.pending = Some(local(start.name().into_inner()).to_owned());
-                    Event::Open(Tag { start })
+                    XmlEvent::Open(Tag { start })
                 }
-                Raw::End(end) => Event::Close(local(end.name().into_inner()).to_owned()),
-                Raw::Text(text) => Event::Text(text.into_inner()),
-                Raw::CData(data) => Event::Text(data.into_inner()),
+                Raw::End(end) => XmlEvent::Close(local(end.name().into_inner()).to_owned()),
+                Raw::Text(text) => XmlEvent::Text(text.into_inner()),
+                Raw::CData(data) => XmlEvent::Text(data.into_inner()),
                 Raw::GeneralRef(reference) => {
                     let number = reference.resolve_char_ref().ok().flatten();
                     match (number, resolve_predefined_entity(&reference)) {
-                        (Some(c), _) => Event::Text(Cow::Owned(c.to_string())),
-                        (None, Some(text)) => Event::Text(Cow::Borrowed(text)),
+                        (Some(c), _) => XmlEvent::Text(Cow::Owned(c.to_string())),
+                        (None, Some(text)) => XmlEvent::Text(Cow::Borrowed(text)),
                         (None, None) => continue,
                     }
                 }
@@ -113,9 +113,9 @@ impl<'a> Events<'a> {
         let mut depth = 1_usize;
         while depth > 0 {
             match self.next()? {
-                Some(Event::Open(_)) => depth += 1,
-                Some(Event::Close(_)) => depth -= 1,
-                Some(Event::Text(_)) => {}
+                Some(XmlEvent::Open(_)) => depth += 1,
+                Some(XmlEvent::Close(_)) => depth -= 1,
+                Some(XmlEvent::Text(_)) => {}
                 None => return Ok(()),
             }
         }
@@ -128,9 +128,9 @@ impl<'a> Events<'a> {
         let mut text = String::new();
         while depth > 0 {
             match self.next()? {
-                Some(Event::Open(_)) => depth += 1,
-                Some(Event::Close(_)) => depth -= 1,
-                Some(Event::Text(piece)) => text.push_str(&piece),
+                Some(XmlEvent::Open(_)) => depth += 1,
+                Some(XmlEvent::Close(_)) => depth -= 1,
+                Some(XmlEvent::Text(piece)) => text.push_str(&piece),
                 None => break,
             }
         }
@@ -142,7 +142,7 @@ impl<'a> Events<'a> {
 pub(in crate::kb::extract) fn first(xml: &str, name: &str) -> Option<String> {
     let mut events = Events::of(xml);
     while let Ok(Some(event)) = events.next() {
-        if let Event::Open(tag) = event
+        if let XmlEvent::Open(tag) = event
             && tag.name() == name
         {
             let text = events.text().ok()?;

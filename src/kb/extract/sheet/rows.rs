@@ -7,7 +7,7 @@
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft;
 use crate::kb::extract::draft::{Draft, MAX_TEXT_BYTES};
-use crate::kb::extract::{Extraction, Shape, SkipReason};
+use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 use crate::text::one_line;
 
 /// How far down a header is looked for.
@@ -31,7 +31,7 @@ const MAX_SHEETS: usize = 10_000;
 #[derive(Debug, Default)]
 pub(in crate::kb::extract) struct Workbook {
     sheets: Vec<Sheet>,
-    cells: Vec<Cell>,
+    cells: Vec<SheetCell>,
     text: String,
 }
 
@@ -43,7 +43,7 @@ struct Sheet {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct SheetCell {
     /// As the program that made it counts, from 1.
     row: u32,
     /// From 0.
@@ -80,7 +80,7 @@ impl Workbook {
         }
         let from = self.text.len() as u32;
         self.text.push_str(value);
-        self.cells.push(Cell {
+        self.cells.push(SheetCell {
             row: u32::try_from(row).unwrap_or(u32::MAX),
             column: u32::try_from(column).unwrap_or(u32::MAX),
             from,
@@ -99,7 +99,7 @@ impl Workbook {
             cells.sort_by_key(|cell| (cell.row, cell.column));
             add(&mut draft, sheet.name.as_deref(), cells, &self.text);
         }
-        draft.finish(Shape::Rows, title, "its cells are empty")
+        draft.finish(TextLayout::Rows, title, "its cells are empty")
     }
 }
 
@@ -108,10 +108,10 @@ fn too_many(most: usize, what: &str) -> SkipReason {
 }
 
 /// Adds a sheet, its cells in order, row by row.
-fn add(draft: &mut Draft, name: Option<&str>, cells: &[Cell], text: &str) {
+fn add(draft: &mut Draft, name: Option<&str>, cells: &[SheetCell], text: &str) {
     let rows = cells.chunk_by(|cell, next| cell.row == next.row);
-    let rows = rows.map(|cells| Row::of(cells, text));
-    let sample: Vec<Row<'_>> = rows.clone().take(SAMPLE).collect();
+    let rows = rows.map(|cells| SheetRow::of(cells, text));
+    let sample: Vec<SheetRow<'_>> = rows.clone().take(SAMPLE).collect();
     let header = header(&sample);
     for (at, row) in rows.enumerate() {
         draft.begin(PlaceUnit::Row, name, row.number);
@@ -127,15 +127,15 @@ fn add(draft: &mut Draft, name: Option<&str>, cells: &[Cell], text: &str) {
 }
 
 /// The cells of a row that hold something.
-struct Row<'a> {
+struct SheetRow<'a> {
     number: usize,
     /// Column and value, in order.
     cells: Vec<(u32, &'a str)>,
 }
 
-impl<'a> Row<'a> {
-    fn of(cells: &[Cell], text: &'a str) -> Self {
-        let value = |cell: &Cell| &text[cell.from as usize..cell.to as usize];
+impl<'a> SheetRow<'a> {
+    fn of(cells: &[SheetCell], text: &'a str) -> Self {
+        let value = |cell: &SheetCell| &text[cell.from as usize..cell.to as usize];
         Self {
             number: cells.first().map_or(1, |cell| cell.row as usize),
             cells: cells
@@ -175,7 +175,7 @@ impl<'a> Row<'a> {
 
 /// Which row names the columns: the first that is as wide as the table and says only words, each
 /// once, with data below it.
-fn header(sample: &[Row<'_>]) -> Option<usize> {
+fn header(sample: &[SheetRow<'_>]) -> Option<usize> {
     let width = sample.iter().map(|row| row.cells.len()).max()?;
     let at = sample.iter().take(HEADER_WITHIN).position(|row| {
         let wide = row.cells.len() >= 2 && row.cells.len() * 10 >= width * 6;

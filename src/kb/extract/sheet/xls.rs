@@ -13,9 +13,9 @@ use super::compound::Compound;
 use super::rows::Workbook;
 use super::xlsx;
 use crate::kb::extract::{Extraction, SkipReason};
-use format::Format;
+use format::NumberFormat;
 use record::{Record, Records, damaged};
-use strings::{Shared, Strings};
+use strings::{SharedStrings, Strings};
 
 mod format;
 mod record;
@@ -71,15 +71,15 @@ pub(in crate::kb::extract) fn document(file: &mut Compound<'_>) -> Result<Extrac
 /// What holds for all sheets.
 struct Book {
     strings: Strings,
-    shared: Shared,
+    shared: SharedStrings,
     /// By the number of a style.
-    styles: Vec<Format>,
+    styles: Vec<NumberFormat>,
     /// Days are counted from 1904, not from 1900.
     from_1904: bool,
-    sheets: Vec<Sheet>,
+    sheets: Vec<XlsSheet>,
 }
 
-struct Sheet {
+struct XlsSheet {
     name: String,
     /// Where in the stream it begins.
     at: usize,
@@ -89,7 +89,7 @@ impl Book {
     fn of(stream: &[u8]) -> Result<Self, SkipReason> {
         let mut book = Self {
             strings: Strings::default(),
-            shared: Shared::default(),
+            shared: SharedStrings::default(),
             styles: Vec::new(),
             from_1904: false,
             sheets: Vec::new(),
@@ -105,22 +105,22 @@ impl Book {
                 kind::EPOCH => book.from_1904 = record.u16(0)? == 1,
                 kind::FORMAT => {
                     let code = book.strings.format(&record)?;
-                    formats.push((record.u16(0)?, Format::of_code(&code)));
+                    formats.push((record.u16(0)?, NumberFormat::of_code(&code)));
                 }
                 kind::CELL_STYLE => numbers.push(record.u16(2)?),
                 // Charts and programs have no cells.
-                kind::SHEET if record.u8(5)? <= 1 => book.sheets.push(Sheet {
+                kind::SHEET if record.u8(5)? <= 1 => book.sheets.push(XlsSheet {
                     name: book.strings.short(record.from(6)?)?,
                     at: record.u32(0)? as usize,
                 }),
-                kind::SHARED_TEXTS => book.shared = Shared::of(&record)?,
+                kind::SHARED_TEXTS => book.shared = SharedStrings::of(&record)?,
                 kind::END => break,
                 _ => {}
             }
         }
         let format = |number: &u16| {
             let own = formats.iter().find(|(of, _)| of == number);
-            own.map_or_else(|| Format::built_in(*number), |(_, format)| *format)
+            own.map_or_else(|| NumberFormat::built_in(*number), |(_, format)| *format)
         };
         book.styles = numbers.iter().map(format).collect();
         Ok(book)
@@ -210,8 +210,8 @@ impl Book {
     fn shown(&self, value: f64, style: u16) -> String {
         let time = |kind| xlsx::date(ExcelDateTime::new(value, kind, self.from_1904));
         match self.styles.get(usize::from(style)) {
-            Some(Format::Date) => time(ExcelDateTimeType::DateTime),
-            Some(Format::Duration) => time(ExcelDateTimeType::TimeDelta),
+            Some(NumberFormat::Date) => time(ExcelDateTimeType::DateTime),
+            Some(NumberFormat::Duration) => time(ExcelDateTimeType::TimeDelta),
             _ => xlsx::plain(value),
         }
     }

@@ -111,7 +111,7 @@ pub(in crate::kb::extract) fn opened(xhtml: &str) -> String {
 }
 
 /// What stands between two tags.
-struct Piece<'a> {
+struct HtmlTag<'a> {
     name: &'a str,
     closes: bool,
     /// Where the tag begins, and where what follows it does.
@@ -119,7 +119,7 @@ struct Piece<'a> {
     end: usize,
 }
 
-fn tags(html: &str) -> impl Iterator<Item = Piece<'_>> {
+fn tags(html: &str) -> impl Iterator<Item = HtmlTag<'_>> {
     let bytes = html.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -138,7 +138,7 @@ fn tags(html: &str) -> impl Iterator<Item = Piece<'_>> {
             let end =
                 memchr::memchr(b'>', &bytes[name_at..]).map_or(bytes.len(), |n| name_at + n + 1);
             at = end;
-            return Some(Piece {
+            return Some(HtmlTag {
                 name: &html[name_at..name_at + length],
                 closes,
                 start,

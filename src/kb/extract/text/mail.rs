@@ -4,7 +4,7 @@ use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, Par
 
 use super::html;
 use crate::kb::extract::draft::Draft;
-use crate::kb::extract::{Extraction, Shape, SkipReason};
+use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 /// Messages within messages are read down to here.
 const MAX_DEPTH: usize = 3;
@@ -24,7 +24,7 @@ pub(in crate::kb::extract) fn document(bytes: &[u8]) -> Result<Extraction, SkipR
     let mut draft = Draft::default();
     write_message(&mut draft, &message, 0)?;
     let title = message.subject().map(str::to_owned);
-    draft.finish(Shape::Plain, title, "it is empty")
+    draft.finish(TextLayout::Plain, title, "it is empty")
 }
 
 fn write_message(draft: &mut Draft, message: &Message<'_>, depth: usize) -> Result<(), SkipReason> {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::domain::PlaceUnit;
 use crate::kb::extract::draft::Draft;
-use crate::kb::extract::{Extraction, Shape, SkipReason};
+use crate::kb::extract::{Extraction, SkipReason, TextLayout};
 
 /// Of what one cell printed, this much tells what it was.
 const MAX_OUTPUT_LINES: usize = 30;
@@ -49,7 +49,7 @@ pub(in crate::kb::extract) fn document(json: &str) -> Result<Extraction, SkipRea
         }
     }
     let title = notebook["metadata"]["title"].as_str().map(str::to_owned);
-    draft.finish(Shape::Markdown, title, "its cells are empty")
+    draft.finish(TextLayout::Markdown, title, "its cells are empty")
 }
 
 fn fenced(language: &str, code: &str) -> String {

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ignore::{DirEntry, WalkBuilder};
 
-use super::rules::{Budget, Read, Rules, Ruling};
+use super::rules::{Budget, IgnoreRules, Read, Ruling};
 use super::secret;
 use crate::kb::extract::SkipReason;
 use crate::kb::source::included::Included;
@@ -32,9 +32,9 @@ pub(in crate::kb) fn builder(
     builder.filter_entry(move |entry| {
         is_on_the_way(entry)
             && match belonging.judge(entry, &aside) {
-                Verdict::In => true,
-                Verdict::Out => false,
-                Verdict::LeftOut(reason) => {
+                Placement::In => true,
+                Placement::Out => false,
+                Placement::LeftOut(reason) => {
                     aside(entry.path(), reason);
                     false
                 }
@@ -43,7 +43,7 @@ pub(in crate::kb) fn builder(
     Ok(builder)
 }
 
-enum Verdict {
+enum Placement {
     In,
     Out,
     LeftOut(SkipReason),
@@ -54,9 +54,9 @@ struct Belonging {
     root: PathBuf,
     included: Included,
     budget: Budget,
-    none: Arc<Rules>,
+    none: Arc<IgnoreRules>,
     /// The rules that hold in the folders that were come by; those without any are not kept.
-    known: RwLock<HashMap<PathBuf, Arc<Rules>>>,
+    known: RwLock<HashMap<PathBuf, Arc<IgnoreRules>>>,
     /// Folders that are only gone through, on the way to a file that was named.
     passages: RwLock<HashSet<PathBuf>>,
 }
@@ -79,24 +79,24 @@ impl Belonging {
         Ok(belonging)
     }
 
-    fn judge(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Verdict {
+    fn judge(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Placement {
         let path = entry.path();
         if !super::is_dir(entry) {
             return if self.included.names(path) {
-                Verdict::In
+                Placement::In
             } else if self.is_passage(path.parent()) {
-                Verdict::Out
+                Placement::Out
             } else {
                 self.judge_file(entry)
             };
         }
         let verdict = if self.is_passage(path.parent()) {
-            Verdict::Out
+            Placement::Out
         } else {
             self.judge_folder(entry, aside)
         };
-        if !matches!(verdict, Verdict::In) && self.included.leads_to_named(path) {
-            if let Verdict::LeftOut(reason) = verdict {
+        if !matches!(verdict, Placement::In) && self.included.leads_to_named(path) {
+            if let Placement::LeftOut(reason) = verdict {
                 aside(path, reason);
             }
             let mut passages = self
@@ -104,42 +104,42 @@ impl Belonging {
                 .write()
                 .unwrap_or_else(PoisonError::into_inner);
             passages.insert(path.to_owned());
-            return Verdict::In;
+            return Placement::In;
         }
         verdict
     }
 
-    fn judge_folder(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Verdict {
+    fn judge_folder(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Placement {
         let path = entry.path();
         let rules = self.rules_in(path.parent().unwrap_or(path));
         let ruling = rules.rule(path, true);
         if ruling == Ruling::Ignored || is_hidden(entry) && ruling != Ruling::Kept {
-            return Verdict::Out;
+            return Placement::Out;
         }
         match self.enter(path, &rules, aside) {
-            Ok(()) => Verdict::In,
-            Err(reason) => Verdict::LeftOut(reason),
+            Ok(()) => Placement::In,
+            Err(reason) => Placement::LeftOut(reason),
         }
     }
 
-    fn judge_file(&self, entry: &DirEntry) -> Verdict {
+    fn judge_file(&self, entry: &DirEntry) -> Placement {
         let path = entry.path();
         let rules = self.rules_in(path.parent().unwrap_or(path));
         let ruling = rules.rule(path, false);
         if ruling == Ruling::Ignored {
-            return Verdict::Out;
+            return Placement::Out;
         }
         let relative = path.strip_prefix(&self.root).unwrap_or(path);
         if self.included.fits(relative) {
-            return Verdict::In;
+            return Placement::In;
         }
         if let Some(held) = secret::held_by(relative) {
-            return Verdict::LeftOut(SkipReason::HoldsSecrets(held.to_owned()));
+            return Placement::LeftOut(SkipReason::HoldsSecrets(held.to_owned()));
         }
         if is_hidden(entry) && ruling != Ruling::Kept {
-            return Verdict::Out;
+            return Placement::Out;
         }
-        Verdict::In
+        Placement::In
     }
 
     fn is_passage(&self, folder: Option<&Path>) -> bool {
@@ -147,7 +147,7 @@ impl Belonging {
         folder.is_some_and(|folder| passages.contains(folder))
     }
 
-    fn rules_in(&self, folder: &Path) -> Arc<Rules> {
+    fn rules_in(&self, folder: &Path) -> Arc<IgnoreRules> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(known.get(folder).unwrap_or(&self.none))
     }
@@ -156,11 +156,11 @@ impl Belonging {
     fn enter(
         &self,
         folder: &Path,
-        above: &Arc<Rules>,
+        above: &Arc<IgnoreRules>,
         aside: &impl Fn(&Path, SkipReason),
     ) -> Result<(), SkipReason> {
         let Read { rules, irregular } =
-            Rules::read(above, folder, &self.budget).map_err(SkipReason::BadRules)?;
+            IgnoreRules::read(above, folder, &self.budget).map_err(SkipReason::BadRules)?;
         for path in irregular {
             aside(&path, SkipReason::NotRegular);
         }

@@ -28,8 +28,8 @@ const MAX_POINTER_BYTES: u64 = 16 * 1024;
 
 /// The rules that hold in a folder: its own, then those of the folders above it.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
-    above: Option<Arc<Rules>>,
+pub(super) struct IgnoreRules {
+    above: Option<Arc<IgnoreRules>>,
     /// In the order in which they decide: `.ignore`, `.gitignore`, `.git/info/exclude`.
     own: [Option<Gitignore>; 3],
 }
@@ -51,11 +51,11 @@ pub(super) struct Budget(AtomicU64);
 
 /// The rules of a folder, and which of its files of rules are no files.
 pub(super) struct Read {
-    pub rules: Arc<Rules>,
+    pub rules: Arc<IgnoreRules>,
     pub irregular: Vec<PathBuf>,
 }
 
-impl Rules {
+impl IgnoreRules {
     /// Reads the rules of a folder within one whose rules are `above`; the error says why they
     /// cannot be known.
     pub fn read(above: &Arc<Self>, folder: &Path, budget: &Budget) -> Result<Read, String> {

@@ -2,14 +2,14 @@
 
 /// What a number format makes of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum NumberFormat {
     Number,
     Date,
     /// Hours that do not end at 24.
     Duration,
 }
 
-impl Format {
+impl NumberFormat {
     /// Of a number below 164: ECMA-376, part 1, 18.8.30.
     pub fn built_in(number: u16) -> Self {
         match number {
@@ -59,16 +59,16 @@ mod tests {
     #[test]
     fn a_code_says_what_its_numbers_are() {
         for (code, expected) in [
-            ("General", Format::Number),
-            ("dd/mm/yyyy", Format::Date),
-            ("[$-409]d-mmm-yy;@", Format::Date),
-            ("[h]:mm:ss", Format::Duration),
-            ("[Red]#,##0.00", Format::Number),
-            ("0.00 \"days\"", Format::Number),
-            ("0 \\d", Format::Number),
-            ("_(* #,##0_);_(@_)", Format::Number),
+            ("General", NumberFormat::Number),
+            ("dd/mm/yyyy", NumberFormat::Date),
+            ("[$-409]d-mmm-yy;@", NumberFormat::Date),
+            ("[h]:mm:ss", NumberFormat::Duration),
+            ("[Red]#,##0.00", NumberFormat::Number),
+            ("0.00 \"days\"", NumberFormat::Number),
+            ("0 \\d", NumberFormat::Number),
+            ("_(* #,##0_);_(@_)", NumberFormat::Number),
         ] {
-            assert_eq!(Format::of_code(code), expected, "{code}");
+            assert_eq!(NumberFormat::of_code(code), expected, "{code}");
         }
     }
 }

@@ -101,13 +101,13 @@ impl Strings {
 
 /// The texts that cells share, one after the other.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedStrings {
     text: String,
     /// Where each ends.
     ends: Vec<u32>,
 }
 
-impl Shared {
+impl SharedStrings {
     /// Reads them all. A table that ends too early is short of what is missing.
     pub fn of(record: &Record<'_>) -> Result<Self, SkipReason> {
         let mut pieces = record.from(8)?;

@@ -99,9 +99,9 @@ struct TreeSize {
 }
 
 /// What the parser holds of an element, a comment or the document, which comes first.
-type Node = Rc<Named>;
+type Node = Rc<ElementName>;
 
-struct Named {
+struct ElementName {
     number: usize,
     name: QualName,
 }
@@ -111,7 +111,7 @@ const DOCUMENT: usize = 0;
 impl TreeSize {
     fn new() -> Self {
         Self {
-            document: Rc::new(Named {
+            document: Rc::new(ElementName {
                 number: DOCUMENT,
                 name: nameless(),
             }),
@@ -131,7 +131,7 @@ impl TreeSize {
         self.parents.borrow_mut().push(None);
         self.children.borrow_mut().push(Vec::new());
         self.depths.borrow_mut().push(0);
-        Rc::new(Named { number, name })
+        Rc::new(ElementName { number, name })
     }
 
     fn put(&self, parent: usize, child: NodeOrText<Node>) {
