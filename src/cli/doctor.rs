@@ -16,7 +16,7 @@ use clap::Args;
 use super::interruption::interruptible;
 use super::output::CommandFailure;
 use crate::config::{Overrides, Survey, survey_of};
-use crate::engine::doctor::{Check, Progress, Status, examine, settings};
+use crate::engine::doctor::{Check, ExaminationProgress, Status, examine, settings};
 use crate::text::counted;
 use report::{DoctorReport, as_json};
 
@@ -46,11 +46,11 @@ pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), Comman
     let checks = interruptible(async |cancel| {
         let mut checks = Vec::new();
         let mut written = Ok(());
-        let mut show = |progress: Progress| {
+        let mut show = |progress: ExaminationProgress| {
             if written.is_ok() {
                 written = report.progress(&progress);
             }
-            if let Progress::Checked(check) = progress {
+            if let ExaminationProgress::Checked(check) = progress {
                 checks.push(check);
             }
         };
@@ -63,7 +63,7 @@ pub(super) fn run(doctor: &Doctor, given: &CommandLine<'_>) -> Result<(), Comman
         }
         let own = survey.settings.as_ref().map(own::checks);
         for check in own.into_iter().flatten().chain(terminal::checks()) {
-            show(Progress::Checked(check));
+            show(ExaminationProgress::Checked(check));
         }
         written?;
         Ok(checks)

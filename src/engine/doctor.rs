@@ -19,12 +19,12 @@ use check::not_tried;
 use examination::Examination;
 
 pub use check::{Check, Status};
-pub use examination::Progress;
+pub use examination::ExaminationProgress;
 pub use settings::{Setting, settings};
 
 /// Looks at everything that the settings name. Ends by itself: every wait on a network has the
 /// limits that a question has.
-pub async fn examine(survey: &Survey, report: &mut dyn FnMut(Progress)) {
+pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress)) {
     let mut examination = Examination::new(survey.settings.as_ref(), report);
     settings::check(survey, &mut examination);
     let Some(settings) = &survey.settings else {

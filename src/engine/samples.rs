@@ -128,7 +128,7 @@ fn as_it_is(document: &Arc<Document>) -> (String, [u8; 32]) {
 
 /// A heading fit for a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Heading {
+struct SampleHeading {
     text: String,
     source: String,
     /// Of what its document says.
@@ -138,16 +138,16 @@ struct Heading {
 }
 
 /// Headings fit for questions.
-struct Headings {
+struct SampleHeadings {
     /// In the order of their documents, each once.
-    all: Vec<Heading>,
+    all: Vec<SampleHeading>,
     /// Whether most documents have most of theirs in Chinese.
     are_chinese: bool,
 }
 
-impl Headings {
+impl SampleHeadings {
     /// Whether it is in another language than most documents are: it is used where nothing else is.
-    fn is_foreign(&self, heading: &Heading) -> bool {
+    fn is_foreign(&self, heading: &SampleHeading) -> bool {
         is_chinese(&heading.text) != self.are_chinese
     }
 }
@@ -185,7 +185,7 @@ impl Samples {
             .into_iter()
             .find(|text| self.goes(text, Complexity::Chitchat));
         let both = self.complex(&headings, stop)?;
-        let mut take = |route, text: &str, from: &[&Heading]| {
+        let mut take = |route, text: &str, from: &[&SampleHeading]| {
             let text = text.to_owned();
             basis.questions.push(SampleQuestion { route, text });
             for heading in from {
@@ -207,17 +207,17 @@ impl Samples {
 
     fn simple<'a>(
         &self,
-        headings: &'a Headings,
+        headings: &'a SampleHeadings,
         stop: &AtomicBool,
-    ) -> Result<Option<(&'a Heading, String)>, KbError> {
+    ) -> Result<Option<(&'a SampleHeading, String)>, KbError> {
         let all = &headings.all;
-        let asks = |heading: &&Heading| heading.text.ends_with(['?', '？']);
+        let asks = |heading: &&SampleHeading| heading.text.ends_with(['?', '？']);
         // A heading that is a question says best what its section answers, a section more than a
         // whole document.
         let questions = all.iter().filter(asks);
         let sections = all.iter().filter(|h| !asks(h) && !h.is_title);
         let titles = all.iter().filter(|h| !asks(h) && h.is_title);
-        let mut in_order: Vec<&Heading> = questions.chain(sections).chain(titles).collect();
+        let mut in_order: Vec<&SampleHeading> = questions.chain(sections).chain(titles).collect();
         in_order.sort_by_key(|heading| headings.is_foreign(heading));
         let asked = in_order.into_iter().take(TRIES).flat_map(|heading| {
             let ways: &[&str] = if asks(&heading) {
@@ -233,14 +233,14 @@ impl Samples {
 
     fn complex<'a>(
         &self,
-        headings: &'a Headings,
+        headings: &'a SampleHeadings,
         stop: &AtomicBool,
-    ) -> Result<Option<([&'a Heading; 2], String)>, KbError> {
+    ) -> Result<Option<([&'a SampleHeading; 2], String)>, KbError> {
         let names = headings
             .all
             .iter()
             .filter(|h| !h.text.ends_with(['?', '？']));
-        let (titles, sections): (Vec<&Heading>, Vec<&Heading>) =
+        let (titles, sections): (Vec<&SampleHeading>, Vec<&SampleHeading>) =
             names.partition(|heading| heading.is_title);
         // Two documents are compared, else two sections of one.
         let pairs = titles.windows(2).chain(sections.windows(2));
@@ -248,7 +248,7 @@ impl Samples {
             [a, b] if is_chinese(&a.text) == is_chinese(&b.text) => Some([*a, *b]),
             _ => None,
         });
-        let mut in_order: Vec<[&Heading; 2]> = pairs.collect();
+        let mut in_order: Vec<[&SampleHeading; 2]> = pairs.collect();
         in_order.sort_by_key(|[heading, _]| headings.is_foreign(heading));
         let asked = in_order.into_iter().take(TRIES).flat_map(|[a, b]| {
             let ways = BOTH[usize::from(is_chinese(&a.text))].iter();
@@ -315,8 +315,8 @@ fn chosen(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Vec<Arc<Document>>,
 }
 
 /// Headings that a question can be made of.
-fn headings(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Headings, KbError> {
-    let mut found: Vec<Heading> = Vec::new();
+fn headings(base: &KnowledgeBase, stop: &AtomicBool) -> Result<SampleHeadings, KbError> {
+    let mut found: Vec<SampleHeading> = Vec::new();
     let (mut chinese, mut others) = (0, 0);
     for document in chosen(base, stop)? {
         go_on(stop)?;
@@ -337,7 +337,7 @@ fn headings(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Headings, KbError
                 .iter()
                 .all(|known| known.text.to_lowercase() != folded)
             {
-                found.push(Heading {
+                found.push(SampleHeading {
                     text,
                     source: source.clone(),
                     hash: document.hash,
@@ -346,7 +346,7 @@ fn headings(base: &KnowledgeBase, stop: &AtomicBool) -> Result<Headings, KbError
             }
         }
     }
-    Ok(Headings {
+    Ok(SampleHeadings {
         all: found,
         are_chinese: chinese > others,
     })

@@ -69,8 +69,8 @@ pub fn keep_up_to_date(
         watch,
         tell,
         reading: AtomicBool::new(false),
-        words: Trouble::default(),
-        meaning: Trouble::default(),
+        words: LastTrouble::default(),
+        meaning: LastTrouble::default(),
         away: Mutex::default(),
     };
     while let Some(lease) = keeper.claim() {
@@ -84,15 +84,15 @@ struct Keeper<'a> {
     tell: &'a (dyn Fn(Upkeep) + Sync),
     /// The words are being brought up to date.
     reading: AtomicBool,
-    words: Trouble,
-    meaning: Trouble,
+    words: LastTrouble,
+    meaning: LastTrouble,
     /// The roots that are not there.
     away: Mutex<BTreeSet<String>>,
 }
 
 /// What went wrong last with one half of the work, so that it is reported once.
 #[derive(Default)]
-struct Trouble(Mutex<Option<String>>);
+struct LastTrouble(Mutex<Option<String>>);
 
 impl Keeper<'_> {
     /// Follows until it is this process's turn; `None` when it is closed before.
@@ -265,14 +265,14 @@ impl Keeper<'_> {
         self.watch.closed().load(Ordering::Relaxed)
     }
 
-    fn report_error(&self, trouble: &Trouble, error: KbError) {
+    fn report_error(&self, trouble: &LastTrouble, error: KbError) {
         if trouble.is_new(&error.to_string()) {
             (self.tell)(Upkeep::Trouble(error));
         }
     }
 }
 
-impl Trouble {
+impl LastTrouble {
     fn is_new(&self, line: &str) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = last.as_deref() != Some(line);

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::cli::output::print_text;
 use crate::config::Origin;
-use crate::engine::doctor::{Check, Progress, Setting, Status};
+use crate::engine::doctor::{Check, ExaminationProgress, Setting, Status};
 use crate::text::{counted, duration, one_line};
 
 /// Longer lines are hard to read, however wide the terminal is.
@@ -80,18 +80,18 @@ impl DoctorReport {
     }
 
     /// What is going on, or what was found.
-    pub(super) fn progress(&mut self, progress: &Progress) -> io::Result<()> {
+    pub(super) fn progress(&mut self, progress: &ExaminationProgress) -> io::Result<()> {
         self.erase_waiting();
         match progress {
-            Progress::Waiting(what) => {
+            ExaminationProgress::Waiting(what) => {
                 if self.is_watched {
                     let _ = write!(stderr(), "  trying {what} …");
                     let _ = stderr().flush();
                 }
                 Ok(())
             }
-            Progress::Checked(_) if !self.is_text => Ok(()),
-            Progress::Checked(check) => {
+            ExaminationProgress::Checked(_) if !self.is_text => Ok(()),
+            ExaminationProgress::Checked(check) => {
                 let mut text = String::new();
                 if check.area != self.area {
                     text = self.heading(check.area);

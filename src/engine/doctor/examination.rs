@@ -13,7 +13,7 @@ const SHORTEST_KEY: usize = 8;
 
 /// How far an examination is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
+pub enum ExaminationProgress {
     /// This is being waited for.
     Waiting(&'static str),
     /// This was found.
@@ -22,13 +22,16 @@ pub enum Progress {
 
 /// An examination that is going on.
 pub(super) struct Examination<'a> {
-    report: &'a mut dyn FnMut(Progress),
+    report: &'a mut dyn FnMut(ExaminationProgress),
     /// Keys that no line may show.
     keys: Vec<String>,
 }
 
 impl<'a> Examination<'a> {
-    pub(super) fn new(settings: Option<&Settings>, report: &'a mut dyn FnMut(Progress)) -> Self {
+    pub(super) fn new(
+        settings: Option<&Settings>,
+        report: &'a mut dyn FnMut(ExaminationProgress),
+    ) -> Self {
         Self {
             report,
             keys: settings.map(keys).unwrap_or_default(),
@@ -36,7 +39,7 @@ impl<'a> Examination<'a> {
     }
 
     pub(super) fn trying(&mut self, what: &'static str) {
-        (self.report)(Progress::Waiting(what));
+        (self.report)(ExaminationProgress::Waiting(what));
     }
 
     /// Text of documents, models and servers in it becomes one line without a key.
@@ -51,7 +54,7 @@ impl<'a> Examination<'a> {
         check.name = clean(&check.name);
         check.detail = clean(&check.detail);
         check.next = check.next.as_deref().map(clean);
-        (self.report)(Progress::Checked(check));
+        (self.report)(ExaminationProgress::Checked(check));
     }
 }
 
