@@ -19,14 +19,14 @@ const TITLE: usize = 48;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TerminalStatus {
     title: String,
-    progress: Progress,
+    progress: TerminalProgress,
     /// Answers that took long, so far.
     long_answers: usize,
 }
 
 /// How far what is waited for is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Progress {
+enum TerminalProgress {
     #[default]
     None,
     /// It takes as long as it takes.
@@ -47,9 +47,9 @@ impl TerminalStatus {
         };
         let indexed = model.knowledge.progress.map(|progress| progress.percent());
         let progress = match indexed {
-            _ if asked.is_some() => Progress::Unknown,
-            Some(percent) => Progress::Percent(percent),
-            None => Progress::None,
+            _ if asked.is_some() => TerminalProgress::Unknown,
+            Some(percent) => TerminalProgress::Percent(percent),
+            None => TerminalProgress::None,
         };
         let took_long = model.turns.iter().filter(|turn| {
             let exchange = turn.exchange();
@@ -104,11 +104,11 @@ impl Announcer {
         }
         if self.abilities.progress && now.progress != self.sent.progress {
             sequences.push_str(match now.progress {
-                Progress::None => "\x1b]9;4;0\x1b\\",
-                Progress::Unknown => "\x1b]9;4;3\x1b\\",
-                Progress::Percent(_) => "",
+                TerminalProgress::None => "\x1b]9;4;0\x1b\\",
+                TerminalProgress::Unknown => "\x1b]9;4;3\x1b\\",
+                TerminalProgress::Percent(_) => "",
             });
-            if let Progress::Percent(percent) = now.progress {
+            if let TerminalProgress::Percent(percent) = now.progress {
                 sequences.push_str(&format!("\x1b]9;4;1;{percent}\x1b\\"));
             }
         }
@@ -130,7 +130,7 @@ mod tests {
         progress: true,
     };
 
-    fn announced(title: &str, progress: Progress, long_answers: usize) -> TerminalStatus {
+    fn announced(title: &str, progress: TerminalProgress, long_answers: usize) -> TerminalStatus {
         TerminalStatus {
             title: title.to_owned(),
             progress,
@@ -141,13 +141,13 @@ mod tests {
     #[test]
     fn only_what_has_changed_is_sent() {
         let mut announcer = Announcer::new(ALL);
-        let asked = announced("◐ why?", Progress::Unknown, 0);
+        let asked = announced("◐ why?", TerminalProgress::Unknown, 0);
         assert_eq!(
             announcer.sequences(asked.clone()),
             "\x1b]2;◐ why?\x1b\\\x1b]9;4;3\x1b\\"
         );
         assert_eq!(announcer.sequences(asked.clone()), "");
-        let embedding = announced("◐ why?", Progress::Percent(24), 0);
+        let embedding = announced("◐ why?", TerminalProgress::Percent(24), 0);
         assert_eq!(announcer.sequences(embedding), "\x1b]9;4;1;24\x1b\\");
         announcer.begin_again();
         assert_eq!(
@@ -155,12 +155,15 @@ mod tests {
             "\x1b]2;◐ why?\x1b\\\x1b]9;4;3\x1b\\"
         );
         let mut plain = Announcer::new(Abilities::default());
-        assert_eq!(plain.sequences(announced("a", Progress::Unknown, 0)), "");
+        assert_eq!(
+            plain.sequences(announced("a", TerminalProgress::Unknown, 0)),
+            ""
+        );
     }
 
     #[test]
     fn the_bell_rings_once_and_only_where_the_window_is_not_looked_at() {
-        let after = |answers| announced("", Progress::None, answers);
+        let after = |answers| announced("", TerminalProgress::None, answers);
         let mut announcer = Announcer::new(Abilities::default());
         assert_eq!(announcer.sequences(after(1)), "\x07");
         assert_eq!(announcer.sequences(after(1)), "");

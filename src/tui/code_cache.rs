@@ -4,7 +4,7 @@
 //! finding what code means is most of the work, so only lines that are new or longer are read.
 
 use super::ink::{Ink, Row};
-use super::syntax::{CodeLines, Language};
+use super::syntax::{CodeLines, SyntaxLanguage};
 
 /// The code blocks of one text, in its order.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +16,7 @@ pub struct CodeCache {
 struct CachedBlock {
     /// The word behind the fence.
     word: String,
-    language: Language,
+    language: SyntaxLanguage,
     lines: Vec<(String, Row)>,
     /// What was read up to the last of these lines, and with it.
     before_last: CodeLines,
@@ -25,7 +25,7 @@ struct CachedBlock {
 
 impl CodeCache {
     /// A block begins, the one with that place among them all.
-    pub fn begin(&mut self, at: usize, word: &str, language: Language) {
+    pub fn begin(&mut self, at: usize, word: &str, language: SyntaxLanguage) {
         if self.blocks.get(at).is_some_and(|block| block.word == word) {
             return;
         }

@@ -9,7 +9,7 @@ use super::keymap::{Action, KeyContext};
 use super::message::Effect;
 use super::model::{Model, Overlay};
 use super::overlay::Palette;
-use super::palette::Item;
+use super::palette::PaletteItem;
 use super::pane::Pane;
 use super::slash::{SlashAction, SlashCommand};
 use super::{act, ask, compare, indexing, menu, palette, reading, slash};
@@ -105,13 +105,13 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
     let Some(item) = palette::selected(model, &palette.typed, palette.list.selected) else {
         return Vec::new();
     };
-    if let Item::Key(KeyContext::Source, action) = item {
+    if let PaletteItem::Key(KeyContext::Source, action) = item {
         return reading::act(model, action);
     }
     model.reading = None;
     let pane = match item {
-        Item::Choice(command, argument) => return run(model, command, &argument),
-        Item::Command(command) if command.is_complete() => match command.does {
+        PaletteItem::Choice(command, argument) => return run(model, command, &argument),
+        PaletteItem::Command(command) if command.is_complete() => match command.does {
             SlashAction::Act(action) => return by_name(model, action),
             SlashAction::Index => return by_name(model, Action::ShowIndex),
             SlashAction::Retry => return by_name(model, Action::Retry),
@@ -119,13 +119,13 @@ fn chosen_in(model: &mut Model, palette: &Palette) -> Vec<Effect> {
             SlashAction::Race => return compare::race(model, None),
             SlashAction::Route | SlashAction::Theme | SlashAction::Add => None,
         },
-        Item::Command(command) => {
+        PaletteItem::Command(command) => {
             // Its argument is still to be chosen.
             focus(model, Pane::Chat);
             model.prompt.set(&format!("{} ", command.name));
             None
         }
-        Item::Key(place, action) => Some((place, action)),
+        PaletteItem::Key(place, action) => Some((place, action)),
     };
     let Some((place, action)) = pane else {
         return Vec::new();

@@ -13,7 +13,7 @@ pub struct Find {
     /// What is looked for.
     pub typed: String,
     /// Where it is, from the first turn to the last.
-    pub matches: Vec<Match>,
+    pub matches: Vec<FoundRange>,
     /// Which of them is shown; `None`: the first from what is seen on.
     pub at: Option<usize>,
     /// Whether the one that is shown is to be brought in sight.
@@ -37,7 +37,7 @@ pub struct SearchedText {
 
 /// A place that matches. It may begin in one row and end in the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Match {
+pub struct FoundRange {
     /// Which turn.
     pub turn: usize,
     /// Rows of the turn, and which characters of each.
@@ -73,7 +73,8 @@ impl Find {
     /// Where the match begins that is to be brought in sight. The first to be shown is the first one
     /// at or after `seen`, or else the last.
     pub fn place_to_show(&mut self, seen: (usize, usize)) -> Option<(usize, usize)> {
-        let begins = |found: &Match| (found.turn, found.parts.first().map_or(0, |part| part.0));
+        let begins =
+            |found: &FoundRange| (found.turn, found.parts.first().map_or(0, |part| part.0));
         let last = self.matches.len().checked_sub(1)?;
         let first = || self.matches.iter().position(|found| begins(found) >= seen);
         let at = self.at.or_else(first).map_or(last, |at| at.min(last));

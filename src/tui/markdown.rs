@@ -12,7 +12,7 @@ use crate::text::markup;
 use super::citation_ink::with_citations;
 use super::code_cache::CodeCache;
 use super::ink::{Emphasis, Ink, Row};
-use super::syntax::Language;
+use super::syntax::SyntaxLanguage;
 use super::table::Table;
 use super::wrap::wrap;
 
@@ -127,7 +127,7 @@ impl MarkdownRows {
                 {
                     self.line = Row::of(Ink::Dim, format!("▏ {language}"));
                     self.flush();
-                    if let Some(known) = Language::of_fence(&language) {
+                    if let Some(known) = SyntaxLanguage::of_fence(&language) {
                         self.cache.begin(self.blocks, &language, known);
                         self.blocks += 1;
                         self.reading = Some(0);

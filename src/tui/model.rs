@@ -32,7 +32,7 @@ use super::turns::Turns;
 
 pub use super::overlay::{Detail, Overlay};
 pub use super::pane_state::{AuditState, EvidenceState, Notice, PathState};
-pub use super::turn::{OpenRun, Retry, Turn, TurnQuestion};
+pub use super::turn::{OpenRun, Retry, TurnQuestion, TurnView};
 
 /// Between two frames of the animation.
 pub const FRAME: Duration = Duration::from_millis(120);

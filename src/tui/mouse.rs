@@ -7,7 +7,7 @@ use super::focus::{focus, show_turn};
 use super::keymap::Action;
 use super::layout::Arrangement;
 use super::message::Effect;
-use super::model::{Model, Turn};
+use super::model::{Model, TurnView};
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
 use super::panes::{citations, evidence, path};
@@ -110,7 +110,7 @@ fn answer(model: &mut Model, row: usize, column: usize) -> Vec<Effect> {
         return Vec::new();
     };
     let n = citations::at_column(shown, column);
-    let (turn, exchange) = (*turn, model.turns.get(*turn).map(Turn::exchange));
+    let (turn, exchange) = (*turn, model.turns.get(*turn).map(TurnView::exchange));
     let at = n.and_then(|n| {
         exchange?
             .citations

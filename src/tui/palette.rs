@@ -33,7 +33,7 @@ const NOT_LISTED: [Action; 19] = [
 
 /// One thing that can be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Item {
+pub enum PaletteItem {
     /// A command.
     Command(&'static SlashCommand),
     /// A command with one of the words that may follow it.
@@ -43,7 +43,7 @@ pub enum Item {
 }
 
 struct PaletteRow {
-    item: Item,
+    item: PaletteItem,
     label: String,
     keys: String,
 }
@@ -75,7 +75,7 @@ fn choices(model: &Model) -> impl Iterator<Item = PaletteRow> {
     COMMANDS.iter().flat_map(|command| {
         let words = command.choices(&model.themes).into_iter();
         words.map(|word| PaletteRow {
-            item: Item::Choice(command, word.to_owned()),
+            item: PaletteItem::Choice(command, word.to_owned()),
             label: format!("{} {word}  {}", command.name, command.help),
             keys: String::new(),
         })
@@ -86,7 +86,7 @@ fn all(model: &Model) -> Vec<PaletteRow> {
     let mut all: Vec<PaletteRow> = COMMANDS
         .iter()
         .map(|command| PaletteRow {
-            item: Item::Command(command),
+            item: PaletteItem::Command(command),
             label: format!("{}  {}", command.name, command.help),
             keys: match command.does {
                 SlashAction::Act(action) => model.keymap.name_of(action).unwrap_or_default(),
@@ -125,13 +125,13 @@ fn all(model: &Model) -> Vec<PaletteRow> {
             let action = binding.action;
             let is_known = all.iter().any(|known| {
                 known.label == binding.help
-                    && matches!(known.item, Item::Key(_, other) if other == action)
+                    && matches!(known.item, PaletteItem::Key(_, other) if other == action)
             });
             if is_known || NOT_LISTED.contains(&action) || is_command(action) {
                 continue;
             }
             all.push(PaletteRow {
-                item: Item::Key(place, action),
+                item: PaletteItem::Key(place, action),
                 label: binding.help.clone(),
                 keys: binding
                     .keys
@@ -145,7 +145,7 @@ fn all(model: &Model) -> Vec<PaletteRow> {
 }
 
 /// What is selected.
-pub fn selected(model: &Model, typed: &str, at: usize) -> Option<Item> {
+pub fn selected(model: &Model, typed: &str, at: usize) -> Option<PaletteItem> {
     let listed = listed(model, typed);
     let last = listed.len().checked_sub(1)?;
     listed
@@ -160,8 +160,8 @@ pub fn rows(model: &Model, typed: &str, width: usize) -> Vec<Row> {
         .into_iter()
         .map(|listed| {
             let ink = match listed.item {
-                Item::Command(_) | Item::Choice(..) => Ink::Key,
-                Item::Key(..) => Ink::Text,
+                PaletteItem::Command(_) | PaletteItem::Choice(..) => Ink::Key,
+                PaletteItem::Key(..) => Ink::Text,
             };
             let label = match listed.label.split_once("  ") {
                 Some((name, help)) => Row::of(ink, name).with(Ink::Text, format!("  {help}")),

@@ -13,7 +13,7 @@ use crate::protocol::{Command, Event, EventBody, NoticeLevel, Timestamp, Update}
 
 use super::keymap::Action;
 use super::message::{Effect, Msg};
-use super::model::{AuditState, EvidenceState, Model, PathState, Turn};
+use super::model::{AuditState, EvidenceState, Model, PathState, TurnView};
 use super::pane::Pane;
 use super::pane_state::ChatScroll;
 use super::playhead::{MissingPart, Playhead};
@@ -101,7 +101,7 @@ impl Replay {
         events: Vec<Arc<Event>>,
         is_recorded: bool,
     ) -> Option<Self> {
-        let mut first = Turn::begin(events.first()?)?;
+        let mut first = TurnView::begin(events.first()?)?;
         if is_recorded {
             first.record();
         }
@@ -319,7 +319,7 @@ impl Replay {
             self.events[self.at..at]
                 .iter()
                 .for_each(|event| turn.take(event));
-        } else if let Some(mut earlier) = Turn::after(&self.events[..at]) {
+        } else if let Some(mut earlier) = TurnView::after(&self.events[..at]) {
             if turn.exchange().is_recorded {
                 earlier.record();
             }
@@ -331,7 +331,7 @@ impl Replay {
     /// What the panes get besides the events: the time, and whether the run goes on.
     fn follow(&mut self) {
         let now = self.timeline.stamp_at(self.at, self.played);
-        let exchange = self.model.turns.last().map(Turn::exchange);
+        let exchange = self.model.turns.last().map(TurnView::exchange);
         self.model.current = exchange
             .filter(|exchange| exchange.finish.is_none())
             .map(|exchange| exchange.id.clone());

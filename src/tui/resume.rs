@@ -9,14 +9,14 @@ use std::sync::Arc;
 use crate::protocol::{Event, EventPacker, NoticeLevel, RecordedSession, Timestamp};
 
 use super::list::List;
-use super::model::{EvidenceState, Model, Turn};
+use super::model::{EvidenceState, Model, TurnView};
 use super::pane_state::ChatScroll;
 
 /// Shows this conversation instead of the one that is shown.
 pub fn show(model: &mut Model, mut recorded: RecordedSession) {
     model.turns = turns(std::mem::take(&mut recorded.events)).into();
     let last = model.turns.len().saturating_sub(1);
-    let of_run = |turn: &Turn| Some(&turn.exchange().id) == recorded.shown.as_ref();
+    let of_run = |turn: &TurnView| Some(&turn.exchange().id) == recorded.shown.as_ref();
     model.shown = model.turns.iter().position(of_run).filter(|at| *at != last);
     model.pending = None;
     model.current = None;
@@ -63,14 +63,14 @@ fn words(model: &Model, recorded: &RecordedSession) -> String {
 }
 
 /// The runs of these events. One that has ended is packed before the next begins.
-pub fn turns(events: Vec<Event>) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
+pub fn turns(events: Vec<Event>) -> Vec<TurnView> {
+    let mut turns: Vec<TurnView> = Vec::new();
     let mut packer = EventPacker::default();
     let mut now = Timestamp(0);
     for event in events {
         now = now.max(event.ts);
         let event = Arc::new(event);
-        if let Some(mut turn) = Turn::begin(&event) {
+        if let Some(mut turn) = TurnView::begin(&event) {
             turn.record();
             turn.place_after(&turns);
             if let Some(last) = turns.last_mut() {

@@ -17,7 +17,7 @@ use crate::protocol::{DocumentPart, DocumentText, RunId, Timestamp};
 use super::fold::EvidenceRow;
 use super::ink::{Ink, Row};
 use super::wrap::wrap;
-use colours::Colours;
+use colours::CodeColours;
 
 /// What is shown of one item of evidence.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub struct SourceView {
     /// The line around which the document was asked for, until it is here.
     awaited: Option<usize>,
     content: Content,
-    colours: Colours,
+    colours: CodeColours,
     top: Position,
     /// The last line that is seen.
     bottom: usize,
@@ -85,7 +85,7 @@ impl SourceView {
             asked_at,
             awaited: Some(item.lines.start),
             content: Content::Awaited,
-            colours: Colours::default(),
+            colours: CodeColours::default(),
             top: Position { line: 1, row: 0 },
             bottom: 1,
             moving: SourceMove::ToPassage,
@@ -114,7 +114,7 @@ impl SourceView {
                     self.lines = moved.unwrap_or(self.lines);
                 }
                 self.awaited = None;
-                self.colours = Colours::of(&part);
+                self.colours = CodeColours::of(&part);
                 self.content = Content::Here(part);
             }
             Err(reason) => self.fail(&reason),
@@ -334,7 +334,7 @@ impl<'a> SourceRows<'a> {
     }
 
     /// Rows from a position on, and the last line among them.
-    fn rows(&self, from: Position, height: usize, colours: &Colours) -> (Vec<Row>, usize) {
+    fn rows(&self, from: Position, height: usize, colours: &CodeColours) -> (Vec<Row>, usize) {
         let mut rows = Vec::new();
         let mut skip = from.row;
         let mut bottom = from.line;

@@ -62,9 +62,9 @@ const BY_NAME: [(&str, Ink); 34] = [
 
 /// A grammar.
 #[derive(Clone, Copy)]
-pub struct Language(&'static SyntaxReference);
+pub struct SyntaxLanguage(&'static SyntaxReference);
 
-impl Language {
+impl SyntaxLanguage {
     /// By the word behind the fence of a code block.
     pub fn of_fence(word: &str) -> Option<Self> {
         let word = word.split([' ', ',', '{']).next().unwrap_or_default();
@@ -101,7 +101,7 @@ impl Language {
     }
 }
 
-impl std::fmt::Debug for Language {
+impl std::fmt::Debug for SyntaxLanguage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0.name)
     }
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn inks(language: &str, code: &str) -> Vec<(Ink, String)> {
-        let mut lines = Language::of_fence(language).unwrap().lines();
+        let mut lines = SyntaxLanguage::of_fence(language).unwrap().lines();
         let rows = code.lines().map(|line| lines.next_row(line, Ink::Text));
         rows.flat_map(|row| row.pieces)
             .map(|piece| (piece.ink, piece.text))
@@ -202,7 +202,7 @@ mod tests {
             "go",
             "html",
         ] {
-            assert!(Language::of_fence(language).is_some(), "{language}");
+            assert!(SyntaxLanguage::of_fence(language).is_some(), "{language}");
         }
     }
 
@@ -210,7 +210,7 @@ mod tests {
     fn the_text_of_a_line_stays_what_it_was() {
         let code = "let a = \"日本 👩‍💻\"; // é\n\u{301}\n\tx\n<a href='b'>\"";
         for language in ["rust", "html", "yaml", "md", "sh"] {
-            let mut lines = Language::of_fence(language).unwrap().lines();
+            let mut lines = SyntaxLanguage::of_fence(language).unwrap().lines();
             for line in code.lines() {
                 assert_eq!(lines.next_row(line, Ink::Code).text(), line);
             }
@@ -219,13 +219,13 @@ mod tests {
 
     #[test]
     fn what_is_no_code_stays_plain() {
-        assert!(Language::of_fence("").is_none());
-        assert!(Language::of_fence("no-such-language").is_none());
-        assert!(Language::of_file("notes/readme.txt", "Dear all,").is_none());
-        assert!(Language::of_file("bin/run", "#!/bin/sh").is_some());
-        assert!(Language::of_file("src/MAIN.RS", "").is_some());
+        assert!(SyntaxLanguage::of_fence("").is_none());
+        assert!(SyntaxLanguage::of_fence("no-such-language").is_none());
+        assert!(SyntaxLanguage::of_file("notes/readme.txt", "Dear all,").is_none());
+        assert!(SyntaxLanguage::of_file("bin/run", "#!/bin/sh").is_some());
+        assert!(SyntaxLanguage::of_file("src/MAIN.RS", "").is_some());
         let long = "x = 1; ".repeat(200);
-        let mut lines = Language::of_fence("rust").unwrap().lines();
+        let mut lines = SyntaxLanguage::of_fence("rust").unwrap().lines();
         assert_eq!(lines.next_row(&long, Ink::Text).pieces.len(), 1);
     }
 }

@@ -68,18 +68,18 @@ impl Abilities {
 /// While this lives, the terminal is ours.
 #[derive(Debug)]
 pub struct TerminalGuard {
-    failure: Failure,
+    failure: WriteFailure,
     abilities: Abilities,
 }
 
 /// The first write that failed.
-type Failure = Arc<Mutex<Option<io::Error>>>;
+type WriteFailure = Arc<Mutex<Option<io::Error>>>;
 
 impl TerminalGuard {
     /// Takes the terminal.
     pub fn take() -> io::Result<Self> {
         let guard = Self {
-            failure: Failure::default(),
+            failure: WriteFailure::default(),
             abilities: Abilities::here(),
         };
         TAKEN.store(true, Ordering::SeqCst);
@@ -302,7 +302,7 @@ fn write_past_the_lock(text: &str) {
 #[derive(Debug)]
 pub struct Output {
     out: Stdout,
-    failure: Failure,
+    failure: WriteFailure,
 }
 
 impl Output {

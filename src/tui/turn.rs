@@ -17,7 +17,7 @@ use super::turn_cache::TurnCache;
 
 /// A question and its run.
 #[derive(Debug, Clone)]
-pub struct Turn {
+pub struct TurnView {
     kept: CachedRows,
     /// Where it stands, if its question was asked before.
     pub retry: Option<Retry>,
@@ -53,7 +53,7 @@ struct PackedRun {
     events: PackedEvents,
 }
 
-impl Turn {
+impl TurnView {
     /// The turn that this event begins; `None` when it begins none.
     pub fn begin(event: &Arc<Event>) -> Option<Self> {
         OpenRun::begin(event).map(Self::of)
@@ -263,9 +263,9 @@ pub enum Retry {
 
 impl Retry {
     /// Of that run, after these.
-    pub fn after(turns: &[Turn], first: &RunId) -> Self {
+    pub fn after(turns: &[TurnView], first: &RunId) -> Self {
         let at = turns.iter().position(|turn| turn.exchange().id == *first);
-        let is_retry = |turn: &Turn| turn.exchange().retry_of.as_ref() == Some(first);
+        let is_retry = |turn: &TurnView| turn.exchange().retry_of.as_ref() == Some(first);
         match at {
             Some(at) if turns[at + 1..].iter().all(is_retry) => Self::Below,
             _ => Self::Apart,
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
     use crate::domain::{Citation, GradedRound};
 
-    impl Turn {
+    impl TurnView {
         /// What it keeps in memory, rows aside. Fields are named one by one: none is forgotten.
         pub fn held_bytes(&self) -> usize {
             let Self {

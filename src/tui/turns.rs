@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::protocol::{EventPacker, RunId};
 
-use super::turn::{OpenRun, Turn};
+use super::turn::{OpenRun, TurnView};
 
 /// So much is kept of what was sent to models and came back, packed, in bytes: a few hundred runs.
 /// It is longer than all else that is known of a run.
@@ -14,7 +14,7 @@ const MOST_PROMPTS: usize = 4 << 20;
 /// All turns, in the order in which they were asked.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
-    all: Vec<Turn>,
+    all: Vec<TurnView>,
     /// Those that are open.
     open: Vec<usize>,
     /// Tokens both ways of those that are packed.
@@ -28,7 +28,7 @@ pub struct Turns {
 
 impl Turns {
     /// One more.
-    pub fn push(&mut self, turn: Turn) {
+    pub fn push(&mut self, turn: TurnView) {
         if turn.opened().is_some() {
             self.open.push(self.all.len());
         } else {
@@ -49,7 +49,7 @@ impl Turns {
     /// Tokens both ways so far.
     pub fn tokens(&self) -> u64 {
         let open = self.open.iter().filter_map(|at| self.all.get(*at));
-        open.map(Turn::tokens)
+        open.map(TurnView::tokens)
             .fold(self.tokens, u64::saturating_add)
     }
 
@@ -95,7 +95,7 @@ impl Turns {
         while self.prompts > MOST_PROMPTS
             && let Some(at) = self.with_prompts.pop_front()
         {
-            let freed = self.all.get_mut(at).map_or(0, Turn::drop_prompts);
+            let freed = self.all.get_mut(at).map_or(0, TurnView::drop_prompts);
             self.prompts = self.prompts.saturating_sub(freed);
         }
     }
@@ -112,8 +112,8 @@ impl Turns {
     }
 }
 
-impl From<Vec<Turn>> for Turns {
-    fn from(turns: Vec<Turn>) -> Self {
+impl From<Vec<TurnView>> for Turns {
+    fn from(turns: Vec<TurnView>) -> Self {
         let mut all = Self::default();
         for turn in turns {
             all.push(turn);
@@ -123,15 +123,15 @@ impl From<Vec<Turn>> for Turns {
 }
 
 impl Deref for Turns {
-    type Target = [Turn];
+    type Target = [TurnView];
 
-    fn deref(&self) -> &[Turn] {
+    fn deref(&self) -> &[TurnView] {
         &self.all
     }
 }
 
 impl DerefMut for Turns {
-    fn deref_mut(&mut self) -> &mut [Turn] {
+    fn deref_mut(&mut self) -> &mut [TurnView] {
         &mut self.all
     }
 }
@@ -161,7 +161,7 @@ mod tests {
     fn conversation(count: usize) -> Turns {
         let mut turns = Turns::default();
         for at in 0..count {
-            turns.push(Turn::after(&recorded(at)).unwrap());
+            turns.push(TurnView::after(&recorded(at)).unwrap());
             turns.keep_open(&[at]);
         }
         turns
@@ -175,7 +175,7 @@ mod tests {
             .filter(|at| turns[*at].opened().is_some())
             .collect();
         assert_eq!(open, [99]);
-        let packed = turns[..99].iter().map(Turn::held_bytes);
+        let packed = turns[..99].iter().map(TurnView::held_bytes);
         let most = packed.max().unwrap();
         assert!(most < 12_000, "{most} bytes");
     }
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn ui_a_run_that_is_looked_at_again_is_what_it_was() {
         let mut turns = conversation(3);
-        let whole = Turn::after(&recorded(1)).unwrap();
+        let whole = TurnView::after(&recorded(1)).unwrap();
         let whole = whole.opened().unwrap();
         for _ in 0..2 {
             assert_eq!(turns[1].exchange(), &whole.run.exchange);
@@ -235,15 +235,15 @@ mod tests {
         let mut turns = Turns::default();
         let count = 80;
         for at in 0..count {
-            turns.push(Turn::after(&endpoint(at, 200_000)).unwrap());
+            turns.push(TurnView::after(&endpoint(at, 200_000)).unwrap());
             // The first is looked at now and then.
             turns.keep_open(&[at, if at % 8 == 0 { 0 } else { at }]);
         }
         turns.keep_open(&[]);
-        let kept = |turn: &Turn| turn.held_bytes() > 50_000;
+        let kept = |turn: &TurnView| turn.held_bytes() > 50_000;
         assert!(!kept(&turns[1]) && !kept(&turns[8]) && kept(&turns[count - 1]));
         assert!(kept(&turns[0]));
-        let prompts: usize = turns.iter().map(Turn::held_bytes).sum();
+        let prompts: usize = turns.iter().map(TurnView::held_bytes).sum();
         assert!(prompts < MOST_PROMPTS + count * 12_000, "{prompts} bytes");
 
         turns.open(count - 1);
@@ -260,12 +260,12 @@ mod tests {
     fn ui_prompts_of_a_resumed_conversation_are_bounded_too() {
         let mut packer = EventPacker::default();
         let closed = (0..80).map(|at| {
-            let mut turn = Turn::after(&endpoint(at, 200_000)).unwrap();
+            let mut turn = TurnView::after(&endpoint(at, 200_000)).unwrap();
             assert!(turn.close(&mut packer).unwrap() > 50_000);
             turn
         });
         let turns = Turns::from(closed.collect::<Vec<_>>());
-        let held: usize = turns.iter().map(Turn::held_bytes).sum();
+        let held: usize = turns.iter().map(TurnView::held_bytes).sum();
         assert!(held < MOST_PROMPTS + 80 * 12_000, "{held} bytes");
         assert!(turns[0].held_bytes() < 12_000 && turns[79].held_bytes() > 50_000);
     }
@@ -275,7 +275,7 @@ mod tests {
     fn ui_a_run_without_an_end_keeps_the_end_that_it_was_given() {
         let mut events = recorded(0);
         events.pop();
-        let mut turn = Turn::after(&events).unwrap();
+        let mut turn = TurnView::after(&events).unwrap();
         turn.record();
         turn.abandon("no end is recorded", events.last().unwrap().ts);
         let before = turn.exchange().clone();
@@ -293,7 +293,7 @@ mod tests {
     fn ui_a_run_that_goes_on_is_not_packed() {
         let mut events = recorded(0);
         let end = events.pop().unwrap();
-        let mut turns = Turns::from(vec![Turn::after(&events).unwrap()]);
+        let mut turns = Turns::from(vec![TurnView::after(&events).unwrap()]);
         turns.keep_open(&[]);
         turns[0].take(&end);
         assert!(turns[0].exchange().finish.is_some());

@@ -16,7 +16,7 @@ use super::focus::{focus, stop_acting};
 use super::keymap::{Action, KeyContext};
 use super::list::List;
 use super::message::{Effect, Msg};
-use super::model::{Model, Overlay, Turn};
+use super::model::{Model, Overlay, TurnView};
 use super::mouse::mouse;
 use super::pane::Pane;
 use super::pane_state::AnswerFocus;
@@ -100,7 +100,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
 
 fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
     model.now = model.now.max(event.ts);
-    if let Some(mut turn) = Turn::begin(event) {
+    if let Some(mut turn) = TurnView::begin(event) {
         if let EventBody::RunStarted { model: asked, .. } = &event.body {
             // Its name may be known only now.
             model.engine = one_line(asked, 60);
@@ -120,7 +120,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
         return Vec::new();
     }
     // Events of a run that has ended here, or that is not shown any more, come too late.
-    let is_awaited = |turn: &&mut Turn| {
+    let is_awaited = |turn: &&mut TurnView| {
         let exchange = turn.exchange();
         exchange.id == event.run && exchange.finish.is_none()
     };
@@ -129,7 +129,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
     };
     turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
-        let mut exchanges = model.turns.iter().map(Turn::exchange);
+        let mut exchanges = model.turns.iter().map(TurnView::exchange);
         let going_on = exchanges.rfind(|one| one.finish.is_none() && !one.is_recorded);
         model.current = going_on.map(|exchange| exchange.id.clone());
         model.clear_notice();

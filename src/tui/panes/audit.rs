@@ -65,7 +65,7 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     }
     let seen = usize::from(size.height).saturating_sub(rows.len());
     let top = model.audit.list.top;
-    let table = Table {
+    let table = RowLayout {
         model,
         width,
         started: model.shown_run().map_or(Timestamp(0), |run| run.started),
@@ -116,7 +116,7 @@ fn head() -> Row {
 }
 
 /// How a line becomes a row.
-struct Table<'a> {
+struct RowLayout<'a> {
     model: &'a Model,
     width: usize,
     started: Timestamp,
@@ -124,7 +124,7 @@ struct Table<'a> {
     bars: Option<usize>,
 }
 
-impl Table<'_> {
+impl RowLayout<'_> {
     fn row(&self, line: &AuditLine<'_>, before: Option<Timestamp>) -> Row {
         let Some(first) = line.first() else {
             return Row::default();

@@ -7,7 +7,7 @@
 use ratatui::layout::Size;
 
 use crate::tui::ink::Row;
-use crate::tui::model::{Model, Turn};
+use crate::tui::model::{Model, TurnView};
 use crate::tui::pane_state::AnswerFocus;
 use crate::tui::turn_cache::TurnCache;
 
@@ -126,7 +126,7 @@ pub fn rows_of_shown(model: &Model) -> Vec<usize> {
 }
 
 struct Window<'a> {
-    turns: &'a mut [Turn],
+    turns: &'a mut [TurnView],
     laid_out: &'a mut Vec<usize>,
     /// What comes after the last turn.
     tail: Vec<Row>,
@@ -241,7 +241,7 @@ mod tests {
             .collect();
         let mut model = Model::new(Setup::default()).unwrap();
         for _ in 0..20 {
-            model.turns.push(Turn::after(&events).unwrap());
+            model.turns.push(TurnView::after(&events).unwrap());
         }
         let size = Size::new(80, 30);
         // From the first page nothing below has been seen, from the last nothing above.

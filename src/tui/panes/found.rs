@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar;
 
-use crate::tui::find::{Find, Match};
+use crate::tui::find::{Find, FoundRange};
 use crate::tui::ink::{Ink, Piece, Row};
-use crate::tui::model::{Model, Turn};
+use crate::tui::model::{Model, TurnView};
 
 use super::asked::GUTTER;
 
@@ -15,7 +15,12 @@ const MOST_MATCHES: usize = 10_000;
 
 /// Finds what is looked for, of what was searched before only what may have changed. `text_of` gives
 /// the rows of a turn as they are laid out at this width, one a line.
-pub fn search(find: &mut Find, turns: &[Turn], text_of: impl Fn(&Turn) -> String, width: usize) {
+pub fn search(
+    find: &mut Find,
+    turns: &[TurnView],
+    text_of: impl Fn(&TurnView) -> String,
+    width: usize,
+) {
     let searched = &mut find.searched;
     if searched.width != width || turns.len() < searched.texts.len() {
         (searched.width, searched.done) = (width, 0);
@@ -25,7 +30,7 @@ pub fn search(find: &mut Find, turns: &[Turn], text_of: impl Fn(&Turn) -> String
         searched.typed.clone_from(&find.typed);
         searched.done = 0;
     }
-    let has_ended = |turn: &&Turn| turn.exchange().finish.is_some();
+    let has_ended = |turn: &&TurnView| turn.exchange().finish.is_some();
     let more = turns[searched.texts.len()..].iter().take_while(has_ended);
     let more = more.map(|turn| text_of(turn).into_boxed_str());
     searched.texts.extend(more);
@@ -47,7 +52,7 @@ pub fn search(find: &mut Find, turns: &[Turn], text_of: impl Fn(&Turn) -> String
 
 /// Where these rows hold the text: letters of either case are the same, and the end of a row is a
 /// space.
-fn matches(turn: usize, rows: &str, wanted: &[char], found: &mut Vec<Match>) {
+fn matches(turn: usize, rows: &str, wanted: &[char], found: &mut Vec<FoundRange>) {
     if found.len() >= MOST_MATCHES {
         return;
     }
@@ -56,7 +61,7 @@ fn matches(turn: usize, rows: &str, wanted: &[char], found: &mut Vec<Match>) {
     while found.len() < MOST_MATCHES && from + wanted.len() <= text.len() {
         let here = &text[from..from + wanted.len()];
         if here.iter().zip(wanted).all(|(at, c)| at.letter == *c) {
-            found.push(Match {
+            found.push(FoundRange {
                 turn,
                 parts: parts(here),
             });

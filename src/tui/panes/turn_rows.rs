@@ -5,14 +5,14 @@ use crate::tui::code_cache::CodeCache;
 use crate::tui::fold::Exchange;
 use crate::tui::ink::{Ink, Row};
 use crate::tui::markdown;
-use crate::tui::model::{Retry, Turn};
+use crate::tui::model::{Retry, TurnView};
 use crate::tui::wrap::wrap;
 
 use super::asked::{GUTTER, asked};
 use super::foot;
 
 /// The rows of a turn as text, one a line.
-pub fn text_of(turn: &Turn, width: usize) -> String {
+pub fn text_of(turn: &TurnView, width: usize) -> String {
     let lines = |rows: &[Row]| {
         let lines = rows.iter().map(Row::text);
         lines
@@ -31,7 +31,7 @@ pub fn text_of(turn: &Turn, width: usize) -> String {
 }
 
 /// The rows of a turn, laid out anew where they are not those of this text at this width.
-pub fn turn_rows(turn: &mut Turn, width: usize) -> &[Row] {
+pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
     if turn.cache.rows(turn.exchange(), width).is_none() {
         let mut cache = std::mem::take(&mut turn.cache);
         let exchange = turn.exchange();

@@ -4,7 +4,7 @@ use crate::domain::{NodeName, Outcome, ToolName};
 use crate::protocol::Mode;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row, counted, cut};
-use crate::tui::model::{AskedBy, Model, Retry, Turn, TurnQuestion};
+use crate::tui::model::{AskedBy, Model, Retry, TurnQuestion, TurnView};
 
 use super::asked::{GUTTER, asked};
 use super::wording::{route_ink, spinner};
@@ -73,7 +73,7 @@ fn queued(model: &Model, width: usize) -> Vec<Row> {
 }
 
 fn ended_with(model: &Model, outcome: Outcome) -> bool {
-    let last = model.turns.last().map(Turn::exchange);
+    let last = model.turns.last().map(TurnView::exchange);
     let last = last.and_then(|exchange| exchange.finish.as_ref());
     last.is_some_and(|finish| finish.outcome == outcome)
 }

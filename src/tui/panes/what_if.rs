@@ -9,7 +9,7 @@ use crate::tui::fold::{Grading, why};
 use crate::tui::ink::{Ink, Row, counted, pad};
 use crate::tui::model::Model;
 use crate::tui::sliders::{Slider, Sliders};
-use crate::tui::turn::Turn;
+use crate::tui::turn::TurnView;
 use crate::tui::wrap::wrap;
 
 use super::wording::reason_ink;
@@ -275,7 +275,7 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
 /// How many of all runs of the conversation would change.
 fn sweep(model: &Model, sliders: &Sliders) -> Row {
     let (mut routes, mut evidence, mut unknown) = (0, 0, 0);
-    for recorded in model.turns.iter().filter_map(Turn::gradings) {
+    for recorded in model.turns.iter().filter_map(TurnView::gradings) {
         match recorded.what_if(&sliders.limits(&recorded.limits)).change {
             Change::Route => routes += 1,
             Change::Evidence => evidence += 1,

@@ -5,27 +5,28 @@
 
 use crate::protocol::DocumentPart;
 use crate::tui::ink::{Ink, Row};
-use crate::tui::syntax::{CodeLines, Language};
+use crate::tui::syntax::{CodeLines, SyntaxLanguage};
 
 /// Lines that are read before the first one seen.
 const LEAD: usize = 150;
 
 /// What has been read of the document so far.
 #[derive(Debug, Clone, Default)]
-pub struct Colours {
-    language: Option<Language>,
+pub struct CodeColours {
+    language: Option<SyntaxLanguage>,
     /// The line with which it began, and what goes on behind the last row.
     reading: Option<(usize, CodeLines)>,
     rows: Vec<Row>,
 }
 
-impl Colours {
+impl CodeColours {
     /// For a document that has arrived; only the lines of a file are those of its language.
     pub fn of(part: &DocumentPart) -> Self {
         let path = part.path.as_deref().map(|path| path.to_string_lossy());
         let first = if part.first == 1 { part.line(1) } else { None };
         Self {
-            language: path.and_then(|path| Language::of_file(&path, first.unwrap_or_default())),
+            language: path
+                .and_then(|path| SyntaxLanguage::of_file(&path, first.unwrap_or_default())),
             ..Self::default()
         }
     }
