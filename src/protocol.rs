@@ -30,13 +30,13 @@ pub use document::{DocumentPart, DocumentText};
 pub use end::RunEnd;
 pub use figures::RunFigures;
 pub use gradings::RecordedGradings;
-pub use history::{Day, History};
+pub use history::{DayStatistics, RunHistory};
 pub use packed::{EventPacker, PackedEvents};
 pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem};
 pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, Verdict};
 pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
 pub use stamp::{RunId, Timestamp, new_id};
-pub use statistics::{Hits, Latency, Outcomes, RuleHits, Statistics};
+pub use statistics::{Hits, Latency, Outcomes, RuleHits, RunStatistics};
 pub use summary::RunSummary;
 
 use serde::{Deserialize, Serialize};

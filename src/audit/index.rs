@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 
 use crate::files::{self, open_unlinked};
-use crate::protocol::{Event, History, RunFigures, RunId, RunSummary, Timestamp};
+use crate::protocol::{Event, RunFigures, RunHistory, RunId, RunSummary, Timestamp};
 
 use super::chain::{FileEnd, Head, hex, line_before};
 use super::lines::Lines;
@@ -159,7 +159,7 @@ impl LogIndex {
     }
 
     /// What the runs of all parts came to.
-    pub(super) fn history(&self) -> History {
+    pub(super) fn history(&self) -> RunHistory {
         let mut runs: Vec<(Timestamp, RunFigures)> = Vec::new();
         let mut places: HashMap<&RunId, usize> = HashMap::new();
         for stretch in self.parts.iter().flat_map(|part| &part.known.runs) {
@@ -170,7 +170,7 @@ impl LogIndex {
                 runs.push((begun, stretch.figures.clone()));
             }
         }
-        History::of(&runs)
+        RunHistory::of(&runs)
     }
 
     /// The runs of all parts, one after the other.
@@ -454,7 +454,7 @@ mod tests {
     }
 
     /// What a counting of all lines finds.
-    fn count_whole(log: &Path) -> History {
+    fn count_whole(log: &Path) -> RunHistory {
         let mut runs: Vec<(RunId, Timestamp, RunFigures)> = Vec::new();
         for_each_event(&parts::existing(log), &["\"run\""], |event| {
             match runs.iter_mut().find(|run| run.0 == event.run) {
@@ -467,7 +467,7 @@ mod tests {
         })
         .unwrap();
         let runs: Vec<_> = runs.into_iter().map(|(_, begun, of)| (begun, of)).collect();
-        History::of(&runs)
+        RunHistory::of(&runs)
     }
 
     /// A long log of ours, and how much of it was read to list it.

@@ -10,7 +10,7 @@ use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_tex
 use crate::audit::history;
 use crate::config::Settings;
 use crate::domain::dollars;
-use crate::protocol::{History, Hits, Latency, Outcomes, RuleHits, Statistics};
+use crate::protocol::{Hits, Latency, Outcomes, RuleHits, RunHistory, RunStatistics};
 use crate::text::{counted, one_line, sparkline};
 use crate::tui::TerminalLooks;
 
@@ -79,7 +79,7 @@ pub(super) fn run(stats: &Stats, settings: &Settings) -> Result<(), CommandFailu
 }
 
 /// All of it without a bar, for lines of at most `width` cells.
-pub(super) fn in_lines(statistics: &Statistics, width: Option<usize>) -> String {
+pub(super) fn in_lines(statistics: &RunStatistics, width: Option<usize>) -> String {
     let rates = table(&FAST_PATHS, &fast_paths(statistics), width);
     let times = table(&LATENCIES, &latencies(statistics), width);
     format!("{}\n{rates}\n{times}", summary(statistics))
@@ -110,9 +110,9 @@ fn with_bars(table: &str, bars: &[Vec<String>], width: usize) -> String {
 }
 
 /// What is summed up, a line each, and its bars.
-fn sums_by_day(history: &History) -> (String, Vec<Vec<String>>) {
+fn sums_by_day(history: &RunHistory) -> (String, Vec<Vec<String>>) {
     let bars =
-        |of_day: &dyn Fn(&Statistics) -> Option<f64>| sparkline(&history.by_day(of_day), None);
+        |of_day: &dyn Fn(&RunStatistics) -> Option<f64>| sparkline(&history.by_day(of_day), None);
     let count = |count: Option<u64>| count.map(|count| count as f64);
     let sums = [
         ("runs", bars(&|day| Some(day.runs as f64))),
@@ -129,8 +129,8 @@ fn sums_by_day(history: &History) -> (String, Vec<Vec<String>>) {
 }
 
 /// Bars of the lines of [`fast_paths`], below its title.
-fn rates_by_day(history: &History) -> Vec<Vec<String>> {
-    let bars = |of_day: &dyn Fn(&Statistics) -> Hits| {
+fn rates_by_day(history: &RunHistory) -> Vec<Vec<String>> {
+    let bars = |of_day: &dyn Fn(&RunStatistics) -> Hits| {
         vec![sparkline(
             &history.by_day(|day| of_day(day).rate),
             Some(1.0),
@@ -149,8 +149,8 @@ fn rates_by_day(history: &History) -> Vec<Vec<String>> {
 }
 
 /// Bars of the lines of [`latencies`], below its title: medians, then the 95th of a hundred.
-fn latencies_by_day(history: &History) -> Vec<Vec<String>> {
-    let bars = |of_day: &dyn Fn(&Statistics) -> Latency| {
+fn latencies_by_day(history: &RunHistory) -> Vec<Vec<String>> {
+    let bars = |of_day: &dyn Fn(&RunStatistics) -> Latency| {
         vec![
             sparkline(&history.by_day(|day| of_day(day).median_ms), None),
             sparkline(&history.by_day(|day| of_day(day).p95_ms), None),
@@ -166,7 +166,7 @@ fn latencies_by_day(history: &History) -> Vec<Vec<String>> {
     rows
 }
 
-fn summary(statistics: &Statistics) -> String {
+fn summary(statistics: &RunStatistics) -> String {
     let tokens = &statistics.tokens;
     let about = if tokens.estimated {
         ", partly estimated"
@@ -210,7 +210,7 @@ fn outcomes(outcomes: &Outcomes) -> String {
     outcomes.join(", ")
 }
 
-fn fast_paths(statistics: &Statistics) -> Vec<Vec<String>> {
+fn fast_paths(statistics: &RunStatistics) -> Vec<Vec<String>> {
     let mut rows = vec![fast_path("all", &statistics.fast_path)];
     for of_type in &statistics.by_path_type {
         let name = of_type.path_type.as_str();
@@ -234,7 +234,7 @@ fn fast_path(name: &str, hits: &Hits) -> Vec<String> {
     ]
 }
 
-fn latencies(statistics: &Statistics) -> Vec<Vec<String>> {
+fn latencies(statistics: &RunStatistics) -> Vec<Vec<String>> {
     let mut rows = vec![latency("runs", &statistics.latency)];
     for of_route in &statistics.latency_by_route {
         let name = format!("  {}", of_route.route.as_str());

@@ -1,5 +1,5 @@
 use super::{
-    DocumentText, Event, History, KnowledgeContents, RunId, SessionCommand, SessionUpdate,
+    DocumentText, Event, KnowledgeContents, RunHistory, RunId, SessionCommand, SessionUpdate,
     Timestamp,
 };
 use crate::domain::{Complexity, Wait};
@@ -85,7 +85,7 @@ pub enum Update {
     /// Recorded conversations.
     Session(SessionUpdate),
     /// What all recorded runs came to; or why that is not known, in one line.
-    Statistics(Result<Box<History>, String>),
+    Statistics(Result<Box<RunHistory>, String>),
     /// Folders, with a `/` at their end, and files whose paths begin so.
     Paths {
         /// As they were asked for.

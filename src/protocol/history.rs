@@ -1,33 +1,33 @@
 use std::collections::BTreeMap;
 
-use super::{RunFigures, Statistics, Timestamp};
+use super::{RunFigures, RunStatistics, Timestamp};
 
 /// What recorded runs came to: all of them, and day by day.
 #[derive(Debug, Clone, PartialEq)]
-pub struct History {
+pub struct RunHistory {
     /// All runs.
-    pub total: Statistics,
+    pub total: RunStatistics,
     /// The last days up to that of the last run, one after the other, those without a run among
     /// them; a run belongs to the day on which it began, UTC.
-    pub days: Vec<Day>,
+    pub days: Vec<DayStatistics>,
 }
 
 /// One day.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Day {
+pub struct DayStatistics {
     /// `2025-11-21`.
     pub date: String,
     /// Its runs.
-    pub statistics: Statistics,
+    pub statistics: RunStatistics,
 }
 
-impl History {
+impl RunHistory {
     /// The most days that are counted separately.
     pub const MOST_DAYS: u64 = 30;
 
     /// Of runs and when they began.
     pub fn of(runs: &[(Timestamp, RunFigures)]) -> Self {
-        let total = Statistics::of(runs.iter().map(|(_, figures)| figures));
+        let total = RunStatistics::of(runs.iter().map(|(_, figures)| figures));
         let mut by_day: BTreeMap<u64, Vec<&RunFigures>> = BTreeMap::new();
         for (begun, figures) in runs {
             by_day.entry(begun.day()).or_default().push(figures);
@@ -37,9 +37,9 @@ impl History {
         let days = last.map_or(0..0, |last| {
             first.max((last + 1).saturating_sub(Self::MOST_DAYS))..last + 1
         });
-        let day = |day: u64| Day {
+        let day = |day: u64| DayStatistics {
             date: Timestamp::of_day(day).date(),
-            statistics: Statistics::of(by_day.get(&day).into_iter().flatten().copied()),
+            statistics: RunStatistics::of(by_day.get(&day).into_iter().flatten().copied()),
         };
         Self {
             total,
@@ -48,7 +48,7 @@ impl History {
     }
 
     /// One figure of each day; `None` where a day has none.
-    pub fn by_day(&self, figure: impl Fn(&Statistics) -> Option<f64>) -> Vec<Option<f64>> {
+    pub fn by_day(&self, figure: impl Fn(&RunStatistics) -> Option<f64>) -> Vec<Option<f64>> {
         self.days
             .iter()
             .map(|day| figure(&day.statistics))
@@ -73,7 +73,7 @@ mod tests {
         let runs: Vec<_> = [5, 5, 8]
             .map(|day| (Timestamp(day * DAY + 7), RunFigures::default()))
             .to_vec();
-        let history = History::of(&runs);
+        let history = RunHistory::of(&runs);
         assert_eq!(history.total.runs, 3);
         let days: Vec<_> = history
             .days
@@ -89,19 +89,19 @@ mod tests {
                 ("1970-01-09", 1)
             ]
         );
-        let runs_a_day = |of: &Statistics| (of.runs > 0).then_some(of.runs as f64);
+        let runs_a_day = |of: &RunStatistics| (of.runs > 0).then_some(of.runs as f64);
         let runs_by_day = history.by_day(runs_a_day);
         assert_eq!(runs_by_day, [Some(2.0), None, None, Some(1.0)]);
         assert_eq!(history.period(), Some(("1970-01-06", "1970-01-09")));
-        let nothing = History::of(&[]);
+        let nothing = RunHistory::of(&[]);
         assert_eq!((nothing.days.len(), nothing.period()), (0, None));
     }
 
     #[test]
     fn a_wrong_clock_makes_no_more_days_than_the_most() {
         let runs = [0, u64::MAX / 2].map(|ms| (Timestamp(ms), RunFigures::default()));
-        let history = History::of(&runs);
-        assert_eq!(history.days.len() as u64, History::MOST_DAYS);
+        let history = RunHistory::of(&runs);
+        assert_eq!(history.days.len() as u64, RunHistory::MOST_DAYS);
         assert_eq!(history.total.runs, 2);
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::{Complexity, NodeName, Outcome, PathType};
 ///
 /// Its serde form is the object of `stats --json`. What nothing was recorded for is `null`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Statistics {
+pub struct RunStatistics {
     /// Runs begun.
     pub runs: usize,
     /// How they ended.
@@ -154,7 +154,7 @@ struct Sums {
     by_node: BTreeMap<NodeName, Vec<f64>>,
 }
 
-impl Statistics {
+impl RunStatistics {
     /// Of these runs, each of which began.
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a RunFigures>) -> Self {
         let mut sums = Sums::default();
@@ -260,7 +260,7 @@ impl Sums {
         }
     }
 
-    fn result(self) -> Statistics {
+    fn result(self) -> RunStatistics {
         let runs = self.runs;
         let of_path_type = |path_type: PathType| PathTypeHits {
             path_type,
@@ -284,7 +284,7 @@ impl Sums {
         let share = (made > 0).then(|| saved as f64 / made as f64);
         let sent = self.tokens.prompt.unwrap_or(0);
         let taken = sent.saturating_add(self.tokens.completion.unwrap_or(0)) as f64;
-        Statistics {
+        RunStatistics {
             runs,
             outcomes: Outcomes {
                 unfinished: runs - self.ended,
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn nothing_recorded_has_no_figures() {
-        let nothing = Statistics::of([]);
+        let nothing = RunStatistics::of([]);
         assert_eq!(nothing.fast_path.rate, None);
         assert!(nothing.by_path_type.iter().all(|of| of.hits.rate.is_none()));
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::protocol::{History, RunId, Timestamp};
+use crate::protocol::{RunHistory, RunId, Timestamp};
 
 use super::list::List;
 use super::path_line::PathItem;
@@ -74,7 +74,7 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StatisticsWindow {
     /// Why it is not known, in one clean line, where it is not; nothing while it is being read.
-    pub read: Option<Result<Box<History>, String>>,
+    pub read: Option<Result<Box<RunHistory>, String>>,
     /// How far it is scrolled.
     pub list: List,
 }

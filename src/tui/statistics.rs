@@ -1,6 +1,6 @@
 //! The window over the statistics of all recorded runs: opened, filled, closed.
 
-use crate::protocol::{Command, History, NoticeLevel};
+use crate::protocol::{Command, NoticeLevel, RunHistory};
 use crate::text::one_line;
 
 use super::list::List;
@@ -18,7 +18,7 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Takes what was read, where it is still waited for.
-pub fn arrived(model: &mut Model, read: Result<Box<History>, String>) {
+pub fn arrived(model: &mut Model, read: Result<Box<RunHistory>, String>) {
     if let Some(window) = window_mut(model) {
         window.read = Some(read.map_err(|why| one_line(&why, 400)));
     }

@@ -1,7 +1,7 @@
 //! What all recorded runs came to: figures, each with a bar a day.
 
 use crate::domain::dollars;
-use crate::protocol::{History, Hits, Latency, Statistics};
+use crate::protocol::{Hits, Latency, RunHistory, RunStatistics};
 use crate::text::{duration, one_line, sparkline};
 use crate::tui::ink::{Ink, Row, counted, grouped, pad};
 use crate::tui::overlay::StatisticsWindow;
@@ -102,10 +102,10 @@ fn last(bars: &str, count: usize) -> String {
     bars.chars().skip(all.saturating_sub(count)).collect()
 }
 
-fn lines(history: &History) -> Vec<StatisticsRow> {
+fn lines(history: &RunHistory) -> Vec<StatisticsRow> {
     let total = &history.total;
     let mut lines = sums(history);
-    let rate = |label: &str, hits: &Hits, of_day: &dyn Fn(&Statistics) -> Hits| {
+    let rate = |label: &str, hits: &Hits, of_day: &dyn Fn(&RunStatistics) -> Hits| {
         let bars = sparkline(&history.by_day(|day| of_day(day).rate), Some(1.0));
         figure(label, of_hits(hits), [bars])
     };
@@ -113,18 +113,18 @@ fn lines(history: &History) -> Vec<StatisticsRow> {
     lines.push(rate("any", &total.fast_path, &|day| day.fast_path));
     for kind in &total.by_path_type {
         let path_type = kind.path_type;
-        let of_day = |day: &Statistics| day.of_path_type(path_type);
+        let of_day = |day: &RunStatistics| day.of_path_type(path_type);
         lines.push(rate(path_type.as_str(), &kind.hits, &of_day));
         let rules = total.by_rule_name.iter();
         for rule in rules.filter(|rule| rule.path_type == path_type) {
             let name = one_line(&rule.rule_name, 40);
             if name != path_type.as_str() {
-                let of_day = |day: &Statistics| day.of_rule(path_type, &rule.rule_name);
+                let of_day = |day: &RunStatistics| day.of_rule(path_type, &rule.rule_name);
                 lines.push(rate(&format!("  {name}"), &rule.hits, &of_day));
             }
         }
     }
-    let time = |label: &str, taken: &Latency, of_day: &dyn Fn(&Statistics) -> Latency| {
+    let time = |label: &str, taken: &Latency, of_day: &dyn Fn(&RunStatistics) -> Latency| {
         let medians = sparkline(&history.by_day(|day| of_day(day).median_ms), None);
         let p95s = sparkline(&history.by_day(|day| of_day(day).p95_ms), None);
         figure(label, of_latency(taken), [medians, p95s])
@@ -154,10 +154,10 @@ fn lines(history: &History) -> Vec<StatisticsRow> {
 }
 
 /// Runs, calls, tokens and money.
-fn sums(history: &History) -> Vec<StatisticsRow> {
+fn sums(history: &RunHistory) -> Vec<StatisticsRow> {
     let total = &history.total;
     let known = |count: Option<u64>| count.map_or_else(|| "unknown".to_owned(), grouped);
-    let bars = |of_day: &dyn Fn(&Statistics) -> Option<u64>| {
+    let bars = |of_day: &dyn Fn(&RunStatistics) -> Option<u64>| {
         sparkline(
             &history.by_day(|day| of_day(day).map(|count| count as f64)),
             None,
@@ -185,7 +185,7 @@ fn sums(history: &History) -> Vec<StatisticsRow> {
     let about = if tokens.estimated { "~" } else { "" };
     let (sent, got) = (known(tokens.prompt), known(tokens.completion));
     let both = format!("{about}{sent} sent · {about}{got} received");
-    lines.push(figure("tokens", both, [bars(&Statistics::all_tokens)]));
+    lines.push(figure("tokens", both, [bars(&RunStatistics::all_tokens)]));
     let cost = total.cost_usd;
     let money = cost.map_or_else(|| "unknown".to_owned(), dollars);
     lines.push(figure(
@@ -221,7 +221,7 @@ fn heading(text: &str) -> [StatisticsRow; 2] {
     [Row::default(), Row::of(Ink::Heading, text)].map(StatisticsRow::Words)
 }
 
-fn outcomes(statistics: &Statistics) -> String {
+fn outcomes(statistics: &RunStatistics) -> String {
     let outcomes = &statistics.outcomes;
     let counts = [
         (outcomes.answered, "answered"),

@@ -1,7 +1,7 @@
 //! The window over the statistics of all recorded runs.
 
 use kb_agent::protocol::{
-    Command, Event, EventBody, History, NoticeLevel, RunFigures, Timestamp, Update,
+    Command, Event, EventBody, NoticeLevel, RunFigures, RunHistory, Timestamp, Update,
 };
 use kb_agent::tui::{Effect, Msg, Screen};
 
@@ -18,7 +18,7 @@ fn figures(events: &[Event]) -> RunFigures {
 }
 
 /// Runs of three weeks of which one day had none; every fifth was answered by a model with a price.
-pub fn history() -> History {
+pub fn history() -> RunHistory {
     let mut recorded = Vec::new();
     for day in (0..21).filter(|day| *day != 9) {
         for nth in 0..=(day % 4) {
@@ -48,7 +48,7 @@ pub fn history() -> History {
             recorded.push((begun, figures(&events)));
         }
     }
-    History::of(&recorded)
+    RunHistory::of(&recorded)
 }
 
 fn opened() -> Screen {
@@ -61,7 +61,7 @@ fn opened() -> Screen {
     screen
 }
 
-fn arrive(screen: &mut Screen, read: Result<History, String>) -> Vec<Effect> {
+fn arrive(screen: &mut Screen, read: Result<RunHistory, String>) -> Vec<Effect> {
     screen.handle(Msg::Update(Update::Statistics(read.map(Box::new))))
 }
 
@@ -99,7 +99,7 @@ fn ui_stats_say_what_stands_in_their_way() {
     let text = screen.text(100, 30);
     assert!(text.contains("⚠ the audit log x cannot be read"), "{text}");
     let mut screen = opened();
-    arrive(&mut screen, Ok(History::of(&[])));
+    arrive(&mut screen, Ok(RunHistory::of(&[])));
     assert!(screen.text(100, 30).contains("Nothing has been asked yet"));
     let mut screen = opened();
     screen.handle(Msg::EngineGone);
