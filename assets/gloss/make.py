@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes zh-en.tsv, by which Chinese text is put into English words before it is embedded.
+"""Makes zh-en.tsv.gz, by which Chinese text is put into English words before it is embedded.
 
     make.py CEDICT.txt JIEBA-DICT.txt
 
@@ -8,7 +8,7 @@ CEDICT is a release of CC-CEDICT (CC BY-SA 4.0); JIEBA-DICT the word list of jie
 senses; lines are sorted by the bytes of the word, so that src/kb/embed/gloss.rs can search them where
 they lie. Words of the form of a sentence only (的, 吗, 因为) have no senses. Only the standard library is used.
 """
-import math, os, re, sys
+import gzip, math, os, re, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONGEST, SENSES, SENSE_WORDS = 5, 2, 3
@@ -58,12 +58,13 @@ def main(cedict, jieba):
             continue
         often = max(count.get(word, 0), *(count.get(simplified, 0) for *_, simplified in entries))
         if often == 0 and len(word) not in (2, 3):
-            # Rare characters and idioms: nobody would miss them, and they are a third of all.
+            # Rare characters and idioms: hardly ever met, and they are a third of all.
             continue
         rows.append((word, round(10 * math.log(often + 1)), "" if form else " ".join(found[:SENSES])))
     rows.sort(key=lambda row: row[0].encode())
-    with open(os.path.join(HERE, "zh-en.tsv"), "w", encoding="utf-8") as file:
-        file.writelines(f"{word}\t{often}\t{text}\n" for word, often, text in rows)
+    lines = "".join(f"{word}\t{often}\t{text}\n" for word, often, text in rows)
+    with open(os.path.join(HERE, "zh-en.tsv.gz"), "wb") as file:
+        file.write(gzip.compress(lines.encode(), 9, mtime=0))
     print(len(rows), "words")
 
 

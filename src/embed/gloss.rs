@@ -7,12 +7,23 @@
 //!
 //! Words are found by the most probable cut of a run of characters (as jieba does it: a path through
 //! the words of a dictionary with their counts). The dictionary is searched where it lies, in sorted
-//! lines; nothing is loaded. See `assets/gloss/NOTICE` for what it is made from.
+//! lines, unpacked when the first Chinese text comes. See `assets/gloss/NOTICE` for what it is made from.
 
 use std::borrow::Cow;
+use std::io::Read;
+use std::sync::LazyLock;
+
+use flate2::read::GzDecoder;
 
 /// Sorted lines of a word, ten times the logarithm of its count, and what it means.
-const WORDS: &str = include_str!("../../assets/gloss/zh-en.tsv");
+static WORDS: LazyLock<String> = LazyLock::new(|| {
+    let packed = include_bytes!("../../assets/gloss/zh-en.tsv.gz");
+    let mut words = String::new();
+    if let Err(error) = GzDecoder::new(packed.as_slice()).read_to_string(&mut words) {
+        tracing::error!(%error, "the dictionary of Chinese words is damaged");
+    }
+    words
+});
 /// Longer words are not in it, in characters.
 const LONGEST: usize = 5;
 /// The logarithm of the count of all words together.

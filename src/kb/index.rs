@@ -1,4 +1,3 @@
-//! What is indexed. What updates or searches it knows the verbs of `port` and nothing of files, so that a remote
 //! engine can stand behind them; `embedded` is the engine in the data folder.
 
 mod address;
@@ -10,6 +9,7 @@ pub(in crate::kb) mod fake;
 mod limits;
 mod matches;
 mod names;
+mod near_words;
 mod port;
 mod spelling;
 pub(in crate::kb) mod tokens;

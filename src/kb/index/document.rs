@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
 use super::chunk_key::ChunkKey;
 use crate::kb::budget::Reservation;
 use crate::kb::chunk::Chunk;
@@ -11,7 +13,7 @@ use crate::kb::links::Link;
 use crate::kb::source::Stamp;
 
 /// One document of the index.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
     /// Its file, as evidence names it.
     pub source: String,
@@ -38,7 +40,7 @@ impl Document {
 }
 
 /// What a file looked like on this machine; on another it looks different.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(in crate::kb) struct LocalStamp {
     /// The file before it was read.
     pub stamp: Stamp,

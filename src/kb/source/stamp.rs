@@ -3,9 +3,11 @@
 use std::fs::Metadata;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde::{Deserialize, Serialize};
+
 /// What a file looks like from outside: when all of it is as before, so is the text, unless the
 /// file was changed within a tick of its clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(in crate::kb) struct Stamp {
     /// Bytes.
     pub size: u64,

@@ -175,7 +175,7 @@ impl Batch for DocumentBatch<'_> {
             lines: chunk.lines,
         });
         let chunks: Vec<ChunkEntry> = chunks.collect();
-        let links = serde_json::to_vec(&document.links).unwrap_or_default();
+        let links = serde_json::to_string(&document.links).unwrap_or_default();
         let LocalStamp { stamp, .. } = document.stamp;
         self.put_document(StoredDocument {
             document: Arc::new(Document {

@@ -10,6 +10,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::OrdSet;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::LineRange;
 use crate::kb::index::chunk_key::ChunkKey;
@@ -17,7 +18,7 @@ use crate::kb::index::document::Document;
 use crate::kb::links::Link;
 
 /// One document as this engine keeps it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) struct StoredDocument {
     /// What it is to everything else.
     pub document: Arc<Document>,
@@ -26,18 +27,18 @@ pub(in crate::kb) struct StoredDocument {
     /// Its chunks, in order.
     pub chunks: Vec<ChunkEntry>,
     /// The references it makes, as JSON.
-    pub links: Box<[u8]>,
+    pub links: Box<str>,
 }
 
 impl StoredDocument {
     /// The references it makes.
     pub fn links(&self) -> Vec<Link> {
-        serde_json::from_slice(&self.links).unwrap_or_default()
+        serde_json::from_str(&self.links).unwrap_or_default()
     }
 }
 
 /// What the manifest knows about a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) struct ChunkEntry {
     /// Names its vector.
     pub key: ChunkKey,

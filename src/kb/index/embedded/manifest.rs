@@ -5,24 +5,20 @@
 //! journal and how much of it counts; what a kill left behind that does not. So a kill at any moment
 //! leaves either the old pair or the new pair, and a commit costs what it changes.
 //!
-//! It is read at every start, so it is compact: numbers and strings one after another, behind a
-//! sum that tells a broken record. References stay as they are written until they are needed.
+//! It is read at every start, so it is compact: records as postcard writes them, each behind its
+//! length and a checksum that tells a broken one. References stay as they are written until they are needed.
 
 use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::documents::{Change, ChunkEntry, Documents, StoredDocument};
-use crate::domain::LineRange;
+use super::documents::{Change, Documents, StoredDocument};
 use crate::files::{self, Unreadable};
 use crate::kb::error::KbError;
-use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::document::{Document, LocalStamp};
-use crate::kb::source::Stamp;
 
 /// A journal, and how much of it belongs to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -36,7 +32,7 @@ pub(in crate::kb) struct Journal {
 }
 
 /// What records say: documents that are new or have changed, and names that are gone.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(in crate::kb) struct Entries {
     pub list: Vec<Entry>,
     /// The number that the next document gets.
@@ -44,7 +40,7 @@ pub(in crate::kb) struct Entries {
 }
 
 /// One of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) enum Entry {
     Put(Arc<StoredDocument>),
     Gone(String),
@@ -91,8 +87,8 @@ impl Journal {
     /// Writes these behind what belongs to the commit, over whatever a kill has left there.
     pub fn append(&self, dir: &Path, entries: &Entries) -> Result<Self, KbError> {
         let path = path(dir, self.number);
-        let record = encode(entries);
-        let write = || -> std::io::Result<()> {
+        let record = encode(entries).map_err(KbError::io(&path))?;
+        let write = || -> io::Result<()> {
             let mut file = files::open_to_write(&path)?;
             file.set_len(self.len)?;
             file.seek(SeekFrom::Start(self.len))?;
@@ -110,7 +106,7 @@ impl Journal {
     /// Writes a journal of that number that says only this, whole or not at all.
     pub fn write_anew(dir: &Path, number: u64, entries: &Entries) -> Result<Self, KbError> {
         let goal = path(dir, number);
-        let record = encode(entries);
+        let record = encode(entries).map_err(KbError::io(&goal))?;
         let written = files::write_atomic_by(&goal, |file| {
             file.write_all(MAGIC)?;
             file.write_all(&record)
@@ -165,11 +161,9 @@ impl Entries {
 
 const PREFIX: &str = "documents-";
 const SUFFIX: &str = ".bin";
-const MAGIC: &[u8] = b"KBDOC002";
-/// Length and sum.
-const HEADER: usize = 16;
-const PUT: u8 = 1;
-const GONE: u8 = 0;
+const MAGIC: &[u8] = b"KBDOC003";
+/// Length and checksum.
+const HEADER: usize = 8;
 
 fn path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{PREFIX}{number}{SUFFIX}"))
@@ -185,188 +179,47 @@ pub(in crate::kb) fn is_journal(name: &str) -> bool {
 }
 
 /// One record.
-fn encode(entries: &Entries) -> Vec<u8> {
-    let mut out = vec![0; HEADER];
-    number(&mut out, entries.next_number);
-    number(&mut out, entries.list.len() as u32);
-    for entry in &entries.list {
-        match entry {
-            Entry::Put(document) => {
-                out.push(PUT);
-                encode_document(&mut out, document);
-            }
-            Entry::Gone(source) => {
-                out.push(GONE);
-                number(&mut out, source.len() as u32);
-                out.extend_from_slice(source.as_bytes());
-            }
-        }
-    }
-    let sum = sum(&out[HEADER..]);
-    let len = (out.len() - HEADER) as u64;
-    out[..8].copy_from_slice(&len.to_le_bytes());
-    out[8..HEADER].copy_from_slice(&sum.to_le_bytes());
-    out
-}
-
-fn encode_document(out: &mut Vec<u8>, stored: &StoredDocument) {
-    let document = &stored.document;
-    for text in [
-        document.source.as_bytes(),
-        document.title.as_bytes(),
-        &stored.links,
-    ] {
-        number(out, text.len() as u32);
-        out.extend_from_slice(text);
-    }
-    out.extend_from_slice(&document.hash);
-    // A stamp of no file is no file's: it would be read again.
-    let local = document.stamp.unwrap_or_default();
-    let stamp = local.stamp;
-    for part in [stamp.size, stamp.modified, stamp.changed, stamp.inode] {
-        out.extend_from_slice(&part.to_le_bytes());
-    }
-    out.push(u8::from(local.mtime_is_reliable));
-    number(out, stored.number);
-    number(out, stored.chunks.len() as u32);
-    for chunk in &stored.chunks {
-        out.extend_from_slice(&chunk.key.0);
-        number(out, chunk.lines.start as u32);
-        number(out, chunk.lines.end as u32);
-    }
-}
-
-fn number(out: &mut Vec<u8>, number: u32) {
-    out.extend_from_slice(&number.to_le_bytes());
+fn encode(entries: &Entries) -> io::Result<Vec<u8>> {
+    let body = postcard::to_extend(entries, vec![0; HEADER]);
+    let mut record = body.map_err(io::Error::other)?;
+    let body = record.len() - HEADER;
+    let len = u32::try_from(body).map_err(io::Error::other)?;
+    let sum = crc32fast::hash(&record[HEADER..]);
+    record[..4].copy_from_slice(&len.to_le_bytes());
+    record[4..HEADER].copy_from_slice(&sum.to_le_bytes());
+    Ok(record)
 }
 
 /// All of these records; `None` when anything about one is wrong.
-fn decode(bytes: &[u8]) -> Option<Entries> {
+fn decode(mut records: &[u8]) -> Option<Entries> {
     let mut all = Entries::default();
-    let mut records = Rest(bytes);
-    while !records.0.is_empty() {
-        let (len, stated) = (records.long()?, records.long()?);
-        let body = records.bytes(usize::try_from(len).ok()?)?;
-        if stated != sum(body) {
+    while !records.is_empty() {
+        let (len, rest) = records.split_first_chunk()?;
+        let (sum, rest) = rest.split_first_chunk()?;
+        let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
+        let (body, rest) = rest.split_at_checked(len)?;
+        if u32::from_le_bytes(*sum) != crc32fast::hash(body) {
             return None;
         }
-        let mut rest = Rest(body);
-        all.next_number = rest.number()?;
-        let count = rest.number()? as usize;
-        all.list.reserve(count.min(body.len()));
-        for _ in 0..count {
-            all.list.push(match rest.array::<1>()? {
-                [PUT] => Entry::Put(Arc::new(rest.document()?)),
-                [GONE] => Entry::Gone(rest.text()?),
-                _ => return None,
-            });
-        }
+        let entries: Entries = postcard::from_bytes(body).ok()?;
+        all.next_number = entries.next_number;
+        all.list.extend(entries.list);
+        records = rest;
     }
     Some(all)
-}
-
-/// What is still to be read.
-struct Rest<'a>(&'a [u8]);
-
-impl<'a> Rest<'a> {
-    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(bytes)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.bytes(N)?.try_into().ok()
-    }
-
-    fn number(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.array()?))
-    }
-
-    fn long(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.array()?))
-    }
-
-    fn blob(&mut self) -> Option<&'a [u8]> {
-        let len = self.number()? as usize;
-        self.bytes(len)
-    }
-
-    fn text(&mut self) -> Option<String> {
-        Some(str::from_utf8(self.blob()?).ok()?.to_owned())
-    }
-
-    fn document(&mut self) -> Option<StoredDocument> {
-        let (source, title) = (self.text()?, self.text()?);
-        let links = self.blob()?.into();
-        let hash = self.array()?;
-        let stamp = Stamp {
-            size: self.long()?,
-            modified: self.long()?,
-            changed: self.long()?,
-            inode: self.long()?,
-        };
-        let mtime_is_reliable = self.array::<1>()? == [1];
-        let (number, chunks) = (self.number()?, self.chunks()?);
-        Some(StoredDocument {
-            document: Arc::new(Document {
-                source,
-                title,
-                hash,
-                bytes: stamp.size,
-                modified: stamp.modified,
-                chunks: chunks.len(),
-                stamp: Some(LocalStamp {
-                    stamp,
-                    mtime_is_reliable,
-                }),
-            }),
-            number,
-            chunks,
-            links,
-        })
-    }
-
-    fn chunks(&mut self) -> Option<Vec<ChunkEntry>> {
-        const ENTRY: usize = ChunkKey::BYTES + 8;
-        let count = self.number()? as usize;
-        let mut entries = Rest(self.bytes(count.checked_mul(ENTRY)?)?);
-        (0..count)
-            .map(|_| {
-                Some(ChunkEntry {
-                    key: ChunkKey(entries.array()?),
-                    lines: LineRange {
-                        start: entries.number()? as usize,
-                        end: entries.number()? as usize,
-                    },
-                })
-            })
-            .collect()
-    }
-}
-
-/// Tells a broken file from a whole one, in a fraction of the time that a hash takes.
-fn sum(bytes: &[u8]) -> u64 {
-    let mut sum = bytes.len() as u64;
-    let mut words = bytes.chunks_exact(8);
-    for word in &mut words {
-        let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
-        sum = (sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        sum ^= sum >> 29;
-    }
-    for byte in words.remainder() {
-        sum = (sum ^ u64::from(*byte)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        sum ^= sum >> 29;
-    }
-    sum
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
 
+    use super::super::documents::ChunkEntry;
     use super::*;
+    use crate::domain::LineRange;
+    use crate::kb::index::chunk_key::ChunkKey;
+    use crate::kb::index::document::{Document, LocalStamp};
     use crate::kb::links;
+    use crate::kb::source::Stamp;
 
     fn entries() -> Entries {
         let document = |n: usize| {
@@ -401,7 +254,7 @@ mod tests {
                 }),
                 number: n as u32 + 7,
                 chunks,
-                links: serde_json::to_vec(&links).unwrap().into(),
+                links: serde_json::to_string(&links).unwrap().into(),
             }
         };
         let mut list: Vec<Entry> = (0..5).map(|n| Entry::Put(Arc::new(document(n)))).collect();
@@ -431,7 +284,7 @@ mod tests {
         assert_eq!((documents.len(), documents.chunks()), (4, 1 + 3 + 4));
         assert_eq!(documents.get("folder/ü1.md").unwrap().links().len(), 2);
         assert!(documents.lie_in("folder") && !documents.lie_in("fold"));
-        let record = encode(&entries);
+        let record = encode(&entries).unwrap();
         for cut in 1..record.len() {
             assert_eq!(decode(&record[..cut]), None, "cut at {cut}");
         }

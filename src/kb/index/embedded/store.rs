@@ -24,7 +24,7 @@ use crate::kb::source::cache;
 
 /// Raised when what is on disk changes its shape, or when the same files would be read or cut
 /// into other chunks.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 
 /// The store in the data folder.
 pub(in crate::kb) struct EmbeddedStore {

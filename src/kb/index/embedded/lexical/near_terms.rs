@@ -1,20 +1,15 @@
 //! Words of a query that the index does not have: what it has instead.
 //!
 //! Only a word without a single document is looked up, so a query whose words all exist costs and
-//! finds what it always did. The index's own terms within one edit (two from [`LONG`] characters
-//! on; a swap of neighbours is one) take its place, at less weight than an exact match would have.
-//! The index holds stems, and a slip in an ending keeps the stemmer from removing it: where nothing
-//! is near, a stem that the word begins with is tried. Ids, numbers and characters of scripts
-//! without spaces are exact or not there. An embedding makes noise of a word that does not exist, so
-//! that it is given what was meant.
+//! finds what it always did. Which terms count is for `near_words` to say. An embedding makes noise of a
+//! word that does not exist, so that it is given what was meant.
 //!
 //! Schulz and Mihov, Fast string correction with Levenshtein automata (2002): the automaton walks
 //! the term dictionary and visits only what can still match.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
+use levenshtein_automata::{DFA, Distance, SINK_STATE};
 use tantivy::query::{BooleanQuery, BoostQuery, DisjunctionMaxQuery, Query, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Searcher, TantivyError, Term};
@@ -23,22 +18,8 @@ use tantivy_fst::Automaton;
 use super::alive_doc_freq;
 use crate::kb::error::KbError;
 use crate::kb::index::matches::Correction;
+use crate::kb::index::near_words::{self, MOST_LOOKED_UP, NearTerm};
 use crate::kb::index::tokens::{QueryTerm, Role};
-
-/// Shorter words have too many neighbours.
-const SHORTEST: usize = 4;
-/// From this length on two edits are allowed.
-const LONG: usize = 8;
-/// How many terms may stand for one word.
-const MOST: usize = 3;
-/// What a match counts, by its distance; at 0 only the ending differs.
-const WEIGHTS: [f64; 3] = [0.7, 0.7, 0.5];
-/// So many words of a query are looked up. One of nine thousand unknown words is a text of another kind, and takes
-/// seconds.
-const MOST_LOOKED_UP: usize = 32;
-/// How much of an ending may hide a stem, and how much of the word must be left.
-const ENDING: usize = 4;
-const STEM: usize = 5;
 
 /// What is searched for one term of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,85 +108,47 @@ pub(in crate::kb) fn sought(
         .collect()
 }
 
-/// A term of the index near to a word.
-struct Near {
-    text: String,
-    weight: f64,
-    doc_freq: u64,
-}
-
-fn instead(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<Near>, KbError> {
-    let length = word.chars().count();
-    if length < SHORTEST || !word.chars().all(char::is_alphabetic) {
+fn instead(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<NearTerm>, KbError> {
+    let Some(edits) = near_words::edits(word) else {
         return Ok(Vec::new());
-    }
-    let edits = if length < LONG { 1 } else { 2 };
+    };
     let near = near(searcher, field, word, edits)?;
     if near.is_empty() {
-        return begun(searcher, field, word, length);
+        return begun(searcher, field, word);
     }
     Ok(near)
 }
 
-/// Closest first; then those with the word's first letter, which people seldom get wrong; then the
-/// most frequent.
-fn near(searcher: &Searcher, field: Field, word: &str, edits: u8) -> Result<Vec<Near>, KbError> {
-    let automaton = Edits(LevenshteinAutomatonBuilder::new(edits, true).build_dfa(word));
+fn near(
+    searcher: &Searcher,
+    field: Field,
+    word: &str,
+    edits: u8,
+) -> Result<Vec<NearTerm>, KbError> {
+    let automaton = Edits(near_words::automaton(word, edits));
     let mut found: BTreeSet<String> = BTreeSet::new();
     for segment in searcher.segment_readers() {
         let index = segment.inverted_index(field)?;
         let terms = index.terms().search(&automaton).into_stream();
         let mut terms = terms.map_err(TantivyError::from)?;
         while terms.advance() {
-            let Ok(text) = str::from_utf8(terms.key()) else {
-                continue;
-            };
-            if text.chars().all(char::is_alphabetic) {
-                found.insert(text.to_owned());
-            }
+            found.extend(str::from_utf8(terms.key()).ok().map(str::to_owned));
         }
     }
-    let mut ranked: Vec<(u8, bool, Reverse<u64>, String)> = Vec::with_capacity(found.len());
+    let mut held = Vec::with_capacity(found.len());
     for text in found {
         // Terms of removed chunks stay in the dictionary for a while.
         let doc_freq = alive_doc_freq(searcher, &Term::from_field_text(field, &text))?;
-        if doc_freq > 0 {
-            let distance = match automaton.0.eval(&text) {
-                Distance::Exact(distance) | Distance::AtLeast(distance) => distance,
-            };
-            let is_other = text.chars().next() != word.chars().next();
-            ranked.push((distance, is_other, Reverse(doc_freq), text));
-        }
+        held.push((text, doc_freq));
     }
-    ranked.sort();
-    Ok(ranked
-        .into_iter()
-        .take(MOST)
-        .map(|(distance, _, Reverse(doc_freq), text)| Near {
-            text,
-            weight: WEIGHTS[usize::from(distance).min(WEIGHTS.len() - 1)],
-            doc_freq,
-        })
-        .collect())
+    Ok(near_words::nearest(word, &automaton.0, held))
 }
 
-/// The longest stem that the word begins with, if little more than an ending follows.
-fn begun(
-    searcher: &Searcher,
-    field: Field,
-    word: &str,
-    length: usize,
-) -> Result<Vec<Near>, KbError> {
-    let shortest = STEM.max(length.saturating_sub(ENDING));
-    for kept in (shortest..length).rev() {
-        let text: String = word.chars().take(kept).collect();
+fn begun(searcher: &Searcher, field: Field, word: &str) -> Result<Vec<NearTerm>, KbError> {
+    for text in near_words::beginnings(word) {
         let doc_freq = alive_doc_freq(searcher, &Term::from_field_text(field, &text))?;
         if doc_freq > 0 {
-            return Ok(vec![Near {
-                text,
-                weight: WEIGHTS[0],
-                doc_freq,
-            }]);
+            return Ok(vec![near_words::stem(text, doc_freq)]);
         }
     }
     Ok(Vec::new())
