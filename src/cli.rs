@@ -27,6 +27,7 @@ mod runs;
 mod search;
 mod split_file;
 mod stats;
+mod store;
 mod trust;
 
 use std::ffi::OsStr;
@@ -114,6 +115,8 @@ enum CliCommand {
     Doctor(doctor::Doctor),
     /// Show every route on the demo knowledge base, a line of explanation each; any key ends it
     Demo(demo::Demo),
+    /// Set up and look after the store that KB_AGENT_STORE_URL names
+    Store(store::Store),
     /// Let a folder's .env set addresses, keys, models, folders and files
     Trust(trust::Trust),
     /// Print a completion script for a shell
@@ -226,6 +229,7 @@ fn run(cli: Cli) -> Result<(), CommandFailure> {
         Some(CliCommand::Ask(ask)) => ask::run(&ask, &settings),
         Some(CliCommand::Index(index)) => index::run(&index, &settings),
         Some(CliCommand::Search(search)) => search::run(&search, &settings),
+        Some(CliCommand::Store(store)) => store::run(&store, &settings),
         Some(CliCommand::Eval(eval)) => eval::run(&eval, &settings),
         Some(CliCommand::Graph(graph)) => graph::run(&graph, &settings),
         Some(CliCommand::Runs(runs)) => runs::run(&runs, &settings),

@@ -27,7 +27,9 @@ pub use environment::{Environment, Origin};
 pub use error::SettingError;
 pub use listing::{IneffectiveSetting, ListedSetting, Survey, survey, survey_of};
 pub use restated::Restated;
-pub use settings::{DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, is_theme_name};
+pub use settings::{
+    DEFAULT_LOG_FILTER, EmbeddingSettings, Overrides, Settings, StoreSettings, is_theme_name,
+};
 pub use trust::{TrustAnswer, TrustRequest, admit, distrust};
 pub use unknown::UnknownSetting;
 pub use variable::{Class, Variable};

@@ -52,7 +52,8 @@ pub use demo::SAMPLES;
 pub use error::EngineError;
 pub use grading::{Graded, Grader};
 pub use knowledge::{
-    embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild, update_words,
+    embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild,
+    open_local_knowledge, store_administration, update_words,
 };
 pub use opening::Opening;
 pub use profile::Profile;

@@ -16,7 +16,7 @@
 //!
 //! [`KnowledgeBase`] (`base`) is the front of all: `contents`, `fields`, `headings`, `named` and
 //! `whole` ask it what documents say of themselves; `inspect` looks at an index without touching it, `taken_over`
-//! has vectors go from one base to another. `monitored` keeps why the last embedding failed.
+//! has vectors go from one base to another, `shared` sets up a store that several machines use. `monitored` keeps why the last embedding failed.
 //! `opened`, `budget`, `query`, `pages` and `error` are what
 //! several rooms need.
 
@@ -41,6 +41,7 @@ mod opened;
 mod pages;
 mod query;
 mod search;
+mod shared;
 mod source;
 mod status;
 mod taken_over;
@@ -48,7 +49,7 @@ mod update;
 mod watch;
 mod whole;
 
-pub use base::{KnowledgeBase, LEASE};
+pub use base::{KnowledgeBase, LEASE, SharedStore};
 pub use by_source::SourceStatus;
 pub use chunk::{Chunk, chunk};
 pub use error::KbError;
@@ -61,10 +62,12 @@ pub use index::Document;
 pub use index::Lease;
 pub use index::Passage;
 pub(crate) use index::Within;
+pub use index::{SpaceState, StoreAccess, StoreState};
 pub use inspect::{IndexState, Indexed, Inspection, OtherVersion, holds_an_index, inspect};
 pub use links::{Link, LinkKind, LinkTarget};
 pub(crate) use links::{LinkTargets, holds_ticket};
 pub use search::{Hit, SearchMode};
+pub use shared::StoreAdministration;
 pub use source::Skipped;
 pub use source::Sources;
 pub use status::KbStatus;

@@ -60,7 +60,7 @@ pub(super) async fn bring_up_to_date_showing(
                 warn_of_gaps(&knowledge.new_among(&report.skipped));
                 true
             }
-            Err(error @ KbError::Locked) => {
+            Err(error @ (KbError::Locked | KbError::ReadOnly)) => {
                 print_notice(&error.meanwhile());
                 false
             }

@@ -13,8 +13,8 @@ use super::trust::{TrustAnswer, admit};
 use super::unknown::{UnknownSetting, unknown};
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_URL, THEME,
-    VECTOR_THRESHOLD, variables,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_CA,
+    STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD, variables,
 };
 use super::{Class, Environment, Origin, Overrides, SettingError, Settings};
 
@@ -176,6 +176,8 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
         Some(llm_variables::BASE_URL.name)
     } else if of_embedding {
         Some(EMBEDDING_BASE_URL.name)
+    } else if [STORE_PASSWORD.name, STORE_CA.name].contains(&name) {
+        Some(STORE_URL.name)
     } else {
         None
     };
@@ -190,8 +192,6 @@ fn idle(name: &str, environment: &Environment) -> Option<IneffectiveSetting> {
     }
     let why = if name == llm_variables::MODEL.name && llm_variables::job_models().all(is_set) {
         Some("every job has a model of its own")
-    } else if name == STORE_URL.name {
-        Some("this version keeps its index in the data folder only")
     } else if name == THEME.name && is_set("NO_COLOR") && environment.get(name) != Some("mono") {
         Some("NO_COLOR takes the colours away")
     } else {

@@ -13,8 +13,8 @@ use super::unknown::unknown;
 use super::values::{number, refused, secret};
 use super::variables::{
     AUDIT_KEEP, AUDIT_LOG, AUDIT_PROMPTS, AUTO_APPROVE, CONFIG_DIR, DATA_DIR, EMBEDDING_API_KEY,
-    EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_URL,
-    THEME, VECTOR_THRESHOLD,
+    EMBEDDING_BASE_URL, EMBEDDING_MODEL, INCLUDE, LOG, MAX_ITERATIONS, MOUSE, SOURCE, STORE_CA,
+    STORE_PASSWORD, STORE_URL, THEME, VECTOR_THRESHOLD,
 };
 use super::{EndpointConfig, Environment, endpoint, llm_variables};
 
@@ -39,6 +39,8 @@ pub struct Settings {
     pub sources: Vec<PathBuf>,
     /// Files in them that are read although they are hidden or hold secrets by their names.
     pub include: Inclusion,
+    /// The store that is shared with others; `None` is the index in the data folder.
+    pub store: Option<StoreSettings>,
     /// Index, audit log, diagnostics.
     pub data_dir: PathBuf,
     /// The user's own prompts, prices and servers, where there are any.
@@ -75,6 +77,17 @@ pub struct EmbeddingSettings {
     pub api_key: Option<SecretString>,
     /// The model; `None` is the first one listed.
     pub model: Option<String>,
+}
+
+/// A store that is shared with others.
+#[derive(Debug, Clone)]
+pub struct StoreSettings {
+    /// Its address, which may hold a password.
+    pub url: SecretString,
+    /// The password that goes with its user.
+    pub password: Option<SecretString>,
+    /// The authority that signs its certificate; `None` for those that the system trusts.
+    pub ca: Option<PathBuf>,
 }
 
 /// What the command line says over the environment.
@@ -151,6 +164,7 @@ impl Settings {
             },
             sources,
             include: include(environment)?,
+            store: store(environment)?,
             config_dir,
             data_dir,
             log_filter: overrides.log_filter.unwrap_or(log_filter).to_owned(),
@@ -219,6 +233,30 @@ fn embedding(environment: &Environment) -> Result<Option<EmbeddingSettings>, Set
     }))
 }
 
+fn store(environment: &Environment) -> Result<Option<StoreSettings>, SettingError> {
+    let password = secret(environment, STORE_PASSWORD)?;
+    let Some(url) = environment.get(STORE_URL.name) else {
+        return Ok(None);
+    };
+    let is_address = ["postgres://", "postgresql://"]
+        .iter()
+        .any(|scheme| url.starts_with(scheme));
+    if !is_address {
+        return Err(match url.contains('@') {
+            true => SettingError::Secret {
+                name: STORE_URL.name,
+                allowed: STORE_URL.allowed,
+            },
+            false => refused(STORE_URL, url),
+        });
+    }
+    Ok(Some(StoreSettings {
+        url: url.into(),
+        password,
+        ca: environment.get(STORE_CA.name).map(PathBuf::from),
+    }))
+}
+
 fn endpoint_file(environment: &Environment) -> Option<PathBuf> {
     let urls = [llm_variables::BASE_URL, EMBEDDING_BASE_URL];
     let is_of_folder = urls.iter().any(|url| environment.is_of_folder(url.name));
@@ -241,10 +279,13 @@ fn without_effect(environment: &Environment) -> Vec<String> {
                 variable.name, EMBEDDING_BASE_URL.name
             )
         });
-    let store = environment.get(STORE_URL.name).map(|_| {
+    let store = [STORE_PASSWORD, STORE_CA].into_iter().filter(|variable| {
+        environment.get(variable.name).is_some() && environment.get(STORE_URL.name).is_none()
+    });
+    let store = store.map(|variable| {
         format!(
-            "{} is set, but this version keeps its index in the data folder only",
-            STORE_URL.name
+            "{} is set without {}: the index is in the data folder",
+            variable.name, STORE_URL.name
         )
     });
     let unknown = unknown(environment).map(|unknown| unknown.to_string());

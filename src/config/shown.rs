@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::variables::{DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LOG, SOURCE, STORE_URL};
+use super::variables::{
+    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, LOG, SOURCE, STORE_PASSWORD, STORE_URL,
+};
 use super::{Overrides, address, llm_variables};
 use crate::text::one_line;
 
@@ -20,7 +22,11 @@ pub(super) fn flag(name: &str, overrides: &Overrides) -> Option<&'static str> {
     (name == DATA_DIR.name && overrides.data_dir.is_some()).then_some("--data-dir")
 }
 
-pub(super) const KEYS: [&str; 2] = [llm_variables::API_KEY.name, EMBEDDING_API_KEY.name];
+pub(super) const KEYS: [&str; 3] = [
+    llm_variables::API_KEY.name,
+    EMBEDDING_API_KEY.name,
+    STORE_PASSWORD.name,
+];
 pub(super) const ADDRESSES: [&str; 3] = [
     llm_variables::BASE_URL.name,
     EMBEDDING_BASE_URL.name,

@@ -17,7 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::SettingError;
 use super::folders::platform_data_dir;
-use super::variables::{DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, SOURCE, variables};
+use super::variables::{
+    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, SOURCE, STORE_PASSWORD, STORE_URL, variables,
+};
 use super::{Environment, Overrides, address, doubt, llm_variables, shown};
 use crate::files;
 
@@ -185,6 +187,7 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
     for (url, key) in [
         (llm_variables::BASE_URL.name, llm_variables::API_KEY.name),
         (EMBEDDING_BASE_URL.name, EMBEDDING_API_KEY.name),
+        (STORE_URL.name, STORE_PASSWORD.name),
     ] {
         let sides = [url, key].map(|name| environment.is_of_folder(name));
         if let (Some(to), Some(_)) = (environment.get(url), environment.get(key))
@@ -224,6 +227,7 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
     for (url, what) in [
         (llm_variables::BASE_URL.name, "passages of"),
         (EMBEDDING_BASE_URL.name, "all text in"),
+        (STORE_URL.name, "all text in"),
     ] {
         if let Some(to) = environment.get(url)
             && (is_from_file || environment.is_of_folder(url))

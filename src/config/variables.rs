@@ -8,7 +8,7 @@ pub fn variables() -> impl Iterator<Item = Variable> {
     llm_variables::VARIABLES.into_iter().chain(OWN)
 }
 
-const OWN: [Variable; 18] = [
+const OWN: [Variable; 20] = [
     EMBEDDING_BASE_URL,
     EMBEDDING_MODEL,
     EMBEDDING_API_KEY,
@@ -18,6 +18,8 @@ const OWN: [Variable; 18] = [
     DATA_DIR,
     CONFIG_DIR,
     STORE_URL,
+    STORE_PASSWORD,
+    STORE_CA,
     MAX_ITERATIONS,
     VECTOR_THRESHOLD,
     AUTO_APPROVE,
@@ -49,7 +51,13 @@ pub(super) const INCLUDE: Variable = reaching(
 );
 pub(super) const DATA_DIR: Variable = reaching("KB_AGENT_DATA_DIR", "a folder");
 pub(super) const CONFIG_DIR: Variable = reaching("KB_AGENT_CONFIG_DIR", "a folder");
-pub(super) const STORE_URL: Variable = reaching("KB_AGENT_STORE_URL", "a store's address");
+pub(super) const STORE_URL: Variable = reaching(
+    "KB_AGENT_STORE_URL",
+    "an address such as postgres://USER@HOST/DATABASE",
+);
+pub(super) const STORE_PASSWORD: Variable =
+    reaching("KB_AGENT_STORE_PASSWORD", "printable ASCII without spaces");
+pub(super) const STORE_CA: Variable = reaching("KB_AGENT_STORE_CA", "a certificate file");
 pub(super) const MAX_ITERATIONS: Variable =
     variable("KB_AGENT_MAX_ITERATIONS", "a whole number from 1 to 10");
 pub(super) const VECTOR_THRESHOLD: Variable =

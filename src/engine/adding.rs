@@ -18,7 +18,7 @@ use crate::kb::{KbError, KnowledgeBase, Progress};
 use crate::text::{one_line, sanitize};
 use crate::tools::KbToolbox;
 
-use super::knowledge::{open_with, update_words};
+use super::knowledge::{is_demo, open_with, update_words};
 use super::paths::expanded;
 
 /// A path is shown up to this length.
@@ -122,7 +122,7 @@ impl Adding {
                 return Err(format!("{named} is not added: it was stopped"));
             }
             // Who writes its index makes it whole; what is there can be searched.
-            Ok(_) | Err(KbError::Locked) => {}
+            Ok(_) | Err(KbError::Locked | KbError::ReadOnly) => {}
             Err(error) => return Err(in_words(error)),
         }
         if let Err(error) = base.take_vectors_of(before, stop) {
@@ -177,7 +177,7 @@ impl Adding {
     /// where something was added; `None` too where a terminal cannot show it.
     pub(super) fn setting(&self, base: &KnowledgeBase) -> Option<String> {
         let mut sources = self.all_sources(base);
-        if self.settings.sources.is_empty() {
+        if is_demo(&self.settings) {
             sources.retain(|path| self.list().contains(path));
         }
         if sources.is_empty() {

@@ -12,6 +12,7 @@ mod examination;
 mod index;
 mod settings;
 mod storage;
+mod store;
 
 use crate::config::Survey;
 
@@ -47,6 +48,9 @@ pub async fn examine(survey: &Survey, report: &mut dyn FnMut(ExaminationProgress
         }
         None => embedding::check(settings, &mut examination).await,
     };
-    index::check(settings, embedding, &mut examination).await;
+    match super::knowledge::access(settings) {
+        Some(access) => store::check(settings, access, &mut examination).await,
+        None => index::check(settings, embedding, &mut examination).await,
+    }
     storage::check(settings, &mut examination).await;
 }

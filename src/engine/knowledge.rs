@@ -7,7 +7,12 @@ use crate::agent::ports::Embedder;
 use crate::config::Settings;
 use crate::embed::{EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding};
 use crate::files::wait_for;
-use crate::kb::{Changes, DocumentReader, KbError, KnowledgeBase, Progress, Sources, UpdateReport};
+use secrecy::ExposeSecret;
+
+use crate::kb::{
+    Changes, DocumentReader, KbError, KnowledgeBase, Progress, Sources, StoreAccess,
+    StoreAdministration, UpdateReport,
+};
 
 use super::{EngineError, demo};
 
@@ -34,7 +39,11 @@ pub fn open_knowledge_for_rebuild(settings: &Settings) -> Result<KnowledgeBase, 
     let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
     let embedder = of_passages(settings, embedder);
     let home = settings.index_dir();
-    let base = KnowledgeBase::open_for_rebuild(sources(settings)?, &home, embedder)?;
+    let base = match access(settings) {
+        // What is broken there, opening does not meet.
+        Some(access) => KnowledgeBase::open_shared(sources(settings)?, &home, embedder, &access)?,
+        None => KnowledgeBase::open_for_rebuild(sources(settings)?, &home, embedder)?,
+    };
     Ok(base.reading_by(settings.own_program.as_deref()))
 }
 
@@ -75,8 +84,48 @@ pub(super) fn embedder(
 
 fn open(settings: &Settings, embedder: Arc<dyn Embedder>) -> Result<KnowledgeBase, EngineError> {
     let embedder = of_passages(settings, embedder);
-    let base = KnowledgeBase::open(sources(settings)?, &settings.index_dir(), embedder)?;
+    open_over(settings, sources(settings)?, embedder)
+}
+
+fn open_over(
+    settings: &Settings,
+    sources: Sources,
+    embedder: Arc<dyn Embedder>,
+) -> Result<KnowledgeBase, EngineError> {
+    let home = settings.index_dir();
+    let base = match access(settings) {
+        Some(access) => KnowledgeBase::open_shared(sources, &home, embedder, &access)?,
+        None => KnowledgeBase::open(sources, &home, embedder)?,
+    };
     Ok(base.reading_by(settings.own_program.as_deref()))
+}
+
+/// The base over the folders that the settings name with the index in the data folder, whatever store
+/// they name.
+pub fn open_local_knowledge(settings: &Settings) -> Result<KnowledgeBase, EngineError> {
+    let local = Settings {
+        store: None,
+        ..settings.clone()
+    };
+    open_knowledge(&local)
+}
+
+/// The store that the settings name, to be looked after; `None` where they name none.
+pub fn store_administration(
+    settings: &Settings,
+) -> Result<Option<StoreAdministration>, EngineError> {
+    let store = access(settings).map(|access| StoreAdministration::new(&access));
+    Ok(store.transpose()?)
+}
+
+/// How the store that the settings name is reached.
+pub(super) fn access(settings: &Settings) -> Option<StoreAccess> {
+    let store = settings.store.as_ref()?;
+    Some(StoreAccess {
+        url: store.url.expose_secret().to_owned(),
+        password: store.password.clone(),
+        ca: store.ca.clone(),
+    })
 }
 
 /// The base that the settings name, with more folders and files.
@@ -88,16 +137,20 @@ pub(super) fn open_with(
     let embedder = of_passages(settings, embedder(settings, built_in)?);
     let mut sources = sources(settings)?;
     sources.paths.extend_from_slice(more);
-    let base = KnowledgeBase::open(sources, &settings.index_dir(), embedder)?;
-    Ok(base.reading_by(settings.own_program.as_deref()))
+    open_over(settings, sources, embedder)
 }
 
 /// The passages of the demo have their vectors already.
 fn of_passages(settings: &Settings, embedder: Arc<dyn Embedder>) -> Arc<dyn Embedder> {
-    if !settings.sources.is_empty() {
+    if !is_demo(settings) {
         return embedder;
     }
     Arc::new(Precomputed::new(embedder, demo::VECTORS))
+}
+
+/// Whether the bundled demo is what is searched.
+pub(super) fn is_demo(settings: &Settings) -> bool {
+    settings.sources.is_empty() && settings.store.is_none()
 }
 
 fn sources(settings: &Settings) -> Result<Sources, EngineError> {
@@ -108,7 +161,7 @@ fn sources(settings: &Settings) -> Result<Sources, EngineError> {
 }
 
 fn roots(settings: &Settings) -> Result<Vec<PathBuf>, EngineError> {
-    if !settings.sources.is_empty() {
+    if !is_demo(settings) {
         return Ok(settings.sources.clone());
     }
     match demo::lay_out(&settings.data_dir) {

@@ -47,6 +47,8 @@ impl Opening {
                         .iter()
                         .filter_map(|at| at.api_key.as_ref()),
                 )
+                .chain(settings.store.iter().filter_map(|at| at.password.as_ref()))
+                .chain(settings.store.iter().map(|at| &at.url))
                 .map(|key| key.expose_secret().to_owned()),
         );
         let audit_log = Destination {

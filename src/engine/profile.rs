@@ -1,5 +1,6 @@
 //! What an engine is.
 
+use super::knowledge::is_demo;
 use crate::config::Settings;
 
 /// What an engine is, whether its index is open or not.
@@ -14,7 +15,7 @@ pub struct Profile {
 impl Profile {
     pub(super) fn of(settings: &Settings) -> Self {
         Self {
-            is_demo: settings.sources.is_empty(),
+            is_demo: is_demo(settings),
             endpoint: settings.llm.as_ref().map(|llm| address(&llm.base_url)),
         }
     }

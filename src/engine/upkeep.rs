@@ -176,7 +176,7 @@ impl Keeper<'_> {
                 }
                 Err(_) if self.is_closed() => return,
                 // Another process is at it for once: what is finished is taken over as it comes.
-                Err(locked @ KbError::Locked) => {
+                Err(locked @ (KbError::Locked | KbError::ReadOnly)) => {
                     self.report_error(&self.words, locked);
                     self.follow();
                 }
@@ -235,7 +235,7 @@ impl Keeper<'_> {
                 (self.tell)(Upkeep::Meaning(report.embedded));
                 (self.knowledge.status().pending > 0).then_some(FOLLOW)
             }
-            Err(KbError::Locked) => Some(FOLLOW),
+            Err(KbError::Locked | KbError::ReadOnly) => Some(FOLLOW),
             Err(error) => {
                 self.report_error(&self.meaning, error);
                 Some(TRY_AGAIN)

@@ -8,7 +8,7 @@ use super::budget::ByteBudget;
 use super::error::KbError;
 use super::extract::{Extraction, SkipReason};
 use super::grep::{self, GrepPassage, ReadAs};
-use super::index::{self, EmbeddedStore, Lease, Limits, Reader, Store, Within};
+use super::index::{self, EmbeddedStore, Lease, Limits, Reader, Store, StoreAccess, Within};
 use super::monitored::MonitoredEmbedder;
 use super::search::{self, Hit, SearchMode};
 use super::source::TextCache;
@@ -16,7 +16,7 @@ use super::source::{Roots, Sources};
 use super::status::KbStatus;
 use super::update::{Changes, Job, PassedOver, Progress, UpdateReport};
 use crate::agent::ports::{EmbedError, Embedder, ToolError};
-use crate::files::create_private_dir;
+use crate::files::{self, create_private_dir};
 
 /// For work that is not stopped.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -29,12 +29,23 @@ pub(super) fn call() -> Limits<'static> {
     Limits::of_a_call(&NEVER)
 }
 
+/// Where a base is that is shared with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedStore {
+    /// The address, without what is secret.
+    pub address: String,
+    /// What the base is called there.
+    pub space: String,
+}
+
 /// A set of folders and files with their index.
 ///
 /// Opening is quick and reads no document; [`KnowledgeBase::update`] brings the index up to date.
 /// All methods take `&self`, so that one base in an `Arc` serves the update and every search.
 pub struct KnowledgeBase {
     roots: Roots,
+    name: String,
+    shared: Option<SharedStore>,
     home: PathBuf,
     embedder: MonitoredEmbedder,
     store: Box<dyn Store>,
@@ -54,17 +65,57 @@ impl KnowledgeBase {
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, KbError> {
         let roots = Roots::open(sources)?;
-        let home = EmbeddedStore::home_of(&roots, index_home)?;
-        create_private_dir(&home).map_err(KbError::io(&home))?;
-        keep_to_the_owner(&home)?;
+        let home = own_folder(&roots, index_home)?;
         let address = index::address(index_home, &roots.corpus())?;
         let store = index::open(&address, embedder.model_id())?;
+        Ok(Self::over(roots, store, home, None, embedder))
+    }
+
+    /// Opens the base that a store shares. What it keeps up to date there are these folders and files,
+    /// as far as there are any; documents that were extracted are cached in a subfolder of `index_home`.
+    pub fn open_shared(
+        sources: impl Into<Sources>,
+        index_home: &Path,
+        embedder: Arc<dyn Embedder>,
+        access: &StoreAccess,
+    ) -> Result<Self, KbError> {
+        let roots = Roots::open_shared(sources)?;
+        let home = own_folder(&roots, index_home)?;
+        let labels = roots.labelled().map(|(_, label)| label.to_owned());
+        let writer = (machine_id(index_home)?, labels.collect());
+        let opened = index::open_shared(access, &roots.name(), writer, embedder.model_id())?;
+        let shared = SharedStore {
+            address: opened.shown,
+            space: opened.space,
+        };
+        Ok(Self::over(
+            roots,
+            opened.store,
+            home,
+            Some(shared),
+            embedder,
+        ))
+    }
+
+    fn over(
+        roots: Roots,
+        store: Box<dyn Store>,
+        home: PathBuf,
+        shared: Option<SharedStore>,
+        embedder: Arc<dyn Embedder>,
+    ) -> Self {
+        let name = match &shared {
+            Some(shared) => shared.space.clone(),
+            None => roots.name(),
+        };
         let last = KbStatus {
-            name: roots.name(),
+            name: name.clone(),
             ..KbStatus::default()
         };
-        Ok(Self {
+        Self {
             roots,
+            name,
+            shared,
             last: Mutex::new(last),
             embedder: MonitoredEmbedder::new(embedder),
             store,
@@ -72,7 +123,12 @@ impl KnowledgeBase {
             passed_over: PassedOver::default(),
             budget: ByteBudget::default(),
             home,
-        })
+        }
+    }
+
+    /// The store that it shares with others; `None` of an index in the data folder.
+    pub fn shared(&self) -> Option<&SharedStore> {
+        self.shared.as_ref()
     }
 
     /// [`KnowledgeBase::open`] for a caller that is going to [`KnowledgeBase::rebuild`]: an index
@@ -207,7 +263,7 @@ impl KnowledgeBase {
         };
         self.refresh()?;
         let report = work(&job);
-        if matches!(report, Err(KbError::Locked))
+        if matches!(report, Err(KbError::Locked | KbError::ReadOnly))
             && let Err(error) = self.refresh()
         {
             // What the other process is about to replace need not be readable.
@@ -269,7 +325,7 @@ impl KnowledgeBase {
         let now = || -> Result<KbStatus, KbError> {
             let counts = reader.counts(call())?;
             Ok(KbStatus {
-                name: self.roots.name(),
+                name: self.name.clone(),
                 documents: counts.documents,
                 chunks: counts.chunks,
                 pending: reader.pending_count(call())?,
@@ -373,6 +429,29 @@ impl KnowledgeBase {
     ) -> Result<Vec<GrepPassage>, KbError> {
         Ok(grep::grep(&self.roots, &self.texts, query, k, within)?.0)
     }
+}
+
+/// The subfolder of `index_home` that belongs to these roots.
+fn own_folder(roots: &Roots, index_home: &Path) -> Result<PathBuf, KbError> {
+    let home = EmbeddedStore::home_of(roots, index_home)?;
+    create_private_dir(&home).map_err(KbError::io(&home))?;
+    keep_to_the_owner(&home)?;
+    Ok(home)
+}
+
+/// What tells this machine, and this user of it, from others whose files look different.
+fn machine_id(index_home: &Path) -> Result<String, KbError> {
+    const LONGEST: u64 = 100;
+    let path = index_home.join("machine-id");
+    let read = || files::read_text_bounded(&path, LONGEST).ok();
+    let known = |text: String| uuid::Uuid::parse_str(text.trim()).ok();
+    if let Some(id) = read().and_then(known) {
+        return Ok(id.to_string());
+    }
+    let id = uuid::Uuid::now_v7().to_string();
+    files::write_atomic(&path, id.as_bytes()).map_err(KbError::io(&path))?;
+    // Another process may have been the last.
+    Ok(read().and_then(known).map_or(id, |id| id.to_string()))
 }
 
 /// The index repeats what the documents say, whatever their permissions.

@@ -18,6 +18,8 @@ mod tests {
         ChunkId, ChunkKey, EmbeddedStore, Incoming, Limits, LocalStamp, NameQuery, Reader, Store,
         Wanted, Within,
     };
+    #[cfg(feature = "store-server-tests")]
+    use super::super::index::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
     use super::super::links::{LinkTargets, links};
     use super::super::search::{HybridQuery, hybrid};
     use super::super::source::{Roots, TextCache};
@@ -54,7 +56,127 @@ mod tests {
         _home: tempfile::TempDir,
     }
 
+    /// The server of the environment.
+    #[cfg(feature = "store-server-tests")]
+    fn server(database: &str) -> Arc<StoreServer> {
+        let set = |name: &str| std::env::var(name).unwrap();
+        let url = set("KB_AGENT_TEST_STORE_URL");
+        let (base, _) = url.rsplit_once('/').unwrap();
+        let access = StoreAccess {
+            url: format!("{base}/{database}?sslmode=require"),
+            password: Some(set("KB_AGENT_TEST_STORE_PASSWORD").into()),
+            ca: Some(set("KB_AGENT_TEST_STORE_CA").into()),
+        };
+        StoreServer::new(StoreAddress::of(&access).unwrap()).unwrap()
+    }
+
+    /// A database of its own, for spaces of one share their vectors.
+    #[cfg(feature = "store-server-tests")]
+    fn remote_engine() -> Engine {
+        let (one, other) = remote_stores();
+        Engine {
+            name: "remote",
+            one: Box::new(one),
+            other: Box::new(other),
+            _home: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    #[cfg(feature = "store-server-tests")]
+    fn remote_stores() -> (RemoteStore, RemoteStore) {
+        let database = format!("test_{}", uuid::Uuid::now_v7().simple());
+        let statement = format!("CREATE DATABASE {database}");
+        server("postgres").run(&statement, limits()).unwrap();
+        server(&database).prepare(limits()).unwrap();
+        let open = |machine: &str| {
+            let of = (machine.to_owned(), vec![String::new()]);
+            RemoteStore::new(server(&database), "notes".to_owned(), of, "letters")
+        };
+        (open("one"), open("two"))
+    }
+
+    #[test]
+    #[cfg(feature = "store-server-tests")]
+    fn a_search_of_a_server_takes_four_round_trips_at_most() {
+        let (store, _) = remote_stores();
+        let machine = Machine::new(&NOTES);
+        machine.update(&store).unwrap();
+        let before = store.round_trips();
+        assert_eq!(
+            hybrid_hits(&store, "when does the kiln fire")[0],
+            "notes/kiln.md"
+        );
+        assert!(
+            store.round_trips() - before <= 4,
+            "{}",
+            store.round_trips() - before
+        );
+    }
+
+    #[test]
+    #[cfg(feature = "store-server-tests")]
+    fn a_server_scores_as_the_embedded_engine_does() {
+        let many: Vec<(String, String)> = (0..300)
+            .map(|n| {
+                let words = ["glaze", "kiln", "fire", "clay", "plan", "night", "PROJ-7"];
+                let text = (0..=n % 40).map(|at| words[(n * 31 + at * at * 7) % words.len()]);
+                let text: Vec<&str> = text.collect();
+                (
+                    format!("{n:03}.md"),
+                    format!("# Note {}\n\n{}\n", n % 9, text.join(" ")),
+                )
+            })
+            .collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let [embedded, _] = local_engines();
+        let (remote, _) = remote_stores();
+        for store in [embedded.one.as_ref(), &remote] {
+            put(store, &many);
+            let mut batch = store.begin(false, limits()).unwrap();
+            batch.remove("007.md", limits()).unwrap();
+            batch
+                .put(incoming("008.md", "glaze night\n"), limits())
+                .unwrap();
+            batch.finish(limits()).unwrap();
+            store.refresh("letters", limits()).unwrap();
+        }
+        for query in [
+            "glaze",
+            "kiln at night",
+            "PROJ-7 fire",
+            "note 3 clay plan",
+            "glaez nigth",
+            "unheard",
+        ] {
+            let [a, b] = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
+                store
+                    .reader()
+                    .lexical(query, 50, Within::all(&NEVER))
+                    .unwrap()
+            });
+            assert_eq!(a.corrections, b.corrections, "{query}");
+            assert!((a.full.unwrap() - b.full.unwrap()).abs() < 1e-9, "{query}");
+            assert_eq!(a.matches.len(), b.matches.len(), "{query}");
+            for (x, y) in a.matches.iter().zip(&b.matches) {
+                assert!((x.score - y.score).abs() < 1e-9, "{query}: {x:?} {y:?}");
+                assert_eq!((&x.source, x.lines), (&y.source, y.lines), "{query}");
+            }
+        }
+    }
+
+    #[cfg(feature = "store-server-tests")]
+    fn engines() -> Vec<Engine> {
+        let mut engines: Vec<Engine> = local_engines().into();
+        engines.push(remote_engine());
+        engines
+    }
+
+    #[cfg(not(feature = "store-server-tests"))]
     fn engines() -> [Engine; 2] {
+        local_engines()
+    }
+
+    fn local_engines() -> [Engine; 2] {
         let home = tempfile::tempdir().unwrap();
         let open = || Box::new(EmbeddedStore::open(home.path(), "letters").unwrap());
         let (one, other) = (open(), open());

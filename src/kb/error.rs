@@ -45,6 +45,10 @@ pub enum KbError {
     BadQuery(String),
     /// The engine of the index failed or cannot be reached, which says nothing about what it holds.
     Store(Trouble),
+    /// The store may only be read from here: for want of a right, or because it is a replica.
+    ReadOnly,
+    /// The store lacks what this version of the program keeps there, or it was replaced a moment ago.
+    Outdated(String),
     /// The caller stopped waiting for it.
     Stopped,
     /// The index gave no answer within its time.
@@ -96,6 +100,14 @@ impl KbError {
             Self::Embed(error) => error.trouble(),
             Self::BadQuery(line) => line.as_str().into(),
             Self::Store(trouble) => trouble.clone(),
+            Self::ReadOnly => Trouble::new(
+                "the store may only be read from here",
+                "index where there is the right to write, `kb-agent store grant` gives it",
+            ),
+            Self::Outdated(why) => Trouble::new(
+                format!("the store lacks what this version keeps there: {why}"),
+                "run `kb-agent store init` with the right to create, or try again",
+            ),
             Self::Stopped => "it was stopped".into(),
             Self::TimedOut => Trouble::new("the index gave no answer in time", "try again"),
         }
@@ -106,6 +118,10 @@ impl KbError {
         match self {
             Self::Locked => {
                 "another kb-agent is updating this index; searching what is there until it is done"
+                    .to_owned()
+            }
+            Self::ReadOnly => {
+                "the store may only be read from here; searching what others have indexed"
                     .to_owned()
             }
             other => other.to_string(),

@@ -1,3 +1,4 @@
+//! What is indexed. What updates or searches it knows the verbs of `port` and nothing of files, so that a remote
 //! engine can stand behind them; `embedded` is the engine in the data folder.
 
 mod address;
@@ -11,10 +12,11 @@ mod matches;
 mod names;
 mod near_words;
 mod port;
+mod remote;
 mod spelling;
 pub(in crate::kb) mod tokens;
 
-pub(in crate::kb) use address::{address, open};
+pub(in crate::kb) use address::{address, open, open_shared};
 pub(in crate::kb) use chunk_key::{ChunkKey, KeyHash};
 pub use document::Document;
 pub(in crate::kb) use document::{Incoming, LocalStamp, NameMatches, NameQuery};
@@ -28,4 +30,8 @@ pub(in crate::kb) use matches::{ChunkId, LexicalMatches, Match, Wanted};
 pub(in crate::kb) use names::{DocumentName, matches as matching_names};
 pub use port::Lease;
 pub(in crate::kb) use port::{Administration, Batch, Reader, Store, VectorBatch};
+#[cfg(all(test, feature = "store-server-tests"))]
+pub(in crate::kb) use remote::RemoteStore;
+pub use remote::{SpaceState, StoreAccess, StoreState};
+pub(in crate::kb) use remote::{StoreAddress, StoreServer};
 pub(in crate::kb) use spelling::rewritten;

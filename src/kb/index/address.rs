@@ -9,6 +9,7 @@ use reqwest::Url;
 
 use super::embedded::EmbeddedStore;
 use super::port::Store;
+use super::remote::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
 use crate::kb::error::KbError;
 use crate::text::Trouble;
 
@@ -33,6 +34,40 @@ pub(in crate::kb) fn open(url: &Url, model_id: &str) -> Result<Box<dyn Store>, K
         )));
     }
     Ok(Box::new(EmbeddedStore::open(&home_of(url)?, model_id)?))
+}
+
+/// An index that is shared with others.
+pub(in crate::kb) struct OpenedStore {
+    pub store: Box<dyn Store>,
+    /// The address, without what is secret.
+    pub shown: String,
+    /// Which of the indexes there.
+    pub space: String,
+}
+
+/// Opens the index at an address that others share; asks nothing there yet. Where the address names
+/// no space, it is called `name`. `writer` are the machine and what the names of the documents begin
+/// with that this process keeps up to date.
+pub(in crate::kb) fn open_shared(
+    access: &StoreAccess,
+    name: &str,
+    writer: (String, Vec<String>),
+    model_id: &str,
+) -> Result<OpenedStore, KbError> {
+    let address = StoreAddress::of(access)?;
+    let space = address.space.clone().unwrap_or_else(|| name.to_owned());
+    if space.is_empty() {
+        return Err(KbError::Store(Trouble::new(
+            "KB_AGENT_STORE_URL names no space, and no folder is named",
+            "add ?space=NAME to it",
+        )));
+    }
+    let server = StoreServer::new(address)?;
+    Ok(OpenedStore {
+        shown: server.shown().to_owned(),
+        store: Box::new(RemoteStore::new(server, space.clone(), writer, model_id)),
+        space,
+    })
 }
 
 /// The folder of that corpus.

@@ -31,6 +31,11 @@ impl<'a> Limits<'a> {
         Self { stop, deadline }
     }
 
+    /// What ends it at once.
+    pub(super) fn stop(self) -> &'a AtomicBool {
+        self.stop
+    }
+
     /// [`KbError::Stopped`] once the stop is raised, [`KbError::TimedOut`] from the deadline on.
     pub fn check(self) -> Result<(), KbError> {
         if self.stop.load(Ordering::Relaxed) {

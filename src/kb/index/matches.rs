@@ -15,6 +15,15 @@ impl ChunkId {
         Self(u64::from(document) << 32 | u64::from(ordinal))
     }
 
+    /// As a number, in the order of the ids; below 2⁶³ for documents below 2³¹.
+    pub(super) fn pack(self) -> u64 {
+        self.0
+    }
+
+    pub(super) fn unpack(packed: u64) -> Self {
+        Self(packed)
+    }
+
     pub(super) fn document(self) -> u32 {
         (self.0 >> 32) as u32
     }

@@ -74,7 +74,20 @@ impl Roots {
     /// Checks that each exists and can be read. A folder within another is dropped; a file within one is
     /// read with it, whatever the rules of that folder say.
     pub fn open(given: impl Into<Sources>) -> Result<Self, KbError> {
-        let given = given.into();
+        let roots = Self::of(given.into(), false)?;
+        if roots.all.is_empty() {
+            return Err(KbError::NoRoots);
+        }
+        Ok(roots)
+    }
+
+    /// The same for an index that is shared: names of files begin with that of their root also where
+    /// it is the only one, and there may be none.
+    pub fn open_shared(given: impl Into<Sources>) -> Result<Self, KbError> {
+        Self::of(given.into(), true)
+    }
+
+    fn of(given: Sources, is_shared: bool) -> Result<Self, KbError> {
         let mut paths: Vec<(PathBuf, bool)> = Vec::new();
         let mut named = Vec::new();
         for path in &given.paths {
@@ -90,13 +103,10 @@ impl Roots {
                 paths.push((canonical, is_file));
             }
         }
-        if paths.is_empty() {
-            return Err(KbError::NoRoots);
-        }
         named.retain(|file| paths.iter().all(|(root, _)| root != file));
         named.sort();
         named.dedup();
-        let alone = paths.len() == 1;
+        let alone = paths.len() == 1 && !is_shared;
         let mut taken = HashSet::new();
         let roots = paths
             .into_iter()

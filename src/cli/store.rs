@@ -1,0 +1,251 @@
+//! `store`: the index that is shared with others, set up and looked after.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::catch_up::{UpdateStep, update};
+use super::interruption::interruptible;
+use super::output::{CommandFailure, print_json, print_notice, print_text};
+use crate::config::Settings;
+use crate::engine::{open_knowledge, open_local_knowledge, store_administration};
+use crate::kb::{KbError, SpaceState, StoreAdministration, StoreState};
+use crate::text::{counted, sanitize};
+
+/// Arguments of `store`.
+#[derive(Debug, Args)]
+pub(super) struct Store {
+    #[command(subcommand)]
+    command: StoreCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum StoreCommand {
+    /// Make what this version keeps in the store; needs the right to create in the database
+    Init,
+    /// Let a role of the server read the store
+    Grant {
+        /// The role, which must be there
+        role: String,
+        /// Let it change the store too: for indexers
+        #[arg(long)]
+        write: bool,
+    },
+    /// Show what the store is like and which spaces it holds
+    Status {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a space
+    Drop {
+        /// Its name
+        space: String,
+    },
+    /// Fill the space from the folders and the vectors of the local index, without embedding again
+    Push,
+    /// Take the vectors of the space over into the local index of the folders
+    Pull,
+}
+
+/// Does it.
+pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailure> {
+    let administration = store_administration(settings)?.ok_or_else(|| {
+        CommandFailure::usage("KB_AGENT_STORE_URL is not set: no store is named".to_owned())
+    })?;
+    match &store.command {
+        StoreCommand::Init => {
+            asked(administration, |store, stop| store.prepare(stop))?;
+            print_text(
+                "the store is ready; `kb-agent store grant ROLE` lets others in\n".to_owned(),
+            )?;
+        }
+        StoreCommand::Grant { role, write } => {
+            let (named, write) = (role.clone(), *write);
+            asked(administration, move |store, stop| {
+                store.grant(&named, write, stop)
+            })?;
+            let what = if write { "read and write" } else { "read" };
+            print_text(format!("{} may {what}\n", sanitize(role)))?;
+        }
+        StoreCommand::Status { json } => {
+            let state = asked(administration, |store, stop| store.state(stop))?;
+            if *json {
+                print_json(&as_json(&state))?;
+            } else {
+                print_text(as_text(&state))?;
+            }
+        }
+        StoreCommand::Drop { space } => {
+            let named = space.clone();
+            let was_there = asked(administration, move |store, stop| {
+                store.drop_space(&named, stop)
+            })?;
+            let space = sanitize(space);
+            if !was_there {
+                return Err(CommandFailure::failed(format!(
+                    "there is no space '{space}'"
+                )));
+            }
+            print_text(format!("space '{space}' is removed\n"))?;
+        }
+        StoreCommand::Push => move_vectors(settings, true)?,
+        StoreCommand::Pull => move_vectors(settings, false)?,
+    }
+    Ok(())
+}
+
+/// Asks the store off the thread that interruptions come to.
+fn asked<T: Send + 'static>(
+    administration: StoreAdministration,
+    ask: impl FnOnce(&StoreAdministration, &AtomicBool) -> Result<T, KbError> + Send + 'static,
+) -> Result<T, CommandFailure> {
+    interruptible(async |cancel| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let asking = {
+            let stop = Arc::clone(&stop);
+            tokio::task::spawn_blocking(move || ask(&administration, &stop))
+        };
+        let mut asking = asking;
+        let answer = tokio::select! {
+            answer = &mut asking => answer,
+            () = cancel.cancelled() => {
+                stop.store(true, Ordering::Relaxed);
+                return Err(CommandFailure::interrupted());
+            }
+        };
+        let broke_off =
+            |error| CommandFailure::failed(format!("asking the store broke off: {error}"));
+        answer.map_err(broke_off)?.map_err(CommandFailure::failed)
+    })
+}
+
+/// Brings the words of one index up to date and takes the vectors of the other over.
+fn move_vectors(settings: &Settings, to_store: bool) -> Result<(), CommandFailure> {
+    if settings.sources.is_empty() {
+        return Err(CommandFailure::usage(
+            "name the folders that both are of: --kb PATH, or KB_AGENT_SOURCE".to_owned(),
+        ));
+    }
+    let shared = Arc::new(open_knowledge(settings)?);
+    let local = Arc::new(open_local_knowledge(settings)?);
+    let (from, to) = if to_store {
+        (local, shared)
+    } else {
+        (shared, local)
+    };
+    let taken = interruptible(async |cancel| {
+        from.refresh().map_err(CommandFailure::failed)?;
+        let words = update(to.clone(), UpdateStep::Lexical, &cancel).await?;
+        words.map_err(CommandFailure::failed)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut taking = {
+            let (from, to, stop) = (from.clone(), to.clone(), Arc::clone(&stop));
+            tokio::task::spawn_blocking(move || to.take_vectors_of(&from, &stop))
+        };
+        let taken = tokio::select! {
+            taken = &mut taking => taken,
+            () = cancel.cancelled() => {
+                stop.store(true, Ordering::Relaxed);
+                return Err(CommandFailure::interrupted());
+            }
+        };
+        let broke_off =
+            |error| CommandFailure::failed(format!("moving vectors broke off: {error}"));
+        taken.map_err(broke_off)?.map_err(CommandFailure::failed)
+    })?;
+    let status = to.status();
+    print_text(format!(
+        "{} in {}; {} taken over\n",
+        counted(status.documents, "document"),
+        counted(status.chunks, "passage"),
+        counted(taken, "vector")
+    ))?;
+    if status.pending > 0 {
+        print_notice(&format!(
+            "{} had no vector there; `kb-agent index` embeds the rest",
+            counted(status.pending, "passage")
+        ));
+    }
+    Ok(())
+}
+
+fn as_json(state: &StoreState) -> serde_json::Value {
+    let spaces = state.spaces.iter().map(|space| {
+        json!({
+            "name": space.name,
+            "documents": space.documents,
+            "chunks": space.chunks,
+            "generation": space.generation,
+            "model": space.model,
+            "is_written": space.is_written,
+            "is_embedded": space.is_embedded,
+        })
+    });
+    json!({
+        "address": state.address,
+        "server": state.server,
+        "pgvector": state.vector,
+        "encrypted": state.is_encrypted,
+        "lag_ms": state.lag_ms,
+        "prepared": state.is_prepared,
+        "may_write": state.may_write,
+        "spaces": spaces.collect::<Vec<_>>(),
+    })
+}
+
+fn as_text(state: &StoreState) -> String {
+    let vector = state.vector.as_deref().unwrap_or("missing");
+    let way = if state.is_encrypted {
+        "TLS"
+    } else {
+        "not encrypted"
+    };
+    let mut text = format!(
+        "{}\nPostgreSQL {}, pgvector {}, {way}\n",
+        sanitize(&state.address),
+        sanitize(&state.server),
+        sanitize(vector)
+    );
+    if let Some(lag) = state.lag_ms {
+        text.push_str(&format!("a replica, {lag} ms behind\n"));
+    }
+    if !state.is_prepared {
+        text.push_str(
+            "nothing of this version is kept there yet: `kb-agent store init` makes it\n",
+        );
+        return text;
+    }
+    text.push_str(if state.may_write {
+        "this user may read and write\n"
+    } else {
+        "this user may read\n"
+    });
+    if state.spaces.is_empty() {
+        text.push_str("no space yet: `kb-agent index` makes one\n");
+    }
+    for space in &state.spaces {
+        text.push_str(&line(space));
+    }
+    text
+}
+
+fn line(space: &SpaceState) -> String {
+    let model = match &space.model {
+        Some(model) => format!(", vectors of {}", sanitize(model)),
+        None => String::new(),
+    };
+    let doing = match (space.is_written, space.is_embedded) {
+        (true, _) => "; being updated",
+        (false, true) => "; being embedded",
+        (false, false) => "",
+    };
+    format!(
+        "  {}: {} in {}{model}{doing}\n",
+        sanitize(&space.name),
+        counted(space.documents as usize, "document"),
+        counted(space.chunks as usize, "passage")
+    )
+}

@@ -1,0 +1,116 @@
+//! The store that the settings name.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::check::{Check, broke_off};
+use super::examination::Examination;
+use crate::config::Settings;
+use crate::kb::{StoreAccess, StoreAdministration, StoreState};
+use crate::text::counted;
+
+const AREA: &str = "store";
+
+/// Whether the store can be reached, is as this version needs it, and may be written.
+pub(super) async fn check(
+    settings: &Settings,
+    access: StoreAccess,
+    examination: &mut Examination<'_>,
+) {
+    struct Stopping(Arc<AtomicBool>);
+    impl Drop for Stopping {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    examination.trying("the store");
+    let begun = Instant::now();
+    let stop = Stopping(Arc::default());
+    let stopped = Arc::clone(&stop.0);
+    let looking = tokio::task::spawn_blocking(move || {
+        StoreAdministration::new(&access).and_then(|store| store.state(&stopped))
+    });
+    let state = match looking.await {
+        Ok(Ok(state)) => state,
+        Ok(Err(error)) => {
+            return examination.found(Check::failed(AREA, "reach", error.trouble()));
+        }
+        Err(_) => return examination.found(broke_off(AREA)),
+    };
+    examination.found(reach(&state).after(begun.elapsed()));
+    examination.found(versions(&state));
+    if let Some(lag) = state.lag_ms {
+        let line = format!("a replica, {lag} ms behind");
+        examination.found(Check::ok(AREA, "replica", line));
+    }
+    examination.found(rights(&state));
+    examination.found(contents(&state));
+    if settings.sources.is_empty() {
+        examination.found(Check::note(
+            AREA,
+            "files",
+            "no folder is named: passages come from the store; grep and read_file have no files here",
+            "nothing, or name the folders with --kb or KB_AGENT_SOURCE",
+        ));
+    }
+}
+
+fn reach(state: &StoreState) -> Check {
+    let address = &state.address;
+    if state.is_encrypted {
+        return Check::ok(AREA, "reach", format!("{address} answers, by TLS"));
+    }
+    Check::note(
+        AREA,
+        "reach",
+        format!("{address} answers, not encrypted"),
+        "nothing on one machine; else take sslmode=disable out of KB_AGENT_STORE_URL",
+    )
+}
+
+fn versions(state: &StoreState) -> Check {
+    match &state.vector {
+        Some(vector) => Check::ok(
+            AREA,
+            "versions",
+            format!("PostgreSQL {}, pgvector {vector}", state.server),
+        ),
+        None => Check::broken(
+            AREA,
+            "versions",
+            format!("PostgreSQL {} without the extension pgvector", state.server),
+            "run CREATE EXTENSION vector there as its owner, or kb-agent store init",
+        ),
+    }
+}
+
+fn rights(state: &StoreState) -> Check {
+    if !state.is_prepared {
+        return Check::broken(
+            AREA,
+            "rights",
+            "nothing of this version is kept there yet",
+            "kb-agent store init makes it",
+        );
+    }
+    let what = if state.may_write {
+        "this user may read and write"
+    } else {
+        "this user may read: searches go on over what others index"
+    };
+    Check::ok(AREA, "rights", what)
+}
+
+fn contents(state: &StoreState) -> Check {
+    let spaces = state.spaces.iter().map(|space| {
+        let documents = counted(space.documents as usize, "document");
+        let passages = counted(space.chunks as usize, "passage");
+        format!("{}: {documents} in {passages}", space.name)
+    });
+    let spaces: Vec<String> = spaces.collect();
+    if spaces.is_empty() {
+        return Check::note(AREA, "spaces", "none yet", "kb-agent index makes one");
+    }
+    Check::ok(AREA, "spaces", spaces.join("; "))
+}

@@ -1,0 +1,39 @@
+//! The engine on other machines: PostgreSQL with pgvector, one base for many terminals.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `address`, `server`, `wait`, `fault` | how a server is reached, waited for, and what its errors mean |
+//! | `schema`, `lexical.sql`, `gains`, `slips`, `binary`, `links` | what is kept there, and in which form |
+//! | `space`, `reader`, `search` | reading the last commit of a space |
+//! | `batch`, `copy`, `vectors`, `rights`, `lease` | changing it |
+//! | `commits` | commits of other processes |
+//! | `store`, `administration` | all of it behind the port; what a store is like as a whole |
+//!
+//! Nothing here knows files or the settings.
+
+mod address;
+mod administration;
+mod batch;
+mod binary;
+mod commits;
+mod copy;
+mod fault;
+mod gains;
+mod lease;
+mod links;
+mod reader;
+mod rights;
+mod schema;
+mod search;
+mod server;
+mod slips;
+mod space;
+mod store;
+mod vectors;
+mod wait;
+
+pub use address::StoreAccess;
+pub(in crate::kb) use address::StoreAddress;
+pub use administration::{SpaceState, StoreState};
+pub(in crate::kb) use server::StoreServer;
+pub(in crate::kb) use store::RemoteStore;

@@ -1,0 +1,143 @@
+//! What concerns a store as a whole: what it is like, what it holds, who may do what.
+
+use std::sync::Arc;
+
+use tokio_postgres::types::Type;
+
+use super::rights::WriteRight;
+use super::schema;
+use super::server::{Purpose, StoreServer, Typed};
+use crate::kb::error::KbError;
+use crate::kb::index::limits::Limits;
+use crate::text::Trouble;
+
+/// What a store is like, to the user that its address names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreState {
+    /// The address, without what is secret.
+    pub address: String,
+    /// Of PostgreSQL, such as `18.1`.
+    pub server: String,
+    /// Of pgvector; `None` where it is missing.
+    pub vector: Option<String>,
+    /// Whether what goes there is encrypted.
+    pub is_encrypted: bool,
+    /// Whether it is a replica, and how many milliseconds it is behind.
+    pub lag_ms: Option<i64>,
+    /// Whether what this version keeps is there.
+    pub is_prepared: bool,
+    /// Whether the user may change it.
+    pub may_write: bool,
+    /// The spaces, by name.
+    pub spaces: Vec<SpaceState>,
+}
+
+/// What a space of a store holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpaceState {
+    /// Its name.
+    pub name: String,
+    /// Documents.
+    pub documents: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Milliseconds since 1970 of its last commit.
+    pub generation: u64,
+    /// The embedding of its vectors; `None` while there are none.
+    pub model: Option<String>,
+    /// Whether a process changes its documents at this moment.
+    pub is_written: bool,
+    /// Whether a process adds vectors at this moment.
+    pub is_embedded: bool,
+}
+
+impl StoreServer {
+    /// Looks at the store; makes nothing.
+    pub fn state(self: &Arc<Self>, limits: Limits<'_>) -> Result<StoreState, KbError> {
+        let mut connection = self.bare_connection(limits)?;
+        let schema = schema::name();
+        let of_schema: [Typed<'_>; 1] = [(&schema, Type::TEXT)];
+        let asked = "SELECT current_setting('server_version'),
+            (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+            CASE WHEN pg_is_in_recovery() THEN coalesce((extract(epoch FROM
+                clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::bigint, 0) END,
+            to_regclass(quote_ident($1) || '.spaces') IS NOT NULL";
+        let rows = connection.rows(limits, asked, &of_schema)?;
+        let gone = || KbError::Outdated("it gave no answer".to_owned());
+        let row = rows.first().ok_or_else(gone)?;
+        let mut state = StoreState {
+            address: self.shown().to_owned(),
+            server: row.get::<_, String>(0),
+            vector: row.get(1),
+            is_encrypted: self.is_encrypted(),
+            lag_ms: row.get(2),
+            is_prepared: row.get(3),
+            may_write: false,
+            spaces: Vec::new(),
+        };
+        if let Some((version, _)) = state.server.split_once(' ') {
+            state.server = version.to_owned();
+        }
+        if !state.is_prepared {
+            return Ok(state);
+        }
+        let asked = format!(
+            "SELECT has_schema_privilege($1, 'USAGE') AND has_table_privilege('{schema}.spaces', 'SELECT'),
+            has_schema_privilege($1, 'CREATE') AND has_table_privilege('{schema}.spaces', 'INSERT')"
+        );
+        let rows = connection.rows(limits, &asked, &of_schema)?;
+        let rights = rows.first().map(|row| (row.get(0), row.get(1)));
+        let (may_read, may_write) = rights.unwrap_or((false, false));
+        state.may_write = may_write && state.lag_ms.is_none();
+        if !may_read {
+            return Err(KbError::Store(Trouble::new(
+                format!("the user of {} may not read the store", self.shown()),
+                "have its owner run `kb-agent store grant`",
+            )));
+        }
+        let asked = format!(
+            "SELECT s.name, s.documents, s.chunks, s.generation, m.id
+            FROM {schema}.spaces s LEFT JOIN {schema}.models m ON m.model = s.model
+            WHERE s.name IS NOT NULL ORDER BY s.name"
+        );
+        for row in connection.rows(limits, &asked, &[])? {
+            let name: String = row.get(0);
+            state.spaces.push(SpaceState {
+                is_written: WriteRight::Documents.is_held(&mut connection, &name, limits)?,
+                is_embedded: WriteRight::Vectors.is_held(&mut connection, &name, limits)?,
+                documents: row.get::<_, i64>(1).cast_unsigned(),
+                chunks: row.get::<_, i64>(2).cast_unsigned(),
+                generation: row.get::<_, i64>(3).cast_unsigned(),
+                model: row.get(4),
+                name,
+            });
+        }
+        Ok(state)
+    }
+
+    /// Lets a role of the server read the store, or read and write it.
+    pub fn grant(
+        self: &Arc<Self>,
+        role: &str,
+        writes: bool,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        self.run(&schema::grant(role, writes), limits)
+    }
+
+    /// Removes a space; whether there was one. [`KbError::Locked`] while it is written.
+    pub fn drop_space(self: &Arc<Self>, name: &str, limits: Limits<'_>) -> Result<bool, KbError> {
+        let mut connection = self.connection(Purpose::Writing, limits)?;
+        WriteRight::Documents.take(&mut connection, name, limits)?;
+        let asked = "SELECT space FROM spaces WHERE name = $1";
+        let rows = connection.rows(limits, asked, &[(&name, Type::TEXT)])?;
+        let number: Option<i32> = rows.first().map(|row| row.get(0));
+        if let Some(number) = number {
+            let tables = schema::drop_space(number);
+            let all = format!("BEGIN; {tables} DELETE FROM spaces WHERE space = {number}; COMMIT;");
+            connection.call(limits, async |client| client.batch_execute(&all).await)?;
+        }
+        connection.give_back_rights();
+        Ok(number.is_some())
+    }
+}

@@ -1,0 +1,418 @@
+//! Changing the documents of a space: one session, one transaction a commit.
+//!
+//! Documents are gathered and sent some thousand chunks at a time. How many chunks hold a term is
+//! kept by differences, which go in with the commit; of documents that go the terms are read again
+//! from their texts. A space that is made anew is another one with tables of its own, which takes the
+//! name over at the commit; so nothing is deleted row by row, and searches go on over the old one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio_postgres::types::Type;
+
+use super::copy::{copy_chunks, copy_documents, copy_terms};
+use super::gains::TermReader;
+use super::reader::RemoteReader;
+use super::rights::WriteRight;
+use super::schema;
+use super::server::{Connection, Purpose, Typed};
+use super::space::{Commit, Space};
+use crate::kb::error::KbError;
+use crate::kb::index::document::{Incoming, LocalStamp};
+use crate::kb::index::limits::Limits;
+use crate::kb::index::port::{Batch, Reader};
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+/// A commit that has begun is waited for so long.
+const COMMITTING: Duration = Duration::from_mins(10);
+/// So many chunks are sent together.
+const SENT: usize = 2000;
+
+/// What one flush sends.
+#[derive(Default)]
+struct Gathered {
+    put: Vec<Incoming>,
+    chunks: usize,
+    removed: Vec<String>,
+    kept: Vec<(String, LocalStamp)>,
+}
+
+/// How the space differs from its last commit.
+#[derive(Default)]
+struct Difference {
+    documents: i64,
+    chunks: i64,
+    tokens: i64,
+    /// By how many more chunks each term is held.
+    held: HashMap<String, i64>,
+}
+
+pub(super) struct RemoteBatch {
+    space: Arc<Space>,
+    connection: Connection,
+    /// What it found.
+    found: Commit,
+    /// Everything is forgotten first.
+    afresh: bool,
+    /// The tables that are written; `None` until they are made.
+    number: Option<i32>,
+    is_open: bool,
+    is_touched: bool,
+    gathered: Gathered,
+    difference: Difference,
+    terms: TermReader,
+    average: Option<f64>,
+    next_number: i64,
+}
+
+impl RemoteBatch {
+    /// Takes the right to write; [`KbError::Locked`] while another has it.
+    pub fn begin(space: &Arc<Space>, afresh: bool, limits: Limits<'_>) -> Result<Self, KbError> {
+        let mut connection = space.server.connection(Purpose::Writing, limits)?;
+        let may =
+            "SELECT has_table_privilege('spaces', 'INSERT') AND has_schema_privilege($1, 'CREATE')";
+        let rows = connection.rows(limits, may, &[(&schema::name(), Type::TEXT)])?;
+        if !rows.first().is_some_and(|row| row.get(0)) {
+            return Err(KbError::ReadOnly);
+        }
+        WriteRight::Documents.take(&mut connection, &space.name, limits)?;
+        let mut batch = Self {
+            space: Arc::clone(space),
+            found: Commit::default(),
+            afresh,
+            number: None,
+            is_open: false,
+            is_touched: false,
+            gathered: Gathered::default(),
+            difference: Difference::default(),
+            terms: TermReader::new(),
+            average: None,
+            next_number: 0,
+            connection,
+        };
+        batch.found = space.refresh_by(&mut batch.connection, limits)?;
+        batch.number = batch.found.space.filter(|_| !afresh);
+        if let Some(number) = batch.number {
+            let asked = "SELECT average::float8, next_number FROM spaces WHERE space = $1";
+            let rows = batch
+                .connection
+                .rows(limits, asked, &[(&number, Type::INT4)])?;
+            if let Some(row) = rows.first() {
+                (batch.average, batch.next_number) = (row.get(0), row.get(1));
+            }
+        }
+        Ok(batch)
+    }
+
+    fn execute(&mut self, statements: &str, limits: Limits<'_>) -> Result<(), KbError> {
+        let done = async |client: &tokio_postgres::Client| client.batch_execute(statements).await;
+        self.connection.call(limits, done)
+    }
+
+    /// The tables to write, in an open transaction.
+    fn tables(&mut self, limits: Limits<'_>) -> Result<i32, KbError> {
+        if !self.is_open {
+            self.execute("BEGIN", limits)?;
+            self.is_open = true;
+        }
+        if let Some(number) = self.number {
+            return Ok(number);
+        }
+        let made = "INSERT INTO spaces DEFAULT VALUES RETURNING space";
+        let rows = self.connection.rows(limits, made, &[])?;
+        let number: i32 = rows.first().map_or(0, |row| row.get(0));
+        self.execute(&schema::make_space(number), limits)?;
+        self.is_touched = true;
+        self.number = Some(number);
+        Ok(number)
+    }
+
+    /// Sends what was gathered.
+    fn flush(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+        let gathered = std::mem::take(&mut self.gathered);
+        if gathered.put.is_empty() && gathered.removed.is_empty() && gathered.kept.is_empty() {
+            return Ok(());
+        }
+        let space = self.tables(limits)?;
+        self.delete(space, &gathered, limits)?;
+        self.insert(space, gathered.put, limits)?;
+        self.stamp(space, &gathered.kept, limits)
+    }
+
+    fn delete(
+        &mut self,
+        space: i32,
+        gathered: &Gathered,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let put = gathered.put.iter().map(|document| &document.source);
+        let sources: Vec<&String> = gathered.removed.iter().chain(put).collect();
+        if sources.is_empty() || (self.found.generation == 0 && self.difference.documents == 0) {
+            return Ok(());
+        }
+        let asked = format!("SELECT number FROM documents_{space} WHERE source = ANY ($1)");
+        let rows = self
+            .connection
+            .rows(limits, &asked, &[(&sources, Type::TEXT_ARRAY)])?;
+        let numbers: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        self.is_touched = true;
+        let numbers: [Typed<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
+        let asked = format!(
+            "SELECT c.heading, c.body, w.len FROM unnest($1) AS n(number)
+            JOIN chunks_{space} c ON c.chunk >= n.number << 32 AND c.chunk < (n.number + 1) << 32
+            JOIN words_{space} w USING (chunk)"
+        );
+        let rows = self.connection.rows(limits, &asked, &numbers)?;
+        for row in &rows {
+            let terms = self.terms.read(row.get(0), row.get(1));
+            for term in terms.frequencies.into_keys() {
+                *self.difference.held.entry(term).or_default() -= 1;
+            }
+            self.difference.chunks -= 1;
+            self.difference.tokens -= i64::from(row.get::<_, i32>(2));
+        }
+        let gone = format!(
+            "WITH n AS (SELECT unnest($1) AS number),
+            a AS (DELETE FROM words_{space} w USING n
+                WHERE w.chunk >= n.number << 32 AND w.chunk < (n.number + 1) << 32),
+            b AS (DELETE FROM chunks_{space} c USING n
+                WHERE c.chunk >= n.number << 32 AND c.chunk < (n.number + 1) << 32),
+            c AS (DELETE FROM stamps_{space} s USING n WHERE s.number = n.number)
+            DELETE FROM documents_{space} d USING n WHERE d.number = n.number RETURNING d.number"
+        );
+        let rows = self.connection.rows(limits, &gone, &numbers)?;
+        self.difference.documents -= rows.len() as i64;
+        Ok(())
+    }
+
+    fn insert(
+        &mut self,
+        space: i32,
+        documents: Vec<Incoming>,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        if documents.is_empty() {
+            return Ok(());
+        }
+        self.is_touched = true;
+        let first = self.next_number;
+        let mut terms = Vec::new();
+        for document in &documents {
+            self.next_number += 1;
+            for (_, chunk) in &document.chunks {
+                terms.push(self.terms.read(&chunk.heading, &chunk.text));
+            }
+        }
+        let tokens: u64 = terms.iter().map(|terms| u64::from(terms.length)).sum();
+        for term in terms.iter().flat_map(|terms| terms.frequencies.keys()) {
+            if let Some(held) = self.difference.held.get_mut(term) {
+                *held += 1;
+            } else {
+                self.difference.held.insert(term.clone(), 1);
+            }
+        }
+        let mean = tokens as f64 / (terms.len() as f64).max(1.0);
+        let average = *self.average.get_or_insert(mean.max(1.0));
+        self.difference.documents += documents.len() as i64;
+        self.difference.chunks += terms.len() as i64;
+        self.difference.tokens += tokens.cast_signed();
+        copy_documents(&mut self.connection, space, first, &documents, limits)?;
+        copy_chunks(
+            &mut self.connection,
+            space,
+            (first, &documents),
+            (&terms, average),
+            limits,
+        )?;
+        let stamps: Vec<(String, LocalStamp)> = documents
+            .into_iter()
+            .map(|document| (document.source, document.stamp))
+            .collect();
+        self.stamp(space, &stamps, limits)
+    }
+
+    /// Notes how files look on this machine.
+    fn stamp(
+        &mut self,
+        space: i32,
+        stamps: &[(String, LocalStamp)],
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        if stamps.is_empty() {
+            return Ok(());
+        }
+        self.is_touched = true;
+        let sources: Vec<&String> = stamps.iter().map(|(source, _)| source).collect();
+        let number = |of: fn(&LocalStamp) -> u64| -> Vec<i64> {
+            stamps
+                .iter()
+                .map(|(_, local)| of(local).cast_signed())
+                .collect()
+        };
+        let sizes = number(|local| local.stamp.size);
+        let modified = number(|local| local.stamp.modified);
+        let changed = number(|local| local.stamp.changed);
+        let inodes = number(|local| local.stamp.inode);
+        let reliable: Vec<bool> = stamps.iter().map(|(_, s)| s.mtime_is_reliable).collect();
+        let noted = format!(
+            "WITH n AS (SELECT d.number, a.* FROM unnest($2, $3, $4, $5, $6, $7)
+                AS a(source, size, modified, changed, inode, reliable)
+                JOIN documents_{space} d USING (source)),
+            seen AS (UPDATE documents_{space} d SET bytes = n.size, modified = n.modified FROM n
+                WHERE d.number = n.number AND (d.bytes, d.modified) <> (n.size, n.modified))
+            INSERT INTO stamps_{space} (number, machine, size, modified, changed, inode, reliable)
+            SELECT n.number, $1, n.size, n.modified, n.changed, n.inode, n.reliable FROM n
+            ON CONFLICT (number, machine) DO UPDATE SET size = excluded.size,
+                modified = excluded.modified, changed = excluded.changed, inode = excluded.inode,
+                reliable = excluded.reliable"
+        );
+        let values: [Typed<'_>; 7] = [
+            (&self.space.machine, Type::TEXT),
+            (&sources, Type::TEXT_ARRAY),
+            (&sizes, Type::INT8_ARRAY),
+            (&modified, Type::INT8_ARRAY),
+            (&changed, Type::INT8_ARRAY),
+            (&inodes, Type::INT8_ARRAY),
+            (&reliable, Type::BOOL_ARRAY),
+        ];
+        self.connection.rows(limits, &noted, &values).map(drop)
+    }
+
+    /// Writes down what differs and makes it visible.
+    fn publish(&mut self, number: i32, limits: Limits<'_>) -> Result<(), KbError> {
+        let difference = std::mem::take(&mut self.difference);
+        copy_terms(&mut self.connection, number, &difference.held, limits)?;
+        let is_new = self.found.space != Some(number);
+        if is_new {
+            let freed = "UPDATE spaces SET name = NULL WHERE name = $1 AND space <> $2";
+            let values: [Typed<'_>; 2] = [(&self.space.name, Type::TEXT), (&number, Type::INT4)];
+            self.connection.rows(limits, freed, &values)?;
+        }
+        let average = self.average.map(|average| average as f32);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_millis() as i64);
+        let last = self.found.generation.cast_signed();
+        let values: [Typed<'_>; 9] = [
+            (&number, Type::INT4),
+            (&self.space.name, Type::TEXT),
+            (&difference.documents, Type::INT8),
+            (&difference.chunks, Type::INT8),
+            (&difference.tokens, Type::INT8),
+            (&average, Type::FLOAT4),
+            (&self.next_number, Type::INT8),
+            (&now, Type::INT8),
+            (&last, Type::INT8),
+        ];
+        let changed =
+            "UPDATE spaces SET name = $2, documents = documents + $3, chunks = chunks + $4,
+                tokens = tokens + $5, average = coalesce(average, $6), next_number = $7,
+                generation = greatest($8, generation + 1, $9 + 1)
+            WHERE space = $1 RETURNING generation";
+        let rows = self.connection.rows(limits, changed, &values)?;
+        let generation: i64 = rows.first().map_or(0, |row| row.get(0));
+        let notified = "SELECT pg_notify($1, $2)";
+        let channel = schema::channel();
+        let values: [Typed<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
+        self.connection.rows(limits, notified, &values)?;
+        self.execute("COMMIT", limits)?;
+        self.is_open = false;
+        self.is_touched = false;
+        self.afresh = false;
+        self.found = Commit {
+            space: Some(number),
+            generation: generation.cast_unsigned(),
+            model: self.space.known().model,
+        };
+        self.space.move_on_to(self.found);
+        if is_new {
+            self.drop_replaced(limits);
+        }
+        Ok(())
+    }
+
+    /// Removes the tables of spaces that have lost their names. What fails now is done next time.
+    fn drop_replaced(&mut self, limits: Limits<'_>) {
+        let dropped = |batch: &mut Self| -> Result<(), KbError> {
+            let asked = "SELECT space FROM spaces WHERE name IS NULL";
+            let rows = batch.connection.rows(limits, asked, &[])?;
+            for row in rows {
+                let number: i32 = row.get(0);
+                let tables = schema::drop_space(number);
+                let forgotten = format!("{tables} DELETE FROM spaces WHERE space = {number};");
+                batch.execute(&forgotten, limits)?;
+            }
+            Ok(())
+        };
+        if let Err(error) = dropped(self) {
+            tracing::debug!(%error, "tables of a space that was replaced stay for now");
+        }
+    }
+}
+
+impl Batch for RemoteBatch {
+    fn before(&self) -> Option<Arc<dyn Reader>> {
+        let reader = || RemoteReader::new(Arc::clone(&self.space), self.found, true);
+        (!self.afresh).then(|| Arc::new(reader()) as Arc<dyn Reader>)
+    }
+
+    fn expect(&mut self, _: usize) {}
+
+    fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        let gathered = &mut self.gathered;
+        gathered.put.retain(|known| known.source != document.source);
+        gathered.chunks += document.chunks.len();
+        gathered.put.push(document);
+        if gathered.chunks >= SENT || gathered.put.len() >= SENT {
+            self.flush(limits)?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, source: &str, stamp: LocalStamp, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        self.gathered.kept.push((source.to_owned(), stamp));
+        if self.gathered.kept.len() >= SENT {
+            self.flush(limits)?;
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, source: &str, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        self.gathered.put.retain(|known| known.source != source);
+        self.gathered.removed.push(source.to_owned());
+        if self.gathered.removed.len() >= SENT {
+            self.flush(limits)?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+        limits.check()?;
+        self.flush(limits)?;
+        if self.afresh {
+            self.tables(limits)?;
+        }
+        let Some(number) = self.number.filter(|_| self.is_touched) else {
+            return Ok(());
+        };
+        let patience = Instant::now().checked_add(COMMITTING);
+        self.publish(number, Limits::until(&NEVER, patience))
+    }
+
+    fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError> {
+        self.commit(limits)
+    }
+}
+
+impl Drop for RemoteBatch {
+    fn drop(&mut self) {
+        self.connection.give_back_rights();
+    }
+}

@@ -1,0 +1,189 @@
+//! Rows in bulk.
+
+use std::collections::HashMap;
+use std::pin::pin;
+
+use tokio_postgres::Client;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::Type;
+
+use super::binary::SparseGains;
+use super::gains::{ChunkTerms, TermRow};
+use super::links::{keys_of_links, written_links};
+use super::server::Connection;
+use super::slips;
+use crate::kb::error::KbError;
+use crate::kb::index::document::Incoming;
+use crate::kb::index::limits::Limits;
+use crate::kb::index::matches::ChunkId;
+
+/// Documents with numbers from `first` on.
+pub(super) fn copy_documents(
+    connection: &mut Connection,
+    space: i32,
+    first: i64,
+    documents: &[Incoming],
+    limits: Limits<'_>,
+) -> Result<(), KbError> {
+    let statement = format!(
+        "COPY documents_{space} (number, source, title, hash, bytes, modified, chunks, links, link_keys)
+        FROM STDIN (FORMAT binary)"
+    );
+    let types = [
+        Type::INT8,
+        Type::TEXT,
+        Type::TEXT,
+        Type::BYTEA,
+        Type::INT8,
+        Type::INT8,
+        Type::INT4,
+        Type::TEXT,
+        Type::TEXT_ARRAY,
+    ];
+    connection.call(limits, async |client| {
+        let mut rows = pin!(writer(client, &statement, &types).await?);
+        for (number, document) in (first..).zip(documents) {
+            let stamp = document.stamp.stamp;
+            rows.as_mut()
+                .write(&[
+                    &number,
+                    &storable(&document.source),
+                    &storable(&document.title),
+                    &document.hash.as_slice(),
+                    &stamp.size.cast_signed(),
+                    &stamp.modified.cast_signed(),
+                    &(document.chunks.len() as i32),
+                    &storable(&written_links(&document.links)),
+                    &keys_of_links(&document.links),
+                ])
+                .await?;
+        }
+        rows.finish().await.map(drop)
+    })
+}
+
+/// Chunks of documents with numbers from `first` on, and their terms.
+pub(super) fn copy_chunks(
+    connection: &mut Connection,
+    space: i32,
+    (first, documents): (i64, &[Incoming]),
+    (terms, average): (&[ChunkTerms], f64),
+    limits: Limits<'_>,
+) -> Result<(), KbError> {
+    let numbered = (first..).zip(documents).flat_map(|(number, document)| {
+        let chunks = (0_u32..).zip(&document.chunks);
+        chunks.map(move |(at, chunk)| (ChunkId::new(number as u32, at).pack().cast_signed(), chunk))
+    });
+    let numbered: Vec<_> = numbered.collect();
+    let statement = format!(
+        "COPY chunks_{space} (chunk, first, last, place, heading, body, key) FROM STDIN (FORMAT binary)"
+    );
+    let types = [
+        Type::INT8,
+        Type::INT4,
+        Type::INT4,
+        Type::TEXT,
+        Type::TEXT,
+        Type::TEXT,
+        Type::BYTEA,
+    ];
+    connection.call(limits, async |client| {
+        let mut rows = pin!(writer(client, &statement, &types).await?);
+        for (id, (key, chunk)) in &numbered {
+            let place = chunk.place.as_ref();
+            let place = place.and_then(|place| serde_json::to_string(place).ok());
+            rows.as_mut()
+                .write(&[
+                    id,
+                    &(chunk.lines.start as i32),
+                    &(chunk.lines.end as i32),
+                    &place.as_deref().map(storable),
+                    &storable(&chunk.heading),
+                    &storable(&chunk.text),
+                    &key.0.as_slice(),
+                ])
+                .await?;
+        }
+        rows.finish().await.map(drop)
+    })?;
+    let statement =
+        format!("COPY words_{space} (chunk, len, terms, freqs, gains) FROM STDIN (FORMAT binary)");
+    let types = [
+        Type::INT8,
+        Type::INT4,
+        Type::INT4_ARRAY,
+        Type::INT2_ARRAY,
+        Type::BYTEA,
+    ];
+    connection.call(limits, async |client| {
+        let mut rows = pin!(writer(client, &statement, &types).await?);
+        for ((id, _), terms) in numbered.iter().zip(terms) {
+            let row = TermRow::of(terms, average);
+            rows.as_mut()
+                .write(&[
+                    id,
+                    &terms.length.cast_signed(),
+                    &row.ids,
+                    &row.frequencies,
+                    &SparseGains(&row),
+                ])
+                .await?;
+        }
+        rows.finish().await.map(drop)
+    })
+}
+
+/// Adds to how many chunks hold each term.
+pub(super) fn copy_terms(
+    connection: &mut Connection,
+    space: i32,
+    held: &HashMap<String, i64>,
+    limits: Limits<'_>,
+) -> Result<(), KbError> {
+    let changed = held.iter().filter(|(_, more)| **more != 0);
+    let mut changed: Vec<(&String, &i64)> = changed.collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    // In one order, so that two never wait for each other.
+    changed.sort_unstable();
+    let types = [Type::TEXT, Type::INT8, Type::INT4_ARRAY];
+    connection.call(limits, async |client| {
+        client
+            .batch_execute(
+                "CREATE TEMP TABLE IF NOT EXISTS changed_terms
+                (term text COLLATE \"C\", held bigint, slips int4[]) ON COMMIT DELETE ROWS",
+            )
+            .await?;
+        let statement = "COPY changed_terms (term, held, slips) FROM STDIN (FORMAT binary)";
+        let mut rows = pin!(writer(client, statement, &types).await?);
+        for (term, more) in changed {
+            let slips = slips::of_term(term);
+            rows.as_mut().write(&[term, more, &slips]).await?;
+        }
+        rows.finish().await?;
+        client
+            .batch_execute(&format!(
+                "INSERT INTO terms_{space} AS t (term, held, slips)
+                SELECT term, held, slips FROM changed_terms ORDER BY term
+                ON CONFLICT (term) DO UPDATE SET held = t.held + excluded.held;
+                DELETE FROM terms_{space} t USING changed_terms c
+                WHERE c.held < 0 AND t.term = c.term AND t.held <= 0"
+            ))
+            .await
+    })
+}
+
+async fn writer(
+    client: &Client,
+    statement: &str,
+    types: &[Type],
+) -> Result<BinaryCopyInWriter, tokio_postgres::Error> {
+    let sink = client.copy_in(statement).await?;
+    Ok(BinaryCopyInWriter::new(sink, types))
+}
+
+/// The server's texts hold every character but this one.
+fn storable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}

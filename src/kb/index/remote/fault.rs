@@ -1,0 +1,104 @@
+//! What the server's errors mean.
+
+use std::error::Error;
+use std::fmt::Display;
+
+use tokio_postgres::error::SqlState;
+
+use crate::kb::error::KbError;
+use crate::text::{Trouble, one_line};
+
+/// Messages of servers are quoted up to this length, in characters.
+const LONGEST: usize = 200;
+
+/// An error of the server, as far as it matters which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// No server answers, or the connection broke.
+    Unreachable(String),
+    /// The name, the password or the database is refused.
+    Refused(String),
+    /// Not for this user, or not on a replica.
+    NotAllowed(String),
+    /// What was asked for is not there: it was never made, or has been made anew since.
+    Missing(String),
+    /// No room on its disk.
+    Full(String),
+    /// It took too long.
+    TimedOut,
+    /// Anything else.
+    Other(String),
+}
+
+impl Fault {
+    /// Of an error of the client.
+    pub fn of(error: &tokio_postgres::Error) -> Self {
+        let Some(answer) = error.as_db_error() else {
+            return Self::Unreachable(with_causes(error));
+        };
+        let line = one_line(answer.message(), LONGEST);
+        match answer.code().clone() {
+            SqlState::INVALID_PASSWORD
+            | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+            | SqlState::INVALID_CATALOG_NAME => Self::Refused(line),
+            SqlState::INSUFFICIENT_PRIVILEGE | SqlState::READ_ONLY_SQL_TRANSACTION => {
+                Self::NotAllowed(line)
+            }
+            SqlState::UNDEFINED_TABLE
+            | SqlState::UNDEFINED_FUNCTION
+            | SqlState::UNDEFINED_OBJECT
+            | SqlState::INVALID_SCHEMA_NAME => Self::Missing(line),
+            SqlState::DISK_FULL | SqlState::OUT_OF_MEMORY => Self::Full(line),
+            SqlState::QUERY_CANCELED => Self::TimedOut,
+            SqlState::ADMIN_SHUTDOWN
+            | SqlState::CRASH_SHUTDOWN
+            | SqlState::CANNOT_CONNECT_NOW
+            | SqlState::TOO_MANY_CONNECTIONS => Self::Unreachable(line),
+            _ => Self::Other(line),
+        }
+    }
+
+    /// As the rest of the program knows errors.
+    pub fn into_error(self, store: &str) -> KbError {
+        KbError::Store(match self {
+            Self::TimedOut => return KbError::TimedOut,
+            Self::NotAllowed(_) => return KbError::ReadOnly,
+            Self::Missing(why) => return KbError::Outdated(why),
+            Self::Unreachable(why) => Trouble::new(
+                format!("the store {store} cannot be reached: {why}"),
+                "see whether it runs and the address is right, `kb-agent doctor` says more",
+            ),
+            Self::Refused(why) => Trouble::new(
+                format!("the store {store} refuses: {why}"),
+                "see to the user in KB_AGENT_STORE_URL and to KB_AGENT_STORE_PASSWORD",
+            ),
+            Self::Full(why) => Trouble::new(
+                format!("the store {store} has no room: {why}"),
+                "make room on its disk; nothing of the last commit is lost",
+            ),
+            Self::Other(why) => {
+                Trouble::new(format!("the store {store} failed: {why}"), "try again")
+            }
+        })
+    }
+}
+
+/// That no connection could be made.
+pub(super) fn unreachable(store: &str, error: &dyn Display) -> KbError {
+    let why = one_line(&error.to_string(), LONGEST);
+    Fault::Unreachable(why).into_error(store)
+}
+
+/// The error with what led to it, which is where the reason stands.
+fn with_causes(error: &tokio_postgres::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        let text = inner.to_string();
+        if !line.contains(&text) {
+            line = format!("{line}: {text}");
+        }
+        cause = inner.source();
+    }
+    one_line(&line, LONGEST)
+}

@@ -1,0 +1,177 @@
+//! BM25 of a chunk's own terms, as the server keeps and adds them up.
+//!
+//! A row holds of each term its number, how often it stands there, and its gain: the part of BM25 that
+//! does not depend on other chunks, with the average length of the space's first commit in it. The
+//! server finds candidates by gains; what a search returns is reckoned again from frequencies and
+//! the statistics of the moment, in double precision, as the embedded engine does it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::tokenizer::{TextAnalyzer, TokenStream};
+
+use super::schema::TERM_IDS;
+use crate::kb::index::tokens;
+
+/// Of BM25, as the embedded engine has them.
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+/// A passage of average length that holds every term of the query this often counts as a full
+/// match.
+const FULL_MATCH_FREQUENCY: f64 = 2.0;
+
+/// The number of a term, from 1. Two terms may have the same; counts go by the spelling.
+pub(super) fn term_id(term: &str) -> i32 {
+    let hash = blake3::hash(term.as_bytes());
+    let start = hash.as_bytes().first_chunk().copied().unwrap_or_default();
+    (1 + u64::from_le_bytes(start) % u64::from(TERM_IDS)) as i32
+}
+
+/// The terms of a chunk.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct ChunkTerms {
+    /// How often each stands there.
+    pub frequencies: HashMap<String, u32>,
+    /// How many there are in all, rounded as the embedded engine rounds it.
+    pub length: u32,
+}
+
+/// Takes chunks apart.
+pub(super) struct TermReader(TextAnalyzer);
+
+impl TermReader {
+    pub fn new() -> Self {
+        Self(tokens::analyzer())
+    }
+
+    /// Of a chunk's heading and text.
+    pub fn read(&mut self, heading: &str, text: &str) -> ChunkTerms {
+        let mut terms = ChunkTerms::default();
+        let mut count = 0;
+        for part in [heading, text] {
+            let mut stream = self.0.token_stream(part);
+            while stream.advance() {
+                count += 1;
+                let term = &stream.token().text;
+                if let Some(frequency) = terms.frequencies.get_mut(term) {
+                    *frequency += 1;
+                } else {
+                    terms.frequencies.insert(term.clone(), 1);
+                }
+            }
+        }
+        terms.length = FieldNormReader::id_to_fieldnorm(FieldNormReader::fieldnorm_to_id(count));
+        terms
+    }
+}
+
+/// A chunk's row: numbers of terms in order, each once, with what goes with it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct TermRow {
+    pub ids: Vec<i32>,
+    pub frequencies: Vec<i16>,
+    pub gains: Vec<f32>,
+}
+
+impl TermRow {
+    /// Of a chunk's terms, in a space whose chunks have that many terms on average.
+    pub fn of(terms: &ChunkTerms, average: f64) -> Self {
+        let mut by_id: BTreeMap<i32, u32> = BTreeMap::new();
+        for (term, frequency) in &terms.frequencies {
+            *by_id.entry(term_id(term)).or_default() += frequency;
+        }
+        let mut row = Self::default();
+        for (id, frequency) in by_id {
+            row.ids.push(id);
+            let kept = i16::try_from(frequency).unwrap_or(i16::MAX);
+            row.frequencies.push(kept);
+            let gain = gain(f64::from(kept), f64::from(terms.length), average);
+            row.gains.push(gain as f32);
+        }
+        row
+    }
+}
+
+fn gain(frequency: f64, length: f64, average: f64) -> f64 {
+    let norm = K1 * (1.0 - B + B * length / average.max(f64::MIN_POSITIVE));
+    (1.0 + K1) * frequency / (frequency + norm)
+}
+
+/// What is searched for one word of a query: terms with what a match counts, of which the best
+/// counts.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct SoughtWord {
+    /// As the query has it.
+    pub asked: String,
+    /// With weight and how many chunks hold each.
+    pub terms: Vec<(String, f64, u64)>,
+    /// Of the best of them; `None` when it need not be in a full match.
+    pub doc_freq: Option<u64>,
+    /// Whether they stand for a word that the index does not have.
+    pub is_corrected: bool,
+}
+
+/// Statistics of a space at the moment of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct SpaceStatistics {
+    pub chunks: u64,
+    pub tokens: u64,
+}
+
+impl SpaceStatistics {
+    fn idf(self, doc_freq: u64) -> f64 {
+        let doc_freq = doc_freq as f64;
+        let without = (self.chunks as f64 - doc_freq).max(0.0);
+        ((without + 0.5) / (doc_freq + 0.5)).ln_1p()
+    }
+
+    /// The score of a full match.
+    pub fn full_match(self, sought: &[SoughtWord]) -> f64 {
+        let gain = FULL_MATCH_FREQUENCY * (K1 + 1.0) / (FULL_MATCH_FREQUENCY + K1);
+        let doc_freq = sought.iter().filter_map(|word| word.doc_freq);
+        doc_freq.map(|doc_freq| self.idf(doc_freq) * gain).sum()
+    }
+
+    /// The score of a chunk that has these terms so often.
+    pub fn score(
+        self,
+        sought: &[SoughtWord],
+        (ids, frequencies): (&[i32], &[i16]),
+        length: u32,
+    ) -> f64 {
+        let average = self.tokens as f64 / (self.chunks as f64).max(1.0);
+        let of_term = |(term, weight, doc_freq): &(String, f64, u64)| {
+            let at = ids.binary_search(&term_id(term)).ok()?;
+            let frequency = f64::from(*frequencies.get(at)?);
+            Some(weight * self.idf(*doc_freq) * gain(frequency, f64::from(length), average))
+        };
+        let of_word = |word: &SoughtWord| word.terms.iter().filter_map(of_term).fold(0.0, f64::max);
+        sought.iter().map(of_word).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_holds_each_term_once_in_the_order_of_its_number() {
+        let terms = TermReader::new().read("Kiln", "The kiln fires; PROJ-7 waits for the kiln.");
+        assert_eq!(terms.frequencies["kiln"], 3);
+        assert_eq!(terms.frequencies["proj-7"], 1);
+        assert!(!terms.frequencies.contains_key("the"));
+        let row = TermRow::of(&terms, 5.0);
+        assert!(row.ids.is_sorted_by(|a, b| a < b));
+        assert_eq!(row.ids.len(), terms.frequencies.len());
+        let at = row.ids.binary_search(&term_id("kiln")).unwrap();
+        assert_eq!(row.frequencies[at], 3);
+        // Of the best a term can gain.
+        assert!(row.gains.iter().all(|gain| *gain > 0.0 && *gain < 2.2));
+    }
+
+    #[test]
+    fn numbers_of_terms_stay_what_they_are() {
+        assert_eq!(term_id("kiln"), term_id("kiln"));
+        assert!((1..=TERM_IDS as i32).contains(&term_id("快速")));
+    }
+}

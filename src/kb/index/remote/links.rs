@@ -1,0 +1,49 @@
+//! References of documents, as the server keeps and finds them.
+
+use crate::kb::links::{Link, LinkTarget, LinkTargets};
+use crate::text::spaced;
+
+/// What references are kept as.
+pub(super) fn written_links(links: &[Link]) -> String {
+    serde_json::to_string(links).unwrap_or_default()
+}
+
+/// Reads them back.
+pub(super) fn read_links(text: &str) -> Vec<Link> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// What a document with these references is found by.
+pub(super) fn keys_of_links(links: &[Link]) -> Vec<String> {
+    let mut keys: Vec<String> = links
+        .iter()
+        .map(|link| match &link.target {
+            LinkTarget::Id(id) => id_key(id),
+            LinkTarget::Path(path) => path_key(path),
+            LinkTarget::Name(name) => name_key(&spaced(name)),
+        })
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// Of which documents that lead there have at least one.
+pub(super) fn keys_of_targets(targets: &LinkTargets) -> Vec<String> {
+    let ids = targets.id.iter().map(|id| id_key(id));
+    let paths = targets.paths.iter().map(|path| path_key(path));
+    let names = targets.names.iter().map(|name| name_key(name));
+    ids.chain(paths).chain(names).collect()
+}
+
+fn id_key(id: &str) -> String {
+    format!("i{id}")
+}
+
+fn path_key(path: &str) -> String {
+    format!("p{}", path.to_lowercase())
+}
+
+fn name_key(name: &str) -> String {
+    format!("n{name}")
+}

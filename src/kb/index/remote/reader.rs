@@ -1,0 +1,455 @@
+//! Reading a space: each verb one statement, which sees one commit.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use super::binary::vector_text;
+use super::links::{keys_of_targets, read_links};
+use super::search;
+use super::server::{Connection, Purpose, Typed};
+use super::space::{Commit, Model, Names, Space};
+use crate::agent::ports::EmbedError;
+use crate::domain::LineRange;
+use crate::kb::error::KbError;
+use crate::kb::index::chunk_key::ChunkKey;
+use crate::kb::index::document::{Document, LocalStamp, NameMatches, NameQuery, PathContents};
+use crate::kb::index::limits::{Limits, Within};
+use crate::kb::index::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
+use crate::kb::index::names::{self, DocumentName};
+use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
+use crate::kb::links::{Link, LinkTargets};
+use crate::kb::source::Stamp;
+use crate::text::Trouble;
+
+/// The space as it is at the moment of each call.
+pub(super) struct RemoteReader {
+    pub(super) space: Arc<Space>,
+    /// What it was made for. A space that was made anew meanwhile has other tables.
+    commit: Mutex<Commit>,
+    generation: u64,
+    /// Whether it lists only what this process keeps up to date.
+    own_only: bool,
+}
+
+impl RemoteReader {
+    /// Of that commit.
+    pub fn new(space: Arc<Space>, commit: Commit, own_only: bool) -> Self {
+        Self {
+            generation: commit.generation,
+            commit: Mutex::new(commit),
+            own_only: own_only && space.labels.iter().all(|label| !label.is_empty()),
+            space,
+        }
+    }
+
+    fn commit(&self) -> Commit {
+        *self.commit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the tables of the space, `otherwise` where there is none. Where these were replaced, it
+    /// asks the new ones, and where the connection broke before, a new one.
+    pub(super) fn ask<T>(
+        &self,
+        limits: Limits<'_>,
+        otherwise: T,
+        ask: impl Fn(&mut Connection, i32, Option<Model>) -> Result<T, KbError>,
+    ) -> Result<T, KbError> {
+        limits.check()?;
+        let commit = self.commit();
+        let Some(number) = commit.space else {
+            return Ok(otherwise);
+        };
+        let mut connection = self.space.server.connection(Purpose::Reading, limits)?;
+        match ask(&mut connection, number, commit.model) {
+            Err(KbError::Outdated(_)) => {
+                let now = self.space.refresh_by(&mut connection, limits)?;
+                *self.commit.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                match now.space {
+                    Some(number) => ask(&mut connection, number, now.model),
+                    None => Ok(otherwise),
+                }
+            }
+            Err(KbError::Store(_)) if connection.is_broken() => {
+                let mut connection = self.space.server.connection(Purpose::Reading, limits)?;
+                ask(&mut connection, number, commit.model)
+            }
+            other => other,
+        }
+    }
+
+    fn names(&self, limits: Limits<'_>) -> Result<Arc<Names>, KbError> {
+        self.space.names(self.commit(), || {
+            self.ask(limits, Names::new(), |connection, space, _| {
+                let asked = format!("SELECT source, title FROM documents_{space} ORDER BY source");
+                let rows = connection.rows(limits, &asked, &[])?;
+                Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+            })
+        })
+    }
+}
+
+/// The columns of a document, with this machine's stamp, of the tables `d` and `s`.
+const DOCUMENT: &str = "d.source, d.title, d.hash, d.bytes, d.modified, d.chunks,
+    s.size, s.modified, s.changed, s.inode, s.reliable";
+
+fn document(row: &Row) -> Arc<Document> {
+    let hash: &[u8] = row.get(2);
+    let size: Option<i64> = row.get(6);
+    Arc::new(Document {
+        source: row.get(0),
+        title: row.get(1),
+        hash: hash.try_into().unwrap_or_default(),
+        bytes: row.get::<_, i64>(3).cast_unsigned(),
+        modified: row.get::<_, i64>(4).cast_unsigned(),
+        chunks: row.get::<_, i32>(5) as usize,
+        stamp: size.map(|size| LocalStamp {
+            stamp: Stamp {
+                size: size.cast_unsigned(),
+                modified: row.get::<_, i64>(7).cast_unsigned(),
+                changed: row.get::<_, i64>(8).cast_unsigned(),
+                inode: row.get::<_, i64>(9).cast_unsigned(),
+            },
+            mtime_is_reliable: row.get(10),
+        }),
+    })
+}
+
+pub(super) fn lines(first: i32, last: i32) -> LineRange {
+    LineRange {
+        start: first as usize,
+        end: last as usize,
+    }
+}
+
+/// Of the columns source, first, last, place, heading, body from `at` on.
+pub(super) fn passage(row: &Row, at: usize) -> Passage {
+    let place: Option<&str> = row.get(at + 3);
+    Passage {
+        source: row.get(at),
+        lines: lines(row.get(at + 1), row.get(at + 2)),
+        place: place.and_then(|place| serde_json::from_str(place).ok()),
+        heading: row.get(at + 4),
+        text: row.get(at + 5),
+    }
+}
+
+fn chunk_id(row: &Row, at: usize) -> ChunkId {
+    ChunkId::unpack(row.get::<_, i64>(at).cast_unsigned())
+}
+
+/// An error where the vectors of the space are of another length.
+pub(super) fn check_dimensions(model: Model, vector: &[f32]) -> Result<(), KbError> {
+    if model.dimensions == vector.len() {
+        return Ok(());
+    }
+    Err(KbError::Embed(EmbedError(Trouble::new(
+        format!(
+            "the model gives vectors of {} numbers where the index holds vectors of {}",
+            vector.len(),
+            model.dimensions
+        ),
+        "`kb-agent index --rebuild` embeds everything again",
+    ))))
+}
+
+impl Reader for RemoteReader {
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError> {
+        self.ask(limits, Counts::default(), |connection, space, _| {
+            let asked = "SELECT documents, chunks FROM spaces WHERE space = $1";
+            let rows = connection.rows(limits, asked, &[(&space, Type::INT4)])?;
+            let row = rows.first().ok_or_else(gone)?;
+            Ok(Counts {
+                documents: row.get::<_, i64>(0) as usize,
+                chunks: row.get::<_, i64>(1) as usize,
+            })
+        })
+    }
+
+    fn page(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Arc<Document>>, KbError> {
+        let labels = &self.space.labels;
+        let begins: Vec<String> = labels.iter().map(|label| format!("{label}/")).collect();
+        // `0` comes right behind `/`.
+        let ends: Vec<String> = labels.iter().map(|label| format!("{label}0")).collect();
+        let own = if self.own_only {
+            "AND (d.source = ANY ($4) OR EXISTS (SELECT FROM unnest($5, $6) AS own(begins, ends)
+                WHERE d.source >= own.begins AND d.source < own.ends))"
+        } else {
+            ""
+        };
+        self.ask(limits, Vec::new(), |connection, space, _| {
+            let asked = format!(
+                "SELECT {DOCUMENT} FROM documents_{space} d
+                LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $3
+                WHERE d.source > $1 {own} ORDER BY d.source LIMIT $2"
+            );
+            let (after, limit) = (after.unwrap_or_default(), limit as i64);
+            let mut values: Vec<Typed<'_>> = vec![
+                (&after, Type::TEXT),
+                (&limit, Type::INT8),
+                (&self.space.machine, Type::TEXT),
+            ];
+            if self.own_only {
+                let own = [labels, &begins, &ends];
+                values.extend(own.map(|texts| (texts as _, Type::TEXT_ARRAY)));
+            }
+            let rows = connection.rows(limits, &asked, &values)?;
+            Ok(rows.iter().map(document).collect())
+        })
+    }
+
+    fn look_up(&self, paths: &[&str], limits: Limits<'_>) -> Result<Vec<PathContents>, KbError> {
+        let nothing = vec![PathContents::default(); paths.len()];
+        self.ask(limits, nothing, |connection, space, _| {
+            let asked = format!(
+                "SELECT {DOCUMENT}, d.number IS NOT NULL, EXISTS (SELECT FROM documents_{space} f
+                    WHERE f.source >= p.path || '/' AND f.source < p.path || '0')
+                FROM unnest($1) WITH ORDINALITY AS p(path, at)
+                LEFT JOIN documents_{space} d ON d.source = p.path
+                LEFT JOIN stamps_{space} s ON s.number = d.number AND s.machine = $2
+                ORDER BY p.at"
+            );
+            let values: [Typed<'_>; 2] = [
+                (&paths, Type::TEXT_ARRAY),
+                (&self.space.machine, Type::TEXT),
+            ];
+            let rows = connection.rows(limits, &asked, &values)?;
+            let contents = rows.iter().map(|row| PathContents {
+                document: row.get::<_, bool>(11).then(|| document(row)),
+                is_folder: row.get(12),
+            });
+            Ok(contents.collect())
+        })
+    }
+
+    fn find(&self, query: &NameQuery<'_>, limits: Limits<'_>) -> Result<NameMatches, KbError> {
+        if let NameQuery::Under(folder) = query
+            && !folder.is_empty()
+        {
+            return self.ask(limits, NameMatches::default(), |connection, space, _| {
+                let asked = format!(
+                    "SELECT source FROM documents_{space} WHERE source = $1
+                    OR (source >= $1 || '/' AND source < $1 || '0') ORDER BY source"
+                );
+                let rows = connection.rows(limits, &asked, &[(folder, Type::TEXT)])?;
+                Ok(NameMatches {
+                    distance: 0,
+                    sources: rows.iter().map(|row| row.get(0)).collect(),
+                })
+            });
+        }
+        limits.check()?;
+        let names = self.names(limits)?;
+        let names = names
+            .iter()
+            .map(|(source, title)| DocumentName { source, title });
+        names::matches(&names.collect::<Vec<_>>(), query)
+    }
+
+    fn links_of(
+        &self,
+        sources: &[&str],
+        limits: Limits<'_>,
+    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+        self.ask(limits, Vec::new(), |connection, space, _| {
+            let asked = format!(
+                "SELECT source, links FROM documents_{space} WHERE source = ANY ($1) ORDER BY source"
+            );
+            let rows = connection.rows(limits, &asked, &[(&sources, Type::TEXT_ARRAY)])?;
+            let links = rows.iter().map(|row| (row.get(0), read_links(row.get(1))));
+            Ok(links.collect())
+        })
+    }
+
+    fn links_to(
+        &self,
+        targets: &LinkTargets,
+        limits: Limits<'_>,
+    ) -> Result<Vec<(String, Vec<Link>)>, KbError> {
+        let keys = keys_of_targets(targets);
+        self.ask(limits, Vec::new(), |connection, space, _| {
+            let asked = format!(
+                "SELECT source, links FROM documents_{space} WHERE link_keys && $1 ORDER BY source"
+            );
+            let rows = connection.rows(limits, &asked, &[(&keys, Type::TEXT_ARRAY)])?;
+            let links = rows.iter().map(|row| {
+                let mut links = read_links(row.get(1));
+                links.retain(|link| targets.are_meant_by(link));
+                (row.get::<_, String>(0), links)
+            });
+            Ok(links.filter(|(_, links)| !links.is_empty()).collect())
+        })
+    }
+
+    fn openings(
+        &self,
+        sources: &[&str],
+        passages: usize,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Passage>, KbError> {
+        self.ask(limits, Vec::new(), |connection, space, _| {
+            let asked = format!(
+                "SELECT d.source, c.first, c.last, c.place, c.heading, c.body
+                FROM unnest($1) WITH ORDINALITY AS a(source, at)
+                JOIN documents_{space} d ON d.source = a.source
+                JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number << 32) + $2
+                ORDER BY a.at, c.chunk"
+            );
+            let amount = passages as i64;
+            let values: [Typed<'_>; 2] = [(&sources, Type::TEXT_ARRAY), (&amount, Type::INT8)];
+            let rows = connection.rows(limits, &asked, &values)?;
+            Ok(rows.iter().map(|row| passage(row, 0)).collect())
+        })
+    }
+
+    fn lexical(
+        &self,
+        query: &str,
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<LexicalMatches, KbError> {
+        search::lexical(self, query, k, within)
+    }
+
+    fn semantic(
+        &self,
+        vector: &[f32],
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<Vec<Match>, KbError> {
+        search::semantic(self, vector, k, within)
+    }
+
+    fn fetch(
+        &self,
+        chunks: &[ChunkId],
+        wanted: Wanted<'_>,
+        limits: Limits<'_>,
+    ) -> Result<Vec<Option<Fetched>>, KbError> {
+        let ids: Vec<i64> = chunks.iter().map(|id| id.pack().cast_signed()).collect();
+        self.ask(
+            limits,
+            vec![None; chunks.len()],
+            |connection, space, model| {
+                let asked = wanted.cosine_with.zip(model);
+                if let Some((vector, model)) = asked {
+                    check_dimensions(model, vector)?;
+                }
+                let text = asked.map(|(vector, _)| vector_text(vector));
+                let passages = if wanted.passages {
+                    "c.place, c.heading, c.body"
+                } else {
+                    "NULL::text, ''::text, ''::text"
+                };
+                let (cosine, vectors) = match &asked {
+                    Some((_, model)) => (
+                        "1 - (v.v <=> $2::text::halfvec)",
+                        format!("LEFT JOIN vectors_{} v ON v.key = c.key", model.number),
+                    ),
+                    None => ("NULL::float8", String::new()),
+                };
+                let statement = format!(
+                    "SELECT c.chunk, d.source, c.first, c.last, {passages}, {cosine}
+                FROM unnest($1) AS a(chunk) JOIN chunks_{space} c USING (chunk)
+                JOIN documents_{space} d ON d.number = c.chunk >> 32 {vectors}"
+                );
+                let mut values: Vec<Typed<'_>> = vec![(&ids, Type::INT8_ARRAY)];
+                values.extend(text.as_ref().map(|text| (text as _, Type::TEXT)));
+                let rows = connection.rows(limits, &statement, &values)?;
+                let known: HashMap<ChunkId, &Row> =
+                    rows.iter().map(|row| (chunk_id(row, 0), row)).collect();
+                let fetched = chunks.iter().map(|id| {
+                    let row = known.get(id)?;
+                    Some(Fetched {
+                        passage: wanted.passages.then(|| passage(row, 1)),
+                        cosine: row.get(7),
+                    })
+                });
+                Ok(fetched.collect())
+            },
+        )
+    }
+
+    fn vectors(
+        &self,
+        keys: &[ChunkKey],
+        limits: Limits<'_>,
+    ) -> Result<Vec<Option<Vec<f32>>>, KbError> {
+        let asked: Vec<&[u8]> = keys.iter().map(|key| key.0.as_slice()).collect();
+        self.ask(limits, vec![None; keys.len()], |connection, _, model| {
+            let Some(model) = model else {
+                return Ok(vec![None; keys.len()]);
+            };
+            let statement = format!(
+                "SELECT v.v::real[] FROM unnest($1) WITH ORDINALITY AS a(key, at)
+                LEFT JOIN vectors_{} v ON v.key = a.key ORDER BY a.at",
+                model.number
+            );
+            let rows = connection.rows(limits, &statement, &[(&asked, Type::BYTEA_ARRAY)])?;
+            Ok(rows.iter().map(|row| row.get(0)).collect())
+        })
+    }
+
+    /// The cursor is the last chunk of the page before. Of chunks that say the same the first counts.
+    fn pending(
+        &self,
+        after: Option<PendingCursor>,
+        limit: usize,
+        limits: Limits<'_>,
+    ) -> Result<PendingPage, KbError> {
+        self.ask(limits, PendingPage::default(), |connection, space, model| {
+            let statement = format!(
+                "SELECT c.chunk, c.key FROM chunks_{space} c WHERE c.chunk > $1 {}
+                AND NOT EXISTS (SELECT FROM chunks_{space} e WHERE e.key = c.key AND e.chunk < c.chunk)
+                ORDER BY c.chunk LIMIT $2",
+                without_vector(model)
+            );
+            let after = after.map_or(-1, |PendingCursor(last)| last.cast_signed());
+            let asked = limit as i64 + 1;
+            let values: [Typed<'_>; 2] = [(&after, Type::INT8), (&asked, Type::INT8)];
+            let rows = connection.rows(limits, &statement, &values)?;
+            let chunks = rows.iter().take(limit).map(|row| {
+                let key: &[u8] = row.get(1);
+                (chunk_id(row, 0), ChunkKey(key.try_into().unwrap_or_default()))
+            });
+            let chunks: Vec<(ChunkId, ChunkKey)> = chunks.collect();
+            let last = chunks.last().filter(|_| rows.len() > limit);
+            let next = last.map(|(id, _)| PendingCursor(id.pack()));
+            Ok(PendingPage { chunks, next })
+        })
+    }
+
+    fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError> {
+        self.ask(limits, 0, |connection, space, model| {
+            let statement = format!(
+                "SELECT count(DISTINCT c.key) FROM chunks_{space} c WHERE true {}",
+                without_vector(model)
+            );
+            let rows = connection.rows(limits, &statement, &[])?;
+            Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0)) as usize)
+        })
+    }
+}
+
+fn without_vector(model: Option<Model>) -> String {
+    let Some(model) = model else {
+        return String::new();
+    };
+    let vectors = model.number;
+    format!("AND NOT EXISTS (SELECT FROM vectors_{vectors} v WHERE v.key = c.key)")
+}
+
+pub(super) fn gone() -> KbError {
+    KbError::Outdated("the space is gone".to_owned())
+}

@@ -1,0 +1,61 @@
+//! Rights that one session of the server has at a time, and that end with it.
+
+use tokio_postgres::types::Type;
+
+use super::schema;
+use super::server::Connection;
+use crate::kb::error::KbError;
+use crate::kb::index::limits::Limits;
+
+/// To do what no two do at once in a space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WriteRight {
+    Documents,
+    Vectors,
+}
+
+impl WriteRight {
+    fn key(self, space_name: &str) -> i64 {
+        let right = match self {
+            Self::Documents => "documents",
+            Self::Vectors => "vectors",
+        };
+        let what = format!("{}\n{space_name}\n{right}", schema::name());
+        let hash = blake3::hash(what.as_bytes());
+        i64::from_le_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default())
+    }
+
+    /// [`KbError::Locked`] while another session has it.
+    pub fn take(
+        self,
+        connection: &mut Connection,
+        space_name: &str,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let key = self.key(space_name);
+        let asked = "SELECT pg_try_advisory_lock($1)";
+        let rows = connection.rows(limits, asked, &[(&key, Type::INT8)])?;
+        let is_taken = rows.first().is_some_and(|row| row.get(0));
+        if is_taken {
+            Ok(())
+        } else {
+            Err(KbError::Locked)
+        }
+    }
+
+    /// Whether some session has it.
+    pub fn is_held(
+        self,
+        connection: &mut Connection,
+        space_name: &str,
+        limits: Limits<'_>,
+    ) -> Result<bool, KbError> {
+        let key = self.key(space_name);
+        let asked =
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+            AND classid = (($1 >> 32) & 4294967295)::oid AND objid = ($1 & 4294967295)::oid
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+        let rows = connection.rows(limits, asked, &[(&key, Type::INT8)])?;
+        Ok(rows.first().is_some_and(|row| row.get::<_, i64>(0) > 0))
+    }
+}

@@ -1,0 +1,188 @@
+//! What is kept on the server, and under which names.
+//!
+//! One schema for each version of format and tokenizer, so that another version finds none of it; in
+//! it the tables of each space, named by its number. What a query must do in one round trip is a
+//! function there (`lexical.sql`).
+
+use tokio_postgres::Row;
+
+use crate::kb::error::KbError;
+use crate::kb::index::tokens;
+use crate::text::Trouble;
+
+/// Raised when what is on the server changes its shape.
+const FORMAT: u32 = 1;
+
+/// Numbers of terms are below this.
+pub(super) const TERM_IDS: u32 = 1_000_000_000;
+
+/// The schema of this version.
+pub(in crate::kb) fn name() -> String {
+    format!("kb_v{FORMAT}_{}", tokens::VERSION)
+}
+
+/// The channel that tells of commits.
+pub(super) fn channel() -> String {
+    format!("{}_commits", name())
+}
+
+/// Prepares a connection, and says what it has found: the version of pgvector, whether the schema
+/// is there, whether it is a replica.
+pub(super) const SETUP: &str = "
+SELECT set_config('search_path', quote_ident($1) || coalesce(', ' || quote_ident(n.nspname), ''), false),
+       set_config('jit', 'off', false),
+       set_config('hnsw.ef_search', '200', false),
+       set_config('hnsw.iterative_scan', 'relaxed_order', false),
+       set_config('client_min_messages', 'error', false),
+       e.extversion, pg_is_in_recovery(), current_setting('server_version_num')::int
+FROM (VALUES (1)) AS one
+LEFT JOIN pg_extension e ON e.extname = 'vector'
+LEFT JOIN pg_namespace n ON n.oid = e.extnamespace";
+
+const OLDEST_SERVER: i32 = 150_000;
+const OLDEST_VECTOR: (u32, u32) = (0, 7);
+
+/// What a connection says about its server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::kb) struct Versions {
+    /// Of PostgreSQL, such as 180001.
+    pub server: i32,
+    /// Of pgvector; `None` where it is not there.
+    pub vector: Option<String>,
+    /// Whether it takes no changes itself.
+    pub is_replica: bool,
+}
+
+/// Reads what [`SETUP`] found.
+pub(super) fn versions(rows: &[Row]) -> Option<Versions> {
+    let row = rows.first()?;
+    Some(Versions {
+        server: row.try_get(7).ok()?,
+        vector: row.try_get(5).ok()?,
+        is_replica: row.try_get(6).ok()?,
+    })
+}
+
+/// Whether these will do.
+pub(super) fn check(versions: Option<&Versions>, store: &str) -> Result<(), KbError> {
+    let trouble = |what: String, next: &str| Err(KbError::Store(Trouble::new(what, next)));
+    let Some(versions) = versions else {
+        return trouble(
+            format!("{store} is no PostgreSQL"),
+            "see to KB_AGENT_STORE_URL",
+        );
+    };
+    if versions.server < OLDEST_SERVER {
+        let major = versions.server / 10_000;
+        return trouble(
+            format!("the store {store} is PostgreSQL {major}"),
+            "use PostgreSQL 15 or newer",
+        );
+    }
+    let Some(vector) = &versions.vector else {
+        return trouble(
+            format!("the store {store} lacks the extension pgvector"),
+            "run CREATE EXTENSION vector there as its owner, or `kb-agent store init`",
+        );
+    };
+    let mut parts = vector.split('.').map_while(|part| part.parse::<u32>().ok());
+    let known = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    if known < OLDEST_VECTOR {
+        return trouble(
+            format!("the store {store} has pgvector {vector}"),
+            "use pgvector 0.7 or newer",
+        );
+    }
+    Ok(())
+}
+
+/// Makes what is not there yet; needs the right to create in the database.
+pub(super) fn make() -> String {
+    let schema = name();
+    format!(
+        "CREATE EXTENSION IF NOT EXISTS vector;
+CREATE SCHEMA IF NOT EXISTS {schema};
+CREATE TABLE IF NOT EXISTS {schema}.spaces (
+    space int PRIMARY KEY GENERATED ALWAYS AS IDENTITY, name text UNIQUE,
+    generation bigint NOT NULL DEFAULT 0, documents bigint NOT NULL DEFAULT 0,
+    chunks bigint NOT NULL DEFAULT 0, tokens bigint NOT NULL DEFAULT 0, average real,
+    next_number bigint NOT NULL DEFAULT 0, model int);
+CREATE TABLE IF NOT EXISTS {schema}.models (
+    model int PRIMARY KEY GENERATED ALWAYS AS IDENTITY, id text NOT NULL UNIQUE, dimensions int NOT NULL);
+CREATE TABLE IF NOT EXISTS {schema}.leases (
+    name text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);
+{}",
+        include_str!("lexical.sql").replace("kb_lexical", &format!("{schema}.kb_lexical"))
+    )
+}
+
+/// Lets a role read, or read and write, what is there and what comes.
+pub(super) fn grant(role: &str, writes: bool) -> String {
+    let (schema, role) = (name(), quoted(role));
+    let (on_tables, on_schema) = if writes {
+        ("SELECT, INSERT, UPDATE, DELETE, TRUNCATE", "USAGE, CREATE")
+    } else {
+        ("SELECT", "USAGE")
+    };
+    format!(
+        "GRANT {on_schema} ON SCHEMA {schema} TO {role};
+GRANT {on_tables} ON ALL TABLES IN SCHEMA {schema} TO {role};
+ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT {on_tables} ON TABLES TO {role};
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};"
+    )
+}
+
+/// A name of PostgreSQL's, whatever it is made of.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The tables of a space.
+pub(super) fn make_space(space: i32) -> String {
+    format!(
+        "CREATE TABLE documents_{space} (
+    number bigint PRIMARY KEY, source text COLLATE \"C\" NOT NULL UNIQUE, title text NOT NULL,
+    hash bytea NOT NULL, bytes bigint NOT NULL, modified bigint NOT NULL, chunks int NOT NULL,
+    links text NOT NULL, link_keys text[] NOT NULL);
+CREATE INDEX documents_{space}_links ON documents_{space} USING gin (link_keys);
+CREATE TABLE stamps_{space} (
+    number bigint, machine text, size bigint NOT NULL, modified bigint NOT NULL,
+    changed bigint NOT NULL, inode bigint NOT NULL, reliable boolean NOT NULL,
+    PRIMARY KEY (number, machine));
+CREATE TABLE chunks_{space} (
+    chunk bigint PRIMARY KEY, first int NOT NULL, last int NOT NULL, place text,
+    heading text NOT NULL, body text NOT NULL, key bytea NOT NULL);
+CREATE INDEX chunks_{space}_key ON chunks_{space} (key);
+CREATE TABLE words_{space} (
+    chunk bigint PRIMARY KEY, len int NOT NULL, terms int4[] NOT NULL, freqs int2[] NOT NULL,
+    gains sparsevec({TERM_IDS}) NOT NULL);
+ALTER TABLE words_{space} ALTER gains SET STORAGE MAIN;
+CREATE INDEX words_{space}_terms ON words_{space} USING gin (terms) WITH (fastupdate = off);
+CREATE INDEX words_{space}_document ON words_{space} ((chunk >> 32));
+CREATE TABLE terms_{space} (
+    term text COLLATE \"C\" PRIMARY KEY, held bigint NOT NULL, slips int4[] NOT NULL);
+CREATE INDEX terms_{space}_slips ON terms_{space} USING gin (slips) WITH (fastupdate = off);"
+    )
+}
+
+/// What [`make_space`] made, removed.
+pub(super) fn drop_space(space: i32) -> String {
+    ["documents", "stamps", "chunks", "words", "terms"]
+        .map(|table| format!("DROP TABLE IF EXISTS {table}_{space};"))
+        .concat()
+}
+
+/// The vectors of a model.
+pub(super) fn make_vectors(model: i32, dimensions: usize) -> String {
+    format!(
+        "CREATE TABLE IF NOT EXISTS vectors_{model} (key bytea PRIMARY KEY, v halfvec({dimensions}) NOT NULL);"
+    )
+}
+
+/// What finds near vectors without looking at each.
+pub(super) fn make_vector_index(model: i32) -> String {
+    format!(
+        "CREATE INDEX IF NOT EXISTS vectors_{model}_near ON vectors_{model}
+    USING hnsw (v halfvec_cosine_ops) WITH (m = 16, ef_construction = 100);"
+    )
+}

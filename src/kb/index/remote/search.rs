@@ -1,0 +1,381 @@
+//! Searching a space, in one call of the server each; a query with words that the space does not
+//! have takes another.
+
+use std::collections::{HashMap, HashSet};
+
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use super::binary::vector_text;
+use super::gains::{SoughtWord, SpaceStatistics, term_id};
+use super::reader::{RemoteReader, check_dimensions, lines};
+use super::server::{Connection, Typed};
+use super::slips;
+use crate::kb::error::KbError;
+use crate::kb::index::limits::{Limits, Within};
+use crate::kb::index::matches::{ChunkId, Correction, Fetched, LexicalMatches, Match, Wanted};
+use crate::kb::index::near_words::{self, MOST_LOOKED_UP, NearTerm};
+use crate::kb::index::port::Reader;
+use crate::kb::index::spelling::as_written;
+use crate::kb::index::tokens::{self, QueryTerm, Role};
+
+/// In how many passages the spelling of what was meant is looked for.
+const SPELLING: usize = 5;
+/// Words of a query that may be looked up: which of them are unknown, the server tells.
+const MOST_WITH_SLIPS: usize = 8 * MOST_LOOKED_UP;
+
+/// The best chunks by BM25.
+pub(super) fn lexical(
+    reader: &RemoteReader,
+    query: &str,
+    k: usize,
+    within: Within<'_>,
+) -> Result<LexicalMatches, KbError> {
+    let limits = within.limits();
+    let asked = tokens::terms(query);
+    if k == 0 || asked.is_empty() {
+        within.go_on()?;
+        return Ok(LexicalMatches::default());
+    }
+    let first = Asked::of(&asked);
+    let mut found = reader.ask(limits, Found::default(), |connection, space, _| {
+        ask(connection, space, &first, k, within)
+    })?;
+    let mut sought = found.sought(&asked);
+    if sought.iter().any(|word| word.is_corrected) {
+        let again = Asked::corrected(&sought);
+        found = reader.ask(limits, Found::default(), |connection, space, _| {
+            ask(connection, space, &again, k, within)
+        })?;
+        found.renew(&mut sought);
+    }
+    let matches = found.rows.iter().map(|row| Match {
+        chunk: row.chunk,
+        source: row.source.clone(),
+        lines: lines(row.first, row.last),
+        score: found
+            .statistics
+            .score(&sought, (&row.ids, &row.frequencies), row.length),
+    });
+    let mut matches: Vec<Match> = matches.filter(|found| found.score > 0.0).collect();
+    matches.sort_by(Match::best_first);
+    matches.truncate(k);
+    let corrections = corrections(reader, &sought, &matches, limits)?;
+    Ok(LexicalMatches {
+        full: Some(found.statistics.full_match(&sought)),
+        matches,
+        corrections,
+    })
+}
+
+/// The arguments of the server's function.
+#[derive(Debug, Default)]
+struct Asked {
+    terms: Vec<String>,
+    weights: Vec<f64>,
+    slip_of: Vec<i32>,
+    slips: Vec<i32>,
+    begin_of: Vec<i32>,
+    begins: Vec<String>,
+}
+
+impl Asked {
+    /// The terms of a query, with what terms are found by that may stand for them.
+    fn of(terms: &[QueryTerm]) -> Self {
+        let mut asked = Self::default();
+        let mut with_slips = 0;
+        for (at, term) in (1..).zip(terms) {
+            asked.terms.push(term.text.clone());
+            asked.weights.push(1.0);
+            let Some(edits) = near_words::edits(&term.text) else {
+                continue;
+            };
+            if term.role != Role::Word || with_slips == MOST_WITH_SLIPS {
+                continue;
+            }
+            with_slips += 1;
+            for slip in slips::of_word(&term.text, edits) {
+                asked.slip_of.push(at);
+                asked.slips.push(slip);
+            }
+            for begin in near_words::beginnings(&term.text) {
+                asked.begin_of.push(at);
+                asked.begins.push(begin);
+            }
+        }
+        asked
+    }
+
+    /// The terms that stand for the words.
+    fn corrected(sought: &[SoughtWord]) -> Self {
+        let terms = sought.iter().flat_map(|word| &word.terms);
+        let (terms, weights) = terms
+            .map(|(term, weight, _)| (term.clone(), *weight))
+            .unzip();
+        Self {
+            terms,
+            weights,
+            ..Self::default()
+        }
+    }
+}
+
+/// A chunk that has some of the terms.
+#[derive(Debug)]
+struct FoundRow {
+    chunk: ChunkId,
+    source: String,
+    first: i32,
+    last: i32,
+    ids: Vec<i32>,
+    frequencies: Vec<i16>,
+    length: u32,
+}
+
+/// What the server's function says.
+#[derive(Debug, Default)]
+struct Found {
+    statistics: SpaceStatistics,
+    /// Of each term that was asked for.
+    doc_freq: HashMap<String, u64>,
+    /// Terms that may stand for one that is not there.
+    near: Vec<(String, u64)>,
+    rows: Vec<FoundRow>,
+}
+
+fn ask(
+    connection: &mut Connection,
+    space: i32,
+    asked: &Asked,
+    k: usize,
+    within: Within<'_>,
+) -> Result<Found, KbError> {
+    let ids: Vec<i32> = asked.terms.iter().map(|term| term_id(term)).collect();
+    let amount = k as i32;
+    let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
+    let numbers = if sources.is_some() {
+        format!("ARRAY(SELECT number FROM documents_{space} WHERE source = ANY ($10))")
+    } else {
+        "NULL".to_owned()
+    };
+    let statement =
+        format!("SELECT * FROM kb_lexical($1, $2, $3, $4, $5, $6, $7, $8, $9, {numbers})");
+    let mut values: Vec<Typed<'_>> = vec![
+        (&space, Type::INT4),
+        (&asked.terms, Type::TEXT_ARRAY),
+        (&ids, Type::INT4_ARRAY),
+        (&asked.weights, Type::FLOAT8_ARRAY),
+        (&asked.slip_of, Type::INT4_ARRAY),
+        (&asked.slips, Type::INT4_ARRAY),
+        (&asked.begin_of, Type::INT4_ARRAY),
+        (&asked.begins, Type::TEXT_ARRAY),
+        (&amount, Type::INT4),
+    ];
+    values.extend(sources.as_ref().map(|these| (these as _, Type::TEXT_ARRAY)));
+    let rows = connection.rows(within.limits(), &statement, &values)?;
+    let mut found = Found::default();
+    for row in &rows {
+        found.take(row, &asked.terms);
+    }
+    Ok(found)
+}
+
+impl Found {
+    fn take(&mut self, row: &Row, asked: &[String]) {
+        let held = || row.get::<_, Option<i64>>(10).unwrap_or(0).cast_unsigned();
+        match row.get::<_, i32>(0) {
+            0 => {
+                self.statistics = SpaceStatistics {
+                    chunks: row.get::<_, i64>(1).cast_unsigned(),
+                    tokens: held(),
+                };
+            }
+            1 => {
+                let word: i32 = row.get(8);
+                if let Some(term) = asked.get(word as usize - 1) {
+                    self.doc_freq.insert(term.clone(), held());
+                }
+            }
+            2 => self.near.push((row.get(9), held())),
+            _ => self.rows.push(FoundRow {
+                chunk: ChunkId::unpack(row.get::<_, i64>(1).cast_unsigned()),
+                source: row.get(2),
+                first: row.get(3),
+                last: row.get(4),
+                ids: row.get(5),
+                frequencies: row.get(6),
+                length: row.get::<_, i32>(7).cast_unsigned(),
+            }),
+        }
+    }
+
+    fn held(&self, term: &str) -> u64 {
+        self.doc_freq.get(term).copied().unwrap_or(0)
+    }
+
+    /// What to search for each term of the query.
+    fn sought(&self, asked: &[QueryTerm]) -> Vec<SoughtWord> {
+        let mut looked_up = 0;
+        let words = asked.iter().map(|term| {
+            let doc_freq = self.held(&term.text);
+            if doc_freq == 0 && term.role == Role::Word && looked_up < MOST_LOOKED_UP {
+                looked_up += 1;
+                let instead = self.instead(&term.text);
+                if !instead.is_empty() {
+                    return SoughtWord {
+                        asked: term.text.clone(),
+                        doc_freq: instead.first().map(|near| near.doc_freq),
+                        terms: instead
+                            .into_iter()
+                            .map(|near| (near.text, near.weight, near.doc_freq))
+                            .collect(),
+                        is_corrected: true,
+                    };
+                }
+            }
+            // `high-speed` may well be written apart; its words are asked for themselves.
+            let is_required = doc_freq > 0 || term.role != Role::Joined;
+            SoughtWord {
+                asked: term.text.clone(),
+                terms: vec![(term.text.clone(), 1.0, doc_freq)],
+                doc_freq: is_required.then_some(doc_freq),
+                is_corrected: false,
+            }
+        });
+        words.collect()
+    }
+
+    fn instead(&self, word: &str) -> Vec<NearTerm> {
+        let Some(edits) = near_words::edits(word) else {
+            return Vec::new();
+        };
+        let automaton = near_words::automaton(word, edits);
+        let near = near_words::nearest(word, &automaton, self.near.iter().cloned());
+        if !near.is_empty() {
+            return near;
+        }
+        let begun = near_words::beginnings(word).find_map(|begin| {
+            let known = self.near.iter().find(|(text, _)| *text == begin)?;
+            Some(near_words::stem(begin, known.1))
+        });
+        begun.into_iter().collect()
+    }
+
+    /// Takes the counts of the moment for those that the words were sought with.
+    fn renew(&self, sought: &mut [SoughtWord]) {
+        for word in sought {
+            for (term, _, doc_freq) in &mut word.terms {
+                *doc_freq = self.held(term);
+            }
+            let first = word.terms.first().map(|(.., doc_freq)| *doc_freq);
+            word.doc_freq = word.doc_freq.and(first);
+        }
+    }
+}
+
+fn corrections(
+    reader: &RemoteReader,
+    sought: &[SoughtWord],
+    matches: &[Match],
+    limits: Limits<'_>,
+) -> Result<Vec<Correction>, KbError> {
+    let corrected = sought.iter().filter(|word| word.is_corrected);
+    let corrected: Vec<&SoughtWord> = corrected.collect();
+    if corrected.is_empty() {
+        return Ok(Vec::new());
+    }
+    let best: Vec<ChunkId> = matches.iter().take(SPELLING).map(|m| m.chunk).collect();
+    let best = reader.fetch(&best, Wanted::PASSAGES, limits)?;
+    let best = best.iter().flatten();
+    let texts = best.filter_map(|fetched: &Fetched| fetched.passage.as_ref());
+    let texts: Vec<&str> = texts
+        .flat_map(|passage| [passage.heading.as_str(), passage.text.as_str()])
+        .collect();
+    let corrections = corrected.iter().filter_map(|word| {
+        let (meant, ..) = word.terms.first()?;
+        Some(Correction {
+            asked: word.asked.clone(),
+            meant: meant.clone(),
+            spelt: as_written(meant, &texts),
+        })
+    });
+    Ok(corrections.collect())
+}
+
+/// The chunks nearest to a vector.
+pub(super) fn semantic(
+    reader: &RemoteReader,
+    vector: &[f32],
+    k: usize,
+    within: Within<'_>,
+) -> Result<Vec<Match>, KbError> {
+    let limits = within.limits();
+    let text = vector_text(vector);
+    reader.ask(limits, Vec::new(), |connection, space, model| {
+        let Some(model) = model else {
+            return Ok(Vec::new());
+        };
+        check_dimensions(model, vector)?;
+        let vectors = model.number;
+        let columns = "c.chunk, d.source, c.first, c.last";
+        let exact = |filter: &str| {
+            format!(
+                "SELECT {columns}, 1 - (v.v <=> $1::text::halfvec) FROM documents_{space} d
+                JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number + 1) << 32
+                JOIN vectors_{vectors} v ON v.key = c.key {filter}
+                ORDER BY v.v <=> $1::text::halfvec, d.source, c.chunk LIMIT $2"
+            )
+        };
+        let amount = k as i64;
+        if let Some(these) = within.documents {
+            return nearest_within(connection, (&text, amount), &exact, (these, limits));
+        }
+        let statement = format!(
+            "SELECT {columns}, 1 - near.distance FROM (
+                SELECT v.key, v.v <=> $1::text::halfvec AS distance FROM vectors_{vectors} v
+                ORDER BY v.v <=> $1::text::halfvec LIMIT $2) near
+            LEFT JOIN chunks_{space} c ON c.key = near.key
+            LEFT JOIN documents_{space} d ON d.number = c.chunk >> 32
+            ORDER BY near.distance, d.source, c.chunk"
+        );
+        let values: [Typed<'_>; 2] = [(&text, Type::TEXT), (&amount, Type::INT8)];
+        let mut rows = connection.rows(limits, &statement, &values)?;
+        let vectors = rows.len();
+        rows.retain(|row| row.get::<_, Option<i64>>(0).is_some());
+        if rows.len() < k.min(vectors) {
+            // Others' vectors were nearer: then each of the space is looked at.
+            rows = connection.rows(limits, &exact(""), &values)?;
+        }
+        Ok(matches(&rows, k))
+    })
+}
+
+fn nearest_within(
+    connection: &mut Connection,
+    (text, amount): (&String, i64),
+    exact: &dyn Fn(&str) -> String,
+    (these, limits): (&HashSet<String>, Limits<'_>),
+) -> Result<Vec<Match>, KbError> {
+    let these: Vec<&String> = these.iter().collect();
+    let statement = exact("WHERE d.source = ANY ($3)");
+    let values: [Typed<'_>; 3] = [
+        (text, Type::TEXT),
+        (&amount, Type::INT8),
+        (&these, Type::TEXT_ARRAY),
+    ];
+    let rows = connection.rows(limits, &statement, &values)?;
+    Ok(matches(&rows, amount as usize))
+}
+
+fn matches(rows: &[Row], k: usize) -> Vec<Match> {
+    let matches = rows.iter().map(|row| Match {
+        chunk: ChunkId::unpack(row.get::<_, i64>(0).cast_unsigned()),
+        source: row.get(1),
+        lines: lines(row.get(2), row.get(3)),
+        score: row.get(4),
+    });
+    let mut matches: Vec<Match> = matches.collect();
+    matches.sort_by(Match::best_first);
+    matches.truncate(k);
+    matches
+}

@@ -1,0 +1,145 @@
+//! What a process knows of the space that it searches or writes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_postgres::types::Type;
+
+use super::server::{Connection, Purpose, StoreServer};
+use crate::kb::error::KbError;
+use crate::kb::index::limits::Limits;
+
+/// A commit of a space, as far as it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Commit {
+    /// The number in its tables' names; `None` while there is no such space.
+    pub space: Option<i32>,
+    /// 0 before the first.
+    pub generation: u64,
+    /// The vectors of the model that searches use.
+    pub model: Option<Model>,
+}
+
+/// The vectors of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Model {
+    /// The number in its table's name.
+    pub number: i32,
+    /// How many numbers a vector has.
+    pub dimensions: usize,
+}
+
+/// A space of a server, by its name.
+pub(super) struct Space {
+    pub server: Arc<StoreServer>,
+    pub name: String,
+    /// Which machine's stamps count.
+    pub machine: String,
+    /// What the names of the documents begin with that this process keeps up to date.
+    pub labels: Vec<String>,
+    known: Mutex<Commit>,
+    model_id: Mutex<String>,
+    names: Mutex<Option<(Commit, Arc<Names>)>>,
+}
+
+/// Source and title of each document, in the order of their sources.
+pub(super) type Names = Vec<(String, String)>;
+
+const COMMIT: &str = "
+SELECT s.space, s.generation, m.model, m.dimensions
+FROM (VALUES (1)) AS one
+LEFT JOIN spaces s ON s.name = $1
+LEFT JOIN models m ON m.id = $2";
+
+impl Space {
+    pub fn new(
+        server: Arc<StoreServer>,
+        name: String,
+        machine: String,
+        labels: Vec<String>,
+        model_id: &str,
+    ) -> Self {
+        Self {
+            server,
+            name,
+            machine,
+            labels,
+            known: Mutex::default(),
+            model_id: Mutex::new(model_id.to_owned()),
+            names: Mutex::default(),
+        }
+    }
+
+    /// What is known of the last commit.
+    pub fn known(&self) -> Commit {
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the model is called whose vectors are used.
+    pub fn model_id(&self) -> String {
+        let model_id = self.model_id.lock();
+        model_id.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Uses the vectors of that model from now on.
+    pub fn use_model(&self, model_id: &str) {
+        let mut known = self.model_id.lock().unwrap_or_else(PoisonError::into_inner);
+        model_id.clone_into(&mut known);
+    }
+
+    /// Asks for the last commit.
+    pub fn refresh(&self, limits: Limits<'_>) -> Result<Commit, KbError> {
+        let mut connection = self.server.connection(Purpose::Reading, limits)?;
+        self.refresh_by(&mut connection, limits)
+    }
+
+    /// The same over a connection at hand.
+    pub fn refresh_by(
+        &self,
+        connection: &mut Connection,
+        limits: Limits<'_>,
+    ) -> Result<Commit, KbError> {
+        let model_id = self.model_id();
+        let values = [(&self.name as _, Type::TEXT), (&model_id as _, Type::TEXT)];
+        let rows = connection.rows(limits, COMMIT, &values)?;
+        let Some(row) = rows.first() else {
+            return Ok(self.known());
+        };
+        let number: Option<i32> = row.get(2);
+        let dimensions: Option<i32> = row.get(3);
+        let commit = Commit {
+            space: row.get(0),
+            generation: row.get::<_, Option<i64>>(1).unwrap_or(0).cast_unsigned(),
+            model: number.zip(dimensions).map(|(number, dimensions)| Model {
+                number,
+                dimensions: dimensions as usize,
+            }),
+        };
+        self.move_on_to(commit);
+        Ok(commit)
+    }
+
+    /// Takes a commit for the last one, unless a later one of its space is known.
+    pub fn move_on_to(&self, commit: Commit) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.space != commit.space || known.generation <= commit.generation {
+            *known = commit;
+        }
+    }
+
+    /// Names of all documents as they were at that commit; asked for once a commit.
+    pub fn names(
+        &self,
+        commit: Commit,
+        ask: impl FnOnce() -> Result<Names, KbError>,
+    ) -> Result<Arc<Names>, KbError> {
+        let mut kept = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, names)) = kept.as_ref()
+            && (of.space, of.generation) == (commit.space, commit.generation)
+        {
+            return Ok(Arc::clone(names));
+        }
+        let names = Arc::new(ask()?);
+        *kept = Some((commit, Arc::clone(&names)));
+        Ok(names)
+    }
+}

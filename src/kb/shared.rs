@@ -1,0 +1,40 @@
+//! A store that is shared with others, as a whole.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::error::KbError;
+use super::index::{Limits, StoreAccess, StoreAddress, StoreServer, StoreState};
+
+/// A store, to be set up and looked after. All verbs block.
+pub struct StoreAdministration {
+    server: Arc<StoreServer>,
+}
+
+impl StoreAdministration {
+    /// Of the store at that address; connects with the first verb.
+    pub fn new(access: &StoreAccess) -> Result<Self, KbError> {
+        let server = StoreServer::new(StoreAddress::of(access)?)?;
+        Ok(Self { server })
+    }
+
+    /// Makes what is missing of what this version keeps there.
+    pub fn prepare(&self, stop: &AtomicBool) -> Result<(), KbError> {
+        self.server.prepare(Limits::of_a_call(stop))
+    }
+
+    /// What it is like; makes nothing.
+    pub fn state(&self, stop: &AtomicBool) -> Result<StoreState, KbError> {
+        self.server.state(Limits::of_a_call(stop))
+    }
+
+    /// Lets a role of the server read, or read and write.
+    pub fn grant(&self, role: &str, writes: bool, stop: &AtomicBool) -> Result<(), KbError> {
+        self.server.grant(role, writes, Limits::of_a_call(stop))
+    }
+
+    /// Removes a space; whether there was one. [`KbError::Locked`] while it is written.
+    pub fn drop_space(&self, name: &str, stop: &AtomicBool) -> Result<bool, KbError> {
+        self.server.drop_space(name, Limits::of_a_call(stop))
+    }
+}

