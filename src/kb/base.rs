@@ -104,8 +104,10 @@ impl KnowledgeBase {
         shared: Option<SharedStore>,
         embedder: Arc<dyn Embedder>,
     ) -> Self {
+        let has_files = roots.paths().next().is_some();
         let name = match &shared {
-            Some(shared) => shared.space.clone(),
+            Some(shared) if has_files => format!("{} (store)", shared.space),
+            Some(shared) => format!("{} (store, no files here)", shared.space),
             None => roots.name(),
         };
         let last = KbStatus {

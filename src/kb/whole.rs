@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use super::base::KnowledgeBase;
 use super::error::KbError;
 use super::extract::{self, Extraction, SkipReason};
-use super::index::EmbeddedStore;
+use super::index::{EmbeddedStore, Limits};
 use super::source::TextCache;
 use super::source::{Roots, Sources};
 use crate::agent::ports::ToolError;
@@ -67,6 +67,40 @@ impl KnowledgeBase {
         stop: &AtomicBool,
     ) -> Result<WholeDocument, ToolError> {
         read(self.roots(), self.texts(), source, stop)
+    }
+}
+
+impl KnowledgeBase {
+    /// What the index that is shared with others has of a document whose file is not on this machine:
+    /// its passages by their lines. `None` where the index is not shared or has no such document.
+    pub(crate) fn stored_document(
+        &self,
+        source: &str,
+        stop: &AtomicBool,
+    ) -> Result<Option<Extraction>, KbError> {
+        if self.shared().is_none() {
+            return Ok(None);
+        }
+        let (reader, limits) = (self.reader(), || Limits::of_a_call(stop));
+        let known = reader.look_up(&[source], limits())?;
+        let document = known.into_iter().next().and_then(|known| known.document);
+        let Some(document) = document else {
+            return Ok(None);
+        };
+        let passages = reader.openings(&[source], document.chunks, limits())?;
+        let mut lines: Vec<&str> = Vec::new();
+        for passage in &passages {
+            let first = passage.lines.start.saturating_sub(1);
+            lines.resize(lines.len().max(first), "");
+            for (at, line) in (first..).zip(passage.text.lines()) {
+                if at < lines.len() {
+                    lines[at] = line;
+                } else {
+                    lines.push(line);
+                }
+            }
+        }
+        Ok(Some(Extraction::of_text(source, lines.join("\n"))))
     }
 }
 

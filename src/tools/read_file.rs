@@ -4,7 +4,7 @@
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
-use crate::kb::KnowledgeBase;
+use crate::kb::{Extraction, KnowledgeBase};
 
 const MAX_LINES: usize = 400;
 const MAX_BYTES: usize = 40_000;
@@ -16,7 +16,15 @@ pub(super) fn run(
     end: Option<usize>,
     (scope, Caller { stop, .. }): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
-    let resolved = base.resolve(path)?;
+    let resolved = match base.resolve(path) {
+        Ok(resolved) => resolved,
+        // What others have indexed need not lie here.
+        Err(error) => {
+            let stored = base.stored_document(path, stop).map_err(ToolError::from)?;
+            let stored = stored.filter(|_| scope.holds(path));
+            return excerpt(path.to_owned(), &stored.ok_or(error)?, start, end);
+        }
+    };
     if resolved.is_dir() {
         return Err(ToolError::BadArguments(format!(
             "{path} is a folder; name a file in it"
@@ -27,6 +35,15 @@ pub(super) fn run(
         return Err(scope.outside(&source));
     }
     let document = base.read_unless(&resolved, stop)?;
+    excerpt(source, &document, start, end)
+}
+
+fn excerpt(
+    source: String,
+    document: &Extraction,
+    start: Option<usize>,
+    end: Option<usize>,
+) -> Result<Vec<Evidence>, ToolError> {
     let lines: Vec<&str> = document.text.lines().collect();
     let first = start.unwrap_or(1).max(1);
     let last = end.unwrap_or(lines.len()).min(lines.len());

@@ -60,6 +60,8 @@ mod sessions;
 mod shown_evidence;
 mod shown_text;
 mod statistics;
+#[cfg(feature = "store-server-tests")]
+mod store_server;
 mod support;
 mod terminal;
 mod terminal_looks;

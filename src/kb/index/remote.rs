@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `address`, `server`, `wait`, `fault` | how a server is reached, waited for, and what its errors mean |
 //! | `schema`, `lexical.sql`, `gains`, `slips`, `binary`, `links` | what is kept there, and in which form |
-//! | `space`, `reader`, `search` | reading the last commit of a space |
-//! | `batch`, `copy`, `vectors`, `rights`, `lease` | changing it |
+//! | `space`, `space_reader`, `rows`, `reader`, `search` | reading the last commit of a space |
+//! | `batch`, `copy`, `stamps`, `vectors`, `rights`, `lease` | changing it |
 //! | `commits` | commits of other processes |
 //! | `store`, `administration` | all of it behind the port; what a store is like as a whole |
 //!
@@ -23,11 +23,14 @@ mod lease;
 mod links;
 mod reader;
 mod rights;
+mod rows;
 mod schema;
 mod search;
 mod server;
 mod slips;
 mod space;
+mod space_reader;
+mod stamps;
 mod store;
 mod vectors;
 mod wait;

@@ -14,11 +14,12 @@ use tokio_postgres::types::Type;
 
 use super::copy::{copy_chunks, copy_documents, copy_terms};
 use super::gains::TermReader;
-use super::reader::RemoteReader;
 use super::rights::WriteRight;
 use super::schema;
 use super::server::{Connection, Purpose, Typed};
 use super::space::{Commit, Space};
+use super::space_reader::RemoteReader;
+use super::stamps::note_stamps;
 use crate::kb::error::KbError;
 use crate::kb::index::document::{Incoming, LocalStamp};
 use crate::kb::index::limits::Limits;
@@ -247,40 +248,8 @@ impl RemoteBatch {
             return Ok(());
         }
         self.is_touched = true;
-        let sources: Vec<&String> = stamps.iter().map(|(source, _)| source).collect();
-        let number = |of: fn(&LocalStamp) -> u64| -> Vec<i64> {
-            stamps
-                .iter()
-                .map(|(_, local)| of(local).cast_signed())
-                .collect()
-        };
-        let sizes = number(|local| local.stamp.size);
-        let modified = number(|local| local.stamp.modified);
-        let changed = number(|local| local.stamp.changed);
-        let inodes = number(|local| local.stamp.inode);
-        let reliable: Vec<bool> = stamps.iter().map(|(_, s)| s.mtime_is_reliable).collect();
-        let noted = format!(
-            "WITH n AS (SELECT d.number, a.* FROM unnest($2, $3, $4, $5, $6, $7)
-                AS a(source, size, modified, changed, inode, reliable)
-                JOIN documents_{space} d USING (source)),
-            seen AS (UPDATE documents_{space} d SET bytes = n.size, modified = n.modified FROM n
-                WHERE d.number = n.number AND (d.bytes, d.modified) <> (n.size, n.modified))
-            INSERT INTO stamps_{space} (number, machine, size, modified, changed, inode, reliable)
-            SELECT n.number, $1, n.size, n.modified, n.changed, n.inode, n.reliable FROM n
-            ON CONFLICT (number, machine) DO UPDATE SET size = excluded.size,
-                modified = excluded.modified, changed = excluded.changed, inode = excluded.inode,
-                reliable = excluded.reliable"
-        );
-        let values: [Typed<'_>; 7] = [
-            (&self.space.machine, Type::TEXT),
-            (&sources, Type::TEXT_ARRAY),
-            (&sizes, Type::INT8_ARRAY),
-            (&modified, Type::INT8_ARRAY),
-            (&changed, Type::INT8_ARRAY),
-            (&inodes, Type::INT8_ARRAY),
-            (&reliable, Type::BOOL_ARRAY),
-        ];
-        self.connection.rows(limits, &noted, &values).map(drop)
+        let machine = &self.space.machine;
+        note_stamps(&mut self.connection, (space, machine), stamps, limits)
     }
 
     /// Writes down what differs and makes it visible.

@@ -1,159 +1,26 @@
 //! Reading a space: each verb one statement, which sees one commit.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::binary::vector_text;
 use super::links::{keys_of_targets, read_links};
+use super::rows::{DOCUMENT, check_dimensions, chunk_id, document, gone, passage};
 use super::search;
-use super::server::{Connection, Purpose, Typed};
-use super::space::{Commit, Model, Names, Space};
-use crate::agent::ports::EmbedError;
-use crate::domain::LineRange;
+use super::server::Typed;
+use super::space::Model;
+use super::space_reader::RemoteReader;
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
-use crate::kb::index::document::{Document, LocalStamp, NameMatches, NameQuery, PathContents};
+use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
 use crate::kb::index::limits::{Limits, Within};
 use crate::kb::index::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
 use crate::kb::links::{Link, LinkTargets};
-use crate::kb::source::Stamp;
-use crate::text::Trouble;
-
-/// The space as it is at the moment of each call.
-pub(super) struct RemoteReader {
-    pub(super) space: Arc<Space>,
-    /// What it was made for. A space that was made anew meanwhile has other tables.
-    commit: Mutex<Commit>,
-    generation: u64,
-    /// Whether it lists only what this process keeps up to date.
-    own_only: bool,
-}
-
-impl RemoteReader {
-    /// Of that commit.
-    pub fn new(space: Arc<Space>, commit: Commit, own_only: bool) -> Self {
-        Self {
-            generation: commit.generation,
-            commit: Mutex::new(commit),
-            own_only: own_only && space.labels.iter().all(|label| !label.is_empty()),
-            space,
-        }
-    }
-
-    fn commit(&self) -> Commit {
-        *self.commit.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Asks the tables of the space, `otherwise` where there is none. Where these were replaced, it
-    /// asks the new ones, and where the connection broke before, a new one.
-    pub(super) fn ask<T>(
-        &self,
-        limits: Limits<'_>,
-        otherwise: T,
-        ask: impl Fn(&mut Connection, i32, Option<Model>) -> Result<T, KbError>,
-    ) -> Result<T, KbError> {
-        limits.check()?;
-        let commit = self.commit();
-        let Some(number) = commit.space else {
-            return Ok(otherwise);
-        };
-        let mut connection = self.space.server.connection(Purpose::Reading, limits)?;
-        match ask(&mut connection, number, commit.model) {
-            Err(KbError::Outdated(_)) => {
-                let now = self.space.refresh_by(&mut connection, limits)?;
-                *self.commit.lock().unwrap_or_else(PoisonError::into_inner) = now;
-                match now.space {
-                    Some(number) => ask(&mut connection, number, now.model),
-                    None => Ok(otherwise),
-                }
-            }
-            Err(KbError::Store(_)) if connection.is_broken() => {
-                let mut connection = self.space.server.connection(Purpose::Reading, limits)?;
-                ask(&mut connection, number, commit.model)
-            }
-            other => other,
-        }
-    }
-
-    fn names(&self, limits: Limits<'_>) -> Result<Arc<Names>, KbError> {
-        self.space.names(self.commit(), || {
-            self.ask(limits, Names::new(), |connection, space, _| {
-                let asked = format!("SELECT source, title FROM documents_{space} ORDER BY source");
-                let rows = connection.rows(limits, &asked, &[])?;
-                Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
-            })
-        })
-    }
-}
-
-/// The columns of a document, with this machine's stamp, of the tables `d` and `s`.
-const DOCUMENT: &str = "d.source, d.title, d.hash, d.bytes, d.modified, d.chunks,
-    s.size, s.modified, s.changed, s.inode, s.reliable";
-
-fn document(row: &Row) -> Arc<Document> {
-    let hash: &[u8] = row.get(2);
-    let size: Option<i64> = row.get(6);
-    Arc::new(Document {
-        source: row.get(0),
-        title: row.get(1),
-        hash: hash.try_into().unwrap_or_default(),
-        bytes: row.get::<_, i64>(3).cast_unsigned(),
-        modified: row.get::<_, i64>(4).cast_unsigned(),
-        chunks: row.get::<_, i32>(5) as usize,
-        stamp: size.map(|size| LocalStamp {
-            stamp: Stamp {
-                size: size.cast_unsigned(),
-                modified: row.get::<_, i64>(7).cast_unsigned(),
-                changed: row.get::<_, i64>(8).cast_unsigned(),
-                inode: row.get::<_, i64>(9).cast_unsigned(),
-            },
-            mtime_is_reliable: row.get(10),
-        }),
-    })
-}
-
-pub(super) fn lines(first: i32, last: i32) -> LineRange {
-    LineRange {
-        start: first as usize,
-        end: last as usize,
-    }
-}
-
-/// Of the columns source, first, last, place, heading, body from `at` on.
-pub(super) fn passage(row: &Row, at: usize) -> Passage {
-    let place: Option<&str> = row.get(at + 3);
-    Passage {
-        source: row.get(at),
-        lines: lines(row.get(at + 1), row.get(at + 2)),
-        place: place.and_then(|place| serde_json::from_str(place).ok()),
-        heading: row.get(at + 4),
-        text: row.get(at + 5),
-    }
-}
-
-fn chunk_id(row: &Row, at: usize) -> ChunkId {
-    ChunkId::unpack(row.get::<_, i64>(at).cast_unsigned())
-}
-
-/// An error where the vectors of the space are of another length.
-pub(super) fn check_dimensions(model: Model, vector: &[f32]) -> Result<(), KbError> {
-    if model.dimensions == vector.len() {
-        return Ok(());
-    }
-    Err(KbError::Embed(EmbedError(Trouble::new(
-        format!(
-            "the model gives vectors of {} numbers where the index holds vectors of {}",
-            vector.len(),
-            model.dimensions
-        ),
-        "`kb-agent index --rebuild` embeds everything again",
-    ))))
-}
 
 impl Reader for RemoteReader {
     fn generation(&self) -> u64 {
@@ -448,8 +315,4 @@ fn without_vector(model: Option<Model>) -> String {
     };
     let vectors = model.number;
     format!("AND NOT EXISTS (SELECT FROM vectors_{vectors} v WHERE v.key = c.key)")
-}
-
-pub(super) fn gone() -> KbError {
-    KbError::Outdated("the space is gone".to_owned())
 }

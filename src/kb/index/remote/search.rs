@@ -8,9 +8,10 @@ use tokio_postgres::types::Type;
 
 use super::binary::vector_text;
 use super::gains::{SoughtWord, SpaceStatistics, term_id};
-use super::reader::{RemoteReader, check_dimensions, lines};
+use super::rows::{check_dimensions, lines};
 use super::server::{Connection, Typed};
 use super::slips;
+use super::space_reader::RemoteReader;
 use crate::kb::error::KbError;
 use crate::kb::index::limits::{Limits, Within};
 use crate::kb::index::matches::{ChunkId, Correction, Fetched, LexicalMatches, Match, Wanted};

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use tokio_postgres::types::Type;
 
 use super::binary::vector_text;
-use super::reader::check_dimensions;
 use super::rights::WriteRight;
+use super::rows::{check_dimensions, gone};
 use super::schema;
 use super::server::{Connection, Purpose, Typed};
 use super::space::{Commit, Model, Space};
@@ -69,7 +69,7 @@ impl RemoteVectorBatch {
             number: row.get(0),
             dimensions: row.get::<_, i32>(1) as usize,
         });
-        let model = model.ok_or_else(super::reader::gone)?;
+        let model = model.ok_or_else(gone)?;
         self.execute(
             &schema::make_vectors(model.number, model.dimensions),
             limits,

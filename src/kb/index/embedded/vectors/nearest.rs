@@ -181,6 +181,7 @@ impl Best {
         }
     }
 
+    #[inline]
     fn offer(&mut self, at: usize, cosine: f32, keys: &[ChunkKey], wanted: &RowFilter<'_>) {
         if cosine >= self.floor && (wanted.row)(at) {
             self.rows.push((at, cosine));

@@ -38,30 +38,36 @@ fn product(query: &[i16], row: &[u8]) -> i32 {
 #[target_feature(enable = "avx2")]
 fn wide(query: &[i16], rows: &[u8], out: &mut [i32]) {
     use std::arch::x86_64::{
-        __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_shuffle_epi32,
+        __m128i, __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_shuffle_epi32,
         _mm256_add_epi32, _mm256_castsi256_si128, _mm256_cvtepi8_epi16, _mm256_extracti128_si256,
         _mm256_loadu_si256, _mm256_madd_epi16, _mm256_setzero_si256,
     };
     const LANES: usize = 16;
-    let times = |query: &[i16], row: &[u8]| -> __m256i {
-        debug_assert!(query.len() == LANES && row.len() == LANES);
-        // SAFETY: both slices are LANES long, and unaligned loads may start anywhere.
-        let (row, query) = unsafe {
-            (
-                _mm_loadu_si128(row.as_ptr().cast()),
-                _mm256_loadu_si256(query.as_ptr().cast()),
-            )
-        };
-        _mm256_madd_epi16(_mm256_cvtepi8_epi16(row), query)
-    };
     let whole = query.len() - query.len() % (2 * LANES);
     for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
         // Two sums, so that one addition need not wait for the other.
         let (mut even, mut odd) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-        let pairs = query[..whole].chunks_exact(2 * LANES);
-        for (q, r) in pairs.zip(row[..whole].chunks_exact(2 * LANES)) {
-            even = _mm256_add_epi32(even, times(&q[..LANES], &r[..LANES]));
-            odd = _mm256_add_epi32(odd, times(&q[LANES..], &r[LANES..]));
+        let mut at = 0;
+        // A loop by hand: the build for size leaves iterators as calls.
+        while at < whole {
+            // SAFETY: `at + 2 * LANES` is at most `whole`, which is at most the length of both; unaligned
+            // loads may start anywhere.
+            let (q, r): ([__m256i; 2], [__m128i; 2]) = unsafe {
+                let (q, r) = (query.as_ptr().add(at), row.as_ptr().add(at));
+                (
+                    [
+                        _mm256_loadu_si256(q.cast()),
+                        _mm256_loadu_si256(q.add(LANES).cast()),
+                    ],
+                    [
+                        _mm_loadu_si128(r.cast()),
+                        _mm_loadu_si128(r.add(LANES).cast()),
+                    ],
+                )
+            };
+            even = _mm256_add_epi32(even, _mm256_madd_epi16(_mm256_cvtepi8_epi16(r[0]), q[0]));
+            odd = _mm256_add_epi32(odd, _mm256_madd_epi16(_mm256_cvtepi8_epi16(r[1]), q[1]));
+            at += 2 * LANES;
         }
         let sum = _mm256_add_epi32(even, odd);
         let sum = _mm_add_epi32(
@@ -103,11 +109,20 @@ fn counted(query: &[u64], rows: &[u64], out: &mut [u16]) {
     count(query, rows, out);
 }
 
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "as a call, it would not have the instructions of its caller"
+)]
+#[inline(always)]
 fn count(query: &[u64], rows: &[u64], out: &mut [u16]) {
     for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
-        let differ = query.iter().zip(row).map(|(q, r)| (q ^ r).count_ones());
-        *out = differ.sum::<u32>() as u16;
+        let mut differ = 0;
+        let mut at = 0;
+        while at < query.len().min(row.len()) {
+            differ += (query[at] ^ row[at]).count_ones();
+            at += 1;
+        }
+        *out = differ as u16;
     }
 }
 

@@ -1,0 +1,269 @@
+//! What a base that PostgreSQL keeps costs, beside the index in the data folder, in one run.
+//!
+//! `cargo bench --bench store -- [--sizes 50000,250000]` over the server that
+//! `tests/store-server/serve_store.sh` starts. Corpora and vectors are made up; queries are embedded
+//! for real in the rows of hybrid search. A run fills a space of its own and leaves it there.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+#[path = "retrieval/corpus.rs"]
+mod corpus;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use corpus::{Seeded, Vocabulary};
+use kb_agent::agent::ports::{EmbedError, Embedder};
+use kb_agent::embed::{DIMENSIONS, SentenceEmbedding};
+use kb_agent::kb::{KnowledgeBase, SearchMode, StoreAccess, StoreAdministration};
+
+const QUERIES: usize = 200;
+const PASSAGE_WORDS: usize = 110;
+const PASSAGES_A_DOCUMENT: usize = 10;
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn main() {
+    let mut sizes = vec![50_000, 250_000];
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        if arg == "--sizes" {
+            let list = args
+                .next()
+                .expect("--sizes needs a list such as 50000,250000");
+            sizes = list
+                .split(',')
+                .map(|size| size.parse().expect("a whole number"))
+                .collect();
+        }
+    }
+    let Some(access) = access() else {
+        println!("no server: see tests/store-server/serve_store.sh");
+        return;
+    };
+    StoreAdministration::new(&access)
+        .unwrap()
+        .prepare(&NEVER)
+        .unwrap();
+    let words = Vocabulary::new(60_000);
+    for size in sizes {
+        measure(size, &words, &access);
+    }
+}
+
+fn access() -> Option<StoreAccess> {
+    let set = |name: &str| std::env::var(name).ok();
+    let space = format!("bench-{}", std::process::id());
+    Some(StoreAccess {
+        url: format!(
+            "{}?sslmode=require&space={space}",
+            set("KB_AGENT_TEST_STORE_URL")?
+        ),
+        password: Some(set("KB_AGENT_TEST_STORE_PASSWORD")?.into()),
+        ca: set("KB_AGENT_TEST_STORE_CA").map(PathBuf::from),
+    })
+}
+
+fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
+    let place = tempfile::tempdir().unwrap();
+    let docs = place.path().join("docs");
+    let texts = write(&docs, size, words);
+    let access = StoreAccess {
+        url: format!("{}-{size}", access.url),
+        ..access.clone()
+    };
+    let voices = Arc::new(Voices::default());
+    let embedder = || Arc::clone(&voices) as Arc<dyn Embedder>;
+    let home = |name: &str| {
+        let home = place.path().join(name);
+        fs::create_dir_all(&home).unwrap();
+        home
+    };
+    let embedded = KnowledgeBase::open(&[docs.clone()], &home("a"), embedder()).unwrap();
+    let stored =
+        KnowledgeBase::open_shared(&[docs.clone()], &home("b"), embedder(), &access).unwrap();
+    let queries = queries(&texts);
+    println!(
+        "\n{size} chunks\n{:44}{:>14}{:>14}{:>9}",
+        "", "data folder", "store", "ratio"
+    );
+    let row = |name: &str, a: f64, b: f64| println!("{name:44}{a:>14.1}{b:>14.1}{:>9.2}", b / a);
+    let bases = [&embedded, &stored];
+    let [a, b] = bases.map(|base| {
+        let begun = Instant::now();
+        let report = base.update_words(&|_| {}, &NEVER).unwrap();
+        report.chunks as f64 / begun.elapsed().as_secs_f64()
+    });
+    row("words indexed, chunks/s", a, b);
+    let [a, b] = bases.map(|base| {
+        let begun = Instant::now();
+        let report = base.embed_pending(&|_| {}, &NEVER).unwrap();
+        report.embedded as f64 / begun.elapsed().as_secs_f64()
+    });
+    row("made-up vectors taken up, chunks/s", a, b);
+    for (name, mode, real, quiet) in [
+        ("lexical", SearchMode::Lexical, false, false),
+        ("dense, vector given", SearchMode::Vector, false, false),
+        ("hybrid, query embedded", SearchMode::Hybrid, true, false),
+        (
+            "hybrid beside a writer and another reader",
+            SearchMode::Hybrid,
+            true,
+            true,
+        ),
+    ] {
+        voices.real.store(real, Ordering::Relaxed);
+        let [a, b] = bases.map(|base| match quiet {
+            false => times(base, mode, &queries),
+            true => beside(base, &docs, || times(base, mode, &queries), &queries),
+        });
+        for (at, percent) in [(0, 50), (1, 99)] {
+            row(&format!("{name}, p{percent}, ms"), a[at], b[at]);
+        }
+    }
+    voices.real.store(false, Ordering::Relaxed);
+    let [a, b] = bases.map(|base| {
+        let saved = docs.join("d0").join("0.md");
+        let took = (0..20).map(|n| {
+            fs::write(&saved, format!("# Saved {n}\n\n{}\n", texts[n])).unwrap();
+            let begun = Instant::now();
+            let changes = kb_agent::kb::Changes::Files(vec![saved.canonicalize().unwrap()]);
+            base.update_changed(&changes, &|_| {}, &NEVER).unwrap();
+            begun.elapsed()
+        });
+        percentile(&took.collect::<Vec<_>>(), 50)
+    });
+    row("one saved file, its words, p50, ms", a, b);
+}
+
+/// Median and 99th percentile, in ms.
+fn times(base: &KnowledgeBase, mode: SearchMode, queries: &[String]) -> [f64; 2] {
+    let ask = |queries: &[String]| -> Vec<Duration> {
+        let times = queries.iter().map(|query| {
+            let begun = Instant::now();
+            base.search(mode, query, 10).unwrap();
+            begun.elapsed()
+        });
+        times.collect()
+    };
+    ask(&queries[..QUERIES / 4]);
+    let times = ask(queries);
+    [percentile(&times, 50), percentile(&times, 99)]
+}
+
+/// While files are saved and indexed, and another searches.
+fn beside(
+    base: &KnowledgeBase,
+    docs: &Path,
+    measured: impl FnOnce() -> [f64; 2],
+    queries: &[String],
+) -> [f64; 2] {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut n = 0;
+            while !stop.load(Ordering::Relaxed) {
+                n += 1;
+                let file = docs.join("d1").join(format!("{}.md", n % 50));
+                fs::write(&file, format!("# Saved {n}\n\n{}\n", queries[n % QUERIES])).unwrap();
+                let changes = kb_agent::kb::Changes::Files(vec![file.canonicalize().unwrap()]);
+                base.update_changed(&changes, &|_| {}, &NEVER).unwrap();
+            }
+        });
+        scope.spawn(|| {
+            for query in queries.iter().cycle() {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                base.search(SearchMode::Hybrid, query, 10).unwrap();
+            }
+        });
+        let times = measured();
+        stop.store(true, Ordering::Relaxed);
+        times
+    })
+}
+
+fn queries(texts: &[String]) -> Vec<String> {
+    let mut random = Seeded::new(5);
+    let query = |_| {
+        let text: Vec<&str> = texts[random.below(texts.len())]
+            .split_whitespace()
+            .collect();
+        let at = random.below(text.len() - 8);
+        text[at..at + 4 + random.below(4)].join(" ")
+    };
+    (0..QUERIES).map(query).collect()
+}
+
+/// Documents of ten passages each; returns what the passages say.
+fn write(docs: &Path, size: usize, words: &Vocabulary) -> Vec<String> {
+    let mut random = Seeded::new(3);
+    let texts: Vec<String> = (0..size)
+        .map(|_| words.paragraph(PASSAGE_WORDS, &mut random))
+        .collect();
+    for (n, of_document) in texts.chunks(PASSAGES_A_DOCUMENT).enumerate() {
+        let folder = docs.join(format!("d{}", n / 1000));
+        fs::create_dir_all(&folder).unwrap();
+        let sections = of_document.iter().enumerate();
+        let text: String = sections
+            .map(|(at, text)| format!("## Part {at}\n\n{text}\n\n"))
+            .collect();
+        fs::write(folder.join(format!("{}.md", n % 1000)), text).unwrap();
+    }
+    texts
+}
+
+#[derive(Default)]
+struct Voices {
+    real: AtomicBool,
+    model: SentenceEmbedding,
+}
+
+impl Embedder for Voices {
+    fn model_id(&self) -> &'static str {
+        "made up"
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if self.real.load(Ordering::Relaxed) {
+            return self.model.embed(texts);
+        }
+        Ok(texts.iter().map(|text| made_up(text)).collect())
+    }
+
+    fn is_cpu_bound(&self) -> bool {
+        self.model.is_cpu_bound()
+    }
+
+    fn batch(&self) -> usize {
+        256
+    }
+}
+
+/// One of a thousand topics with something of its own.
+fn made_up(text: &str) -> Vec<f32> {
+    let seed = text.bytes().fold(17_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)
+    });
+    let numbers = |seed: u64| {
+        let mut random = Seeded::new(seed);
+        (0..DIMENSIONS).map(move |_| (random.next() >> 40) as f32 / (1_u64 << 23) as f32 - 1.0)
+    };
+    let both = numbers(seed % 1000)
+        .zip(numbers(seed))
+        .map(|(topic, own)| topic + 0.7 * own);
+    let raw: Vec<f32> = both.collect();
+    let norm = raw.iter().map(|value| value * value).sum::<f32>().sqrt();
+    raw.into_iter().map(|value| value / norm).collect()
+}
+
+fn percentile(times: &[Duration], percent: usize) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let at = (sorted.len() * percent / 100).min(sorted.len() - 1);
+    sorted[at].as_secs_f64() * 1e3
+}
