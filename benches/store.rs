@@ -20,6 +20,7 @@ use corpus::{Seeded, Vocabulary};
 use kb_agent::agent::ports::{EmbedError, Embedder};
 use kb_agent::embed::{DIMENSIONS, SentenceEmbedding};
 use kb_agent::kb::{KnowledgeBase, SearchMode, StoreAccess, StoreAdministration};
+use secrecy::ExposeSecret;
 
 const QUERIES: usize = 200;
 const PASSAGE_WORDS: usize = 110;
@@ -61,7 +62,8 @@ fn access() -> Option<StoreAccess> {
         url: format!(
             "{}?sslmode=require&space={space}",
             set("KB_AGENT_TEST_STORE_URL")?
-        ),
+        )
+        .into(),
         password: Some(set("KB_AGENT_TEST_STORE_PASSWORD")?.into()),
         ca: set("KB_AGENT_TEST_STORE_CA").map(PathBuf::from),
     })
@@ -72,7 +74,7 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
     let docs = place.path().join("docs");
     let texts = write(&docs, size, words);
     let access = StoreAccess {
-        url: format!("{}-{size}", access.url),
+        url: format!("{}-{size}", access.url.expose_secret()).into(),
         ..access.clone()
     };
     let voices = Arc::new(Voices::default());

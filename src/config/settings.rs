@@ -242,12 +242,10 @@ fn store(environment: &Environment) -> Result<Option<StoreSettings>, SettingErro
         .iter()
         .any(|scheme| url.starts_with(scheme));
     if !is_address {
-        return Err(match url.contains('@') {
-            true => SettingError::Secret {
-                name: STORE_URL.name,
-                allowed: STORE_URL.allowed,
-            },
-            false => refused(STORE_URL, url),
+        // Whatever form it has, it may hold a password.
+        return Err(SettingError::Secret {
+            name: STORE_URL.name,
+            allowed: STORE_URL.allowed,
         });
     }
     Ok(Some(StoreSettings {
@@ -258,7 +256,7 @@ fn store(environment: &Environment) -> Result<Option<StoreSettings>, SettingErro
 }
 
 fn endpoint_file(environment: &Environment) -> Option<PathBuf> {
-    let urls = [llm_variables::BASE_URL, EMBEDDING_BASE_URL];
+    let urls = [llm_variables::BASE_URL, EMBEDDING_BASE_URL, STORE_URL];
     let is_of_folder = urls.iter().any(|url| environment.is_of_folder(url.name));
     environment
         .folder_file()

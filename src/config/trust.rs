@@ -18,9 +18,10 @@ use serde::{Deserialize, Serialize};
 use super::error::SettingError;
 use super::folders::platform_data_dir;
 use super::variables::{
-    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, SOURCE, STORE_PASSWORD, STORE_URL, variables,
+    DATA_DIR, EMBEDDING_API_KEY, EMBEDDING_BASE_URL, SOURCE, STORE_CA, STORE_PASSWORD, STORE_URL,
+    variables,
 };
-use super::{Environment, Overrides, address, doubt, llm_variables, shown};
+use super::{Environment, Overrides, doubt, llm_variables, shown};
 use crate::files;
 
 /// Something that only the user can decide.
@@ -188,6 +189,7 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
         (llm_variables::BASE_URL.name, llm_variables::API_KEY.name),
         (EMBEDDING_BASE_URL.name, EMBEDDING_API_KEY.name),
         (STORE_URL.name, STORE_PASSWORD.name),
+        (STORE_CA.name, STORE_PASSWORD.name),
     ] {
         let sides = [url, key].map(|name| environment.is_of_folder(name));
         if let (Some(to), Some(_)) = (environment.get(url), environment.get(key))
@@ -195,7 +197,7 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
         {
             found.push(Transfer {
                 what: key.to_owned(),
-                to: address::shown(to),
+                to: shown::target(url, to),
                 of_file: if sides[0] { url } else { key },
             });
         }
@@ -234,7 +236,7 @@ fn transfers(environment: &Environment, overrides: &Overrides) -> Vec<Transfer> 
         {
             found.push(Transfer {
                 what: format!("{what} {paths}"),
-                to: address::shown(to),
+                to: shown::target(url, to),
                 of_file: if is_from_file { SOURCE.name } else { url },
             });
         }

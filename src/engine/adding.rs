@@ -105,6 +105,11 @@ impl Adding {
         stop: &AtomicBool,
     ) -> Result<WithMore, String> {
         let named = one_line(path, LONGEST_PATH);
+        if self.settings.store.is_some() {
+            return Err(format!(
+                "{named} is not added: the base is shared with others; `kb-agent index --kb` adds to it"
+            ));
+        }
         let real = found(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!("there is no file or folder {named}"),
             _ => format!("{named} cannot be added: {error}"),

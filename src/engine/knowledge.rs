@@ -7,8 +7,6 @@ use crate::agent::ports::Embedder;
 use crate::config::Settings;
 use crate::embed::{EmbeddingEndpoint, EndpointEmbedder, Precomputed, SentenceEmbedding};
 use crate::files::wait_for;
-use secrecy::ExposeSecret;
-
 use crate::kb::{
     Changes, DocumentReader, KbError, KnowledgeBase, Progress, Sources, StoreAccess,
     StoreAdministration, UpdateReport,
@@ -122,7 +120,7 @@ pub fn store_administration(
 pub(super) fn access(settings: &Settings) -> Option<StoreAccess> {
     let store = settings.store.as_ref()?;
     Some(StoreAccess {
-        url: store.url.expose_secret().to_owned(),
+        url: store.url.clone(),
         password: store.password.clone(),
         ca: store.ca.clone(),
     })

@@ -176,9 +176,13 @@ impl Keeper<'_> {
                 }
                 Err(_) if self.is_closed() => return,
                 // Another process is at it for once: what is finished is taken over as it comes.
-                Err(locked @ (KbError::Locked | KbError::ReadOnly)) => {
+                Err(locked @ KbError::Locked) => {
                     self.report_error(&self.words, locked);
                     self.follow();
+                }
+                Err(read_only @ KbError::ReadOnly) => {
+                    self.report_error(&self.words, read_only);
+                    return self.follow();
                 }
                 Err(error) => return self.report_error(&self.words, error),
             }

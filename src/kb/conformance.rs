@@ -63,7 +63,7 @@ mod tests {
         let url = set("KB_AGENT_TEST_STORE_URL");
         let (base, _) = url.rsplit_once('/').unwrap();
         let access = StoreAccess {
-            url: format!("{base}/{database}?sslmode=require"),
+            url: format!("{base}/{database}?sslmode=require").into(),
             password: Some(set("KB_AGENT_TEST_STORE_PASSWORD").into()),
             ca: Some(set("KB_AGENT_TEST_STORE_CA").into()),
         };

@@ -70,6 +70,9 @@ impl KnowledgeBase {
     }
 }
 
+/// Empty lines between two passages; more are no document's.
+const MOST_BETWEEN: usize = 1_000_000;
+
 impl KnowledgeBase {
     /// What the index that is shared with others has of a document whose file is not on this machine:
     /// its passages by their lines. `None` where the index is not shared or has no such document.
@@ -91,6 +94,9 @@ impl KnowledgeBase {
         let mut lines: Vec<&str> = Vec::new();
         for passage in &passages {
             let first = passage.lines.start.saturating_sub(1);
+            if first > lines.len() + MOST_BETWEEN {
+                continue;
+            }
             lines.resize(lines.len().max(first), "");
             for (at, line) in (first..).zip(passage.text.lines()) {
                 if at < lines.len() {

@@ -221,13 +221,22 @@ fn who_may_only_read_searches_and_is_told_so_once() {
     );
     let line = fails(&as_reader(&["index", "--kb", &notes]));
     assert!(line.contains("may only be read"), "{line}");
-    // What is made later may be read too.
-    succeeds(&store.run(&place, &["index", "--rebuild", "--kb", &notes]));
+    // What another role makes later may be read too.
+    let indexer = format!("indexer_{}", &store.database);
+    store.sql(&format!("CREATE ROLE {indexer} LOGIN PASSWORD 'writing'"));
+    succeeds(&store.run(&place, &["store", "grant", "--write", &indexer]));
+    succeeds(&store.run(&place, &["store", "drop", "team"]));
+    let mut indexing = store.command(&place, &["index", "--kb", &notes]);
+    indexing.env("KB_AGENT_STORE_URL", store.url(&indexer, "space=team"));
+    indexing.env("KB_AGENT_STORE_PASSWORD", "writing");
+    succeeds(&indexing.output().unwrap());
     assert_eq!(
         found(&as_reader(&["search", "--json", "kiln"]))[0],
         "notes/kiln.md"
     );
-    store.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    for role in [role, indexer] {
+        store.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 # made, because the server refuses to run as root.
 set -eu
 home=${KB_STORE_HOME:-/var/tmp/kb-agent-store-$(id -u)}
-mkdir -p "$home"; chmod 755 "$home"
+mkdir -p "$home"; [ -O "$home" ] || [ "$(stat -c %U "$home")" = kb-store ] || { echo "$home is not ours" >&2; exit 1; }; chmod 755 "$home"
 port_file=$home/port
 if [ "$(id -u)" = 0 ]; then
   id kb-store >/dev/null 2>&1 || useradd --system --no-create-home --shell /usr/sbin/nologin kb-store

@@ -50,7 +50,7 @@ pub(super) async fn check(
         examination.found(Check::note(
             AREA,
             "files",
-            "no folder is named: passages come from the store; grep and read_file have no files here",
+            "no folder is named: documents come from the store; grep_search and the source view have no files here",
             "nothing, or name the folders with --kb or KB_AGENT_SOURCE",
         ));
     }

@@ -8,13 +8,13 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use crate::kb::error::KbError;
-use crate::text::Trouble;
+use crate::text::{Trouble, one_line};
 
 /// What a person sets: the address, and apart from it what is secret.
 #[derive(Debug, Clone)]
 pub struct StoreAccess {
     /// `postgres://USER@HOST[,HOST]/DATABASE?space=NAME`.
-    pub url: String,
+    pub url: SecretString,
     /// Wins over one in the address.
     pub password: Option<SecretString>,
     /// The authority that signs the server's certificate; `None` for those that the system trusts.
@@ -42,7 +42,8 @@ impl StoreAddress {
     /// Reads an address. TLS is required, and the server's name verified, for all but this machine;
     /// `sslmode=disable` turns it off.
     pub fn of(access: &StoreAccess) -> Result<Self, KbError> {
-        let (base, query) = access.url.split_once('?').unwrap_or((&access.url, ""));
+        let url = access.url.expose_secret();
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut space, mut mode) = (None, None);
         let mut passed_on = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -50,7 +51,8 @@ impl StoreAddress {
             match key {
                 SPACE => space = Some(decoded(value)?),
                 SSL_MODE => mode = Some(value),
-                _ => passed_on.push(pair),
+                key if ALLOWED.contains(&key) => passed_on.push(pair),
+                key => return Err(bad(&format!("{} is unknown there", one_line(key, 40)))),
             }
         }
         if let Some(name) = &space {
@@ -84,6 +86,10 @@ impl StoreAddress {
         });
         config.application_name("kb-agent");
         config.connect_timeout(CONNECT);
+        config
+            .keepalives_idle(SILENCE)
+            .keepalives_interval(SILENCE / 3);
+        config.keepalives_retries(3).tcp_user_timeout(SILENCE);
         Ok(Self {
             shown: shown(&config),
             config,
@@ -101,6 +107,11 @@ impl StoreAddress {
 const LONGEST_NAME: usize = 100;
 /// For each host.
 const CONNECT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// A server that says nothing for so long is asked whether it is there.
+const SILENCE: std::time::Duration = std::time::Duration::from_secs(30);
+/// What else a query may say: nothing that leads elsewhere or hides who asks.
+const ALLOWED: [&str; 2] = ["target_session_attrs", "load_balance_hosts"];
 
 fn is_this_machine(host: &Host) -> bool {
     match host {
@@ -155,7 +166,7 @@ mod tests {
 
     fn read(url: &str) -> Result<StoreAddress, KbError> {
         StoreAddress::of(&StoreAccess {
-            url: url.to_owned(),
+            url: url.into(),
             password: Some("s3cret".to_owned().into()),
             ca: None,
         })
@@ -187,7 +198,7 @@ mod tests {
             assert_eq!(read(url).unwrap().is_encrypted(), encrypted, "{url}");
         }
         let with_ca = StoreAddress::of(&StoreAccess {
-            url: "postgres://me@127.0.0.1/kb".to_owned(),
+            url: "postgres://me@127.0.0.1/kb".into(),
             password: None,
             ca: Some(PathBuf::from("ca.crt")),
         });
@@ -203,6 +214,7 @@ mod tests {
             ("postgres://me@db/kb?sslmode=prefer", "sslmode"),
             ("postgres://me@db/kb?space=", "space"),
             ("postgres://me@db/kb?colour=red", "colour"),
+            ("postgres://me@localhost/kb?hostaddr=10.0.0.7", "hostaddr"),
         ] {
             let line = read(url).unwrap_err().to_string();
             assert!(line.contains(says), "{url}: {line}");

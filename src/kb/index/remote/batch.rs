@@ -2,8 +2,7 @@
 //!
 //! Documents are gathered and sent some thousand chunks at a time. How many chunks hold a term is
 //! kept by differences, which go in with the commit; of documents that go the terms are read again
-//! from their texts. A space that is made anew is another one with tables of its own, which takes the
-//! name over at the commit; so nothing is deleted row by row, and searches go on over the old one.
+//! from their texts. What begins afresh forgets what this process keeps up to date and nothing of others'.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,6 +29,8 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 const COMMITTING: Duration = Duration::from_mins(10);
 /// So many chunks are sent together.
 const SENT: usize = 2000;
+/// After more chunks than this the server plans anew.
+const MANY: usize = 1000;
 
 /// What one flush sends.
 #[derive(Default)]
@@ -55,7 +56,7 @@ pub(super) struct RemoteBatch {
     connection: Connection,
     /// What it found.
     found: Commit,
-    /// Everything is forgotten first.
+    /// What this process keeps up to date is forgotten first.
     afresh: bool,
     /// The tables that are written; `None` until they are made.
     number: Option<i32>,
@@ -66,6 +67,8 @@ pub(super) struct RemoteBatch {
     terms: TermReader,
     average: Option<f64>,
     next_number: i64,
+    /// Chunks that were put.
+    put: usize,
 }
 
 impl RemoteBatch {
@@ -91,10 +94,11 @@ impl RemoteBatch {
             terms: TermReader::new(),
             average: None,
             next_number: 0,
+            put: 0,
             connection,
         };
         batch.found = space.refresh_by(&mut batch.connection, limits)?;
-        batch.number = batch.found.space.filter(|_| !afresh);
+        batch.number = batch.found.space;
         if let Some(number) = batch.number {
             let asked = "SELECT average::float8, next_number FROM spaces WHERE space = $1";
             let rows = batch
@@ -121,8 +125,9 @@ impl RemoteBatch {
         if let Some(number) = self.number {
             return Ok(number);
         }
-        let made = "INSERT INTO spaces DEFAULT VALUES RETURNING space";
-        let rows = self.connection.rows(limits, made, &[])?;
+        let made = "INSERT INTO spaces (name) VALUES ($1) RETURNING space";
+        let named: [Typed<'_>; 1] = [(&self.space.name, Type::TEXT)];
+        let rows = self.connection.rows(limits, made, &named)?;
         let number: i32 = rows.first().map_or(0, |row| row.get(0));
         self.execute(&schema::make_space(number), limits)?;
         self.is_touched = true;
@@ -130,8 +135,32 @@ impl RemoteBatch {
         Ok(number)
     }
 
+    /// Forgets what this process keeps up to date.
+    fn forget_own(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+        if !std::mem::take(&mut self.afresh) {
+            return Ok(());
+        }
+        let space = self.tables(limits)?;
+        self.is_touched = true;
+        let reader = RemoteReader::new(Arc::clone(&self.space), self.found, true);
+        let mut last: Option<String> = None;
+        loop {
+            let page = reader.page(last.as_deref(), SENT, limits)?;
+            let forgotten = Gathered {
+                removed: page.iter().map(|one| one.source.clone()).collect(),
+                ..Gathered::default()
+            };
+            self.delete(space, &forgotten, limits)?;
+            last = forgotten.removed.into_iter().next_back();
+            if page.len() < SENT {
+                return Ok(());
+            }
+        }
+    }
+
     /// Sends what was gathered.
     fn flush(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
+        self.forget_own(limits)?;
         let gathered = std::mem::take(&mut self.gathered);
         if gathered.put.is_empty() && gathered.removed.is_empty() && gathered.kept.is_empty() {
             return Ok(());
@@ -256,19 +285,12 @@ impl RemoteBatch {
     fn publish(&mut self, number: i32, limits: Limits<'_>) -> Result<(), KbError> {
         let difference = std::mem::take(&mut self.difference);
         copy_terms(&mut self.connection, number, &difference.held, limits)?;
-        let is_new = self.found.space != Some(number);
-        if is_new {
-            let freed = "UPDATE spaces SET name = NULL WHERE name = $1 AND space <> $2";
-            let values: [Typed<'_>; 2] = [(&self.space.name, Type::TEXT), (&number, Type::INT4)];
-            self.connection.rows(limits, freed, &values)?;
-        }
         let average = self.average.map(|average| average as f32);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis() as i64);
         let last = self.found.generation.cast_signed();
-        let values: [Typed<'_>; 9] = [
+        let values: [Typed<'_>; 8] = [
             (&number, Type::INT4),
-            (&self.space.name, Type::TEXT),
             (&difference.documents, Type::INT8),
             (&difference.chunks, Type::INT8),
             (&difference.tokens, Type::INT8),
@@ -291,35 +313,13 @@ impl RemoteBatch {
         self.execute("COMMIT", limits)?;
         self.is_open = false;
         self.is_touched = false;
-        self.afresh = false;
         self.found = Commit {
             space: Some(number),
             generation: generation.cast_unsigned(),
             model: self.space.known().model,
         };
         self.space.move_on_to(self.found);
-        if is_new {
-            self.drop_replaced(limits);
-        }
         Ok(())
-    }
-
-    /// Removes the tables of spaces that have lost their names. What fails now is done next time.
-    fn drop_replaced(&mut self, limits: Limits<'_>) {
-        let dropped = |batch: &mut Self| -> Result<(), KbError> {
-            let asked = "SELECT space FROM spaces WHERE name IS NULL";
-            let rows = batch.connection.rows(limits, asked, &[])?;
-            for row in rows {
-                let number: i32 = row.get(0);
-                let tables = schema::drop_space(number);
-                let forgotten = format!("{tables} DELETE FROM spaces WHERE space = {number};");
-                batch.execute(&forgotten, limits)?;
-            }
-            Ok(())
-        };
-        if let Err(error) = dropped(self) {
-            tracing::debug!(%error, "tables of a space that was replaced stay for now");
-        }
     }
 }
 
@@ -336,6 +336,7 @@ impl Batch for RemoteBatch {
         let gathered = &mut self.gathered;
         gathered.put.retain(|known| known.source != document.source);
         gathered.chunks += document.chunks.len();
+        self.put += document.chunks.len();
         gathered.put.push(document);
         if gathered.chunks >= SENT || gathered.put.len() >= SENT {
             self.flush(limits)?;
@@ -365,9 +366,6 @@ impl Batch for RemoteBatch {
     fn commit(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
         limits.check()?;
         self.flush(limits)?;
-        if self.afresh {
-            self.tables(limits)?;
-        }
         let Some(number) = self.number.filter(|_| self.is_touched) else {
             return Ok(());
         };
@@ -376,7 +374,14 @@ impl Batch for RemoteBatch {
     }
 
     fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError> {
-        self.commit(limits)
+        self.commit(limits)?;
+        if let Some(number) = self.number.filter(|_| self.put > MANY) {
+            // Only the owner of the tables may; for others the server does it later by itself.
+            if let Err(error) = self.execute(&schema::analyze_space(number), limits) {
+                tracing::debug!(%error, "the tables are not analysed");
+            }
+        }
+        Ok(())
     }
 }
 

@@ -4,12 +4,16 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use tokio_postgres::AsyncMessage;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
 use tokio_postgres::types::Type;
+use tokio_postgres::{AsyncMessage, Client};
 
 use super::schema;
-use super::space::{Commit, Space};
+use super::space::{COMMIT, Commit, Space};
 
+/// Notifications that wait.
+const QUEUE: usize = 16;
 /// A connection that broke is made anew after this long, and twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
@@ -22,8 +26,9 @@ pub(super) fn follow(space: &Arc<Space>) {
         while known.strong_count() > 0 {
             match config.connect(tls.clone()).await {
                 Ok((client, connection)) => {
-                    pause = FIRST_PAUSE;
-                    listen(&known, &client, connection).await;
+                    if listen(&known, &client, connection).await {
+                        pause = FIRST_PAUSE;
+                    }
                 }
                 Err(error) => tracing::debug!(%error, "commits are not listened for"),
             }
@@ -33,64 +38,60 @@ pub(super) fn follow(space: &Arc<Space>) {
     });
 }
 
+/// Follows commits until the connection ends; whether it could listen at all, which a replica cannot.
 async fn listen<S, T>(
     known: &Weak<Space>,
-    client: &tokio_postgres::Client,
+    client: &Client,
     mut connection: tokio_postgres::Connection<S, T>,
-) where
-    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
-    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+) -> bool
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let channel = schema::channel();
-    let listening = format!("LISTEN {channel}");
-    let asked = client.batch_execute(&listening);
-    let messages = stream::poll_fn(move |context| connection.poll_message(context));
-    let mut messages = std::pin::pin!(messages);
-    let mut asked = std::pin::pin!(asked);
-    let mut is_listening = false;
-    loop {
-        let message = tokio::select! {
-            done = &mut asked, if !is_listening => {
-                if done.is_err() { return; }
-                is_listening = true;
-                continue;
-            }
-            message = messages.next() => message,
-        };
-        let Some(Ok(message)) = message else { return };
-        let Some(space) = known.upgrade() else { return };
-        if let AsyncMessage::Notification(news) = message
-            && news.payload() == space.name
-        {
-            // The connection has to be driven while it is asked.
-            let asking = last_commit(client, &space);
-            let mut asking = std::pin::pin!(asking);
-            let commit = loop {
-                tokio::select! {
-                    commit = &mut asking => break commit,
-                    other = messages.next() => if !matches!(other, Some(Ok(_))) { return },
-                }
-            };
-            if let Some(commit) = commit {
-                space.move_on_to(commit);
+    let (sender, mut notified) = mpsc::channel(QUEUE);
+    // Whoever asks needs the connection to be driven meanwhile.
+    let driver = tokio::spawn(async move {
+        let messages = stream::poll_fn(move |context| connection.poll_message(context));
+        let mut messages = std::pin::pin!(messages);
+        while let Some(Ok(message)) = messages.next().await {
+            if let AsyncMessage::Notification(notification) = message {
+                // A full queue tells of commits already.
+                let _ = sender.try_send(notification.payload().to_owned());
             }
         }
+    });
+    let listening = format!("LISTEN {}", schema::channel());
+    let could_listen = client.batch_execute(&listening).await.is_ok();
+    // What came while none listened.
+    let mut is_due = could_listen;
+    while could_listen {
+        let Some(space) = known.upgrade() else { break };
+        if is_due {
+            let Some(commit) = last_commit(client, &space).await else {
+                break;
+            };
+            space.move_on_to(commit);
+        }
+        let name = space.name.clone();
+        drop(space);
+        match notified.recv().await {
+            Some(payload) => is_due = payload == name,
+            None => break,
+        }
     }
+    driver.abort();
+    could_listen
 }
 
-async fn last_commit(client: &tokio_postgres::Client, space: &Space) -> Option<Commit> {
-    let asked = format!(
-        "SELECT space, generation FROM {}.spaces WHERE name = $1",
-        schema::name()
-    );
-    let rows = client
-        .query_typed(&asked, &[(&space.name, Type::TEXT)])
-        .await;
-    let rows = rows.ok()?;
-    let row = rows.first()?;
-    Some(Commit {
-        space: row.get(0),
-        generation: row.get::<_, i64>(1).cast_unsigned(),
-        model: space.known().model,
-    })
+async fn last_commit(client: &Client, space: &Space) -> Option<Commit> {
+    let path = "SELECT set_config('search_path', quote_ident($1), false)";
+    let schema = schema::name();
+    client
+        .query_typed(path, &[(&schema, Type::TEXT)])
+        .await
+        .ok()?;
+    let model_id = space.model_id();
+    let values = [(&space.name as _, Type::TEXT), (&model_id as _, Type::TEXT)];
+    let rows = client.query_typed(COMMIT, &values).await.ok()?;
+    rows.first().map(Commit::of)
 }

@@ -18,8 +18,10 @@ pub(super) enum Fault {
     Unreachable(String),
     /// The name, the password or the database is refused.
     Refused(String),
-    /// Not for this user, or not on a replica.
+    /// Not for this user.
     NotAllowed(String),
+    /// Not on a replica.
+    Replica,
     /// What was asked for is not there: it was never made, or has been made anew since.
     Missing(String),
     /// No room on its disk.
@@ -41,10 +43,12 @@ impl Fault {
             SqlState::INVALID_PASSWORD
             | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
             | SqlState::INVALID_CATALOG_NAME => Self::Refused(line),
-            SqlState::INSUFFICIENT_PRIVILEGE | SqlState::READ_ONLY_SQL_TRANSACTION => {
-                Self::NotAllowed(line)
-            }
-            SqlState::UNDEFINED_TABLE
+            SqlState::READ_ONLY_SQL_TRANSACTION => Self::Replica,
+            SqlState::INSUFFICIENT_PRIVILEGE => Self::NotAllowed(line),
+            // Undone in favour of another: asked again, it succeeds.
+            SqlState::T_R_DEADLOCK_DETECTED
+            | SqlState::T_R_SERIALIZATION_FAILURE
+            | SqlState::UNDEFINED_TABLE
             | SqlState::UNDEFINED_FUNCTION
             | SqlState::UNDEFINED_OBJECT
             | SqlState::INVALID_SCHEMA_NAME => Self::Missing(line),
@@ -62,7 +66,11 @@ impl Fault {
     pub fn into_error(self, store: &str) -> KbError {
         KbError::Store(match self {
             Self::TimedOut => return KbError::TimedOut,
-            Self::NotAllowed(_) => return KbError::ReadOnly,
+            Self::Replica => return KbError::ReadOnly,
+            Self::NotAllowed(why) => Trouble::new(
+                format!("the user of the store {store} may not do that: {why}"),
+                "have its owner run `kb-agent store grant`, with --write for an indexer",
+            ),
             Self::Missing(why) => return KbError::Outdated(why),
             Self::Unreachable(why) => Trouble::new(
                 format!("the store {store} cannot be reached: {why}"),

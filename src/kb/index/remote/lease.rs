@@ -36,6 +36,13 @@ impl RemoteLease {
             holder: uuid::Uuid::now_v7().to_string(),
             seconds: time.as_secs_f64(),
         };
+        let may = "SELECT has_table_privilege('leases', 'INSERT')";
+        let mut connection = server.connection(Purpose::Writing, limits)?;
+        let rows = connection.rows(limits, may, &[])?;
+        drop(connection);
+        if !rows.first().is_some_and(|row| row.get(0)) {
+            return Err(KbError::ReadOnly);
+        }
         let taken = lease.ask(
             "INSERT INTO leases AS l VALUES ($1, $2, clock_timestamp() + make_interval(secs => $3))
             ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until

@@ -37,7 +37,7 @@ BEGIN
     RETURN QUERY SELECT 1, NULL::bigint, NULL, NULL::int, NULL::int, NULL::int[], NULL::int2[],
         NULL::int, f.at::int, NULL, f.held FROM unnest(freq) WITH ORDINALITY AS f(held, at);
     unknown := ARRAY(SELECT u FROM generate_subscripts(freq, 1) u WHERE freq[u] = 0 ORDER BY u);
-    unknown := ARRAY(SELECT u FROM unnest(unknown) u WHERE u = ANY (slip_of) ORDER BY u LIMIT 32);
+    unknown := ARRAY(SELECT u FROM unnest(unknown) u WHERE u = ANY (slip_of || begin_of) ORDER BY u LIMIT 32);
     IF cardinality(unknown) > 0 THEN
         RETURN QUERY EXECUTE format('SELECT 2, NULL::bigint, NULL, NULL::int, NULL::int, NULL::int[],
                 NULL::int2[], NULL::int, NULL::int, t.term, t.held FROM terms_%1$s t

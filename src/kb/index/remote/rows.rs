@@ -43,8 +43,8 @@ pub(super) fn document(row: &Row) -> Arc<Document> {
 /// From the first to the last of them.
 pub(super) fn lines(first: i32, last: i32) -> LineRange {
     LineRange {
-        start: first as usize,
-        end: last as usize,
+        start: first.max(1) as usize,
+        end: last.max(first).max(1) as usize,
     }
 }
 

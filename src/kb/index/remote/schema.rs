@@ -27,14 +27,16 @@ pub(super) fn channel() -> String {
 }
 
 /// Prepares a connection, and says what it has found: the version of pgvector, whether the schema
-/// is there, whether it is a replica.
+/// is there.
 pub(super) const SETUP: &str = "
 SELECT set_config('search_path', quote_ident($1) || coalesce(', ' || quote_ident(n.nspname), ''), false),
        set_config('jit', 'off', false),
        set_config('hnsw.ef_search', '200', false),
        set_config('hnsw.iterative_scan', 'relaxed_order', false),
        set_config('client_min_messages', 'error', false),
-       e.extversion, pg_is_in_recovery(), current_setting('server_version_num')::int
+       set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false),
+       set_config('tcp_keepalives_count', '3', false),
+       e.extversion, current_setting('server_version_num')::int
 FROM (VALUES (1)) AS one
 LEFT JOIN pg_extension e ON e.extname = 'vector'
 LEFT JOIN pg_namespace n ON n.oid = e.extnamespace";
@@ -44,22 +46,19 @@ const OLDEST_VECTOR: (u32, u32) = (0, 7);
 
 /// What a connection says about its server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::kb) struct Versions {
+pub(super) struct Versions {
     /// Of PostgreSQL, such as 180001.
     pub server: i32,
     /// Of pgvector; `None` where it is not there.
     pub vector: Option<String>,
-    /// Whether it takes no changes itself.
-    pub is_replica: bool,
 }
 
 /// Reads what [`SETUP`] found.
 pub(super) fn versions(rows: &[Row]) -> Option<Versions> {
     let row = rows.first()?;
     Some(Versions {
-        server: row.try_get(7).ok()?,
-        vector: row.try_get(5).ok()?,
-        is_replica: row.try_get(6).ok()?,
+        vector: row.try_get(8).ok()?,
+        server: row.try_get(9).ok()?,
     })
 }
 
@@ -127,7 +126,6 @@ pub(super) fn grant(role: &str, writes: bool) -> String {
     format!(
         "GRANT {on_schema} ON SCHEMA {schema} TO {role};
 GRANT {on_tables} ON ALL TABLES IN SCHEMA {schema} TO {role};
-ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} GRANT {on_tables} ON TABLES TO {role};
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};"
     )
 }
@@ -161,13 +159,41 @@ CREATE INDEX words_{space}_terms ON words_{space} USING gin (terms) WITH (fastup
 CREATE INDEX words_{space}_document ON words_{space} ((chunk >> 32));
 CREATE TABLE terms_{space} (
     term text COLLATE \"C\" PRIMARY KEY, held bigint NOT NULL, slips int4[] NOT NULL);
-CREATE INDEX terms_{space}_slips ON terms_{space} USING gin (slips) WITH (fastupdate = off);"
+CREATE INDEX terms_{space}_slips ON terms_{space} USING gin (slips) WITH (fastupdate = off);
+{}",
+        shared(&TABLES.map(|table| format!("{table}_{space}")))
     )
+}
+
+/// The tables of a space.
+///
+/// In the order in which a search takes them, so that removing them never waits crosswise.
+const TABLES: [&str; 5] = ["terms", "words", "chunks", "documents", "stamps"];
+
+/// Lets those into new tables who are let into `spaces`: what a role makes is its own at first.
+fn shared(tables: &[String]) -> String {
+    let tables = tables.join(", ");
+    format!(
+        "DO $shared$ DECLARE one record; BEGIN
+FOR one IN SELECT pg_get_userbyid(a.grantee) AS role, bool_or(a.privilege_type = 'INSERT') AS writes
+    FROM pg_class c, aclexplode(c.relacl) a
+    WHERE c.oid = 'spaces'::regclass AND a.grantee <> 0 GROUP BY 1
+LOOP
+    EXECUTE format('GRANT %s ON {tables} TO %I', CASE WHEN one.writes
+        THEN 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE' ELSE 'SELECT' END, one.role);
+END LOOP; END $shared$;"
+    )
+}
+
+/// What lets the server plan well after many rows have come.
+pub(super) fn analyze_space(space: i32) -> String {
+    let tables = TABLES.map(|table| format!("{table}_{space}"));
+    format!("ANALYZE {};", tables.join(", "))
 }
 
 /// What [`make_space`] made, removed.
 pub(super) fn drop_space(space: i32) -> String {
-    ["documents", "stamps", "chunks", "words", "terms"]
+    TABLES
         .map(|table| format!("DROP TABLE IF EXISTS {table}_{space};"))
         .concat()
 }
@@ -175,7 +201,9 @@ pub(super) fn drop_space(space: i32) -> String {
 /// The vectors of a model.
 pub(super) fn make_vectors(model: i32, dimensions: usize) -> String {
     format!(
-        "CREATE TABLE IF NOT EXISTS vectors_{model} (key bytea PRIMARY KEY, v halfvec({dimensions}) NOT NULL);"
+        "CREATE TABLE IF NOT EXISTS vectors_{model} (key bytea PRIMARY KEY, v halfvec({dimensions}) NOT NULL);
+{}",
+        shared(&[format!("vectors_{model}")])
     )
 }
 

@@ -181,6 +181,18 @@ fn ask(
     Ok(found)
 }
 
+fn found_row(row: &Row) -> Result<FoundRow, tokio_postgres::Error> {
+    Ok(FoundRow {
+        chunk: ChunkId::unpack(row.try_get::<_, i64>(1)?.cast_unsigned()),
+        source: row.try_get(2)?,
+        first: row.try_get(3)?,
+        last: row.try_get(4)?,
+        ids: row.try_get(5)?,
+        frequencies: row.try_get(6)?,
+        length: row.try_get::<_, i32>(7)?.cast_unsigned(),
+    })
+}
+
 impl Found {
     fn take(&mut self, row: &Row, asked: &[String]) {
         let held = || row.get::<_, Option<i64>>(10).unwrap_or(0).cast_unsigned();
@@ -198,15 +210,8 @@ impl Found {
                 }
             }
             2 => self.near.push((row.get(9), held())),
-            _ => self.rows.push(FoundRow {
-                chunk: ChunkId::unpack(row.get::<_, i64>(1).cast_unsigned()),
-                source: row.get(2),
-                first: row.get(3),
-                last: row.get(4),
-                ids: row.get(5),
-                frequencies: row.get(6),
-                length: row.get::<_, i32>(7).cast_unsigned(),
-            }),
+            // A row with gaps is of no use.
+            _ => self.rows.extend(found_row(row).ok()),
         }
     }
 
@@ -334,7 +339,7 @@ pub(super) fn semantic(
         let statement = format!(
             "SELECT {columns}, 1 - near.distance FROM (
                 SELECT v.key, v.v <=> $1::text::halfvec AS distance FROM vectors_{vectors} v
-                ORDER BY v.v <=> $1::text::halfvec LIMIT $2) near
+                ORDER BY v.v <=> $1::text::halfvec LIMIT 4 * $2) near
             LEFT JOIN chunks_{space} c ON c.key = near.key
             LEFT JOIN documents_{space} d ON d.number = c.chunk >> 32
             ORDER BY near.distance, d.source, c.chunk"
@@ -343,7 +348,7 @@ pub(super) fn semantic(
         let mut rows = connection.rows(limits, &statement, &values)?;
         let vectors = rows.len();
         rows.retain(|row| row.get::<_, Option<i64>>(0).is_some());
-        if rows.len() < k.min(vectors) {
+        if rows.len() < k && vectors > rows.len() {
             // Others' vectors were nearer: then each of the space is looked at.
             rows = connection.rows(limits, &exact(""), &values)?;
         }

@@ -39,6 +39,8 @@ const KEPT: usize = 4;
 pub(in crate::kb) enum Purpose {
     /// Whatever server of those that are named answers.
     Reading,
+    /// The one that takes changes, so that own changes are seen; another where it does not answer.
+    ReadingOwn,
     /// The one that takes changes.
     Writing,
 }
@@ -150,6 +152,9 @@ impl StoreServer {
 
     fn connect(self: &Arc<Self>, purpose: Purpose, limits: Limits<'_>) -> Result<Client, KbError> {
         let client = match self.open(purpose, limits) {
+            Err(KbError::Store(_)) if purpose == Purpose::ReadingOwn => {
+                return self.connect(Purpose::Reading, limits);
+            }
             // Only replicas answer.
             Err(KbError::Store(_))
                 if purpose == Purpose::Writing
@@ -169,7 +174,7 @@ impl StoreServer {
 
     fn config(&self, purpose: Purpose) -> Config {
         let mut config = self.address.config.clone();
-        if purpose == Purpose::Writing {
+        if purpose != Purpose::Reading {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         config

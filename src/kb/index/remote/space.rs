@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::server::{Connection, Purpose, StoreServer};
@@ -28,6 +29,22 @@ pub(super) struct Model {
     pub dimensions: usize,
 }
 
+impl Commit {
+    /// Of the columns of [`COMMIT`].
+    pub fn of(row: &Row) -> Self {
+        let number: Option<i32> = row.get(2);
+        let dimensions: Option<i32> = row.get(3);
+        Self {
+            space: row.get(0),
+            generation: row.get::<_, Option<i64>>(1).unwrap_or(0).cast_unsigned(),
+            model: number.zip(dimensions).map(|(number, dimensions)| Model {
+                number,
+                dimensions: dimensions as usize,
+            }),
+        }
+    }
+}
+
 /// A space of a server, by its name.
 pub(super) struct Space {
     pub server: Arc<StoreServer>,
@@ -44,7 +61,8 @@ pub(super) struct Space {
 /// Source and title of each document, in the order of their sources.
 pub(super) type Names = Vec<(String, String)>;
 
-const COMMIT: &str = "
+/// Space, generation, model and dimensions.
+pub(super) const COMMIT: &str = "
 SELECT s.space, s.generation, m.model, m.dimensions
 FROM (VALUES (1)) AS one
 LEFT JOIN spaces s ON s.name = $1
@@ -69,6 +87,15 @@ impl Space {
         }
     }
 
+    /// Who indexes sees what it has committed.
+    pub fn reading(&self) -> Purpose {
+        if self.labels.is_empty() {
+            Purpose::Reading
+        } else {
+            Purpose::ReadingOwn
+        }
+    }
+
     /// What is known of the last commit.
     pub fn known(&self) -> Commit {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner)
@@ -88,7 +115,7 @@ impl Space {
 
     /// Asks for the last commit.
     pub fn refresh(&self, limits: Limits<'_>) -> Result<Commit, KbError> {
-        let mut connection = self.server.connection(Purpose::Reading, limits)?;
+        let mut connection = self.server.connection(self.reading(), limits)?;
         self.refresh_by(&mut connection, limits)
     }
 
@@ -104,16 +131,7 @@ impl Space {
         let Some(row) = rows.first() else {
             return Ok(self.known());
         };
-        let number: Option<i32> = row.get(2);
-        let dimensions: Option<i32> = row.get(3);
-        let commit = Commit {
-            space: row.get(0),
-            generation: row.get::<_, Option<i64>>(1).unwrap_or(0).cast_unsigned(),
-            model: number.zip(dimensions).map(|(number, dimensions)| Model {
-                number,
-                dimensions: dimensions as usize,
-            }),
-        };
+        let commit = Commit::of(row);
         self.move_on_to(commit);
         Ok(commit)
     }

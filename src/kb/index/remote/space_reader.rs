@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::server::{Connection, Purpose};
+use super::server::Connection;
 use super::space::{Commit, Model, Names, Space};
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
@@ -45,7 +45,7 @@ impl RemoteReader {
         let Some(number) = commit.space else {
             return Ok(otherwise);
         };
-        let mut connection = self.space.server.connection(Purpose::Reading, limits)?;
+        let mut connection = self.space.server.connection(self.space.reading(), limits)?;
         match ask(&mut connection, number, commit.model) {
             Err(KbError::Outdated(_)) => {
                 let now = self.space.refresh_by(&mut connection, limits)?;
@@ -56,7 +56,7 @@ impl RemoteReader {
                 }
             }
             Err(KbError::Store(_)) if connection.is_broken() => {
-                let mut connection = self.space.server.connection(Purpose::Reading, limits)?;
+                let mut connection = self.space.server.connection(self.space.reading(), limits)?;
                 ask(&mut connection, number, commit.model)
             }
             other => other,

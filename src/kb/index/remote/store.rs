@@ -66,8 +66,8 @@ impl Store for RemoteStore {
         Ok(Box::new(RemoteVectorBatch::begin(&self.space, limits)?))
     }
 
-    /// Of each set of roots, for two machines may keep different folders of one space. Who may only
-    /// read never leads.
+    /// Of each set of roots, for two machines may keep different folders of one space. Who keeps none
+    /// or may only read never leads.
     fn lease(
         &self,
         name: &str,
@@ -79,6 +79,9 @@ impl Store for RemoteStore {
             commits::follow(&self.space);
         }
         let space = &self.space;
+        if space.labels.is_empty() {
+            return Ok(None);
+        }
         let name = format!("{}\n{}\n{name}", space.name, space.labels.join("\n"));
         match RemoteLease::take(&space.server, name, time, limits) {
             Ok(lease) => Ok(lease.map(|lease| Box::new(lease) as Box<dyn Lease>)),

@@ -21,6 +21,12 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 /// Fewer vectors are looked at one by one in no noticeable time; and an index is quicker made than
 /// grown, so that it is made when all of a first load are there.
 const INDEXED_FROM: i64 = 10_000;
+/// The server indexes vectors of so many numbers at most.
+const MOST_INDEXED: usize = 4000;
+/// Vectors of vanished chunks that are tolerated.
+const STALE: i64 = 1000;
+/// Held to the end of the transaction by who makes a model or removes one; any number does.
+const LOCK_MODELS: &str = "SELECT pg_advisory_xact_lock(7737926838279566082);";
 /// Making an index over many vectors takes a while.
 const MAKING: Duration = Duration::from_hours(6);
 
@@ -28,6 +34,8 @@ pub(super) struct RemoteVectorBatch {
     space: Arc<Space>,
     connection: Connection,
     commit: Commit,
+    /// Whether the space is known to use the model.
+    is_used: bool,
 }
 
 impl RemoteVectorBatch {
@@ -45,6 +53,7 @@ impl RemoteVectorBatch {
             space: Arc::clone(space),
             connection,
             commit: Commit::default(),
+            is_used: false,
         };
         batch.commit = space.refresh_by(&mut batch.connection, limits)?;
         Ok(batch)
@@ -55,11 +64,12 @@ impl RemoteVectorBatch {
         self.connection.call(limits, done)
     }
 
-    /// The vectors of the space's model, which are of that length.
+    /// The vectors of the space's model, which are of that length; says that the space uses them.
     fn model(&mut self, dimensions: usize, limits: Limits<'_>) -> Result<Model, KbError> {
-        if let Some(model) = self.commit.model {
+        if let Some(model) = self.commit.model.filter(|_| self.is_used) {
             return Ok(model);
         }
+        self.execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
         let (model_id, length) = (self.space.model_id(), dimensions as i32);
         let values: [Typed<'_>; 2] = [(&model_id, Type::TEXT), (&length, Type::INT4)];
         let made = "INSERT INTO models (id, dimensions) VALUES ($1, $2)
@@ -70,13 +80,21 @@ impl RemoteVectorBatch {
             dimensions: row.get::<_, i32>(1) as usize,
         });
         let model = model.ok_or_else(gone)?;
-        self.execute(
-            &schema::make_vectors(model.number, model.dimensions),
-            limits,
-        )?;
-        let used = "UPDATE spaces SET model = $1 WHERE name = $2";
+        if self.commit.model.is_none() {
+            self.execute(
+                &schema::make_vectors(model.number, model.dimensions),
+                limits,
+            )?;
+        }
+        let used = "UPDATE spaces SET model = $1 WHERE name = $2 AND model IS DISTINCT FROM $1";
         let values: [Typed<'_>; 2] = [(&model.number, Type::INT4), (&self.space.name, Type::TEXT)];
         self.connection.rows(limits, used, &values)?;
+        let notified = "SELECT pg_notify($1, $2)";
+        let channel = schema::channel();
+        let values: [Typed<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
+        self.connection.rows(limits, notified, &values)?;
+        self.execute("COMMIT", limits)?;
+        self.is_used = true;
         self.commit.model = Some(model);
         let known = self.space.known();
         self.space.move_on_to(Commit {
@@ -85,6 +103,59 @@ impl RemoteVectorBatch {
         });
         Ok(model)
     }
+
+    /// Makes the index that is missing and removes what no space uses any more. Only who owns the
+    /// tables may.
+    fn put_in_order(&mut self, model: Model, limits: Limits<'_>) -> Result<(), KbError> {
+        let number = model.number;
+        let many = format!(
+            "SELECT count(*) FROM (SELECT FROM vectors_{number} LIMIT {INDEXED_FROM}) AS first"
+        );
+        let rows = self.connection.rows(limits, &many, &[])?;
+        let are_many = rows
+            .first()
+            .is_some_and(|row| row.get::<_, i64>(0) >= INDEXED_FROM);
+        let patience = Instant::now().checked_add(MAKING);
+        let limits = Limits::until(limits.stop(), patience);
+        if are_many && model.dimensions <= MOST_INDEXED {
+            let index = format!(
+                "{} ANALYZE vectors_{number}",
+                schema::make_vector_index(number)
+            );
+            self.execute(&index, limits)?;
+        }
+        self.execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        let unused = "SELECT m.model FROM models m
+            WHERE NOT EXISTS (SELECT FROM spaces s WHERE s.model = m.model)";
+        for row in self.connection.rows(limits, unused, &[])? {
+            let number: i32 = row.get(0);
+            self.execute(&forgotten(number), limits)?;
+        }
+        let spaces =
+            "SELECT s.space, s.chunks, (SELECT greatest(c.reltuples, 0)::bigint FROM pg_class c
+                WHERE c.oid = ('vectors_' || $1)::regclass)
+            FROM spaces s WHERE s.model = $1::int";
+        let asked = number.to_string();
+        let rows = self
+            .connection
+            .rows(limits, spaces, &[(&asked, Type::TEXT)])?;
+        let kept: i64 = rows.iter().map(|row| row.get::<_, i64>(1)).sum();
+        let held = rows.first().map_or(0, |row| row.get::<_, i64>(2));
+        if held > STALE.max(kept + kept / 2) {
+            let elsewhere = rows.iter().map(|row| in_no_chunk(row.get(0)));
+            let all = elsewhere.collect::<Vec<_>>().join(" AND ");
+            self.execute(
+                &format!("DELETE FROM vectors_{number} v WHERE {all}"),
+                limits,
+            )?;
+        }
+        self.execute("COMMIT", limits)
+    }
+}
+
+/// That no chunk of the space says what has the key of `v`.
+fn in_no_chunk(space: i32) -> String {
+    format!("NOT EXISTS (SELECT FROM chunks_{space} o WHERE o.key = v.key)")
 }
 
 impl VectorBatch for RemoteVectorBatch {
@@ -95,6 +166,9 @@ impl VectorBatch for RemoteVectorBatch {
         };
         let model = self.model(first.len(), limits)?;
         check_dimensions(model, first)?;
+        // In one order, so that two never wait for each other.
+        let mut vectors: Vec<&(ChunkKey, Vec<f32>)> = vectors.iter().collect();
+        vectors.sort_unstable_by_key(|(key, _)| *key);
         let keys: Vec<&[u8]> = vectors.iter().map(|(key, _)| key.0.as_slice()).collect();
         let texts: Vec<String> = vectors.iter().map(|(_, v)| vector_text(v)).collect();
         let added = format!(
@@ -111,60 +185,42 @@ impl VectorBatch for RemoteVectorBatch {
         let Some(model) = self.commit.model else {
             return Ok(());
         };
-        let number = model.number;
-        let many = format!(
-            "SELECT count(*) FROM (SELECT FROM vectors_{number} LIMIT {INDEXED_FROM}) AS first"
-        );
-        let rows = self.connection.rows(limits, &many, &[])?;
-        if rows
-            .first()
-            .is_some_and(|row| row.get::<_, i64>(0) >= INDEXED_FROM)
-        {
-            let patience = Instant::now().checked_add(MAKING);
-            let index = format!(
-                "SET statement_timeout = 0; {} ANALYZE vectors_{number}; RESET statement_timeout",
-                schema::make_vector_index(number)
-            );
-            self.execute(&index, Limits::until(limits.stop(), patience))?;
+        match self.put_in_order(model, limits) {
+            Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
+            Err(error) => {
+                // All vectors are there; searching them takes longer, or takes more room.
+                tracing::info!(%error, "the vectors of the store are not put in order");
+                self.execute("ROLLBACK", limits)
+            }
+            Ok(()) => Ok(()),
         }
-        let unused = "SELECT m.model FROM models m
-            WHERE NOT EXISTS (SELECT FROM spaces s WHERE s.model = m.model)";
-        for row in self.connection.rows(limits, unused, &[])? {
-            let number: i32 = row.get(0);
-            self.execute(&forgotten(number), limits)?;
-        }
-        Ok(())
     }
 
     fn clear(&mut self, limits: Limits<'_>) -> Result<(), KbError> {
         limits.check()?;
-        let Some(model) = self.commit.model.take() else {
+        self.commit = self.space.refresh_by(&mut self.connection, limits)?;
+        let Commit {
+            model: Some(model),
+            space: Some(space),
+            ..
+        } = self.commit
+        else {
             return Ok(());
         };
+        let patience = Limits::until(&NEVER, Instant::now().checked_add(MAKING));
+        self.execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
         let number = model.number;
-        let others =
-            "SELECT space FROM spaces WHERE model = $1 AND name IS NOT NULL AND name <> $2";
-        let values: [Typed<'_>; 2] = [(&number, Type::INT4), (&self.space.name, Type::TEXT)];
+        let others = "SELECT space FROM spaces WHERE model = $1 AND space <> $2";
+        let values: [Typed<'_>; 2] = [(&number, Type::INT4), (&space, Type::INT4)];
         let others = self.connection.rows(limits, others, &values)?;
-        let forgotten = match self.commit.space {
-            Some(space) if !others.is_empty() => {
-                let elsewhere = others.iter().map(|row| {
-                    let other: i32 = row.get(0);
-                    format!("AND NOT EXISTS (SELECT FROM chunks_{other} o WHERE o.key = v.key)")
-                });
-                let elsewhere: String = elsewhere.collect();
-                format!(
-                    "DELETE FROM vectors_{number} v USING chunks_{space} c WHERE c.key = v.key {elsewhere}"
-                )
-            }
-            _ => forgotten(number),
-        };
-        self.execute(
-            &forgotten,
-            Limits::until(&NEVER, Instant::now().checked_add(MAKING)),
-        )?;
-        self.commit = self.space.refresh_by(&mut self.connection, limits)?;
-        Ok(())
+        let elsewhere = others
+            .iter()
+            .map(|row| format!(" AND {}", in_no_chunk(row.get(0))));
+        let elsewhere: String = elsewhere.collect();
+        let deleted = format!(
+            "DELETE FROM vectors_{number} v USING chunks_{space} c WHERE c.key = v.key{elsewhere}; COMMIT"
+        );
+        self.execute(&deleted, patience)
     }
 }
 
