@@ -11,6 +11,7 @@ mod corpus;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -78,15 +79,14 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
         ..access.clone()
     };
     let voices = Arc::new(Voices::default());
-    let embedder = || Arc::clone(&voices) as Arc<dyn Embedder>;
+    let model = || Arc::clone(&voices) as Arc<dyn Embedder>;
     let home = |name: &str| {
         let home = place.path().join(name);
         fs::create_dir_all(&home).unwrap();
         home
     };
-    let embedded = KnowledgeBase::open(&[docs.clone()], &home("a"), embedder()).unwrap();
-    let stored =
-        KnowledgeBase::open_shared(&[docs.clone()], &home("b"), embedder(), &access).unwrap();
+    let embedded = KnowledgeBase::open(from_ref(&docs), &home("a"), model()).unwrap();
+    let stored = KnowledgeBase::open_shared(from_ref(&docs), &home("b"), model(), &access).unwrap();
     let queries = queries(&texts);
     println!(
         "\n{size} chunks\n{:44}{:>14}{:>14}{:>9}",
@@ -106,7 +106,7 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
         report.embedded as f64 / begun.elapsed().as_secs_f64()
     });
     row("made-up vectors taken up, chunks/s", a, b);
-    for (name, mode, real, quiet) in [
+    for (name, mode, real, is_busy) in [
         ("lexical", SearchMode::Lexical, false, false),
         ("dense, vector given", SearchMode::Vector, false, false),
         ("hybrid, query embedded", SearchMode::Hybrid, true, false),
@@ -118,9 +118,12 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
         ),
     ] {
         voices.real.store(real, Ordering::Relaxed);
-        let [a, b] = bases.map(|base| match quiet {
-            false => times(base, mode, &queries),
-            true => beside(base, &docs, || times(base, mode, &queries), &queries),
+        let [a, b] = bases.map(|base| {
+            if is_busy {
+                beside(base, &docs, || times(base, mode, &queries), &queries)
+            } else {
+                times(base, mode, &queries)
+            }
         });
         for (at, percent) in [(0, 50), (1, 99)] {
             row(&format!("{name}, p{percent}, ms"), a[at], b[at]);
@@ -211,9 +214,10 @@ fn write(docs: &Path, size: usize, words: &Vocabulary) -> Vec<String> {
         let folder = docs.join(format!("d{}", n / 1000));
         fs::create_dir_all(&folder).unwrap();
         let sections = of_document.iter().enumerate();
-        let text: String = sections
+        let sections: Vec<String> = sections
             .map(|(at, text)| format!("## Part {at}\n\n{text}\n\n"))
             .collect();
+        let text = sections.concat();
         fs::write(folder.join(format!("{}.md", n % 1000)), text).unwrap();
     }
     texts

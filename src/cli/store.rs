@@ -57,7 +57,7 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
     })?;
     match &store.command {
         StoreCommand::Init => {
-            asked(administration, |store, stop| store.prepare(stop))?;
+            asked(administration, StoreAdministration::prepare)?;
             print_text(
                 "the store is ready; `kb-agent store grant ROLE` lets others in\n".to_owned(),
             )?;
@@ -71,7 +71,7 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
             print_text(format!("{} may {what}\n", sanitize(role)))?;
         }
         StoreCommand::Status { json } => {
-            let state = asked(administration, |store, stop| store.state(stop))?;
+            let state = asked(administration, StoreAdministration::state)?;
             if *json {
                 print_json(&as_json(&state))?;
             } else {

@@ -11,6 +11,11 @@
 //!
 //! Nothing here knows files or the settings.
 
+#![allow(
+    clippy::cast_possible_wrap,
+    reason = "counts of rows and lines fit the server's signed numbers"
+)]
+
 mod address;
 mod administration;
 mod batch;

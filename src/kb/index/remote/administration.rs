@@ -75,9 +75,8 @@ impl StoreServer {
             may_write: false,
             spaces: Vec::new(),
         };
-        if let Some((version, _)) = state.server.split_once(' ') {
-            state.server = version.to_owned();
-        }
+        let version = state.server.find(' ').unwrap_or(state.server.len());
+        state.server.truncate(version);
         if !state.is_prepared {
             return Ok(state);
         }

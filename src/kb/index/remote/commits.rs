@@ -61,10 +61,13 @@ where
         }
     });
     let listening = format!("LISTEN {}", schema::channel());
-    let could_listen = client.batch_execute(&listening).await.is_ok();
+    if client.batch_execute(&listening).await.is_err() {
+        driver.abort();
+        return false;
+    }
     // What came while none listened.
-    let mut is_due = could_listen;
-    while could_listen {
+    let mut is_due = true;
+    loop {
         let Some(space) = known.upgrade() else { break };
         if is_due {
             let Some(commit) = last_commit(client, &space).await else {
@@ -80,7 +83,7 @@ where
         }
     }
     driver.abort();
-    could_listen
+    true
 }
 
 async fn last_commit(client: &Client, space: &Space) -> Option<Commit> {

@@ -37,19 +37,19 @@ pub(super) fn keys_of_targets(targets: &LinkTargets) -> Vec<String> {
 }
 
 fn id_key(id: &str) -> String {
-    bounded(format!("i{id}"))
+    bounded(&format!("i{id}"))
 }
 
 fn path_key(path: &str) -> String {
-    bounded(format!("p{}", path.to_lowercase()))
+    bounded(&format!("p{}", path.to_lowercase()))
 }
 
 fn name_key(name: &str) -> String {
-    bounded(format!("n{name}"))
+    bounded(&format!("n{name}"))
 }
 
 /// Keys are indexed, which the server does up to a length only.
-fn bounded(key: String) -> String {
+fn bounded(key: &str) -> String {
     const LONGEST: usize = 200;
     if key.len() <= LONGEST {
         return key.replace('\0', "\u{fffd}");
