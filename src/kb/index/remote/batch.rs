@@ -299,10 +299,9 @@ impl RemoteBatch {
             (&now, Type::INT8),
             (&last, Type::INT8),
         ];
-        let changed =
-            "UPDATE spaces SET name = $2, documents = documents + $3, chunks = chunks + $4,
-                tokens = tokens + $5, average = coalesce(average, $6), next_number = $7,
-                generation = greatest($8, generation + 1, $9 + 1)
+        let changed = "UPDATE spaces SET documents = documents + $2, chunks = chunks + $3,
+                tokens = tokens + $4, average = coalesce(average, $5), next_number = $6,
+                generation = greatest($7, generation + 1, $8 + 1)
             WHERE space = $1 RETURNING generation";
         let rows = self.connection.rows(limits, changed, &values)?;
         let generation: i64 = rows.first().map_or(0, |row| row.get(0));
