@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::catch_up::{UpdateStep, update};
 use super::interruption::interruptible;
@@ -103,23 +104,31 @@ fn asked<T: Send + 'static>(
     ask: impl FnOnce(&StoreAdministration, &AtomicBool) -> Result<T, KbError> + Send + 'static,
 ) -> Result<T, CommandFailure> {
     interruptible(async |cancel| {
-        let stop = Arc::new(AtomicBool::new(false));
-        let asking = {
-            let stop = Arc::clone(&stop);
-            tokio::task::spawn_blocking(move || ask(&administration, &stop))
-        };
-        let mut asking = asking;
-        let answer = tokio::select! {
-            answer = &mut asking => answer,
-            () = cancel.cancelled() => {
-                stop.store(true, Ordering::Relaxed);
-                return Err(CommandFailure::interrupted());
-            }
-        };
-        let broke_off =
-            |error| CommandFailure::failed(format!("asking the store broke off: {error}"));
-        answer.map_err(broke_off)?.map_err(CommandFailure::failed)
+        beside(&cancel, "asking the store", move |stop| {
+            ask(&administration, stop)
+        })
+        .await
     })
+}
+
+/// What blocking work comes to; an interruption stops it.
+async fn beside<T: Send + 'static>(
+    cancel: &CancellationToken,
+    what: &str,
+    work: impl FnOnce(&AtomicBool) -> Result<T, KbError> + Send + 'static,
+) -> Result<T, CommandFailure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let mut working = tokio::task::spawn_blocking(move || work(&stopped));
+    let done = tokio::select! {
+        done = &mut working => done,
+        () = cancel.cancelled() => {
+            stop.store(true, Ordering::Relaxed);
+            return Err(CommandFailure::interrupted());
+        }
+    };
+    let broke_off = |error| CommandFailure::failed(format!("{what} broke off: {error}"));
+    done.map_err(broke_off)?.map_err(CommandFailure::failed)
 }
 
 /// Brings the words of one index up to date and takes the vectors of the other over.
@@ -140,21 +149,11 @@ fn move_vectors(settings: &Settings, to_store: bool) -> Result<(), CommandFailur
         from.refresh().map_err(CommandFailure::failed)?;
         let words = update(to.clone(), UpdateStep::Lexical, &cancel).await?;
         words.map_err(CommandFailure::failed)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut taking = {
-            let (from, to, stop) = (from.clone(), to.clone(), Arc::clone(&stop));
-            tokio::task::spawn_blocking(move || to.take_vectors_of(&from, &stop))
-        };
-        let taken = tokio::select! {
-            taken = &mut taking => taken,
-            () = cancel.cancelled() => {
-                stop.store(true, Ordering::Relaxed);
-                return Err(CommandFailure::interrupted());
-            }
-        };
-        let broke_off =
-            |error| CommandFailure::failed(format!("moving vectors broke off: {error}"));
-        taken.map_err(broke_off)?.map_err(CommandFailure::failed)
+        let (from, to) = (from.clone(), to.clone());
+        beside(&cancel, "moving vectors", move |stop| {
+            to.take_vectors_of(&from, stop)
+        })
+        .await
     })?;
     let status = to.status();
     print_text(format!(

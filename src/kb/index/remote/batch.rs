@@ -15,7 +15,7 @@ use super::copy::{copy_chunks, copy_documents, copy_terms};
 use super::gains::TermReader;
 use super::rights::WriteRight;
 use super::schema;
-use super::server::{Connection, Purpose, Typed};
+use super::server::{Connection, Typed};
 use super::space::{Commit, Space};
 use super::space_reader::RemoteReader;
 use super::stamps::note_stamps;
@@ -74,14 +74,7 @@ pub(super) struct RemoteBatch {
 impl RemoteBatch {
     /// Takes the right to write; [`KbError::Locked`] while another has it.
     pub fn begin(space: &Arc<Space>, afresh: bool, limits: Limits<'_>) -> Result<Self, KbError> {
-        let mut connection = space.server.connection(Purpose::Writing, limits)?;
-        let may =
-            "SELECT has_table_privilege('spaces', 'INSERT') AND has_schema_privilege($1, 'CREATE')";
-        let rows = connection.rows(limits, may, &[(&schema::name(), Type::TEXT)])?;
-        if !rows.first().is_some_and(|row| row.get(0)) {
-            return Err(KbError::ReadOnly);
-        }
-        WriteRight::Documents.take(&mut connection, &space.name, limits)?;
+        let connection = WriteRight::Documents.connection(&space.server, &space.name, limits)?;
         let mut batch = Self {
             space: Arc::clone(space),
             found: Commit::default(),
@@ -111,15 +104,10 @@ impl RemoteBatch {
         Ok(batch)
     }
 
-    fn execute(&mut self, statements: &str, limits: Limits<'_>) -> Result<(), KbError> {
-        let done = async |client: &tokio_postgres::Client| client.batch_execute(statements).await;
-        self.connection.call(limits, done)
-    }
-
     /// The tables to write, in an open transaction.
     fn tables(&mut self, limits: Limits<'_>) -> Result<i32, KbError> {
         if !self.is_open {
-            self.execute("BEGIN", limits)?;
+            self.connection.execute("BEGIN", limits)?;
             self.is_open = true;
         }
         if let Some(number) = self.number {
@@ -129,7 +117,8 @@ impl RemoteBatch {
         let named: [Typed<'_>; 1] = [(&self.space.name, Type::TEXT)];
         let rows = self.connection.rows(limits, made, &named)?;
         let number: i32 = rows.first().map_or(0, |row| row.get(0));
-        self.execute(&schema::make_space(number), limits)?;
+        self.connection
+            .execute(&schema::make_space(number), limits)?;
         self.is_touched = true;
         self.number = Some(number);
         Ok(number)
@@ -309,7 +298,7 @@ impl RemoteBatch {
         let channel = schema::channel();
         let values: [Typed<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
         self.connection.rows(limits, notified, &values)?;
-        self.execute("COMMIT", limits)?;
+        self.connection.execute("COMMIT", limits)?;
         self.is_open = false;
         self.is_touched = false;
         self.found = Commit {
@@ -376,7 +365,10 @@ impl Batch for RemoteBatch {
         self.commit(limits)?;
         if let Some(number) = self.number.filter(|_| self.put > MANY) {
             // Only the owner of the tables may; for others the server does it later by itself.
-            if let Err(error) = self.execute(&schema::analyze_space(number), limits) {
+            if let Err(error) = self
+                .connection
+                .execute(&schema::analyze_space(number), limits)
+            {
                 tracing::debug!(%error, "the tables are not analysed");
             }
         }

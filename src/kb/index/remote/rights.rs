@@ -1,9 +1,11 @@
 //! Rights that one session of the server has at a time, and that end with it.
 
+use std::sync::Arc;
+
 use tokio_postgres::types::Type;
 
 use super::schema;
-use super::server::Connection;
+use super::server::{Connection, Purpose, StoreServer};
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
 
@@ -23,6 +25,25 @@ impl WriteRight {
         let what = format!("{}\n{space_name}\n{right}", schema::name());
         let hash = blake3::hash(what.as_bytes());
         i64::from_le_bytes(hash.as_bytes().first_chunk().copied().unwrap_or_default())
+    }
+
+    /// A connection that has it: [`KbError::ReadOnly`] for a user who may not write,
+    /// [`KbError::Locked`] while another session has it.
+    pub fn connection(
+        self,
+        server: &Arc<StoreServer>,
+        space_name: &str,
+        limits: Limits<'_>,
+    ) -> Result<Connection, KbError> {
+        let mut connection = server.connection(Purpose::Writing, limits)?;
+        let may =
+            "SELECT has_table_privilege('spaces', 'INSERT') AND has_schema_privilege($1, 'CREATE')";
+        let rows = connection.rows(limits, may, &[(&schema::name(), Type::TEXT)])?;
+        if !rows.first().is_some_and(|row| row.get(0)) {
+            return Err(KbError::ReadOnly);
+        }
+        self.take(&mut connection, space_name, limits)?;
+        Ok(connection)
     }
 
     /// [`KbError::Locked`] while another session has it.

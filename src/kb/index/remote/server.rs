@@ -301,6 +301,12 @@ impl Connection {
         })
     }
 
+    /// [`Connection::call`] of statements without values and rows.
+    pub fn execute(&mut self, statements: &str, limits: Limits<'_>) -> Result<(), KbError> {
+        let done = async |client: &Client| client.batch_execute(statements).await;
+        self.call(limits, done)
+    }
+
     /// Whether a call on it was given up or it broke.
     pub fn is_broken(&self) -> bool {
         self.client.is_none()

@@ -10,7 +10,7 @@ use super::binary::vector_text;
 use super::rights::WriteRight;
 use super::rows::{check_dimensions, gone};
 use super::schema;
-use super::server::{Connection, Purpose, Typed};
+use super::server::{Connection, Typed};
 use super::space::{Commit, Model, Space};
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
@@ -41,14 +41,7 @@ pub(super) struct RemoteVectorBatch {
 impl RemoteVectorBatch {
     /// Takes the right to add vectors; [`KbError::Locked`] while another has it.
     pub fn begin(space: &Arc<Space>, limits: Limits<'_>) -> Result<Self, KbError> {
-        let mut connection = space.server.connection(Purpose::Writing, limits)?;
-        let may =
-            "SELECT has_table_privilege('models', 'INSERT') AND has_schema_privilege($1, 'CREATE')";
-        let rows = connection.rows(limits, may, &[(&schema::name(), Type::TEXT)])?;
-        if !rows.first().is_some_and(|row| row.get(0)) {
-            return Err(KbError::ReadOnly);
-        }
-        WriteRight::Vectors.take(&mut connection, &space.name, limits)?;
+        let connection = WriteRight::Vectors.connection(&space.server, &space.name, limits)?;
         let mut batch = Self {
             space: Arc::clone(space),
             connection,
@@ -59,17 +52,13 @@ impl RemoteVectorBatch {
         Ok(batch)
     }
 
-    fn execute(&mut self, statements: &str, limits: Limits<'_>) -> Result<(), KbError> {
-        let done = async |client: &tokio_postgres::Client| client.batch_execute(statements).await;
-        self.connection.call(limits, done)
-    }
-
     /// The vectors of the space's model, which are of that length; says that the space uses them.
     fn model(&mut self, dimensions: usize, limits: Limits<'_>) -> Result<Model, KbError> {
         if let Some(model) = self.commit.model.filter(|_| self.is_used) {
             return Ok(model);
         }
-        self.execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        self.connection
+            .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
         let (model_id, length) = (self.space.model_id(), dimensions as i32);
         let values: [Typed<'_>; 2] = [(&model_id, Type::TEXT), (&length, Type::INT4)];
         let made = "INSERT INTO models (id, dimensions) VALUES ($1, $2)
@@ -81,7 +70,7 @@ impl RemoteVectorBatch {
         });
         let model = model.ok_or_else(gone)?;
         if self.commit.model.is_none() {
-            self.execute(
+            self.connection.execute(
                 &schema::make_vectors(model.number, model.dimensions),
                 limits,
             )?;
@@ -93,7 +82,7 @@ impl RemoteVectorBatch {
         let channel = schema::channel();
         let values: [Typed<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
         self.connection.rows(limits, notified, &values)?;
-        self.execute("COMMIT", limits)?;
+        self.connection.execute("COMMIT", limits)?;
         self.is_used = true;
         self.commit.model = Some(model);
         let known = self.space.known();
@@ -122,14 +111,15 @@ impl RemoteVectorBatch {
                 "{} ANALYZE vectors_{number}",
                 schema::make_vector_index(number)
             );
-            self.execute(&index, limits)?;
+            self.connection.execute(&index, limits)?;
         }
-        self.execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        self.connection
+            .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
         let unused = "SELECT m.model FROM models m
             WHERE NOT EXISTS (SELECT FROM spaces s WHERE s.model = m.model)";
         for row in self.connection.rows(limits, unused, &[])? {
             let number: i32 = row.get(0);
-            self.execute(&forgotten(number), limits)?;
+            self.connection.execute(&forgotten(number), limits)?;
         }
         let spaces =
             "SELECT s.space, s.chunks, (SELECT greatest(c.reltuples, 0)::bigint FROM pg_class c
@@ -144,12 +134,12 @@ impl RemoteVectorBatch {
         if held > STALE.max(kept + kept / 2) {
             let elsewhere = rows.iter().map(|row| in_no_chunk(row.get(0)));
             let all = elsewhere.collect::<Vec<_>>().join(" AND ");
-            self.execute(
+            self.connection.execute(
                 &format!("DELETE FROM vectors_{number} v WHERE {all}"),
                 limits,
             )?;
         }
-        self.execute("COMMIT", limits)
+        self.connection.execute("COMMIT", limits)
     }
 }
 
@@ -190,7 +180,7 @@ impl VectorBatch for RemoteVectorBatch {
             Err(error) => {
                 // All vectors are there; searching them takes longer, or takes more room.
                 tracing::info!(%error, "the vectors of the store are not put in order");
-                self.execute("ROLLBACK", limits)
+                self.connection.execute("ROLLBACK", limits)
             }
             Ok(()) => Ok(()),
         }
@@ -208,7 +198,8 @@ impl VectorBatch for RemoteVectorBatch {
             return Ok(());
         };
         let patience = Limits::until(&NEVER, Instant::now().checked_add(MAKING));
-        self.execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        self.connection
+            .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
         let number = model.number;
         let others = "SELECT space FROM spaces WHERE model = $1 AND space <> $2";
         let values: [Typed<'_>; 2] = [(&number, Type::INT4), (&space, Type::INT4)];
@@ -220,7 +211,7 @@ impl VectorBatch for RemoteVectorBatch {
         let deleted = format!(
             "DELETE FROM vectors_{number} v USING chunks_{space} c WHERE c.key = v.key{elsewhere}; COMMIT"
         );
-        self.execute(&deleted, patience)
+        self.connection.execute(&deleted, patience)
     }
 }
 
