@@ -416,7 +416,8 @@ fn a_killed_indexer_leaves_a_whole_commit_and_its_right_to_the_next() {
     succeeds(&last);
     assert!(!text(&last.stderr).contains("another kb-agent"));
     // And what it says is what a base that nothing disturbed says.
-    let fresh = Store::prepared(&place);
+    let fresh = Store::unguarded();
+    succeeds(&fresh.run(&place, &["store", "init"]));
     succeeds(&fresh.run(&place, &["index", "--kb", &docs]));
     for query in ["kiln number", "time 3", "note 42"] {
         let of = |store: &Store| {
