@@ -25,15 +25,18 @@ server() { # FOLDER PORT
     -c max_connections=60 -c shared_buffers=256MB -c maintenance_work_mem=256MB -c max_wal_size=4GB \
     -c wal_level=replica -c hot_standby=on >>"$1.log" 2>&1 </dev/null &
   echo $! >"$1.pid"; disown
-  for _ in $(seq 100); do
+  # After a kill the server first replays its log, which takes as long as what was being written.
+  for _ in $(seq 1800); do
     PGPASSWORD=$(cat "$password") "$bin/psql" -h 127.0.0.1 -p "$2" -U kb postgres -c 'select 1' >/dev/null 2>&1 && return 0
+    kill -0 "$(cat "$1.pid")" 2>/dev/null || break
     sleep 0.1
   done
-  echo "the server is not ready, see $1.log" >&2; exit 1
+  echo "the server is not ready, see $1.log:" >&2; tail -n 5 "$1.log" >&2; exit 1
 }
 ends() { # FOLDER SIGNAL
   [ -f "$1.pid" ] || return 0
   local pid; pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null || cat "$1.pid")
+  [ "$2" != KILL ] || pkill -KILL -P "$pid" 2>/dev/null || true
   kill "-$2" "$pid" 2>/dev/null || true
   for _ in $(seq 200); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
   rm -f "$1.pid"
@@ -64,7 +67,7 @@ certificates() {
 case ${1:-55432} in
   stop) ends "$home/standby" INT; ends "$home/data" INT ;;
   stop-standby) ends "$home/standby" INT ;;
-  kill) ends "$home/data" KILL; pkill -KILL -f "postgres.*$home/data" 2>/dev/null || true ;;
+  kill) ends "$home/data" KILL ;;
   start) binaries; [ -f "$home/data.pid" ] || server "$home/data" "$port" ;;
   remove) "$0" stop; rm -rf "$home" ;;
   standby)

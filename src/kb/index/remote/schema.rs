@@ -31,7 +31,7 @@ pub(super) fn channel() -> String {
 pub(super) const SETUP: &str = "
 SELECT set_config('search_path', quote_ident($1) || coalesce(', ' || quote_ident(n.nspname), ''), false),
        set_config('jit', 'off', false),
-       set_config('hnsw.ef_search', '200', false),
+       set_config('hnsw.ef_search', '100', false),
        set_config('hnsw.iterative_scan', 'relaxed_order', false),
        set_config('client_min_messages', 'error', false),
        set_config('tcp_keepalives_idle', '30', false), set_config('tcp_keepalives_interval', '10', false),
@@ -156,7 +156,6 @@ CREATE TABLE words_{space} (
     gains sparsevec({TERM_IDS}) NOT NULL);
 ALTER TABLE words_{space} ALTER gains SET STORAGE MAIN;
 CREATE INDEX words_{space}_terms ON words_{space} USING gin (terms) WITH (fastupdate = off);
-CREATE INDEX words_{space}_document ON words_{space} ((chunk >> 32));
 CREATE TABLE terms_{space} (
     term text COLLATE \"C\" PRIMARY KEY, held bigint NOT NULL, slips int4[] NOT NULL);
 CREATE INDEX terms_{space}_slips ON terms_{space} USING gin (slips) WITH (fastupdate = off);

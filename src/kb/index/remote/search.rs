@@ -339,7 +339,7 @@ pub(super) fn semantic(
         let statement = format!(
             "SELECT {columns}, 1 - near.distance FROM (
                 SELECT v.key, v.v <=> $1::text::halfvec AS distance FROM vectors_{vectors} v
-                ORDER BY v.v <=> $1::text::halfvec LIMIT 4 * $2) near
+                ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2) near
             LEFT JOIN chunks_{space} c ON c.key = near.key
             LEFT JOIN documents_{space} d ON d.number = c.chunk >> 32
             ORDER BY near.distance, d.source, c.chunk"
