@@ -67,6 +67,7 @@ fn access() -> Option<StoreAccess> {
         .into(),
         password: Some(set("KB_AGENT_TEST_STORE_PASSWORD")?.into()),
         ca: set("KB_AGENT_TEST_STORE_CA").map(PathBuf::from),
+        space: None,
     })
 }
 

@@ -21,14 +21,25 @@ pub fn open_knowledge(settings: &Settings) -> Result<KnowledgeBase, EngineError>
     open(settings, embedder)
 }
 
-/// A base over other folders than those that the settings name, with their embedding.
+/// A base over other folders than those that the settings name, with their embedding; in the store
+/// that they name, in that space.
 pub fn open_knowledge_at(
     settings: &Settings,
     roots: &[PathBuf],
     home: &Path,
+    space: &str,
 ) -> Result<KnowledgeBase, EngineError> {
     let embedder = embedder(settings, Arc::new(SentenceEmbedding::new()))?;
-    let base = KnowledgeBase::open(roots, home, embedder)?;
+    let base = match access(settings) {
+        Some(access) => {
+            let access = StoreAccess {
+                space: Some(space.to_owned()),
+                ..access
+            };
+            KnowledgeBase::open_shared(roots, home, embedder, &access)?
+        }
+        None => KnowledgeBase::open(roots, home, embedder)?,
+    };
     Ok(base.reading_by(settings.own_program.as_deref()))
 }
 
@@ -123,6 +134,7 @@ pub(super) fn access(settings: &Settings) -> Option<StoreAccess> {
         url: store.url.clone(),
         password: store.password.clone(),
         ca: store.ca.clone(),
+        space: None,
     })
 }
 

@@ -66,6 +66,7 @@ mod tests {
             url: format!("{base}/{database}?sslmode=require").into(),
             password: Some(set("KB_AGENT_TEST_STORE_PASSWORD").into()),
             ca: Some(set("KB_AGENT_TEST_STORE_CA").into()),
+            space: None,
         };
         StoreServer::new(StoreAddress::of(&access).unwrap()).unwrap()
     }

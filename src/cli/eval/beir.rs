@@ -79,7 +79,13 @@ pub(super) fn run(beir: &Beir, settings: &Settings) -> Result<(), CommandFailure
         print_notice(&line);
     }
     let laid = collection.lay_out(&settings.data_dir.join("eval"))?;
-    let knowledge = open_knowledge_at(settings, &[laid.documents], &laid.index)?;
+    let knowledge = open_knowledge_at(settings, &[laid.documents], &laid.index, &laid.space)?;
+    if settings.store.is_some() {
+        print_notice(&format!(
+            "measured over the store, in its space '{0}'; `kb-agent store drop {0}` removes it",
+            laid.space
+        ));
+    }
     let knowledge = Arc::new(knowledge);
     let record = beir.run.as_ref().map(|path| {
         let cannot = |error| CommandFailure::failed(format!("{}: {error}", path.display()));

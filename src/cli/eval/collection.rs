@@ -54,6 +54,8 @@ pub(super) struct CorpusFiles {
     pub documents: PathBuf,
     /// Where their index is to live.
     pub index: PathBuf,
+    /// The space of a shared store that is theirs alone.
+    pub space: String,
 }
 
 /// How documents are laid out; raised when that changes.
@@ -150,6 +152,7 @@ impl Collection {
         let laid = CorpusFiles {
             documents: place.join("documents"),
             index: place.join("index"),
+            space: format!("eval-{}", self.hash),
         };
         for folder in [home, &place, &laid.documents] {
             refuse_link(folder).map_err(failed)?;

@@ -19,6 +19,8 @@ pub struct StoreAccess {
     pub password: Option<SecretString>,
     /// The authority that signs the server's certificate; `None` for those that the system trusts.
     pub ca: Option<PathBuf>,
+    /// Wins over the one in the address.
+    pub space: Option<String>,
 }
 
 /// An address, taken apart.
@@ -55,6 +57,7 @@ impl StoreAddress {
                 key => return Err(bad(&format!("{} is unknown there", one_line(key, 40)))),
             }
         }
+        let space = access.space.clone().or(space);
         if let Some(name) = &space {
             let is_name = !name.trim().is_empty() && !name.contains(char::is_control);
             if !is_name || name.chars().count() > LONGEST_NAME {
@@ -169,6 +172,7 @@ mod tests {
             url: url.into(),
             password: Some("s3cret".to_owned().into()),
             ca: None,
+            space: None,
         })
     }
 
@@ -201,6 +205,7 @@ mod tests {
             url: "postgres://me@127.0.0.1/kb".into(),
             password: None,
             ca: Some(PathBuf::from("ca.crt")),
+            space: None,
         });
         assert!(with_ca.unwrap().is_encrypted());
     }
