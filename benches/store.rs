@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use corpus::{Seeded, Vocabulary};
 use kb_agent::agent::ports::{EmbedError, Embedder};
 use kb_agent::embed::{DIMENSIONS, SentenceEmbedding};
-use kb_agent::kb::{KnowledgeBase, SearchMode, StoreAccess, StoreAdministration};
+use kb_agent::kb::{KnowledgeBase, SearchMode, Sources, StoreAccess, StoreAdministration};
 use secrecy::ExposeSecret;
 
 const QUERIES: usize = 200;
@@ -143,6 +143,32 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
         percentile(&took.collect::<Vec<_>>(), 50)
     });
     row("one saved file, its words, p50, ms", a, b);
+    let reader = KnowledgeBase::open_shared(Sources::default(), &home("c"), model(), &access);
+    println!(
+        "{:44}{:>28.1}",
+        "committed until found elsewhere, worst of 20, ms",
+        visible(&stored, &reader.unwrap(), &docs)
+    );
+}
+
+/// How long after a commit another connection finds what it brought, in ms; the worst of twenty.
+fn visible(writer: &KnowledgeBase, reader: &KnowledgeBase, docs: &Path) -> f64 {
+    let waits = (0..20).map(|n| {
+        let (file, word) = (docs.join("d1").join("0.md"), format!("zyqwv{n}"));
+        fs::write(&file, format!("# Saved {n}\n\n{word}\n")).unwrap();
+        let changes = kb_agent::kb::Changes::Files(vec![file.canonicalize().unwrap()]);
+        writer.update_changed(&changes, &|_| {}, &NEVER).unwrap();
+        let begun = Instant::now();
+        let is_found = || {
+            let hits = reader.search(SearchMode::Lexical, &word, 1).unwrap();
+            hits.iter().any(|hit| hit.text.contains(&word))
+        };
+        while !is_found() {
+            thread::yield_now();
+        }
+        begun.elapsed().as_secs_f64() * 1000.0
+    });
+    waits.fold(0.0, f64::max)
 }
 
 /// Median and 99th percentile, in ms.

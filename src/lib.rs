@@ -58,6 +58,7 @@
 //! | a chat server | an entry of `assets/llm/servers.toml` | nothing: users can do the same in their own `servers.toml` |
 //! | a theme | `assets/themes/light.toml` | `tui/theme/name.rs`, `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`; users can put their own into `themes/` |
 //! | a language | `assets/language/de.toml` | `domain/question.rs` (`Language`), `reasoner/offline/language.rs`, `reasoner/offline/language/table.rs`; `reasoner/llm/prompt/synthesize.rs` |
+//! | a place that keeps an index | `kb/index/remote/store.rs` | the traits of `kb/index/port.rs`; `kb/index.rs` opens it, `kb/base/opening.rs` names it; the suite in `kb/conformance.rs` runs over it |
 //! | what a node says of its work | a field of `EventBody` in `protocol.rs` (optional, `serde(default)`: old logs stay readable) | the node in `agent/nodes/`; `tui/fold/run.rs` keeps it, `tui/panes/node.rs` draws it |
 //! | a setting | an entry of `config/variables.rs` | `config/settings.rs`; `.env.example` |
 //! | a subcommand | `cli/search.rs` | `cli.rs` |

@@ -107,6 +107,13 @@ fn succeeds(output: &Output) {
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
+fn script(verb: &str) {
+    let done = Command::new(set("KB_AGENT_TEST_STORE_SCRIPT"))
+        .arg(verb)
+        .status();
+    assert!(done.unwrap().success(), "{verb}");
+}
+
 /// Its one line.
 fn fails(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
@@ -439,12 +446,6 @@ fn a_server_that_dies_is_one_line_and_all_is_there_when_it_is_back() {
     let notes = kb(&place, "notes");
     succeeds(&store.run(&place, &["store", "init"]));
     succeeds(&store.run(&place, &["index", "--kb", &notes]));
-    let script = |verb: &str| {
-        let done = Command::new(set("KB_AGENT_TEST_STORE_SCRIPT"))
-            .arg(verb)
-            .status();
-        assert!(done.unwrap().success(), "{verb}");
-    };
     let mut child = store
         .command(&place, &["index", "--rebuild", "--kb", &notes])
         .spawn()
@@ -457,4 +458,39 @@ fn a_server_that_dies_is_one_line_and_all_is_there_when_it_is_back() {
     let search = store.run(&Workplace::empty(), &["search", "--json", "kiln"]);
     assert_eq!(found(&search).len(), 2);
     succeeds(&store.run(&place, &["index", "--kb", &notes]));
+}
+
+#[test]
+fn a_replica_is_read_while_the_first_server_is_gone() {
+    let place = notes();
+    let _server = poisoned(SERVER.write());
+    let store = Store::unguarded();
+    let notes = kb(&place, "notes");
+    succeeds(&store.run(&place, &["store", "init"]));
+    succeeds(&store.run(&place, &["index", "--kb", &notes]));
+    script("standby");
+    let url = store.url("kb", "space=team");
+    let (before, after) = url.split_once("127.0.0.1:").unwrap();
+    let (port, rest) = after.split_once('/').unwrap();
+    let replica: u16 = port.parse::<u16>().unwrap() + 1;
+    let both = format!("{before}127.0.0.1:{port},127.0.0.1:{replica}/{rest}");
+    let run = |place: &Workplace, args: &[&str]| {
+        let mut command = store.command(place, args);
+        command.env("KB_AGENT_STORE_URL", &both).output().unwrap()
+    };
+    let elsewhere = Workplace::empty();
+    let query = ["search", "--json", "kiln"];
+    let first = found(&run(&elsewhere, &query));
+    script("kill");
+    let from_replica = run(&elsewhere, &query);
+    let refused = run(&place, &["index", "--kb", &notes]);
+    script("start");
+    script("stop-standby");
+    assert_eq!(found(&from_replica), first);
+    let line = text(&refused.stderr);
+    assert!(!refused.status.success(), "{line}");
+    assert_eq!(line.trim().lines().count(), 1, "{line}");
+    place.file("notes/new.md", "# New\n\nThe kiln is new.\n");
+    succeeds(&run(&place, &["index", "--kb", &notes]));
+    assert_eq!(found(&run(&elsewhere, &query)).len(), 3);
 }
