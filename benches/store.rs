@@ -155,7 +155,7 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
 /// twenty.
 fn visible(writer: &KnowledgeBase, reader: &KnowledgeBase, docs: &Path) -> f64 {
     let waits = (0..20).map(|n| {
-        let (file, word) = (docs.join("d1").join("0.md"), format!("zyqwv{n}"));
+        let (file, word) = (docs.join("d0").join("0.md"), format!("zyqwv{n}"));
         fs::write(&file, format!("# Saved {n}\n\n{word}\n")).unwrap();
         let changes = kb_agent::kb::Changes::Files(vec![file.canonicalize().unwrap()]);
         writer.update_changed(&changes, &|_| {}, &NEVER).unwrap();
@@ -201,7 +201,7 @@ fn beside(
             let mut n = 0;
             while !stop.load(Ordering::Relaxed) {
                 n += 1;
-                let file = docs.join("d1").join(format!("{}.md", n % 50));
+                let file = docs.join("d0").join(format!("{}.md", n % 50));
                 fs::write(&file, format!("# Saved {n}\n\n{}\n", queries[n % QUERIES])).unwrap();
                 let changes = kb_agent::kb::Changes::Files(vec![file.canonicalize().unwrap()]);
                 base.update_changed(&changes, &|_| {}, &NEVER).unwrap();

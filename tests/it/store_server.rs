@@ -54,6 +54,14 @@ impl Store {
         store
     }
 
+    /// With the notes of that place, for a test that holds the server for itself.
+    fn indexed_unguarded(place: &Workplace) -> (Self, String) {
+        let (store, notes) = (Self::unguarded(), kb(place, "notes"));
+        succeeds(&store.run(place, &["store", "init"]));
+        succeeds(&store.run(place, &["index", "--kb", &notes]));
+        (store, notes)
+    }
+
     fn url(&self, user: &str, query: &str) -> String {
         let url = set("KB_AGENT_TEST_STORE_URL");
         let (base, _) = url.rsplit_once('/').unwrap();
@@ -442,10 +450,7 @@ fn a_killed_indexer_leaves_a_whole_commit_and_its_right_to_the_next() {
 fn a_server_that_dies_is_one_line_and_all_is_there_when_it_is_back() {
     let place = notes();
     let _server = poisoned(SERVER.write());
-    let store = Store::unguarded();
-    let notes = kb(&place, "notes");
-    succeeds(&store.run(&place, &["store", "init"]));
-    succeeds(&store.run(&place, &["index", "--kb", &notes]));
+    let (store, notes) = Store::indexed_unguarded(&place);
     let mut child = store
         .command(&place, &["index", "--rebuild", "--kb", &notes])
         .spawn()
@@ -464,10 +469,7 @@ fn a_server_that_dies_is_one_line_and_all_is_there_when_it_is_back() {
 fn a_replica_is_read_while_the_first_server_is_gone() {
     let place = notes();
     let _server = poisoned(SERVER.write());
-    let store = Store::unguarded();
-    let notes = kb(&place, "notes");
-    succeeds(&store.run(&place, &["store", "init"]));
-    succeeds(&store.run(&place, &["index", "--kb", &notes]));
+    let (store, notes) = Store::indexed_unguarded(&place);
     script("standby");
     let url = store.url("kb", "space=team");
     let (before, after) = url.split_once("127.0.0.1:").unwrap();
