@@ -98,12 +98,12 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
         };
         Ok((report, trouble))
     })?;
-    let name = knowledge.status().name;
+    let name = knowledge.name();
     if index.json {
-        print_json(&as_json(&name, &report, started.elapsed()))?;
+        print_json(&as_json(name, &report, started.elapsed()))?;
     } else {
         let left_out: Vec<&Skipped> = report.skipped.iter().collect();
-        print_text(as_text(&name, &report, &left_out, started.elapsed()))?;
+        print_text(as_text(name, &report, &left_out, started.elapsed()))?;
     }
     match trouble {
         Some(error) => Err(CommandFailure::failed(error)),
@@ -119,7 +119,7 @@ fn watch(
     started: Instant,
 ) -> Result<(), CommandFailure> {
     let lines = WatchOutput {
-        name: knowledge.status().name,
+        name: knowledge.name().to_owned(),
         json: index.json,
         pass: Mutex::new(PhaseStarts {
             reading: Some(started),

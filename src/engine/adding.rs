@@ -65,8 +65,8 @@ impl Toolbox for CurrentTools {
         })))
     }
 
-    fn caveats(&self) -> Vec<Caveat> {
-        KbToolbox::new(self.0.get()).caveats()
+    async fn caveats(&self) -> Vec<Caveat> {
+        KbToolbox::new(self.0.get()).caveats().await
     }
 }
 

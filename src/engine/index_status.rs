@@ -219,6 +219,6 @@ pub(super) fn status(
             at: Timestamp::now(),
         }),
         stopped: activity == Activity::Stopped,
-        watching: activity != Activity::Stopped,
+        watching: activity != Activity::Stopped && knowledge.has_files(),
     }
 }

@@ -150,7 +150,9 @@ impl Indexing {
     }
 
     async fn send_status(&self, activity: Activity) {
-        let status = status(&self.base.get(), activity, None);
+        let base = self.base.get();
+        let asked = task::spawn_blocking(move || status(&base, activity, None));
+        let Ok(status) = asked.await else { return };
         let _ = self.updates.send(Update::Knowledge(status)).await;
     }
 

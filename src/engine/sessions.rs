@@ -130,7 +130,7 @@ fn other_documents(events: &[Event], knowledge: &KnowledgeBase) -> Option<String
         .filter_map(|source| knowledge.resolve(source).ok());
     let all = missing.len() + there.collect::<BTreeSet<_>>().len();
     let first = one_line(missing.first()?, LONGEST_PATH);
-    let base = one_line(&knowledge.status().name, LONGEST_PATH);
+    let base = one_line(knowledge.name(), LONGEST_PATH);
     Some(match missing.len() {
         missing if missing == all => format!(
             "{base} holds none of the {all} documents that it found, such as {first}: was it asked \

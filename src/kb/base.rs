@@ -232,7 +232,18 @@ impl KnowledgeBase {
         self.roots.unused_patterns()
     }
 
-    /// What the index holds now; what it held last while it cannot be asked.
+    /// What to call it: the folders' names, or the space of the store.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether documents of it lie on this machine.
+    pub fn has_files(&self) -> bool {
+        !self.roots.is_empty()
+    }
+
+    /// What the index holds now; what it held last while it cannot be asked. Blocks where the base
+    /// is shared: the store is asked.
     pub fn status(&self) -> KbStatus {
         let reader = self.reader();
         let now = || -> Result<KbStatus, KbError> {
@@ -244,8 +255,9 @@ impl KnowledgeBase {
                 pending: reader.pending_count(call())?,
             })
         };
+        let now = now();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        match now() {
+        match now {
             Ok(status) => *last = status,
             Err(error) => tracing::warn!(%error, "what the index holds is not known"),
         }

@@ -18,7 +18,6 @@ mod tests {
         ChunkId, ChunkKey, EmbeddedStore, Incoming, Limits, LocalStamp, NameQuery, Reader, Store,
         Wanted, Within,
     };
-    #[cfg(feature = "store-server-tests")]
     use super::super::index::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
     use super::super::links::{LinkTargets, links};
     use super::super::search::{HybridQuery, hybrid};
@@ -57,7 +56,6 @@ mod tests {
     }
 
     /// The server of the environment.
-    #[cfg(feature = "store-server-tests")]
     fn server(database: &str) -> Arc<StoreServer> {
         let set = |name: &str| std::env::var(name).unwrap();
         let url = set("KB_AGENT_TEST_STORE_URL");
@@ -72,7 +70,6 @@ mod tests {
     }
 
     /// A database of its own, for spaces of one share their vectors.
-    #[cfg(feature = "store-server-tests")]
     fn remote_engine() -> Engine {
         let (one, other) = remote_stores();
         Engine {
@@ -83,7 +80,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "store-server-tests")]
     fn remote_stores() -> (RemoteStore, RemoteStore) {
         let database = format!("test_{}", uuid::Uuid::now_v7().simple());
         let statement = format!("CREATE DATABASE {database}");
@@ -97,7 +93,10 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "store-server-tests")]
+    #[cfg_attr(
+        not(feature = "store-server-tests"),
+        ignore = "needs a PostgreSQL server: see the README"
+    )]
     fn a_search_of_a_server_takes_four_round_trips_at_most() {
         let (store, _) = remote_stores();
         let machine = Machine::new(&NOTES);
@@ -115,7 +114,10 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "store-server-tests")]
+    #[cfg_attr(
+        not(feature = "store-server-tests"),
+        ignore = "needs a PostgreSQL server: see the README"
+    )]
     fn a_server_scores_as_the_embedded_engine_does() {
         let many: Vec<(String, String)> = (0..300)
             .map(|n| {
@@ -165,16 +167,14 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "store-server-tests")]
+    /// The engines, with the server where there is one.
     fn engines() -> Vec<Engine> {
         let mut engines: Vec<Engine> = local_engines().into();
-        engines.push(remote_engine());
+        let is_named = std::env::var_os("KB_AGENT_TEST_STORE_URL").is_some();
+        if is_named || cfg!(feature = "store-server-tests") {
+            engines.push(remote_engine());
+        }
         engines
-    }
-
-    #[cfg(not(feature = "store-server-tests"))]
-    fn engines() -> [Engine; 2] {
-        local_engines()
     }
 
     fn local_engines() -> [Engine; 2] {

@@ -30,7 +30,7 @@ pub(in crate::kb) use matches::{ChunkId, LexicalMatches, Match, Wanted};
 pub(in crate::kb) use names::{DocumentName, matches as matching_names};
 pub use port::Lease;
 pub(in crate::kb) use port::{Administration, Batch, Reader, Store, VectorBatch};
-#[cfg(all(test, feature = "store-server-tests"))]
+#[cfg(test)]
 pub(in crate::kb) use remote::RemoteStore;
 pub use remote::{SpaceState, StoreAccess, StoreState};
 pub(in crate::kb) use remote::{StoreAddress, StoreServer};

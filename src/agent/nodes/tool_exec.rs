@@ -61,7 +61,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
     drop(running);
     // Once a run is enough to tell why its evidence is thin.
     if run.state.tool_history.is_empty() {
-        run.events.caveats(run.ports.tools.caveats()).await;
+        run.events.caveats(run.ports.tools.caveats().await).await;
     }
 
     let mut items = Vec::new();

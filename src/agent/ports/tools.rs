@@ -26,7 +26,7 @@ pub trait Toolbox: Send + Sync {
     }
 
     /// Why what was found may be less than there is, at this moment; nothing where all is well.
-    fn caveats(&self) -> Vec<Caveat> {
+    async fn caveats(&self) -> Vec<Caveat> {
         Vec::new()
     }
 }

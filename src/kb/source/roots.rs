@@ -87,6 +87,11 @@ impl Roots {
         Self::of(given.into(), true)
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     fn of(given: Sources, is_shared: bool) -> Result<Self, KbError> {
         let mut paths: Vec<(PathBuf, bool)> = Vec::new();
         let mut named = Vec::new();

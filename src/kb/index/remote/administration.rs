@@ -61,7 +61,11 @@ impl StoreServer {
             (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
             CASE WHEN pg_is_in_recovery() THEN coalesce((extract(epoch FROM
                 clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::bigint, 0) END,
-            to_regclass(quote_ident($1) || '.spaces') IS NOT NULL";
+            c.oid IS NOT NULL,
+            has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
+            has_schema_privilege(n.oid, 'CREATE') AND has_table_privilege(c.oid, 'INSERT')
+            FROM (VALUES (1)) AS one LEFT JOIN pg_namespace n ON n.nspname = $1
+            LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'spaces'";
         let rows = connection.rows(limits, asked, &of_schema)?;
         let gone = || KbError::Outdated("it gave no answer".to_owned());
         let row = rows.first().ok_or_else(gone)?;
@@ -80,15 +84,8 @@ impl StoreServer {
         if !state.is_prepared {
             return Ok(state);
         }
-        let asked = format!(
-            "SELECT has_schema_privilege($1, 'USAGE') AND has_table_privilege('{schema}.spaces', 'SELECT'),
-            has_schema_privilege($1, 'CREATE') AND has_table_privilege('{schema}.spaces', 'INSERT')"
-        );
-        let rows = connection.rows(limits, &asked, &of_schema)?;
-        let rights = rows.first().map(|row| (row.get(0), row.get(1)));
-        let (may_read, may_write) = rights.unwrap_or((false, false));
-        state.may_write = may_write && state.lag_ms.is_none();
-        if !may_read {
+        state.may_write = row.get::<_, bool>(5) && state.lag_ms.is_none();
+        if !row.get::<_, bool>(4) {
             return Err(KbError::Store(Trouble::new(
                 format!("the user of {} may not read the store", self.shown()),
                 "have its owner run `kb-agent store grant`",

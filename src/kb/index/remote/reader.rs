@@ -298,14 +298,23 @@ impl Reader for RemoteReader {
     }
 
     fn pending_count(&self, limits: Limits<'_>) -> Result<usize, KbError> {
-        self.ask(limits, 0, |connection, space, model| {
+        let commit = self.commit();
+        if self.space.is_complete(commit) {
+            return limits.check().map(|()| 0);
+        }
+        let count = self.ask(limits, 0, |connection, space, model| {
             let statement = format!(
                 "SELECT count(DISTINCT c.key) FROM chunks_{space} c WHERE true {}",
                 without_vector(model)
             );
             let rows = connection.rows(limits, &statement, &[])?;
             Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0)) as usize)
-        })
+        })?;
+        // A commit that came meanwhile brought more; it is not this one.
+        if count == 0 && commit.space.is_some() && self.space.known() == commit {
+            self.space.note_complete(Some(commit));
+        }
+        Ok(count)
     }
 }
 

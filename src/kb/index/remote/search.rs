@@ -336,22 +336,23 @@ pub(super) fn semantic(
         if let Some(these) = within.documents {
             return nearest_within(connection, (&text, amount), &exact, (these, limits));
         }
+        // Vector by vector as they come nearer: those of other spaces are passed over at once.
+        // `OFFSET 0` keeps the server from joining before it looks for near ones.
+        // Where all that it looks at are others', each vector of the space is compared.
+        let too_few = "(SELECT count(*) FROM near) < $2";
         let statement = format!(
-            "SELECT {columns}, 1 - near.distance FROM (
-                SELECT v.key, v.v <=> $1::text::halfvec AS distance FROM vectors_{vectors} v
-                ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2) near
-            LEFT JOIN chunks_{space} c ON c.key = near.key
-            LEFT JOIN documents_{space} d ON d.number = c.chunk >> 32
-            ORDER BY near.distance, d.source, c.chunk"
+            "WITH near AS MATERIALIZED (
+                SELECT {columns}, 1 - c.distance FROM (
+                    SELECT of.chunk, of.first, of.last, v.v <=> $1::text::halfvec AS distance
+                    FROM vectors_{vectors} v CROSS JOIN LATERAL (
+                        SELECT chunk, first, last FROM chunks_{space} WHERE key = v.key OFFSET 0) of
+                    ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2) c
+                JOIN documents_{space} d ON d.number = c.chunk >> 32)
+            SELECT * FROM near WHERE NOT {too_few} UNION ALL ({})",
+            exact(&format!("WHERE {too_few}"))
         );
         let values: [Typed<'_>; 2] = [(&text, Type::TEXT), (&amount, Type::INT8)];
-        let mut rows = connection.rows(limits, &statement, &values)?;
-        let vectors = rows.len();
-        rows.retain(|row| row.get::<_, Option<i64>>(0).is_some());
-        if rows.len() < k && vectors > rows.len() {
-            // Others' vectors were nearer: then each of the space is looked at.
-            rows = connection.rows(limits, &exact(""), &values)?;
-        }
+        let rows = connection.rows(limits, &statement, &values)?;
         Ok(matches(&rows, k))
     })
 }

@@ -112,7 +112,7 @@ impl StoreServer {
         self.address.is_encrypted()
     }
 
-    #[cfg(all(test, feature = "store-server-tests"))]
+    #[cfg(test)]
     pub fn round_trips(&self) -> u64 {
         self.round_trips.load(Ordering::Relaxed)
     }

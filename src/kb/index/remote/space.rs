@@ -56,6 +56,8 @@ pub(super) struct Space {
     known: Mutex<Commit>,
     model_id: Mutex<String>,
     names: Mutex<Option<(Commit, Arc<Names>)>>,
+    /// A commit all of whose chunks were seen to have a vector.
+    complete: Mutex<Option<Commit>>,
 }
 
 /// Source and title of each document, in the order of their sources.
@@ -84,6 +86,7 @@ impl Space {
             known: Mutex::default(),
             model_id: Mutex::new(model_id.to_owned()),
             names: Mutex::default(),
+            complete: Mutex::default(),
         }
     }
 
@@ -142,6 +145,16 @@ impl Space {
         if known.space != commit.space || known.generation <= commit.generation {
             *known = commit;
         }
+    }
+
+    /// Whether all chunks of that commit were seen to have a vector, which then stays so.
+    pub fn is_complete(&self, commit: Commit) -> bool {
+        *self.complete.lock().unwrap_or_else(PoisonError::into_inner) == Some(commit)
+    }
+
+    /// Notes for which commit all chunks have a vector; `None` once vectors are removed.
+    pub fn note_complete(&self, commit: Option<Commit>) {
+        *self.complete.lock().unwrap_or_else(PoisonError::into_inner) = commit;
     }
 
     /// Names of all documents as they were at that commit; asked for once a commit.

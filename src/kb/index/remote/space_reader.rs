@@ -28,7 +28,8 @@ impl RemoteReader {
         }
     }
 
-    fn commit(&self) -> Commit {
+    /// What it was made for, or what it found since.
+    pub(super) fn commit(&self) -> Commit {
         *self.commit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

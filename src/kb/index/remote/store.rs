@@ -38,7 +38,7 @@ impl RemoteStore {
     }
 
     /// How many round trips its calls have taken.
-    #[cfg(all(test, feature = "store-server-tests"))]
+    #[cfg(test)]
     pub fn round_trips(&self) -> u64 {
         self.space.server.round_trips()
     }

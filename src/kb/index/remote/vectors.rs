@@ -197,6 +197,7 @@ impl VectorBatch for RemoteVectorBatch {
         else {
             return Ok(());
         };
+        self.space.note_complete(None);
         let patience = Limits::until(&NEVER, Instant::now().checked_add(MAKING));
         self.connection
             .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
