@@ -33,7 +33,8 @@ pub(super) struct Eval {
 
 #[derive(Debug, Subcommand)]
 enum EvalCommand {
-    /// Retrieval, on a folder in the BEIR format
+    /// Retrieval, on a folder in the BEIR format; with KB_AGENT_STORE_URL over the store, in a space of
+    /// its own
     Beir(beir::Beir),
     /// Routing, on questions with the labels they should get
     Routing(routing::Routing),

@@ -25,7 +25,7 @@ use super::knowledge::{embed_some, update_changed};
 /// How often a follower takes over what was done, and asks whether it is its turn; and how long
 /// an embedding makes room, at most.
 const FOLLOW: Duration = Duration::from_secs(1);
-/// How long an embedding that failed is left alone when nothing changes.
+/// How long work that failed is left alone when nothing changes.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// What happens while an index is kept up to date.
@@ -64,10 +64,19 @@ pub fn keep_up_to_date(
     apart: &[PathBuf],
     tell: &(dyn Fn(Upkeep) + Sync),
 ) {
+    keep_trying((knowledge, watch, apart), TRY_AGAIN, tell);
+}
+
+fn keep_trying(
+    (knowledge, watch, apart): (&KnowledgeBase, &Watch, &[PathBuf]),
+    try_again: Duration,
+    tell: &(dyn Fn(Upkeep) + Sync),
+) {
     let keeper = Keeper {
         knowledge,
         watch,
         tell,
+        try_again,
         reading: AtomicBool::new(false),
         words: LastTrouble::default(),
         meaning: LastTrouble::default(),
@@ -82,6 +91,8 @@ struct Keeper<'a> {
     knowledge: &'a KnowledgeBase,
     watch: &'a Watch,
     tell: &'a (dyn Fn(Upkeep) + Sync),
+    /// How long work that failed is left alone when nothing changes.
+    try_again: Duration,
     /// The words are being brought up to date.
     reading: AtomicBool,
     words: LastTrouble,
@@ -139,15 +150,18 @@ impl Keeper<'_> {
             scope.spawn(move || self.embed(&woken));
             let mut changes = Changes::Everything;
             loop {
-                if self.unbroken("indexing", || self.words(&changes)).is_none() {
+                let done = self.unbroken("indexing", || self.words(&changes));
+                if done.is_none() {
                     self.reading.store(false, Ordering::Relaxed);
                 }
+                // Where the store was not there, files that were saved meanwhile wait for it.
+                let again = (done == Some(false)).then_some(self.try_again);
                 // It listens for as long as this goes on.
                 let _ = wake.send(());
                 while let Some(notice) = self.watch.notice() {
                     (self.tell)(Upkeep::Notice(notice));
                 }
-                changes = match self.watch.next(None) {
+                changes = match self.watch.next(again) {
                     Woken::Changed(changes) => changes,
                     Woken::Due => Changes::Everything,
                     Woken::Closed => return,
@@ -159,22 +173,31 @@ impl Keeper<'_> {
         });
     }
 
-    fn words(&self, changes: &Changes) {
+    /// Whether that need not be done again before files change.
+    fn words(&self, changes: &Changes) -> bool {
         self.reading.store(true, Ordering::Relaxed);
-        self.update_words(changes);
+        let done = self.update_words(changes);
         self.reading.store(false, Ordering::Relaxed);
+        match done {
+            Ok(()) => true,
+            Err(error) => {
+                self.report_error(&self.words, error);
+                false
+            }
+        }
     }
 
-    fn update_words(&self, changes: &Changes) {
+    fn update_words(&self, changes: &Changes) -> Result<(), KbError> {
         let step = |progress| (self.tell)(Upkeep::Step(progress));
         loop {
             match update_changed(self.knowledge, changes, &step, self.watch.closed()) {
                 Ok(report) => {
                     self.words.is_over();
                     self.report_missing_roots(&report);
-                    return (self.tell)(Upkeep::Words(report));
+                    (self.tell)(Upkeep::Words(report));
+                    return Ok(());
                 }
-                Err(_) if self.is_closed() => return,
+                Err(_) if self.is_closed() => return Ok(()),
                 // Another process is at it for once: what is finished is taken over as it comes.
                 Err(locked @ KbError::Locked) => {
                     self.report_error(&self.words, locked);
@@ -182,9 +205,10 @@ impl Keeper<'_> {
                 }
                 Err(read_only @ KbError::ReadOnly) => {
                     self.report_error(&self.words, read_only);
-                    return self.follow();
+                    self.follow();
+                    return Ok(());
                 }
-                Err(error) => return self.report_error(&self.words, error),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -220,7 +244,7 @@ impl Keeper<'_> {
             }
             again = self
                 .unbroken("embedding", || self.meaning())
-                .unwrap_or(Some(TRY_AGAIN));
+                .unwrap_or(Some(self.try_again));
             let is_over = again != Some(FOLLOW) && !self.is_closed();
             // Who reads rings again.
             if is_over && !self.reading.load(Ordering::Relaxed) {
@@ -242,7 +266,7 @@ impl Keeper<'_> {
             Err(KbError::Locked | KbError::ReadOnly) => Some(FOLLOW),
             Err(error) => {
                 self.report_error(&self.meaning, error);
-                Some(TRY_AGAIN)
+                Some(self.try_again)
             }
         }
     }
@@ -369,6 +393,40 @@ mod tests {
     #[test]
     fn the_words_of_a_change_do_not_wait_for_an_embedding_that_hangs() {
         words_do_not_wait(&Watch::new());
+    }
+
+    #[test]
+    fn an_update_that_failed_is_tried_again_also_where_no_file_changes() {
+        const PATIENCE: Duration = Duration::from_mins(1);
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(docs.path().join("gate.md"), "The gate opens at seven.\n").unwrap();
+        let (asks, _asked) = sync_channel(1);
+        let roots = [docs.path().to_owned()];
+        let base = KnowledgeBase::open(&roots, home.path(), Arc::new(Hanging(asks))).unwrap();
+        // Nothing is written without this lock, which no folder can be.
+        let index = fs::read_dir(home.path()).unwrap().next().unwrap().unwrap();
+        let lock = index.path().join("writer.lock");
+        let _ = fs::remove_file(&lock);
+        fs::create_dir(&lock).unwrap();
+        let watch = Watch::new();
+        let (said, says): (Sender<Upkeep>, _) = channel();
+        thread::scope(|scope| {
+            let (base, watch, said) = (&base, &watch, Mutex::new(said));
+            scope.spawn(move || {
+                keep_trying((base, watch, &[]), Duration::from_millis(20), &|upkeep| {
+                    let _ = said.lock().unwrap().send(upkeep);
+                });
+            });
+            let closing = Closing(watch);
+            let wait_for = |is_it: fn(&Upkeep) -> bool| {
+                let deadline = Instant::now() + PATIENCE;
+                while !is_it(&says.recv_timeout(deadline - Instant::now()).unwrap()) {}
+            };
+            wait_for(|upkeep| matches!(upkeep, Upkeep::Trouble(_)));
+            fs::remove_dir(&lock).unwrap();
+            wait_for(|upkeep| matches!(upkeep, Upkeep::Words(report) if report.documents == 1));
+            drop(closing);
+        });
     }
 
     #[test]

@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use crate::workplace::{Workplace, json_lines, one_line, text};
 
-const CORPUS: &str = r#"{"_id": "d1", "title": "Lighthouse", "text": "A lighthouse warns ships at night."}
+pub(crate) const CORPUS: &str = r#"{"_id": "d1", "title": "Lighthouse", "text": "A lighthouse warns ships at night."}
 {"_id": "d 2", "title": "", "text": "The harbour master keeps the ledger of ships."}
 {"_id": 3, "text": "Bread is baked from flour and water."}
 {"_id": "d4", "title": null, "text": "The lighthouse keeper bakes bread."}
 "#;
-const QUERIES: &str = r#"{"_id": "q1", "text": "ledger"}
+pub(crate) const QUERIES: &str = r#"{"_id": "q1", "text": "ledger"}
 {"_id": "q2", "text": "flour"}
 {"_id": "q3", "text": "lighthouse"}
 {"_id": "q4", "text": "nobody judged this"}
 {"_id": "q5", "text": "only judged irrelevant"}
 "#;
 /// `d9` is judged and not in the corpus: it counts among the relevant all the same.
-const QRELS: &str = "query-id\tcorpus-id\tscore\nq1\td 2\t1\nq2\td4\t1\nq2\td9\t1\nq3\td1\t2\nq3\td4\t1\nq5\td1\t0\n";
+pub(crate) const QRELS: &str = "query-id\tcorpus-id\tscore\nq1\td 2\t1\nq2\td4\t1\nq2\td9\t1\nq3\td1\t2\nq3\td4\t1\nq5\td1\t0\n";
 
 fn collection(place: &Workplace) -> PathBuf {
     place.file("tiny/corpus.jsonl", CORPUS);

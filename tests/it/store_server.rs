@@ -11,6 +11,7 @@ use std::sync::{RwLock, RwLockReadGuard};
 use serde_json::Value;
 use tokio_postgres::{Config, NoTls};
 
+use crate::eval::{CORPUS, QRELS, QUERIES};
 use crate::workplace::{Workplace, text};
 
 /// What this version keeps lies in it.
@@ -384,6 +385,36 @@ fn vectors_move_between_a_local_index_and_a_store_without_embedding_again() {
     succeeds(&store.run(&place, &["store", "drop", "team"]));
     assert_eq!(store.status(&place)["spaces"].as_array().unwrap().len(), 0);
     assert!(fails(&store.run(&place, &["store", "drop", "team"])).contains("no space"));
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "store-server-tests"),
+    ignore = "needs a PostgreSQL server: see the README"
+)]
+fn a_collection_is_measured_over_the_store_as_over_the_data_folder() {
+    let place = Workplace::empty();
+    place.file("tiny/corpus.jsonl", CORPUS);
+    place.file("tiny/queries.jsonl", QUERIES);
+    place.file("tiny/qrels/test.tsv", QRELS);
+    let store = Store::prepared(&place);
+    let measured = |output: &Output| {
+        succeeds(output);
+        let mut figures: Value = serde_json::from_slice(&output.stdout).unwrap();
+        figures["queries_per_second"].take();
+        figures
+    };
+    for tool in ["grep", "vector", "hybrid"] {
+        let args = ["eval", "beir", "tiny", "--json", "--tool", tool];
+        let over_store = store.run(&place, &args);
+        let space = store.status(&place)["spaces"][0].clone();
+        assert_eq!(space["documents"], 4);
+        let name = space["name"].as_str().unwrap();
+        assert!(name.starts_with("eval-"), "{name}");
+        assert!(text(&over_store.stderr).contains(name));
+        let here = place.command(&args).output().unwrap();
+        assert_eq!(measured(&over_store), measured(&here), "{tool}");
+    }
 }
 
 #[test]

@@ -2,9 +2,6 @@
 
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 /// The hash of what a chunk says: what names its vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::kb) struct ChunkKey(pub(in crate::kb) [u8; Self::BYTES]);
@@ -23,20 +20,6 @@ impl ChunkKey {
         let mut key = [0; Self::BYTES];
         key.copy_from_slice(&hasher.finalize().as_bytes()[..Self::BYTES]);
         Self(key)
-    }
-}
-
-/// In one piece, not byte by byte: there is one for each chunk of a base, and all are read at a start.
-impl Serialize for ChunkKey {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for ChunkKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = <&[u8]>::deserialize(deserializer)?;
-        bytes.try_into().map(Self).map_err(D::Error::custom)
     }
 }
 

@@ -25,6 +25,7 @@ pub(in crate::kb) struct StoredDocument {
     /// Names its rows in the lexical index; never used twice.
     pub number: u32,
     /// Its chunks, in order.
+    #[serde(with = "packed")]
     pub chunks: Vec<ChunkEntry>,
     /// The references it makes, as JSON.
     pub links: Box<str>,
@@ -38,12 +39,64 @@ impl StoredDocument {
 }
 
 /// What the manifest knows about a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kb) struct ChunkEntry {
     /// Names its vector.
     pub key: ChunkKey,
     /// Where in the file.
     pub lines: LineRange,
+}
+
+/// Chunks in one piece, not field by field: all of a base are read at a start. Key, first and last
+/// line of each, the lines as four bytes.
+mod packed {
+    use serde::de::Error as _;
+    use serde::ser::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{ChunkEntry, ChunkKey};
+    use crate::domain::LineRange;
+
+    const BYTES: usize = ChunkKey::BYTES + 8;
+
+    pub(super) fn serialize<S: Serializer>(
+        chunks: &[ChunkEntry],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::with_capacity(chunks.len() * BYTES);
+        for ChunkEntry { key, lines } in chunks {
+            bytes.extend(key.0);
+            for line in [lines.start, lines.end] {
+                let line = u32::try_from(line).map_err(S::Error::custom)?;
+                bytes.extend(line.to_le_bytes());
+            }
+        }
+        serializer.serialize_bytes(&bytes)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<ChunkEntry>, D::Error> {
+        let bytes = <&[u8]>::deserialize(deserializer)?;
+        let (chunks, []) = bytes.as_chunks::<BYTES>() else {
+            return Err(D::Error::custom("half a chunk"));
+        };
+        let entry = |bytes: &[u8; BYTES]| {
+            let (key, lines) = bytes.split_first_chunk()?;
+            let (lines, []) = lines.as_chunks() else {
+                return None;
+            };
+            let [start, end] = *lines else { return None };
+            Some(ChunkEntry {
+                key: ChunkKey(*key),
+                lines: LineRange {
+                    start: u32::from_le_bytes(start) as usize,
+                    end: u32::from_le_bytes(end) as usize,
+                },
+            })
+        };
+        Ok(chunks.iter().filter_map(entry).collect())
+    }
 }
 
 /// All documents of one commit, ordered by name; cheap to clone.

@@ -161,7 +161,7 @@ impl Entries {
 
 const PREFIX: &str = "documents-";
 const SUFFIX: &str = ".bin";
-const MAGIC: &[u8] = b"KBDOC003";
+const MAGIC: &[u8] = b"KBDOC004";
 /// Length and checksum.
 const HEADER: usize = 8;
 
