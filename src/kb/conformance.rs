@@ -165,6 +165,23 @@ mod tests {
                 assert_eq!((&x.source, x.lines), (&y.source, y.lines), "{query}");
             }
         }
+        for store in [embedded.one.as_ref(), &remote] {
+            embed(store);
+        }
+        for query in ["glaze", "kiln at night", "plan the clay"] {
+            let asked = Letters.embed(&[query]).unwrap().remove(0);
+            let [a, b] = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
+                let reader = store.reader();
+                reader.semantic(&asked, 50, Within::all(&NEVER)).unwrap()
+            });
+            assert_eq!(a.len(), b.len(), "{query}");
+            for (x, y) in a.iter().zip(&b) {
+                assert!(
+                    (x.score / y.score - 1.0).abs() < 1e-6,
+                    "{query}: {x:?} {y:?}"
+                );
+            }
+        }
     }
 
     /// The engines, with the server where there is one.

@@ -12,6 +12,7 @@ mod matches;
 mod names;
 mod near_words;
 mod port;
+mod quantised;
 mod remote;
 mod spelling;
 pub(in crate::kb) mod tokens;

@@ -4,7 +4,7 @@
 #   serve_store.sh standby           a streaming replica of it on PORT + 1
 #   serve_store.sh small-disk        a disk of 48 MB at KB_AGENT_TEST_STORE_SMALL_DISK, as root
 #   serve_store.sh kill|start|stop|stop-standby|no-small-disk|remove
-# Its files lie in KB_STORE_HOME. Needs Python 3 with venv and openssl; as root, an account named kb-store is
+# Its files lie in KB_STORE_HOME; KB_STORE_OPTIONS are more of the server's own, such as `-c work_mem=64MB`. Needs Python 3 with venv and openssl; as root, an account named kb-store is
 # made, because the server refuses to run as root.
 set -eu
 home=${KB_STORE_HOME:-/var/tmp/kb-agent-store-$(id -u)}
@@ -24,7 +24,7 @@ server() { # FOLDER PORT
   as "$bin/postgres" -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$home" \
     -c ssl=on -c ssl_cert_file="$home/leaf.crt" -c ssl_key_file="$home/leaf.key" \
     -c max_connections=60 -c shared_buffers=256MB -c maintenance_work_mem=256MB -c max_wal_size=4GB \
-    -c wal_level=replica -c hot_standby=on >>"$1.log" 2>&1 </dev/null &
+    -c wal_level=replica -c hot_standby=on ${KB_STORE_OPTIONS:-} >>"$1.log" 2>&1 </dev/null &
   echo $! >"$1.pid"; disown
   # After a kill the server first replays its log, which takes as long as what was being written.
   for _ in $(seq 1800); do

@@ -16,7 +16,6 @@
 mod addition;
 mod files;
 mod nearest;
-mod query;
 mod signs;
 mod simd;
 
@@ -29,11 +28,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::agent::ports::EmbedError;
 use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::{ChunkKey, KeyHash};
+use crate::kb::index::quantised::{Query, quantise};
 use crate::text::Trouble;
 use addition::Addition;
 use files::Files;
 use nearest::RowFilter;
-use query::Query;
 use signs::Signs;
 
 /// The keys in memory and the rows on disk.
@@ -189,7 +188,7 @@ impl Vectors {
         for (key, vector) in found {
             let is_new = self.row_of(key).is_none() && seen.insert(*key);
             if vector.len() == self.dims && is_new {
-                keys.push((*key, nearest::quantise(vector, &mut rows)));
+                keys.push((*key, quantise(vector, &mut rows)));
             }
         }
         (!keys.is_empty()).then(|| Addition {

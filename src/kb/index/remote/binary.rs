@@ -30,12 +30,11 @@ impl ToSql for SparseGains<'_> {
     to_sql_checked!();
 }
 
-/// A vector as the server reads it.
-pub(super) fn vector_text(vector: &[f32]) -> String {
+/// A vector of whole numbers as the server reads it.
+pub(super) fn vector_text(numbers: impl IntoIterator<Item = i16>) -> String {
     use std::fmt::Write;
-    let mut text = String::with_capacity(12 * vector.len() + 2);
-    text.push('[');
-    for (at, number) in vector.iter().enumerate() {
+    let mut text = String::from("[");
+    for (at, number) in numbers.into_iter().enumerate() {
         let comma = if at == 0 { "" } else { "," };
         // Writing into a String cannot fail.
         let _ = write!(text, "{comma}{number}");

@@ -20,6 +20,7 @@ use crate::kb::index::limits::{Limits, Within};
 use crate::kb::index::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
+use crate::kb::index::quantised::Query;
 use crate::kb::links::{Link, LinkTargets};
 
 impl Reader for RemoteReader {
@@ -213,21 +214,24 @@ impl Reader for RemoteReader {
                 if let Some((vector, model)) = asked {
                     check_dimensions(model, vector)?;
                 }
-                let text = asked.map(|(vector, _)| vector_text(vector));
+                let query = asked.and_then(|(vector, _)| Query::new(vector, vector.len()));
+                let text = query
+                    .as_ref()
+                    .map(|query| vector_text(query.values().iter().copied()));
                 let passages = if wanted.passages {
                     "c.place, c.heading, c.body"
                 } else {
                     "NULL::text, ''::text, ''::text"
                 };
-                let (cosine, vectors) = match &asked {
+                let (products, vectors) = match asked.filter(|_| text.is_some()) {
                     Some((_, model)) => (
-                        "1 - (v.v <=> $2::text::halfvec)",
+                        search::products("$2"),
                         format!("LEFT JOIN vectors_{} v ON v.key = c.key", model.number),
                     ),
-                    None => ("NULL::float8", String::new()),
+                    None => ("NULL::float8".to_owned(), String::new()),
                 };
                 let statement = format!(
-                    "SELECT c.chunk, d.source, c.first, c.last, {passages}, {cosine}
+                    "SELECT c.chunk, d.source, c.first, c.last, {passages}, {products}
                 FROM unnest($1) AS a(chunk) JOIN chunks_{space} c USING (chunk)
                 JOIN documents_{space} d ON d.number = c.chunk >> 32 {vectors}"
                 );
@@ -240,7 +244,10 @@ impl Reader for RemoteReader {
                     let row = known.get(id)?;
                     Some(Fetched {
                         passage: wanted.passages.then(|| passage(row, 1)),
-                        cosine: row.get(7),
+                        cosine: query
+                            .as_ref()
+                            .zip(row.get(7))
+                            .map(|(query, products)| query.cosine_of(products).into()),
                     })
                 });
                 Ok(fetched.collect())
@@ -259,12 +266,19 @@ impl Reader for RemoteReader {
                 return Ok(vec![None; keys.len()]);
             };
             let statement = format!(
-                "SELECT v.v::real[] FROM unnest($1) WITH ORDINALITY AS a(key, at)
+                "SELECT v.v::real[], v.scale FROM unnest($1) WITH ORDINALITY AS a(key, at)
                 LEFT JOIN vectors_{} v ON v.key = a.key ORDER BY a.at",
                 model.number
             );
             let rows = connection.rows(limits, &statement, &[(&asked, Type::BYTEA_ARRAY)])?;
-            Ok(rows.iter().map(|row| row.get(0)).collect())
+            let vectors = rows.iter().map(|row| {
+                let (numbers, scale): (Option<Vec<f32>>, Option<f32>) = (row.get(0), row.get(1));
+                let scaled = |(numbers, scale): (Vec<f32>, f32)| {
+                    numbers.iter().map(|number| number * scale).collect()
+                };
+                numbers.zip(scale).map(scaled)
+            });
+            Ok(vectors.collect())
         })
     }
 

@@ -11,7 +11,7 @@ use crate::kb::index::tokens;
 use crate::text::Trouble;
 
 /// Raised when what is on the server changes its shape.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Numbers of terms are below this.
 pub(super) const TERM_IDS: u32 = 1_000_000_000;
@@ -197,10 +197,12 @@ pub(super) fn drop_space(space: i32) -> String {
         .concat()
 }
 
-/// The vectors of a model.
+/// The vectors of a model: the whole numbers that the embedded engine has too, which half precision
+/// holds exactly, and what they are multiplied by.
 pub(super) fn make_vectors(model: i32, dimensions: usize) -> String {
     format!(
-        "CREATE TABLE IF NOT EXISTS vectors_{model} (key bytea PRIMARY KEY, v halfvec({dimensions}) NOT NULL);
+        "CREATE TABLE IF NOT EXISTS vectors_{model} (
+    key bytea PRIMARY KEY, v halfvec({dimensions}) NOT NULL, scale real NOT NULL);
 {}",
         shared(&[format!("vectors_{model}")])
     )

@@ -1,7 +1,7 @@
 //! Searching a space, in one call of the server each; a query with words that the space does not
 //! have takes another.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -17,6 +17,7 @@ use crate::kb::index::limits::{Limits, Within};
 use crate::kb::index::matches::{ChunkId, Correction, Fetched, LexicalMatches, Match, Wanted};
 use crate::kb::index::near_words::{self, MOST_LOOKED_UP, NearTerm};
 use crate::kb::index::port::Reader;
+use crate::kb::index::quantised::Query;
 use crate::kb::index::spelling::as_written;
 use crate::kb::index::tokens::{self, QueryTerm, Role};
 
@@ -316,73 +317,74 @@ pub(super) fn semantic(
     within: Within<'_>,
 ) -> Result<Vec<Match>, KbError> {
     let limits = within.limits();
-    let text = vector_text(vector);
-    reader.ask(limits, Vec::new(), |connection, space, model| {
+    let Some(query) = Query::new(vector, vector.len()) else {
+        return Ok(Vec::new());
+    };
+    let (text, amount) = (vector_text(query.values().iter().copied()), k as i64);
+    let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
+    let rows = reader.ask(limits, Vec::new(), |connection, space, model| {
         let Some(model) = model else {
             return Ok(Vec::new());
         };
         check_dimensions(model, vector)?;
-        let vectors = model.number;
-        let columns = "c.chunk, d.source, c.first, c.last";
-        let exact = |filter: &str| {
-            format!(
-                "SELECT {columns}, 1 - (v.v <=> $1::text::halfvec) FROM documents_{space} d
-                JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number + 1) << 32
-                JOIN vectors_{vectors} v ON v.key = c.key {filter}
-                ORDER BY v.v <=> $1::text::halfvec, d.source, c.chunk LIMIT $2"
-            )
+        let mut values: Vec<Typed<'_>> = vec![(&text, Type::TEXT), (&amount, Type::INT8)];
+        values.extend(sources.as_ref().map(|these| (these as _, Type::TEXT_ARRAY)));
+        let statement = if sources.is_some() {
+            nearest_of_documents(space, model.number)
+        } else {
+            nearest_of_all(space, model.number)
         };
-        let amount = k as i64;
-        if let Some(these) = within.documents {
-            return nearest_within(connection, (&text, amount), &exact, (these, limits));
-        }
-        // Vector by vector as they come nearer: those of other spaces are passed over at once.
-        // `OFFSET 0` keeps the server from joining before it looks for near ones.
-        // Where all that it looks at are others', each vector of the space is compared.
-        let too_few = "(SELECT count(*) FROM near) < $2";
-        let statement = format!(
-            "WITH near AS MATERIALIZED (
-                SELECT {columns}, 1 - c.distance FROM (
-                    SELECT of.chunk, of.first, of.last, v.v <=> $1::text::halfvec AS distance
-                    FROM vectors_{vectors} v CROSS JOIN LATERAL (
-                        SELECT chunk, first, last FROM chunks_{space} WHERE key = v.key OFFSET 0) of
-                    ORDER BY v.v <=> $1::text::halfvec LIMIT 2 * $2) c
-                JOIN documents_{space} d ON d.number = c.chunk >> 32)
-            SELECT * FROM near WHERE NOT {too_few} UNION ALL ({})",
-            exact(&format!("WHERE {too_few}"))
-        );
-        let values: [Typed<'_>; 2] = [(&text, Type::TEXT), (&amount, Type::INT8)];
-        let rows = connection.rows(limits, &statement, &values)?;
-        Ok(matches(&rows, k))
-    })
-}
-
-fn nearest_within(
-    connection: &mut Connection,
-    (text, amount): (&String, i64),
-    exact: &dyn Fn(&str) -> String,
-    (these, limits): (&HashSet<String>, Limits<'_>),
-) -> Result<Vec<Match>, KbError> {
-    let these: Vec<&String> = these.iter().collect();
-    let statement = exact("WHERE d.source = ANY ($3)");
-    let values: [Typed<'_>; 3] = [
-        (text, Type::TEXT),
-        (&amount, Type::INT8),
-        (&these, Type::TEXT_ARRAY),
-    ];
-    let rows = connection.rows(limits, &statement, &values)?;
-    Ok(matches(&rows, amount as usize))
-}
-
-fn matches(rows: &[Row], k: usize) -> Vec<Match> {
+        connection.rows(limits, &statement, &values)
+    })?;
     let matches = rows.iter().map(|row| Match {
         chunk: ChunkId::unpack(row.get::<_, i64>(0).cast_unsigned()),
         source: row.get(1),
         lines: lines(row.get(2), row.get(3)),
-        score: row.get(4),
+        score: query.cosine_of(row.get(4)).into(),
     });
     let mut matches: Vec<Match> = matches.collect();
     matches.sort_by(Match::best_first);
     matches.truncate(k);
-    matches
+    Ok(matches)
+}
+
+/// The sum of products of the vector `$QUERY` with that of `v`, times the scale of `v`.
+pub(super) fn products(query: &str) -> String {
+    format!("-(v.v::vector <#> {query}::text::vector) * v.scale")
+}
+
+/// Each vector of some documents compared.
+fn nearest_of_documents(space: i32, vectors: i32) -> String {
+    format!(
+        "SELECT c.chunk, d.source, c.first, c.last, {} AS score FROM documents_{space} d
+        JOIN chunks_{space} c ON c.chunk >= d.number << 32 AND c.chunk < (d.number + 1) << 32
+        JOIN vectors_{vectors} v ON v.key = c.key WHERE d.source = ANY ($3)
+        ORDER BY score DESC, d.source, c.chunk LIMIT $2",
+        products("$1")
+    )
+}
+
+/// Twice as many as asked for by the index, as whose distances are of half precision, then exactly.
+///
+/// Vector by vector as they come nearer: those of other spaces are passed over at once (`OFFSET 0`
+/// keeps the server from joining before it looks for near ones). Where all that it looks at are
+/// others', each vector of the space is compared.
+fn nearest_of_all(space: i32, vectors: i32) -> String {
+    let distance = "v.v <=> $1::text::halfvec";
+    let too_few = "(SELECT count(*) FROM near) < $2";
+    format!(
+        "WITH near AS MATERIALIZED (
+            SELECT c.chunk, c.first, c.last, v.v, v.scale FROM vectors_{vectors} v
+            CROSS JOIN LATERAL (
+                SELECT chunk, first, last FROM chunks_{space} WHERE key = v.key OFFSET 0) c
+            ORDER BY {distance} LIMIT 2 * $2)
+        SELECT v.chunk, d.source, v.first, v.last, {} FROM (
+            SELECT * FROM near WHERE NOT {too_few}
+            UNION ALL (
+                SELECT c.chunk, c.first, c.last, v.v, v.scale FROM chunks_{space} c
+                JOIN vectors_{vectors} v ON v.key = c.key WHERE {too_few}
+                ORDER BY {distance} LIMIT 2 * $2)) v
+        JOIN documents_{space} d ON d.number = v.chunk >> 32",
+        products("$1")
+    )
 }

@@ -16,6 +16,7 @@ use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
 use crate::kb::index::limits::Limits;
 use crate::kb::index::port::VectorBatch;
+use crate::kb::index::quantised::quantise;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 /// Fewer vectors are looked at one by one in no noticeable time; and an index is quicker made than
@@ -160,13 +161,25 @@ impl VectorBatch for RemoteVectorBatch {
         let mut vectors: Vec<&(ChunkKey, Vec<f32>)> = vectors.iter().collect();
         vectors.sort_unstable_by_key(|(key, _)| *key);
         let keys: Vec<&[u8]> = vectors.iter().map(|(key, _)| key.0.as_slice()).collect();
-        let texts: Vec<String> = vectors.iter().map(|(_, v)| vector_text(v)).collect();
+        let mut row = Vec::with_capacity(first.len());
+        let rows = vectors.iter().map(|(_, vector)| {
+            row.clear();
+            let scale = quantise(vector, &mut row);
+            let numbers = row.iter().map(|byte| i16::from(byte.cast_signed()));
+            (vector_text(numbers), scale)
+        });
+        let (texts, scales): (Vec<String>, Vec<f32>) = rows.unzip();
         let added = format!(
-            "INSERT INTO vectors_{} (key, v) SELECT a.key, a.v::halfvec FROM unnest($1, $2) AS a(key, v)
+            "INSERT INTO vectors_{} (key, v, scale) SELECT a.key, a.v::halfvec, a.scale
+            FROM unnest($1, $2, $3) AS a(key, v, scale)
             ON CONFLICT (key) DO NOTHING",
             model.number
         );
-        let values: [Typed<'_>; 2] = [(&keys, Type::BYTEA_ARRAY), (&texts, Type::TEXT_ARRAY)];
+        let values: [Typed<'_>; 3] = [
+            (&keys, Type::BYTEA_ARRAY),
+            (&texts, Type::TEXT_ARRAY),
+            (&scales, Type::FLOAT4_ARRAY),
+        ];
         self.connection.rows(limits, &added, &values).map(drop)
     }
 

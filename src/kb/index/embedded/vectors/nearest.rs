@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering as AtomicOrdering};
 use std::thread;
 
-use super::query::{Query, largest};
 use super::signs;
 use super::signs::Signs;
 use super::simd;
 use crate::kb::index::chunk_key::ChunkKey;
+use crate::kb::index::quantised::Query;
 use crate::threads;
 
 /// Rows multiplied between two looks at the sums.
@@ -206,19 +206,12 @@ fn shrink(best: &mut Vec<(usize, f32)>, k: usize, keys: &[ChunkKey]) -> f32 {
     best.last().map_or(f32::INFINITY, |(_, cosine)| *cosine)
 }
 
-/// Appends the row and returns its scale.
-pub(super) fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
-    let scale = largest(vector) / f32::from(i8::MAX);
-    let row = vector.iter().map(|value| (value / scale).round() as i8);
-    rows.extend(row.map(i8::cast_unsigned));
-    scale
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
+    use crate::kb::index::quantised::quantise;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 

@@ -8,8 +8,8 @@
 //! candidates than that. Which rows are candidates depends on the rows alone, not on their order
 //! or on the number of threads.
 
-use super::query::Query;
 use super::simd;
+use crate::kb::index::quantised::Query;
 
 /// With fewer rows the exact scan takes less than a millisecond; with fewer numbers in a row the
 /// signs say too little.

@@ -1,8 +1,9 @@
-//! A query for vectors.
+//! Vectors in whole numbers, the same in every engine: rows of int8 with one scale each, and queries that
+//! are finer.
 
 /// A query in whole numbers too: the inner loop then has no conversions.
-pub(super) struct Query {
-    pub(super) values: Vec<i16>,
+pub(in crate::kb::index) struct Query {
+    pub(in crate::kb::index) values: Vec<i16>,
     scale: f32,
 }
 
@@ -27,13 +28,27 @@ impl Query {
         &self.values
     }
 
-    pub(super) fn cosine(&self, sum: i32, row_scale: f32) -> f32 {
+    /// Of the sum of products with a row, times the row's scale.
+    pub fn cosine_of(&self, products: f64) -> f32 {
+        (products * f64::from(self.scale)) as f32
+    }
+
+    /// Of the sum of products with a row.
+    pub fn cosine(&self, sum: i32, row_scale: f32) -> f32 {
         sum as f32 * self.scale * row_scale
     }
 }
 
+/// Appends the row and returns its scale.
+pub(in crate::kb::index) fn quantise(vector: &[f32], rows: &mut Vec<u8>) -> f32 {
+    let scale = largest(vector) / f32::from(i8::MAX);
+    let row = vector.iter().map(|value| (value / scale).round() as i8);
+    rows.extend(row.map(i8::cast_unsigned));
+    scale
+}
+
 /// The largest number, whatever its sign; never zero.
-pub(super) fn largest(vector: &[f32]) -> f32 {
+fn largest(vector: &[f32]) -> f32 {
     vector
         .iter()
         .fold(f32::MIN_POSITIVE, |max, value| max.max(value.abs()))
