@@ -27,7 +27,7 @@ mod tests {
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
-    /// How often each letter stands in a text.
+    /// How often each letter stands in a text, as a share, so that vectors are of length one.
     struct Letters;
 
     impl Embedder for Letters {
@@ -41,7 +41,8 @@ mod tests {
                 for letter in text.bytes().filter(u8::is_ascii_lowercase) {
                     counts[usize::from(letter - b'a')] += 1.0;
                 }
-                counts
+                let length = counts.iter().map(|n| n * n).sum::<f32>().sqrt().max(1.0);
+                counts.iter().map(|n| n / length).collect()
             };
             Ok(texts.iter().map(count).collect())
         }
