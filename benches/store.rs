@@ -1,8 +1,9 @@
 //! What a base that PostgreSQL keeps costs, beside the index in the data folder, in one run.
 //!
-//! `cargo bench --bench store -- [--sizes 50000,250000]` over the server that
+//! `cargo bench --bench store -- [--sizes 50000,250000] [--beside]` over the server that
 //! `tests/store-server/serve_store.sh` starts. Corpora and vectors are made up; queries are embedded
-//! for real in the rows of hybrid search. A run fills a space of its own and leaves it there.
+//! for real in the rows of hybrid search. Each size fills a space of its own and leaves it there, with
+//! vectors of its own, or with `--beside` among those of the sizes before.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
@@ -30,8 +31,10 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn main() {
     let mut sizes = vec![50_000, 250_000];
+    let mut is_beside = false;
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
+        is_beside |= arg == "--beside";
         if arg == "--sizes" {
             let list = args
                 .next()
@@ -52,7 +55,11 @@ fn main() {
         .unwrap();
     let words = Vocabulary::new(60_000);
     for size in sizes {
-        measure(size, &words, &access);
+        let model = match is_beside {
+            true => "made up".to_owned(),
+            false => format!("made up {size} {}", std::process::id()),
+        };
+        measure(size, &words, &access, model);
     }
 }
 
@@ -71,7 +78,7 @@ fn access() -> Option<StoreAccess> {
     })
 }
 
-fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
+fn measure(size: usize, words: &Vocabulary, access: &StoreAccess, model_id: String) {
     let place = tempfile::tempdir().unwrap();
     let docs = place.path().join("docs");
     let texts = write(&docs, size, words);
@@ -79,8 +86,11 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
         url: format!("{}-{size}", access.url.expose_secret()).into(),
         ..access.clone()
     };
-    let voices = Arc::new(Voices::default());
-    let model = || Arc::clone(&voices) as Arc<dyn Embedder>;
+    let embedder = Arc::new(MadeUpEmbedder {
+        model_id,
+        ..MadeUpEmbedder::default()
+    });
+    let model = || Arc::clone(&embedder) as Arc<dyn Embedder>;
     let home = |name: &str| {
         let home = place.path().join(name);
         fs::create_dir_all(&home).unwrap();
@@ -107,30 +117,43 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess) {
         report.embedded as f64 / begun.elapsed().as_secs_f64()
     });
     row("made-up vectors taken up, chunks/s", a, b);
-    for (name, mode, real, is_busy) in [
-        ("lexical", SearchMode::Lexical, false, false),
-        ("dense, vector given", SearchMode::Vector, false, false),
-        ("hybrid, query embedded", SearchMode::Hybrid, true, false),
+    for (name, mode, real, others) in [
+        ("lexical", SearchMode::Lexical, false, Others::None),
+        (
+            "dense, vector given",
+            SearchMode::Vector,
+            false,
+            Others::None,
+        ),
+        (
+            "hybrid, query embedded",
+            SearchMode::Hybrid,
+            true,
+            Others::None,
+        ),
+        (
+            "hybrid beside another reader",
+            SearchMode::Hybrid,
+            true,
+            Others::Reader,
+        ),
         (
             "hybrid beside a writer and another reader",
             SearchMode::Hybrid,
             true,
-            true,
+            Others::ReaderAndWriter,
         ),
     ] {
-        voices.real.store(real, Ordering::Relaxed);
+        embedder.real.store(real, Ordering::Relaxed);
         let [a, b] = bases.map(|base| {
-            if is_busy {
-                beside(base, &docs, || times(base, mode, &queries), &queries)
-            } else {
-                times(base, mode, &queries)
-            }
+            let measured = || times(base, mode, &queries);
+            beside(others, (base, &docs), measured, &queries)
         });
         for (at, percent) in [(0, 50), (1, 99)] {
             row(&format!("{name}, p{percent}, ms"), a[at], b[at]);
         }
     }
-    voices.real.store(false, Ordering::Relaxed);
+    embedder.real.store(false, Ordering::Relaxed);
     let [a, b] = bases.map(|base| {
         let saved = docs.join("d0").join("0.md");
         let took = (0..20).map(|n| {
@@ -188,10 +211,18 @@ fn times(base: &KnowledgeBase, mode: SearchMode, queries: &[String]) -> [f64; 2]
     [percentile(&times, 50), percentile(&times, 99)]
 }
 
-/// While files are saved and indexed, and another searches.
+/// Who else is at the base, without a pause.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    None,
+    Reader,
+    ReaderAndWriter,
+}
+
+/// While others search, and save files that are indexed.
 fn beside(
-    base: &KnowledgeBase,
-    docs: &Path,
+    others: Others,
+    (base, docs): (&KnowledgeBase, &Path),
     measured: impl FnOnce() -> [f64; 2],
     queries: &[String],
 ) -> [f64; 2] {
@@ -199,7 +230,7 @@ fn beside(
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut n = 0;
-            while !stop.load(Ordering::Relaxed) {
+            while others == Others::ReaderAndWriter && !stop.load(Ordering::Relaxed) {
                 n += 1;
                 let file = docs.join("d0").join(format!("{}.md", n % 50));
                 fs::write(&file, format!("# Saved {n}\n\n{}\n", queries[n % QUERIES])).unwrap();
@@ -209,7 +240,7 @@ fn beside(
         });
         scope.spawn(|| {
             for query in queries.iter().cycle() {
-                if stop.load(Ordering::Relaxed) {
+                if others == Others::None || stop.load(Ordering::Relaxed) {
                     break;
                 }
                 base.search(SearchMode::Hybrid, query, 10).unwrap();
@@ -253,14 +284,15 @@ fn write(docs: &Path, size: usize, words: &Vocabulary) -> Vec<String> {
 }
 
 #[derive(Default)]
-struct Voices {
+struct MadeUpEmbedder {
+    model_id: String,
     real: AtomicBool,
     model: SentenceEmbedding,
 }
 
-impl Embedder for Voices {
-    fn model_id(&self) -> &'static str {
-        "made up"
+impl Embedder for MadeUpEmbedder {
+    fn model_id(&self) -> &str {
+        &self.model_id
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {

@@ -42,8 +42,8 @@
 //! # The way of a saved file
 //!
 //! ```text
-//! kb::watch ─► kb::update::plan ─► kb::extract ─► kb::chunk ─► kb::index ─► embed, in bulk
-//! (changed)    (what differs)      (bytes, text)  (passages)   (commit)     (vectors)
+//! kb::watch ─► kb::update ─► kb::extract ─► kb::chunk ─► kb::index ─► embed, in bulk
+//! (changed)    (what differs) (bytes, text)  (passages)   (commit)     (vectors)
 //! ```
 //!
 //! `extract` runs in a process of its own, because documents come from anywhere. A commit makes the
@@ -53,10 +53,10 @@
 //!
 //! | what | copy | then name it in |
 //! |---|---|---|
-//! | a tool | `tools/grep_search.rs` | `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`), `tools/catalog.rs`, `tools/toolbox.rs`; its arguments in `reasoner/llm/read/plan.rs` and `reasoner/llm/reply_schema.rs`; when the built-in engine takes it in `reasoner/offline/plan.rs`; whether a question alone makes a call in `agent/nodes/plan.rs`; its short name in `tui/panes/wording.rs`; tests in `tests/it/tools.rs` |
-//! | a file format | `kb/extract/text/notebook.rs` | `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name), `kb/extract/convert.rs`; `kb/extract/fuzz.rs`; a sample in `tests/it/formats.rs` |
+//! | a tool | `tools/grep_search.rs` | `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`), `tools/catalog.rs`, `tools/toolbox.rs`; its arguments in `reasoner/llm/read/plan.rs` and `reasoner/llm/reply_schema.rs`; when the built-in engine takes it in `reasoner/offline/plan.rs`; which questions it is suggested for in `reasoner/offline/route/tools.rs` and `assets/prompts/analyze.md`; whether a question alone makes a call in `agent/nodes/plan.rs`, and whether a rule approves what it brings in `domain/rules.rs`; its short name in `tui/panes/wording.rs`, its verb in `tui/panes/waiting.rs`; tests in `tests/it/tools.rs`, a call in `tests/it/law.rs`. It asks the methods of `kb::KnowledgeBase`, and `tools/hits.rs` makes evidence of what these give. `search --tool` takes ways of searching (`kb::SearchMode`), not tools |
+//! | a file format | `kb/extract/text/notebook.rs` | `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name; `is_document` where it may be as large as a PDF), `kb/extract/convert.rs`; a unit of its own for places in `domain/place.rs`; `FORMAT` in `kb/index/embedded/store.rs` and `kb/index/remote/schema.rs`, raised, or files that were read otherwise before stay as they are; what people call it in `engine/kinds.rs`, and `ENDINGS` in `domain/mention.rs` and `reasoner/offline/question/literals.rs`; `kb/extract/fuzz.rs`, its target in `tests/it/kept_documents.rs` with a folder in `tests/fuzz/corpus/`; a sample in `tests/it/formats.rs`, and in `tests/it/formats/damaged.rs` whether half of one can be told |
 //! | a chat server | an entry of `assets/llm/servers.toml` | nothing: users can do the same in their own `servers.toml` |
-//! | a theme | `assets/themes/light.toml` | `tui/theme/name.rs`, `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`; users can put their own into `themes/` |
+//! | a theme | `assets/themes/light.toml` or `dark.toml` for one background (`ground-elsewhere`), `high-contrast.toml` where it brings its own (`ground`); each ink has a contrast of 4.5 : 1, also on the selected row | `tui/theme/name.rs`, `made_for` in `tui/theme_choice.rs`, `terminals` in `tui/theme/contrast.rs`, `/theme` in `tui/slash.rs`; `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`, `.env.example`; `tests/it/screen/looks.rs` with new snapshots; users can put their own into `themes/` |
 //! | a language | `assets/language/de.toml` | `domain/question.rs` (`Language`), `reasoner/offline/language.rs`, `reasoner/offline/language/table.rs`; `reasoner/llm/prompt/synthesize.rs` |
 //! | a place that keeps an index | `kb/index/remote/store.rs` | the traits of `kb/index/port.rs`; `kb/index.rs` opens it, `kb/base/opening.rs` names it; the suite in `kb/conformance.rs` runs over it |
 //! | what a node says of its work | a field of `EventBody` in `protocol.rs` (optional, `serde(default)`: old logs stay readable) | the node in `agent/nodes/`; `tui/fold/run.rs` keeps it, `tui/panes/node.rs` draws it |
@@ -64,8 +64,11 @@
 //! | a subcommand | `cli/search.rs` | `cli.rs` |
 //! | a key | an entry of `assets/keymap.toml` | an action of that name in `tui/keymap/action.rs` and in `tui/act.rs` |
 //!
-//! The compiler and `cargo test` name what is missing: the matches over `ToolName`, `Format`,
-//! `ThemeName` and `Language` have no wildcard.
+//! `cargo check --all-targets` names the matches over `ToolName`, `Format`, `ThemeName` and `Language`
+//! that miss a new one. It does not name lists of words, prompts and comparisons with one of them: the
+//! rows above do, and `git grep` for the one that was copied (`graph_related`, `ipynb`, `high-contrast`)
+//! finds what they forgot. What users see is also told in README.md, CHANGELOG.md and `assets/demo-kb`,
+//! which golden tests read.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 

@@ -41,15 +41,15 @@ impl Format {
 
     /// Whether what the name promises is text, though not line by line.
     pub fn is_text(self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::Lines(_)
-                | Self::PackedJson
-                | Self::Records
-                | Self::Html
-                | Self::Notebook
-                | Self::Mail
-        )
+            | Self::PackedJson
+            | Self::Records
+            | Self::Html
+            | Self::Notebook
+            | Self::Mail => true,
+            Self::Pdf | Self::Archive | Self::Compound | Self::Unread(_) => false,
+        }
     }
 }
 

@@ -92,12 +92,20 @@ impl Prompts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ToolName;
 
     #[test]
     fn the_built_in_prompts_pass_the_check_for_own_ones() {
         for built in [ANALYZE, PLAN, GRADE, SYNTHESIZE, CHITCHAT] {
             let checked = Template::checked(built.text, built.must, built.may);
             assert!(checked.is_ok(), "{}: {checked:?}", built.name);
+        }
+    }
+
+    #[test]
+    fn the_routing_prompt_names_every_tool() {
+        for tool in ToolName::ALL {
+            assert!(ANALYZE.text.contains(&format!("{tool} (")), "{tool}");
         }
     }
 

@@ -119,7 +119,10 @@ fn searching(run: &RunView) -> String {
     let verb = match shown.call.tool() {
         ToolName::ReadFile => "reading",
         ToolName::GraphRelated => "following links of",
-        _ => "searching",
+        ToolName::VectorSearch
+        | ToolName::GrepSearch
+        | ToolName::HybridSearch
+        | ToolName::LocalFileQa => "searching",
     };
     let subject = crate::text::one_line(shown.call.subject(), LONGEST_SUBJECT);
     let mut doing = format!("{verb} '{subject}'");

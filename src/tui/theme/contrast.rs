@@ -95,7 +95,7 @@ mod tests {
                 ((250, 250, 250), (0x38, 0x3a, 0x42)),
                 ((0xfd, 0xf6, 0xe3), (0x58, 0x6e, 0x75)),
             ],
-            _ => &[
+            ThemeName::Auto | ThemeName::Dark | ThemeName::HighContrast | ThemeName::Mono => &[
                 ((0, 0, 0), (170, 170, 170)),
                 ((0x10, 0x14, 0x1f), (0xc8, 0xd3, 0xe6)),
                 ((0x1e, 0x1e, 0x1e), (0xd4, 0xd4, 0xd4)),

@@ -27,6 +27,8 @@ use crate::kb::index::port::{Batch, Reader};
 static NEVER: AtomicBool = AtomicBool::new(false);
 /// A commit that has begun is waited for so long.
 const COMMITTING: Duration = Duration::from_mins(10);
+/// Making the indexes of a large space takes a while.
+const INDEXING: Duration = Duration::from_hours(6);
 /// So many chunks are sent together.
 const SENT: usize = 2000;
 /// After more chunks than this the server plans anew.
@@ -67,6 +69,8 @@ pub(super) struct RemoteBatch {
     terms: TermReader,
     average: Option<f64>,
     next_number: i64,
+    /// Whether the indexes of the tables are there.
+    has_indexes: bool,
     /// Chunks that were put.
     put: usize,
 }
@@ -87,18 +91,23 @@ impl RemoteBatch {
             terms: TermReader::new(),
             average: None,
             next_number: 0,
+            has_indexes: false,
             put: 0,
             connection,
         };
         batch.found = space.refresh_by(&mut batch.connection, limits)?;
         batch.number = batch.found.space;
         if let Some(number) = batch.number {
-            let asked = "SELECT average::float8, next_number FROM spaces WHERE space = $1";
+            let has_indexes = schema::has_space_indexes(number);
+            let asked = format!(
+                "SELECT average::float8, next_number, {has_indexes} FROM spaces WHERE space = $1"
+            );
             let rows = batch
                 .connection
-                .rows(limits, asked, &[(&number, Type::INT4)])?;
+                .rows(limits, &asked, &[(&number, Type::INT4)])?;
             if let Some(row) = rows.first() {
                 (batch.average, batch.next_number) = (row.get(0), row.get(1));
+                batch.has_indexes = row.get(2);
             }
         }
         Ok(batch)
@@ -363,16 +372,29 @@ impl Batch for RemoteBatch {
 
     fn finish(mut self: Box<Self>, limits: Limits<'_>) -> Result<(), KbError> {
         self.commit(limits)?;
-        if let Some(number) = self.number.filter(|_| self.put > MANY) {
-            // Only the owner of the tables may; for others the server does it later by itself.
-            if let Err(error) = self
-                .connection
-                .execute(&schema::analyze_space(number), limits)
-            {
-                tracing::debug!(%error, "the tables are not analysed");
-            }
+        let Some(number) = self.number.filter(|_| self.found.space.is_some()) else {
+            return Ok(());
+        };
+        let mut missing = String::new();
+        if !self.has_indexes {
+            missing += &schema::make_space_indexes(number);
         }
-        Ok(())
+        if self.put > MANY {
+            missing += &schema::analyze_space(number);
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let patience = Limits::until(limits.stop(), Instant::now().checked_add(INDEXING));
+        match self.connection.execute(&missing, patience) {
+            Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
+            Err(error) => {
+                // Only the owner of the tables may; all is there and found, if more slowly.
+                tracing::info!(%error, "the tables are not put in order");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 }
 

@@ -135,14 +135,13 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The tables of a space.
+/// The tables of a space, without the indexes of [`make_space_indexes`].
 pub(super) fn make_space(space: i32) -> String {
     format!(
         "CREATE TABLE documents_{space} (
     number bigint PRIMARY KEY, source text COLLATE \"C\" NOT NULL UNIQUE, title text NOT NULL,
     hash bytea NOT NULL, bytes bigint NOT NULL, modified bigint NOT NULL, chunks int NOT NULL,
     links text NOT NULL, link_keys text[] NOT NULL);
-CREATE INDEX documents_{space}_links ON documents_{space} USING gin (link_keys);
 CREATE TABLE stamps_{space} (
     number bigint, machine text, size bigint NOT NULL, modified bigint NOT NULL,
     changed bigint NOT NULL, inode bigint NOT NULL, reliable boolean NOT NULL,
@@ -155,13 +154,28 @@ CREATE TABLE words_{space} (
     chunk bigint PRIMARY KEY, len int NOT NULL, terms int4[] NOT NULL, freqs int2[] NOT NULL,
     gains sparsevec({TERM_IDS}) NOT NULL);
 ALTER TABLE words_{space} ALTER gains SET STORAGE MAIN;
-CREATE INDEX words_{space}_terms ON words_{space} USING gin (terms) WITH (fastupdate = off);
 CREATE TABLE terms_{space} (
     term text COLLATE \"C\" PRIMARY KEY, held bigint NOT NULL, slips int4[] NOT NULL);
-CREATE INDEX terms_{space}_slips ON terms_{space} USING gin (slips) WITH (fastupdate = off);
 {}",
         shared(&TABLES.map(|table| format!("{table}_{space}")))
     )
+}
+
+/// What finds terms, words that are misspelt and references. Made when all of a first load is there:
+/// that is quicker than to grow them with it, and until then they are looked through.
+pub(super) fn make_space_indexes(space: i32) -> String {
+    format!(
+        "CREATE INDEX IF NOT EXISTS terms_{space}_slips ON terms_{space} USING gin (slips)
+    WITH (fastupdate = off);
+CREATE INDEX IF NOT EXISTS documents_{space}_links ON documents_{space} USING gin (link_keys);
+CREATE INDEX IF NOT EXISTS words_{space}_terms ON words_{space} USING gin (terms)
+    WITH (fastupdate = off);"
+    )
+}
+
+/// Whether the last of them is there.
+pub(super) fn has_space_indexes(space: i32) -> String {
+    format!("to_regclass('words_{space}_terms') IS NOT NULL")
 }
 
 /// The tables of a space.

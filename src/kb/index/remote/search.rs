@@ -378,13 +378,13 @@ fn nearest_of_all(space: i32, vectors: i32) -> String {
             CROSS JOIN LATERAL (
                 SELECT chunk, first, last FROM chunks_{space} WHERE key = v.key OFFSET 0) c
             ORDER BY {distance} LIMIT 2 * $2)
-        SELECT v.chunk, d.source, v.first, v.last, {} FROM (
+        SELECT v.chunk, (SELECT source FROM documents_{space} WHERE number = v.chunk >> 32),
+            v.first, v.last, {} FROM (
             SELECT * FROM near WHERE NOT {too_few}
             UNION ALL (
                 SELECT c.chunk, c.first, c.last, v.v, v.scale FROM chunks_{space} c
                 JOIN vectors_{vectors} v ON v.key = c.key WHERE {too_few}
-                ORDER BY {distance} LIMIT 2 * $2)) v
-        JOIN documents_{space} d ON d.number = v.chunk >> 32",
+                ORDER BY {distance} LIMIT 2 * $2)) v",
         products("$1")
     )
 }
