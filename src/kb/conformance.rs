@@ -185,6 +185,23 @@ mod tests {
         }
     }
 
+    #[test]
+    #[cfg_attr(
+        not(feature = "store-server-tests"),
+        ignore = "needs a PostgreSQL server: see the README"
+    )]
+    fn a_process_that_stays_is_notified_of_a_commit() {
+        let (one, other) = remote_stores();
+        let _leads = other.lease("letters", Duration::from_mins(1), limits());
+        put(&one, &[("a.md", "The kiln fires at night.\n")]);
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while other.reader().generation() == 0 {
+            assert!(Instant::now() < deadline, "no notification came");
+            std::thread::yield_now();
+        }
+        assert_eq!(found(other.reader().as_ref(), "kiln"), ["a.md"]);
+    }
+
     /// The engines, with the server where there is one.
     fn engines() -> Vec<Engine> {
         let mut engines: Vec<Engine> = local_engines().into();

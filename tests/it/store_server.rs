@@ -242,6 +242,8 @@ fn who_may_only_read_searches_and_is_told_so_once() {
     };
     let refused = fails(&as_reader(&["search", "kiln"]));
     assert!(refused.contains("store"), "{refused}");
+    let status = fails(&as_reader(&["store", "status"]));
+    assert!(status.contains("may not read"), "{status}");
     succeeds(&store.run(&place, &["store", "grant", &role]));
     let search = as_reader(&["search", "--json", "kiln"]);
     assert_eq!(found(&search)[0], "notes/kiln.md");

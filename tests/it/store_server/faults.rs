@@ -148,6 +148,24 @@ fn a_killed_server_comes_back_with_a_whole_commit() {
     notes.are_as_undisturbed(&store);
 }
 
+#[test]
+#[cfg_attr(
+    not(feature = "store-server-tests"),
+    ignore = "needs a PostgreSQL server: see the README"
+)]
+fn a_path_that_no_index_of_the_server_takes_is_one_line() {
+    let place = notes();
+    let store = Store::prepared(&place);
+    let index = ["index", "--kb", &kb(&place, "notes")];
+    succeeds(&store.run(&place, &index));
+    let folder = "a long name of a folder ".repeat(10);
+    let deep = vec![folder.trim(); 11].join("/");
+    place.file(&format!("notes/{deep}/kiln.md"), "# Deep\n\nA deep kiln.\n");
+    let line = fails(&store.run(&place, &index));
+    assert!(line.contains("more than 2600 bytes"), "{line}");
+    assert_eq!(store.status(&place)["spaces"][0]["documents"], 2);
+}
+
 /// What a full disk refuses is one line; what was there stays, and goes on when there is room.
 #[test]
 #[cfg_attr(

@@ -23,12 +23,15 @@ use crate::kb::error::KbError;
 use crate::kb::index::document::{Incoming, LocalStamp};
 use crate::kb::index::limits::Limits;
 use crate::kb::index::port::{Batch, Reader};
+use crate::text::{Trouble, one_line};
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 /// A commit that has begun is waited for so long.
 const COMMITTING: Duration = Duration::from_mins(10);
 /// Making the indexes of a large space takes a while.
 const INDEXING: Duration = Duration::from_hours(6);
+/// An index of the server takes values of 2,704 bytes at most.
+const LONGEST_SOURCE: usize = 2600;
 /// So many chunks are sent together.
 const SENT: usize = 2000;
 /// After more chunks than this the server plans anew.
@@ -330,6 +333,13 @@ impl Batch for RemoteBatch {
 
     fn put(&mut self, document: Incoming, limits: Limits<'_>) -> Result<(), KbError> {
         limits.check()?;
+        if document.source.len() > LONGEST_SOURCE {
+            let name = one_line(&document.source, 80);
+            return Err(KbError::Store(Trouble::new(
+                format!("{name}: a store takes no path of more than {LONGEST_SOURCE} bytes"),
+                "shorten it, or leave the file out by .ignore",
+            )));
+        }
         let gathered = &mut self.gathered;
         gathered.put.retain(|known| known.source != document.source);
         gathered.chunks += document.chunks.len();

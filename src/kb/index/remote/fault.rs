@@ -24,8 +24,6 @@ pub(super) enum Fault {
     Replica,
     /// What was asked for is not there: it was never made, or has been made anew since.
     Missing(String),
-    /// Longer than the server's indexes take, which only a path can be.
-    TooLong(String),
     /// No room on its disk.
     Full(String),
     /// It took too long.
@@ -55,7 +53,6 @@ impl Fault {
             | SqlState::UNDEFINED_OBJECT
             | SqlState::INVALID_SCHEMA_NAME => Self::Missing(line),
             SqlState::DISK_FULL | SqlState::OUT_OF_MEMORY => Self::Full(line),
-            SqlState::PROGRAM_LIMIT_EXCEEDED => Self::TooLong(line),
             SqlState::QUERY_CANCELED => Self::TimedOut,
             SqlState::ADMIN_SHUTDOWN
             | SqlState::CRASH_SHUTDOWN
@@ -82,10 +79,6 @@ impl Fault {
             Self::Refused(why) => Trouble::new(
                 format!("the store {store} refuses: {why}"),
                 "see to the user in KB_AGENT_STORE_URL and to KB_AGENT_STORE_PASSWORD",
-            ),
-            Self::TooLong(why) => Trouble::new(
-                format!("the store {store} takes no path of more than 2,600 bytes: {why}"),
-                "shorten the path of the file, or leave it out by .ignore",
             ),
             Self::Full(why) => Trouble::new(
                 format!("the store {store} has no room: {why}"),
