@@ -153,7 +153,9 @@ fn race(screen: &mut Screen) {
 fn in_state(state: fn(&mut Screen), theme: ThemeName, depth: ColorDepth) -> Screen {
     let background = match theme {
         ThemeName::Light => Background::Light,
-        _ => Background::Dark,
+        ThemeName::Auto | ThemeName::Dark | ThemeName::HighContrast | ThemeName::Mono => {
+            Background::Dark
+        }
     };
     let terminal = TerminalLooks {
         depth,

@@ -10,7 +10,8 @@ use crate::kb::error::KbError;
 use crate::kb::index::tokens;
 use crate::text::Trouble;
 
-/// Raised when what is on the server changes its shape.
+/// Raised when what is on the server changes its shape, or when the same files would be read or cut into
+/// other chunks.
 const FORMAT: u32 = 2;
 
 /// Numbers of terms are below this.
