@@ -55,10 +55,10 @@ fn main() {
         .unwrap();
     let words = Vocabulary::new(60_000);
     for size in sizes {
-        let model = match is_beside {
-            true => "made up".to_owned(),
-            false => format!("made up {size} {}", std::process::id()),
-        };
+        let mut model = "made up".to_owned();
+        if !is_beside {
+            model = format!("{model} {size} {}", std::process::id());
+        }
         measure(size, &words, &access, model);
     }
 }
@@ -86,11 +86,11 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess, model_id: Stri
         url: format!("{}-{size}", access.url.expose_secret()).into(),
         ..access.clone()
     };
-    let embedder = Arc::new(MadeUpEmbedder {
+    let made_up_model = Arc::new(MadeUpEmbedder {
         model_id,
         ..MadeUpEmbedder::default()
     });
-    let model = || Arc::clone(&embedder) as Arc<dyn Embedder>;
+    let model = || Arc::clone(&made_up_model) as Arc<dyn Embedder>;
     let home = |name: &str| {
         let home = place.path().join(name);
         fs::create_dir_all(&home).unwrap();
@@ -144,7 +144,7 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess, model_id: Stri
             Others::ReaderAndWriter,
         ),
     ] {
-        embedder.real.store(real, Ordering::Relaxed);
+        made_up_model.real.store(real, Ordering::Relaxed);
         let [a, b] = bases.map(|base| {
             let measured = || times(base, mode, &queries);
             beside(others, (base, &docs), measured, &queries)
@@ -153,7 +153,7 @@ fn measure(size: usize, words: &Vocabulary, access: &StoreAccess, model_id: Stri
             row(&format!("{name}, p{percent}, ms"), a[at], b[at]);
         }
     }
-    embedder.real.store(false, Ordering::Relaxed);
+    made_up_model.real.store(false, Ordering::Relaxed);
     let [a, b] = bases.map(|base| {
         let saved = docs.join("d0").join("0.md");
         let took = (0..20).map(|n| {

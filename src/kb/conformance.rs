@@ -37,7 +37,7 @@ mod tests {
 
         fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
             let count = |text: &&str| {
-                let mut counts = vec![0.0; 26];
+                let mut counts = [0.0; 26];
                 for letter in text.bytes().filter(u8::is_ascii_lowercase) {
                     counts[usize::from(letter - b'a')] += 1.0;
                 }

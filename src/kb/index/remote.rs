@@ -26,6 +26,7 @@ mod fault;
 mod gains;
 mod lease;
 mod links;
+mod order;
 mod reader;
 mod rights;
 mod rows;

@@ -159,7 +159,7 @@ fn a_path_that_no_index_of_the_server_takes_is_one_line() {
     let index = ["index", "--kb", &kb(&place, "notes")];
     succeeds(&store.run(&place, &index));
     let folder = "a long name of a folder ".repeat(10);
-    let deep = vec![folder.trim(); 11].join("/");
+    let deep = [folder.trim(); 11].join("/");
     place.file(&format!("notes/{deep}/kiln.md"), "# Deep\n\nA deep kiln.\n");
     let line = fails(&store.run(&place, &index));
     assert!(line.contains("more than 2600 bytes"), "{line}");

@@ -13,6 +13,7 @@ use tokio_postgres::types::Type;
 
 use super::copy::{copy_chunks, copy_documents, copy_terms};
 use super::gains::TermReader;
+use super::order::{Indexes, put_in_order};
 use super::rights::WriteRight;
 use super::schema;
 use super::server::{Connection, Typed};
@@ -28,8 +29,6 @@ use crate::text::{Trouble, one_line};
 static NEVER: AtomicBool = AtomicBool::new(false);
 /// A commit that has begun is waited for so long.
 const COMMITTING: Duration = Duration::from_mins(10);
-/// Making the indexes of a large space takes a while.
-const INDEXING: Duration = Duration::from_hours(6);
 /// An index of the server takes values of 2,704 bytes at most.
 const LONGEST_SOURCE: usize = 2600;
 /// So many chunks are sent together.
@@ -72,8 +71,7 @@ pub(super) struct RemoteBatch {
     terms: TermReader,
     average: Option<f64>,
     next_number: i64,
-    /// Whether the indexes of the tables are there.
-    has_indexes: bool,
+    indexes: Indexes,
     /// Chunks that were put.
     put: usize,
 }
@@ -94,7 +92,7 @@ impl RemoteBatch {
             terms: TermReader::new(),
             average: None,
             next_number: 0,
-            has_indexes: false,
+            indexes: Indexes::Missing,
             put: 0,
             connection,
         };
@@ -110,7 +108,9 @@ impl RemoteBatch {
                 .rows(limits, &asked, &[(&number, Type::INT4)])?;
             if let Some(row) = rows.first() {
                 (batch.average, batch.next_number) = (row.get(0), row.get(1));
-                batch.has_indexes = row.get(2);
+                if row.get(2) {
+                    batch.indexes = Indexes::Made;
+                }
             }
         }
         Ok(batch)
@@ -385,26 +385,8 @@ impl Batch for RemoteBatch {
         let Some(number) = self.number.filter(|_| self.found.space.is_some()) else {
             return Ok(());
         };
-        let mut missing = String::new();
-        if !self.has_indexes {
-            missing += &schema::make_space_indexes(number);
-        }
-        if self.put > MANY {
-            missing += &schema::analyze_space(number);
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let patience = Limits::until(limits.stop(), Instant::now().checked_add(INDEXING));
-        match self.connection.execute(&missing, patience) {
-            Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
-            Err(error) => {
-                // Only the owner of the tables may; all is there and found, if more slowly.
-                tracing::info!(%error, "the tables are not put in order");
-                Ok(())
-            }
-            Ok(()) => Ok(()),
-        }
+        let state = (self.indexes, self.put > MANY);
+        put_in_order(&mut self.connection, number, state, limits)
     }
 }
 
