@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::output::{CommandFailure, print_notice};
 use crate::engine::{embed_pending, update_words};
 use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport};
-use crate::text::counted;
+use crate::text::{counted, one_line};
 
 /// How long an answer waits for the meaning of what is new, once its words can be found.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -68,7 +68,18 @@ pub(super) async fn bring_up_to_date_showing(
         };
     let status = knowledge.status();
     if status.documents == 0 {
-        print_notice("the knowledge base is empty: no text files were found in its folders");
+        match knowledge.shared().filter(|_| !knowledge.has_files()) {
+            Some(shared) => print_notice(&format!(
+                "the store has nothing in a space '{}': see to its name in KB_AGENT_STORE_URL; \
+                 `kb-agent store status` lists the spaces",
+                one_line(&shared.space, 100)
+            )),
+            None => {
+                print_notice(
+                    "the knowledge base is empty: no text files were found in its folders",
+                );
+            }
+        }
     }
     if !up_to_date || needs == SearchNeeds::Lexical || status.pending == 0 {
         return Ok(RemainingEmbedding::default());

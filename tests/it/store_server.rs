@@ -244,7 +244,11 @@ fn who_may_only_read_searches_and_is_told_so_once() {
     assert!(refused.contains("store"), "{refused}");
     let status = fails(&as_reader(&["store", "status"]));
     assert!(status.contains("may not read"), "{status}");
+    let misspelt = fails(&store.run(&place, &["store", "grant", "raeder"]));
+    assert!(misspelt.contains("no role 'raeder'"), "{misspelt}");
     succeeds(&store.run(&place, &["store", "grant", &role]));
+    let not_theirs = fails(&as_reader(&["store", "grant", &role, "--write"]));
+    assert!(not_theirs.contains("may not give rights"), "{not_theirs}");
     let search = as_reader(&["search", "--json", "kiln"]);
     assert_eq!(found(&search)[0], "notes/kiln.md");
     assert!(
@@ -252,6 +256,12 @@ fn who_may_only_read_searches_and_is_told_so_once() {
         "{}",
         text(&search.stderr)
     );
+    let misspelt = store.url(&role, "space=taem");
+    let mut elsewhere_in_vain = store.command(&elsewhere, &["search", "kiln"]);
+    elsewhere_in_vain.env("KB_AGENT_STORE_URL", misspelt);
+    elsewhere_in_vain.env("KB_AGENT_STORE_PASSWORD", "reading");
+    let said = text(&elsewhere_in_vain.output().unwrap().stderr);
+    assert!(said.contains("in a space 'taem'"), "{said}");
     let line = fails(&as_reader(&["index", "--kb", &notes]));
     assert!(line.contains("may only be read"), "{line}");
     // What another role makes later may be read too.
@@ -315,7 +325,7 @@ fn a_store_that_refuses_or_is_not_there_is_one_line_and_no_other_index_is_taken(
     assert!(with(&[("KB_AGENT_STORE_PASSWORD", "wrong")]).contains("password"));
     let other = set("KB_AGENT_TEST_STORE_CA").replace("ca.crt", "other.crt");
     let unknown = with(&[("KB_AGENT_STORE_CA", &other)]);
-    assert!(unknown.contains("certificate"), "{unknown}");
+    assert!(unknown.contains("in KB_AGENT_STORE_CA"), "{unknown}");
     let missing = with(&[("KB_AGENT_STORE_CA", "/nowhere/ca.crt")]);
     assert!(missing.contains("KB_AGENT_STORE_CA"), "{missing}");
     let nowhere = with(&[(
@@ -326,7 +336,12 @@ fn a_store_that_refuses_or_is_not_there_is_one_line_and_no_other_index_is_taken(
     let url = store
         .url("kb", "space=team")
         .replace(&store.database, "no_such_database");
-    assert!(with(&[("KB_AGENT_STORE_URL", &url)]).contains("does not exist"));
+    let refused = with(&[("KB_AGENT_STORE_URL", &url)]);
+    assert!(refused.contains("does not exist"), "{refused}");
+    assert!(
+        refused.contains("the database in KB_AGENT_STORE_URL"),
+        "{refused}"
+    );
     // Nothing was indexed here instead.
     let index = place.path().join("data/index");
     let folders = std::fs::read_dir(index).unwrap().flatten();

@@ -8,7 +8,7 @@ use super::check::{Check, broke_off};
 use super::examination::Examination;
 use crate::config::Settings;
 use crate::kb::{StoreAccess, StoreAdministration, StoreState};
-use crate::text::counted;
+use crate::text::{counted, one_line};
 
 const AREA: &str = "store";
 
@@ -45,7 +45,7 @@ pub(super) async fn check(
         examination.found(Check::ok(AREA, "replica", line));
     }
     examination.found(rights(&state));
-    examination.found(contents(&state));
+    examination.found(contents(&state, settings.sources.is_empty()));
     if settings.sources.is_empty() {
         examination.found(Check::note(
             AREA,
@@ -65,7 +65,7 @@ fn reach(state: &StoreState) -> Check {
         AREA,
         "reach",
         format!("{address} answers, not encrypted"),
-        "nothing on one machine; else take sslmode=disable out of KB_AGENT_STORE_URL",
+        "nothing on one machine; else sslmode=require in KB_AGENT_STORE_URL, with KB_AGENT_STORE_CA for an authority of your own",
     )
 }
 
@@ -102,13 +102,29 @@ fn rights(state: &StoreState) -> Check {
     Check::ok(AREA, "rights", what)
 }
 
-fn contents(state: &StoreState) -> Check {
+/// Where nothing is indexed from here, the space that is named should be there.
+fn contents(state: &StoreState, only_reads: bool) -> Check {
     let spaces = state.spaces.iter().map(|space| {
         let documents = counted(space.documents as usize, "document");
         let passages = counted(space.chunks as usize, "passage");
         format!("{}: {documents} in {passages}", space.name)
     });
     let spaces: Vec<String> = spaces.collect();
+    let named = state.space.as_ref().filter(|_| only_reads);
+    if let Some(named) = named
+        && !state.spaces.iter().any(|space| space.name == *named)
+    {
+        let known = match spaces.as_slice() {
+            [] => "there is none yet".to_owned(),
+            spaces => format!("there are: {}", spaces.join("; ")),
+        };
+        return Check::broken(
+            AREA,
+            "spaces",
+            format!("no space '{}'; {known}", one_line(named, 100)),
+            "see to `space=` in KB_AGENT_STORE_URL, or run kb-agent index --kb PATH where the files are",
+        );
+    }
     if spaces.is_empty() {
         return Check::note(AREA, "spaces", "none yet", "kb-agent index makes one");
     }

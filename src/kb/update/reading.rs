@@ -40,7 +40,8 @@ pub(super) fn read(
     // Whatever goes wrong before the end, the next time everything is looked at.
     let known = job.passed_over.take();
     let looked = match (changes, known, &before) {
-        (Changes::Files(paths), Some(known), Some(before)) => {
+        // Where nothing is there any more, all is missing and not what changed alone.
+        (Changes::Files(paths), Some(known), Some(before)) if before.generation() > 0 => {
             let seen = look_at(job.roots, paths, before.as_ref(), job.limits())?;
             seen.map(|seen| (seen, known))
         }

@@ -1,9 +1,12 @@
 //! What dies, fills up or is of another version: one line each, and nothing lost.
 
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::sync::RwLockWriteGuard;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::{SCHEMA, SERVER, Store, fails, found, kb, notes, poisoned, script, set, sql, succeeds};
 use crate::workplace::{Workplace, text};
@@ -164,6 +167,32 @@ fn a_path_that_no_index_of_the_server_takes_is_one_line() {
     let line = fails(&store.run(&place, &index));
     assert!(line.contains("more than 2600 bytes"), "{line}");
     assert_eq!(store.status(&place)["spaces"][0]["documents"], 2);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "store-server-tests"),
+    ignore = "needs a PostgreSQL server: see the README"
+)]
+fn a_space_that_is_dropped_under_its_indexer_is_made_anew_whole() {
+    let place = notes();
+    let store = Store::prepared(&place);
+    let index = ["index", "--watch", "--json", "--kb", &kb(&place, "notes")];
+    let mut indexer = store.command(&place, &index);
+    let mut indexer = indexer.stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(indexer.stdout.take().unwrap()).lines();
+    let mut ready = lines.map_while(Result::ok).map(|line| {
+        let line: Value = serde_json::from_str(&line).unwrap();
+        line["ready"].as_str().unwrap_or_default().to_owned()
+    });
+    assert!(ready.any(|what| what == "embeddings"));
+    succeeds(&store.run(&place, &["store", "drop", "team"]));
+    place.file("notes/new.md", "# New\n\nThe kiln is new.\n");
+    assert!(ready.any(|what| what == "words"));
+    let status = store.status(&place);
+    indexer.kill().unwrap();
+    indexer.wait().unwrap();
+    assert_eq!(status["spaces"][0]["documents"], 3);
 }
 
 /// What a full disk refuses is one line; what was there stays, and goes on when there is room.

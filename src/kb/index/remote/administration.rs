@@ -9,13 +9,15 @@ use super::schema;
 use super::server::{Purpose, StoreServer, Typed};
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
-use crate::text::Trouble;
+use crate::text::{Trouble, one_line};
 
 /// What a store is like, to the user that its address names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreState {
     /// The address, without what is secret.
     pub address: String,
+    /// The space that it names.
+    pub space: Option<String>,
     /// Of PostgreSQL, such as `18.1`.
     pub server: String,
     /// Of pgvector; `None` where it is missing.
@@ -71,6 +73,7 @@ impl StoreServer {
         let row = rows.first().ok_or_else(gone)?;
         let mut state = StoreState {
             address: self.shown().to_owned(),
+            space: self.space_name().map(str::to_owned),
             server: row.get::<_, String>(0),
             vector: row.get(1),
             is_encrypted: self.is_encrypted(),
@@ -111,14 +114,36 @@ impl StoreServer {
         Ok(state)
     }
 
-    /// Lets a role of the server read the store, or read and write it.
+    /// Lets a role of the server read the store, or read and write it; no more than that.
     pub fn grant(
         self: &Arc<Self>,
         role: &str,
         writes: bool,
         limits: Limits<'_>,
     ) -> Result<(), KbError> {
-        self.run(&schema::grant(role, writes), limits)
+        let mut connection = self.connection(Purpose::Writing, limits)?;
+        let named: [Typed<'_>; 1] = [(&role, Type::TEXT)];
+        let known = "SELECT FROM pg_roles WHERE rolname = $1";
+        if connection.rows(limits, known, &named)?.is_empty() {
+            return Err(KbError::Store(Trouble::new(
+                format!("{} has no role '{}'", self.shown(), one_line(role, 80)),
+                "see to its spelling, or make it there: CREATE ROLE … LOGIN PASSWORD …",
+            )));
+        }
+        let all = format!("BEGIN; {} COMMIT;", schema::grant(role, writes));
+        connection.execute(&all, limits)?;
+        // Who may not give rights is only warned by the server.
+        let asked = "SELECT has_table_privilege($1, 'spaces', 'SELECT'),
+            has_table_privilege($1, 'spaces', 'INSERT')";
+        let rows = connection.rows(limits, asked, &named)?;
+        let has = |at: usize| rows.first().is_some_and(|row| row.get(at));
+        if has(0) && (has(1) || !writes) {
+            return Ok(());
+        }
+        Err(KbError::Store(Trouble::new(
+            format!("the user of {} may not give rights there", self.shown()),
+            "run it as the user who ran `kb-agent store init`",
+        )))
     }
 
     /// Removes a space; whether there was one. [`KbError::Locked`] while it is written.

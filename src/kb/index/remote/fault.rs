@@ -16,8 +16,10 @@ const LONGEST: usize = 200;
 pub(super) enum Fault {
     /// No server answers, or the connection broke.
     Unreachable(String),
-    /// The name, the password or the database is refused.
+    /// The name or the password is refused.
     Refused(String),
+    /// There is no database of that name.
+    NoDatabase(String),
     /// Not for this user.
     NotAllowed(String),
     /// Not on a replica.
@@ -40,9 +42,10 @@ impl Fault {
         };
         let line = one_line(answer.message(), LONGEST);
         match answer.code().clone() {
-            SqlState::INVALID_PASSWORD
-            | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
-            | SqlState::INVALID_CATALOG_NAME => Self::Refused(line),
+            SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+                Self::Refused(line)
+            }
+            SqlState::INVALID_CATALOG_NAME => Self::NoDatabase(line),
             SqlState::READ_ONLY_SQL_TRANSACTION => Self::Replica,
             SqlState::INSUFFICIENT_PRIVILEGE => Self::NotAllowed(line),
             // Undone in favour of another: asked again, it succeeds.
@@ -74,7 +77,11 @@ impl Fault {
             Self::Missing(why) => return KbError::Outdated(why),
             Self::Unreachable(why) => Trouble::new(
                 format!("the store {store} cannot be reached: {why}"),
-                "see whether it runs and the address is right, `kb-agent doctor` says more",
+                next_step(&why),
+            ),
+            Self::NoDatabase(why) => Trouble::new(
+                format!("the store {store} refuses: {why}"),
+                "see to the database in KB_AGENT_STORE_URL, postgres://USER@HOST:PORT/DATABASE",
             ),
             Self::Refused(why) => Trouble::new(
                 format!("the store {store} refuses: {why}"),
@@ -88,6 +95,19 @@ impl Fault {
                 Trouble::new(format!("the store {store} failed: {why}"), "try again")
             }
         })
+    }
+}
+
+/// What to do where no connection comes about: the client says why in words only.
+fn next_step(why: &str) -> &'static str {
+    if why.contains("password missing") {
+        "set KB_AGENT_STORE_PASSWORD"
+    } else if why.contains("NotValidForName") || why.contains("not valid for name") {
+        "use one of the names that its certificate is for in KB_AGENT_STORE_URL"
+    } else if why.contains("invalid peer certificate") {
+        "name the authority that signed its certificate in KB_AGENT_STORE_CA, a file in PEM form"
+    } else {
+        "see whether it runs there, and to host and port in KB_AGENT_STORE_URL"
     }
 }
 

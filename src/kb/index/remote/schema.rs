@@ -125,7 +125,9 @@ pub(super) fn grant(role: &str, writes: bool) -> String {
         ("SELECT", "USAGE")
     };
     format!(
-        "GRANT {on_schema} ON SCHEMA {schema} TO {role};
+        "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {role};
+REVOKE ALL ON SCHEMA {schema} FROM {role};
+GRANT {on_schema} ON SCHEMA {schema} TO {role};
 GRANT {on_tables} ON ALL TABLES IN SCHEMA {schema} TO {role};
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};"
     )

@@ -77,6 +77,15 @@ impl StoreServer {
     /// Makes what this version keeps there, as far as it is missing.
     pub fn prepare(self: &Arc<Self>, limits: Limits<'_>) -> Result<(), KbError> {
         let made = schema::make();
+        let mut connection = self.bare_connection(limits)?;
+        let may = "SELECT has_database_privilege(current_database(), 'CREATE')";
+        let rows = connection.rows(limits, may, &[])?;
+        if !rows.first().is_some_and(|row| row.get(0)) {
+            return Err(KbError::Store(Trouble::new(
+                format!("the user of {} may make nothing there", self.shown()),
+                "run `kb-agent store init` as the owner of the database",
+            )));
+        }
         // One at a time: two that make the same at once would get in each other's way.
         let all = format!("BEGIN; SELECT pg_advisory_xact_lock({PREPARING}); {made} COMMIT;");
         self.run(&all, limits)
@@ -105,6 +114,11 @@ impl StoreServer {
     /// The address without what is secret.
     pub fn shown(&self) -> &str {
         &self.address.shown
+    }
+
+    /// The space that the address names.
+    pub fn space_name(&self) -> Option<&str> {
+        self.address.space.as_deref()
     }
 
     /// Whether what goes to the server is encrypted.
