@@ -26,11 +26,11 @@ pub(super) struct Store {
 enum StoreCommand {
     /// Make what this version keeps in the store; needs the right to create in the database
     Init,
-    /// Let a role of the server read the store
+    /// Let a role of the server read the store; what it could write before is taken back
     Grant {
         /// The role, which must be there
         role: String,
-        /// Let it change the store too: for indexers
+        /// Let it change the store too: for the role of all indexers
         #[arg(long)]
         write: bool,
     },
