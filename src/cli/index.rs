@@ -53,6 +53,11 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
             "index takes its folders by --kb: kb-agent index --kb {path}"
         )));
     }
+    if settings.store.is_some() && settings.sources.is_empty() {
+        return Err(CommandFailure::usage(
+            "name the folders to index in the store: --kb PATH, or KB_AGENT_SOURCE",
+        ));
+    }
     settings
         .without_effect
         .iter()
@@ -77,6 +82,7 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
                 one_line(&pattern, 100)
             ));
         }
+        note_other_machines(&report);
         // The report lists them all, so that they are not new after it.
         let _ = knowledge.new_among(&report.skipped);
         let status = knowledge.status();
@@ -111,6 +117,23 @@ pub(super) fn run(index: &Index, settings: &Settings) -> Result<(), CommandFailu
     }
 }
 
+/// What an update left to the machine that indexed it.
+fn note_other_machines(report: &UpdateReport) {
+    if report.of_other_machines == 0 {
+        return;
+    }
+    print_notice(&format!(
+        "{} of these folders came from another machine and {} not in the folders here: kept; \
+         `kb-agent index --rebuild` keeps only what is here",
+        counted(report.of_other_machines, "document"),
+        if report.of_other_machines == 1 {
+            "is"
+        } else {
+            "are"
+        }
+    ));
+}
+
 /// One line for the index as it is, then one for each change, until it is interrupted.
 fn watch(
     index: &Index,
@@ -133,7 +156,10 @@ fn watch(
     let apart = own_files(settings);
     interruptible(async |cancel| {
         match update(knowledge.clone(), index.words(), &cancel).await? {
-            Ok(report) => lines.words(&report, &knowledge)?,
+            Ok(report) => {
+                note_other_machines(&report);
+                lines.words(&report, &knowledge)?;
+            }
             // What another process is about to finish is reported when it is this one's turn.
             Err(KbError::Locked) if !index.rebuild => {}
             Err(error) => return Err(CommandFailure::failed(error)),

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::config::SettingError;
 use crate::engine::EngineError;
+use crate::kb::KbError;
 use crate::text::escape_json;
 
 /// How a command ends when it does not end well.
@@ -60,6 +61,7 @@ impl From<EngineError> for CommandFailure {
         match error {
             EngineError::Cancelled => Self::interrupted(),
             EngineError::Setting(line) => Self::usage(line),
+            EngineError::Knowledge(KbError::Setting(trouble)) => Self::usage(trouble),
             error => Self::failed(error),
         }
     }

@@ -40,10 +40,18 @@ enum StoreCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove a space
+    /// Take back what a role was granted
+    Revoke {
+        /// The role
+        role: String,
+    },
+    /// Remove a space, or one folder of it
     Drop {
-        /// Its name
+        /// The space's name
         space: String,
+        /// Only what was indexed from the folder of this name
+        #[arg(long, value_name = "NAME")]
+        folder: Option<String>,
     },
     /// Fill the space from the folders and the vectors of the local index, without embedding again
     Push,
@@ -79,18 +87,31 @@ pub(super) fn run(store: &Store, settings: &Settings) -> Result<(), CommandFailu
                 print_text(as_text(&state))?;
             }
         }
-        StoreCommand::Drop { space } => {
-            let named = space.clone();
-            let was_there = asked(administration, move |store, stop| {
-                store.drop_space(&named, stop)
+        StoreCommand::Revoke { role } => {
+            let named = role.clone();
+            asked(administration, move |store, stop| {
+                store.revoke(&named, stop)
             })?;
-            let space = sanitize(space);
+            print_text(format!("{} may no longer read\n", sanitize(role)))?;
+        }
+        StoreCommand::Drop { space, folder } => {
+            let (named, of) = (space.clone(), folder.clone());
+            let was_there = asked(administration, move |store, stop| match &of {
+                Some(folder) => store.drop_folder(&named, folder, stop),
+                None => store.drop_space(&named, stop),
+            })?;
+            let what = match folder {
+                Some(folder) => format!(
+                    "folder '{}' of space '{}'",
+                    sanitize(folder),
+                    sanitize(space)
+                ),
+                None => format!("space '{}'", sanitize(space)),
+            };
             if !was_there {
-                return Err(CommandFailure::failed(format!(
-                    "there is no space '{space}'"
-                )));
+                return Err(CommandFailure::failed(format!("there is no {what}")));
             }
-            print_text(format!("space '{space}' is removed\n"))?;
+            print_text(format!("{what} is removed\n"))?;
         }
         StoreCommand::Push => move_vectors(settings, true)?,
         StoreCommand::Pull => move_vectors(settings, false)?,
@@ -185,6 +206,7 @@ fn as_json(state: &StoreState) -> serde_json::Value {
     });
     json!({
         "address": state.address,
+        "space": state.space,
         "server": state.server,
         "pgvector": state.vector,
         "encrypted": state.is_encrypted,

@@ -43,6 +43,8 @@ pub enum KbError {
     Embed(#[from] EmbedError),
     /// The query says nothing to look for.
     BadQuery(String),
+    /// A setting that says where the index is, or whom to trust there, cannot be used.
+    Setting(Trouble),
     /// The engine of the index failed or cannot be reached, which says nothing about what it holds.
     Store(Trouble),
     /// The store may only be read from here: for want of a right, or because it is a replica.
@@ -99,14 +101,16 @@ impl KbError {
             }
             Self::Embed(error) => error.trouble(),
             Self::BadQuery(line) => line.as_str().into(),
-            Self::Store(trouble) => trouble.clone(),
+            Self::Setting(trouble) | Self::Store(trouble) => trouble.clone(),
             Self::ReadOnly => Trouble::new(
                 "the store may only be read from here",
                 "index where there is the right to write, `kb-agent store grant` gives it",
             ),
             Self::Outdated(why) => Trouble::new(
-                format!("the store lacks what this version keeps there: {why}"),
-                "run `kb-agent store init` with the right to create, or try again",
+                format!(
+                    "the store lacks what this version keeps there, or this user may not see it: {why}"
+                ),
+                "have its owner run `kb-agent store init`, or `store grant` for this user; or try again",
             ),
             Self::Stopped => "it was stopped".into(),
             Self::TimedOut => Trouble::new("the index gave no answer in time", "try again"),

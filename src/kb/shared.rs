@@ -33,6 +33,23 @@ impl StoreAdministration {
         self.server.grant(role, writes, Limits::of_a_call(stop))
     }
 
+    /// Takes back what a role of the server was let do.
+    pub fn revoke(&self, role: &str, stop: &AtomicBool) -> Result<(), KbError> {
+        self.server.revoke(role, Limits::of_a_call(stop))
+    }
+
+    /// Removes a folder's documents from a space; whether there were any. [`KbError::Locked`] while
+    /// the space is written.
+    pub fn drop_folder(
+        &self,
+        space: &str,
+        folder: &str,
+        stop: &AtomicBool,
+    ) -> Result<bool, KbError> {
+        self.server
+            .drop_folder(space, folder, Limits::of_a_call(stop))
+    }
+
     /// Removes a space; whether there was one. [`KbError::Locked`] while it is written.
     pub fn drop_space(&self, name: &str, stop: &AtomicBool) -> Result<bool, KbError> {
         self.server.drop_space(name, Limits::of_a_call(stop))

@@ -132,7 +132,11 @@ fn script(verb: &str) {
 
 /// Its one line.
 fn fails(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    fails_with(1, output)
+}
+
+fn fails_with(code: i32, output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stdout));
     let line = text(&output.stderr);
     assert_eq!(line.trim().lines().count(), 1, "{line}");
     assert!(!line.contains(&set("KB_AGENT_TEST_STORE_PASSWORD")));
@@ -262,6 +266,19 @@ fn who_may_only_read_searches_and_is_told_so_once() {
     elsewhere_in_vain.env("KB_AGENT_STORE_PASSWORD", "reading");
     let said = text(&elsewhere_in_vain.output().unwrap().stderr);
     assert!(said.contains("in a space 'taem'"), "{said}");
+    let mut looking = store.command(&elsewhere, &["doctor"]);
+    looking.env("KB_AGENT_STORE_URL", store.url(&role, "space=taem"));
+    looking.env("KB_AGENT_STORE_PASSWORD", "reading");
+    let doctor = looking.output().unwrap();
+    assert_eq!(doctor.status.code(), Some(1));
+    let doctor = text(&doctor.stdout);
+    for says in [
+        "no space 'taem'",
+        "team: 2 documents",
+        "this user may read: searches go on",
+    ] {
+        assert!(doctor.contains(says), "{says}: {doctor}");
+    }
     let line = fails(&as_reader(&["index", "--kb", &notes]));
     assert!(line.contains("may only be read"), "{line}");
     // What another role makes later may be read too.
@@ -277,6 +294,11 @@ fn who_may_only_read_searches_and_is_told_so_once() {
         found(&as_reader(&["search", "--json", "kiln"]))[0],
         "notes/kiln.md"
     );
+    succeeds(&store.run(&place, &["store", "revoke", &role]));
+    let refused = fails(&as_reader(&["search", "kiln"]));
+    assert!(refused.contains("`store grant` for this user"), "{refused}");
+    let unknown = fails(&store.run(&place, &["store", "revoke", "raeder"]));
+    assert!(unknown.contains("no role 'raeder'"), "{unknown}");
     for role in [role, indexer] {
         store.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}"));
     }
@@ -303,6 +325,72 @@ fn several_machines_keep_different_folders_of_one_space() {
     succeeds(&store.run(&place, &["index", "--kb", &notes]));
     assert_eq!(store.status(&place)["spaces"][0]["documents"], 2);
     assert_eq!(search("repaired in may")[0], "work/plan.md");
+    // A folder that is kept no longer goes by itself.
+    let unknown = fails(&store.run(&place, &["store", "drop", "team", "--folder", "wrok"]));
+    assert!(
+        unknown.contains("no folder 'wrok' of space 'team'"),
+        "{unknown}"
+    );
+    succeeds(&store.run(&place, &["store", "drop", "team", "--folder", "work"]));
+    assert_eq!(store.status(&place)["spaces"][0]["documents"], 1);
+    assert_eq!(search("kiln"), ["notes/glaze.md"]);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "store-server-tests"),
+    ignore = "needs a PostgreSQL server: see the README"
+)]
+fn folders_of_one_name_on_two_machines_do_not_remove_each_others_documents() {
+    let (place, other) = (notes(), Workplace::empty());
+    other.file("notes/oven.md", "# Oven\n\nThe oven bakes bread.\n");
+    let store = Store::prepared(&place);
+    let (here, there) = (kb(&place, "notes"), kb(&other, "notes"));
+    succeeds(&store.run(&place, &["index", "--kb", &here]));
+    let second = store.run(&other, &["index", "--kb", &there]);
+    succeeds(&second);
+    let says = "2 documents of these folders came from another machine";
+    assert!(
+        text(&second.stderr).contains(says),
+        "{}",
+        text(&second.stderr)
+    );
+    assert_eq!(store.status(&place)["spaces"][0]["documents"], 3);
+    // Each still removes its own, and only who rebuilds takes the whole folder over.
+    std::fs::remove_file(place.path().join("notes/kiln.md")).unwrap();
+    succeeds(&store.run(&place, &["index", "--kb", &here]));
+    assert_eq!(store.status(&place)["spaces"][0]["documents"], 2);
+    succeeds(&store.run(&other, &["index", "--rebuild", "--kb", &there]));
+    assert_eq!(store.status(&place)["spaces"][0]["documents"], 1);
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "store-server-tests"),
+    ignore = "needs a PostgreSQL server: see the README"
+)]
+fn vectors_that_another_space_brought_stay_when_it_goes() {
+    let place = notes();
+    let store = Store::prepared(&place);
+    let notes = kb(&place, "notes");
+    let other = store.url("kb", "space=other");
+    let in_other = |args: &[&str]| {
+        let mut command = store.command(&place, args);
+        command.env("KB_AGENT_STORE_URL", &other).output().unwrap()
+    };
+    succeeds(&store.run(&place, &["index", "--kb", &notes]));
+    let shared = in_other(&["index", "--json", "--kb", &notes]);
+    let report: Value = serde_json::from_slice(&shared.stdout).unwrap();
+    assert_eq!(report["embedded"], 0);
+    let spaces = store.status(&place)["spaces"].clone();
+    assert_eq!(spaces[0]["model"], spaces[1]["model"]);
+    succeeds(&store.run(&place, &["store", "drop", "team"]));
+    // The first of the two would remove what no space uses, the second embed it again.
+    for _ in 0..2 {
+        let again = in_other(&["index", "--json", "--kb", &notes]);
+        let report: Value = serde_json::from_slice(&again.stdout).unwrap();
+        assert_eq!(report["embedded"], 0);
+    }
 }
 
 #[test]
@@ -314,20 +402,27 @@ fn a_store_that_refuses_or_is_not_there_is_one_line_and_no_other_index_is_taken(
     let place = notes();
     let store = Store::new();
     let notes = kb(&place, "notes");
-    let with = |changes: &[(&str, &str)]| {
+    let ending = |code: i32, changes: &[(&str, &str)]| {
         let mut command = store.command(&place, &["search", "--kb", &notes, "kiln"]);
         for (name, value) in changes {
             command.env(name, value);
         }
-        fails(&command.output().unwrap())
+        fails_with(code, &command.output().unwrap())
     };
+    let with = |changes: &[(&str, &str)]| ending(1, changes);
     assert!(with(&[]).contains("store init"));
     assert!(with(&[("KB_AGENT_STORE_PASSWORD", "wrong")]).contains("password"));
     let other = set("KB_AGENT_TEST_STORE_CA").replace("ca.crt", "other.crt");
     let unknown = with(&[("KB_AGENT_STORE_CA", &other)]);
     assert!(unknown.contains("in KB_AGENT_STORE_CA"), "{unknown}");
-    let missing = with(&[("KB_AGENT_STORE_CA", "/nowhere/ca.crt")]);
+    let missing = ending(2, &[("KB_AGENT_STORE_CA", "/nowhere/ca.crt")]);
     assert!(missing.contains("KB_AGENT_STORE_CA"), "{missing}");
+    let misspelt = store.url("kb", "sapce=team");
+    let unknown = ending(2, &[("KB_AGENT_STORE_URL", &misspelt)]);
+    assert!(unknown.contains("sapce is unknown"), "{unknown}");
+    let no_folder = store.run(&place, &["index"]);
+    let line = fails_with(2, &no_folder);
+    assert!(line.contains("--kb"), "{line}");
     let nowhere = with(&[(
         "KB_AGENT_STORE_URL",
         "postgres://kb@127.0.0.1:1/kb?space=team",

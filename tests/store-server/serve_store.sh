@@ -36,10 +36,18 @@ server() { # FOLDER PORT
 }
 ends() { # FOLDER SIGNAL
   [ -f "$1.pid" ] || return 0
-  local pid; pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null || cat "$1.pid")
-  [ "$2" != KILL ] || pkill -KILL -P "$pid" 2>/dev/null || true
-  kill "-$2" "$pid" 2>/dev/null || true
-  for _ in $(seq 200); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+  local pid processes; pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null || cat "$1.pid"); processes=$pid
+  if [ "$2" = KILL ]; then
+    # Stopped first, or it starts others in place of its killed children, and those hold its memory.
+    kill -STOP "$pid" 2>/dev/null || true
+    processes="$(pgrep -P "$pid" | tr '\n' ' ')$pid"
+  fi
+  # shellcheck disable=SC2086
+  kill "-$2" $processes 2>/dev/null || true
+  for _ in $(seq 200); do
+    # shellcheck disable=SC2086
+    kill -0 $processes 2>/dev/null || break; sleep 0.05
+  done
   rm -f "$1.pid"
 }
 binaries() {

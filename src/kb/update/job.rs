@@ -47,6 +47,9 @@ pub struct UpdateReport {
     pub removed: usize,
     /// Documents that stayed as they were.
     pub unchanged: usize,
+    /// Documents of the folders here that only another machine has read: their files are not here, and
+    /// they stay.
+    pub of_other_machines: usize,
     /// Documents in the index now.
     pub documents: usize,
     /// Chunks in the index now.

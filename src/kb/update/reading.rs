@@ -364,7 +364,12 @@ impl Pass<'_> {
         }
     }
 
+    /// What only another machine has read is for that machine to remove.
     fn remove(&mut self, gone: &Document, limits: Limits<'_>) -> Result<(), KbError> {
+        if gone.stamp.is_none() {
+            self.report.of_other_machines += 1;
+            return Ok(());
+        }
         *self.removed.entry(gone.hash).or_default() += 1;
         self.batch.remove(&gone.source, limits)
     }

@@ -157,7 +157,7 @@ fn reason(error: &tokio_postgres::Error) -> String {
 }
 
 fn bad(why: &str) -> KbError {
-    KbError::Store(Trouble::new(
+    KbError::Setting(Trouble::new(
         format!("KB_AGENT_STORE_URL cannot be used: {why}"),
         "give postgres://USER@HOST/DATABASE?space=NAME",
     ))

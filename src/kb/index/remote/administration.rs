@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use tokio_postgres::types::Type;
 
+use super::batch::RemoteBatch;
 use super::rights::WriteRight;
 use super::schema;
-use super::server::{Purpose, StoreServer, Typed};
+use super::server::{Connection, Purpose, StoreServer, Typed};
+use super::space::Space;
+use super::space_reader::RemoteReader;
 use crate::kb::error::KbError;
 use crate::kb::index::limits::Limits;
+use crate::kb::index::port::{Batch, Reader};
 use crate::text::{Trouble, one_line};
 
 /// What a store is like, to the user that its address names.
@@ -122,20 +126,13 @@ impl StoreServer {
         limits: Limits<'_>,
     ) -> Result<(), KbError> {
         let mut connection = self.connection(Purpose::Writing, limits)?;
-        let named: [Typed<'_>; 1] = [(&role, Type::TEXT)];
-        let known = "SELECT FROM pg_roles WHERE rolname = $1";
-        if connection.rows(limits, known, &named)?.is_empty() {
-            return Err(KbError::Store(Trouble::new(
-                format!("{} has no role '{}'", self.shown(), one_line(role, 80)),
-                "see to its spelling, or make it there: CREATE ROLE … LOGIN PASSWORD …",
-            )));
-        }
+        self.known_role(&mut connection, role, limits)?;
         let all = format!("BEGIN; {} COMMIT;", schema::grant(role, writes));
         connection.execute(&all, limits)?;
         // Who may not give rights is only warned by the server.
         let asked = "SELECT has_table_privilege($1, 'spaces', 'SELECT'),
             has_table_privilege($1, 'spaces', 'INSERT')";
-        let rows = connection.rows(limits, asked, &named)?;
+        let rows = connection.rows(limits, asked, &[(&role, Type::TEXT)])?;
         let has = |at: usize| rows.first().is_some_and(|row| row.get(at));
         if has(0) && (has(1) || !writes) {
             return Ok(());
@@ -144,6 +141,70 @@ impl StoreServer {
             format!("the user of {} may not give rights there", self.shown()),
             "run it as the user who ran `kb-agent store init`",
         )))
+    }
+
+    /// Takes from a role of the server what [`Self::grant`] let it do.
+    pub fn revoke(self: &Arc<Self>, role: &str, limits: Limits<'_>) -> Result<(), KbError> {
+        let mut connection = self.connection(Purpose::Writing, limits)?;
+        self.known_role(&mut connection, role, limits)?;
+        let all = format!("BEGIN; {} COMMIT;", schema::revoke(role));
+        connection.execute(&all, limits)?;
+        // A superuser, or who made the tables, may read them whatever is taken back.
+        let asked = "SELECT has_table_privilege($1, 'spaces', 'SELECT')";
+        let rows = connection.rows(limits, asked, &[(&role, Type::TEXT)])?;
+        if !rows.first().is_some_and(|row| row.get(0)) {
+            return Ok(());
+        }
+        Err(KbError::Store(Trouble::new(
+            format!("'{}' may read there all the same", one_line(role, 80)),
+            "run it as the user who ran `kb-agent store init`; what comes by a superuser's right or \
+             another role is taken back there",
+        )))
+    }
+
+    fn known_role(
+        &self,
+        connection: &mut Connection,
+        role: &str,
+        limits: Limits<'_>,
+    ) -> Result<(), KbError> {
+        let known = "SELECT FROM pg_roles WHERE rolname = $1";
+        if !connection
+            .rows(limits, known, &[(&role, Type::TEXT)])?
+            .is_empty()
+        {
+            return Ok(());
+        }
+        Err(KbError::Store(Trouble::new(
+            format!("{} has no role '{}'", self.shown(), one_line(role, 80)),
+            "see to its spelling, or make it there: CREATE ROLE … LOGIN PASSWORD …",
+        )))
+    }
+
+    /// Removes a folder's documents from a space; whether there were any. [`KbError::Locked`] while
+    /// the space is written.
+    pub fn drop_folder(
+        self: &Arc<Self>,
+        space_name: &str,
+        folder: &str,
+        limits: Limits<'_>,
+    ) -> Result<bool, KbError> {
+        let labels = vec![folder.to_owned()];
+        let (server, machine) = (Arc::clone(self), String::new());
+        let space = Arc::new(Space::new(
+            server,
+            space_name.to_owned(),
+            machine,
+            labels,
+            "",
+        ));
+        let batch = RemoteBatch::begin(&space, true, limits)?;
+        let reader = RemoteReader::new(Arc::clone(&space), space.known(), true);
+        if reader.page(None, 1, limits)?.is_empty() {
+            return Ok(false);
+        }
+        Box::new(batch).finish(limits)?;
+        Ok(true)
     }
 
     /// Removes a space; whether there was one. [`KbError::Locked`] while it is written.

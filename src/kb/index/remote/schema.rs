@@ -124,12 +124,31 @@ pub(super) fn grant(role: &str, writes: bool) -> String {
     } else {
         ("SELECT", "USAGE")
     };
+    let before = revoke_reading(&role);
     format!(
-        "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {role};
-REVOKE ALL ON SCHEMA {schema} FROM {role};
+        "{before}
 GRANT {on_schema} ON SCHEMA {schema} TO {role};
 GRANT {on_tables} ON ALL TABLES IN SCHEMA {schema} TO {role};
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {role};"
+    )
+}
+
+/// Takes from a role what [`grant`] gave it.
+pub(super) fn revoke(role: &str) -> String {
+    let (schema, role) = (name(), quoted(role));
+    format!(
+        "{}
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role};",
+        revoke_reading(&role)
+    )
+}
+
+/// Without the sequences, whose rights only their owner may even ask to take back.
+fn revoke_reading(quoted_role: &str) -> String {
+    let schema = name();
+    format!(
+        "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {quoted_role};
+REVOKE ALL ON SCHEMA {schema} FROM {quoted_role};"
     )
 }
 

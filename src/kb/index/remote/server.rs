@@ -371,7 +371,7 @@ impl Drop for Connection {
 fn tls(ca: Option<&Path>) -> Result<ClientConfig, KbError> {
     let unusable = |what: String| {
         let next = "give a certificate file in PEM form";
-        KbError::Store(Trouble::new(format!("KB_AGENT_STORE_CA: {what}"), next))
+        KbError::Setting(Trouble::new(format!("KB_AGENT_STORE_CA: {what}"), next))
     };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)

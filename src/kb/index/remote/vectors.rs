@@ -76,9 +76,7 @@ impl RemoteVectorBatch {
                 limits,
             )?;
         }
-        let used = "UPDATE spaces SET model = $1 WHERE name = $2 AND model IS DISTINCT FROM $1";
-        let values: [Typed<'_>; 2] = [(&model.number, Type::INT4), (&self.space.name, Type::TEXT)];
-        self.connection.rows(limits, used, &values)?;
+        self.note_use(model, limits)?;
         let notified = "SELECT pg_notify($1, $2)";
         let channel = schema::channel();
         let values: [Typed<'_>; 2] = [(&channel, Type::TEXT), (&self.space.name, Type::TEXT)];
@@ -92,6 +90,13 @@ impl RemoteVectorBatch {
             ..known
         });
         Ok(model)
+    }
+
+    /// Says that the space uses the model: what no space uses is removed.
+    fn note_use(&mut self, model: Model, limits: Limits<'_>) -> Result<(), KbError> {
+        let used = "UPDATE spaces SET model = $1 WHERE name = $2 AND model IS DISTINCT FROM $1";
+        let values: [Typed<'_>; 2] = [(&model.number, Type::INT4), (&self.space.name, Type::TEXT)];
+        self.connection.rows(limits, used, &values).map(drop)
     }
 
     /// Makes the index that is missing and removes what no space uses any more. Only who owns the
@@ -188,6 +193,8 @@ impl VectorBatch for RemoteVectorBatch {
         let Some(model) = self.commit.model else {
             return Ok(());
         };
+        // Also where other spaces had all its vectors before.
+        self.note_use(model, limits)?;
         match self.put_in_order(model, limits) {
             Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
             Err(error) => {
