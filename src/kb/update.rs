@@ -9,6 +9,7 @@
 mod changes;
 mod embedding;
 mod job;
+mod plan;
 mod reading;
 
 use super::error::KbError;

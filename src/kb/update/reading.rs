@@ -6,20 +6,20 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::changes::{Changes, SeenFiles, look_at};
 use super::job::{Job, Phase, UpdateReport};
+use super::plan::{Suspect, looks_same, plan};
 use crate::kb::chunk::chunk;
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
 use crate::kb::index::ChunkKey;
 use crate::kb::index::{Batch, Document, Incoming, Limits, LocalStamp, Reader};
 use crate::kb::links;
-use crate::kb::pages::for_each_document;
-use crate::kb::source::{Skipped, SourceFile, Walked, walk};
+use crate::kb::source::{Skipped, SourceFile, walk};
 
 /// What is done becomes searchable after this long, and then after twice as long each time: a
 /// commit interrupts the work.
@@ -64,58 +64,6 @@ pub(super) fn read(
         job.passed_over.keep(&report.skipped);
     }
     Ok(report)
-}
-
-/// Which files to look into.
-struct Plan<'a> {
-    /// A file that looks changed, and the document that it was.
-    suspects: Vec<Suspect<'a>>,
-    /// Documents that no file is there for.
-    vanished: Vec<Arc<Document>>,
-}
-
-/// Files and documents both are in the order of their names.
-fn plan<'a>(
-    job: &Job<'_>,
-    walked: &'a Walked,
-    before: Option<&dyn Reader>,
-) -> Result<Plan<'a>, KbError> {
-    let mut plan = Plan {
-        suspects: Vec::new(),
-        vanished: Vec::new(),
-    };
-    let mut files = walked.found.iter().peekable();
-    if let Some(before) = before {
-        for_each_document(before, job.stop, |document| {
-            while let Some(file) = files.next_if(|file| file.source < document.source) {
-                plan.suspects.push(Suspect { file, old: None });
-            }
-            match files.next_if(|file| file.source == document.source) {
-                Some(file) if looks_same(document, file) => {}
-                Some(file) => plan.suspects.push(Suspect {
-                    file,
-                    old: Some(Arc::clone(document)),
-                }),
-                None if walked.may_hold(&document.source) => {}
-                None => plan.vanished.push(Arc::clone(document)),
-            }
-        })?;
-    }
-    plan.suspects
-        .extend(files.map(|file| Suspect { file, old: None }));
-    Ok(plan)
-}
-
-fn looks_same(old: &Document, file: &SourceFile) -> bool {
-    old.stamp
-        .is_some_and(|known| known.mtime_is_reliable && known.stamp == file.stamp)
-}
-
-/// A file that looks changed.
-#[derive(Clone)]
-struct Suspect<'a> {
-    file: &'a SourceFile,
-    old: Option<Arc<Document>>,
 }
 
 /// What became of it.
