@@ -1,8 +1,9 @@
 //! Vectors that were made before: texts that the program carries need not be embedded again on
 //! every machine.
 //!
-//! The file is one line with the id of the model, and then for each text its hash and its vector:
-//! an edited text has another hash and goes to the model.
+//! The file is one line with the id of the model, and then for each text its hash and its vector in
+//! whole numbers with a scale, which is all that an index keeps of it: an edited text has another hash and
+//! goes to the model.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use crate::agent::ports::{Caller, EmbedError, Embedder};
 use super::DIMENSIONS;
 
 const HASH_BYTES: usize = 16;
-const FLOAT_BYTES: usize = 4;
-const RECORD_BYTES: usize = HASH_BYTES + FLOAT_BYTES * DIMENSIONS;
+const SCALE_BYTES: usize = 4;
+const RECORD_BYTES: usize = HASH_BYTES + SCALE_BYTES + DIMENSIONS;
 
 type TextHash = [u8; HASH_BYTES];
 
@@ -57,16 +58,21 @@ impl Precomputed {
         records.dedup_by_key(|(hash, _)| *hash);
         let mut file = format!("{model}\n").into_bytes();
         for (hash, vector) in records {
+            let largest = vector.iter().map(|number| number.abs()).fold(0.0, f32::max);
+            let scale = largest.max(f32::MIN_POSITIVE) / f32::from(i8::MAX);
+            let whole = vector.iter().map(|number| (number / scale).round() as i8);
             file.extend(hash);
-            file.extend(vector.iter().flat_map(|number| number.to_le_bytes()));
+            file.extend(scale.to_le_bytes());
+            file.extend(whole.map(i8::cast_unsigned));
         }
         file
     }
 
     fn vector(&self, text: &str) -> Option<Vec<f32>> {
-        let (numbers, _) = self.vectors.get(&hash(text))?.as_chunks::<FLOAT_BYTES>();
-        let numbers = numbers.iter().map(|number| f32::from_le_bytes(*number));
-        Some(numbers.collect())
+        let (scale, numbers) = self.vectors.get(&hash(text))?.split_first_chunk()?;
+        let scale = f32::from_le_bytes(*scale);
+        let numbers = numbers.iter().map(|number| f32::from(number.cast_signed()));
+        Some(numbers.map(|number| number * scale).collect())
     }
 
     fn or_else(
