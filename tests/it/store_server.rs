@@ -309,6 +309,49 @@ fn who_may_only_read_searches_and_is_told_so_once() {
     not(feature = "store-server-tests"),
     ignore = "needs a PostgreSQL server: see the README"
 )]
+fn an_owner_without_rights_over_the_server_lets_others_in_before_and_after_indexing() {
+    let place = notes();
+    let store = Store::new();
+    let notes = kb(&place, "notes");
+    let role = |name: &str| format!("{name}_{}", store.database);
+    let roles = ["owner", "indexer", "early", "late"].map(role);
+    for role in &roles {
+        store.sql(&format!("CREATE ROLE {role} LOGIN PASSWORD 'secret'"));
+    }
+    let [owner, indexer, early, late] = &roles;
+    store.sql(&format!(
+        "CREATE EXTENSION vector; GRANT CREATE ON DATABASE {} TO {owner}",
+        store.database
+    ));
+    let by = |role: &str, args: &[&str]| {
+        let mut command = store.command(&place, args);
+        command.env("KB_AGENT_STORE_URL", store.url(role, "space=team"));
+        command
+            .env("KB_AGENT_STORE_PASSWORD", "secret")
+            .output()
+            .unwrap()
+    };
+    succeeds(&by(owner, &["store", "init"]));
+    succeeds(&by(owner, &["store", "grant", indexer, "--write"]));
+    succeeds(&by(owner, &["store", "grant", early]));
+    succeeds(&by(indexer, &["index", "--kb", &notes]));
+    succeeds(&by(owner, &["store", "grant", late]));
+    for reader in [early, late] {
+        let search = by(reader, &["search", "--json", "kiln"]);
+        assert_eq!(found(&search)[0], "notes/kiln.md");
+        succeeds(&by(owner, &["store", "revoke", reader]));
+        fails(&by(reader, &["search", "kiln"]));
+    }
+    for role in roles.iter().rev() {
+        store.sql(&format!("DROP OWNED BY {role} CASCADE; DROP ROLE {role}"));
+    }
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "store-server-tests"),
+    ignore = "needs a PostgreSQL server: see the README"
+)]
 fn several_machines_keep_different_folders_of_one_space() {
     let (place, other) = (notes(), Workplace::empty());
     other.file("work/plan.md", "# Plan\n\nThe kiln is repaired in May.\n");

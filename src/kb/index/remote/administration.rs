@@ -130,9 +130,12 @@ impl StoreServer {
         let all = format!("BEGIN; {} COMMIT;", schema::grant(role, writes));
         connection.execute(&all, limits)?;
         // Who may not give rights is only warned by the server.
-        let asked = "SELECT has_table_privilege($1, 'spaces', 'SELECT'),
-            has_table_privilege($1, 'spaces', 'INSERT')";
-        let rows = connection.rows(limits, asked, &[(&role, Type::TEXT)])?;
+        let asked = "SELECT bool_and(has_table_privilege($1, c.oid, 'SELECT')),
+            bool_and(has_table_privilege($1, c.oid, 'INSERT'))
+            FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = $2::regnamespace";
+        let schema = schema::name();
+        let values: [Typed<'_>; 2] = [(&role, Type::TEXT), (&schema, Type::TEXT)];
+        let rows = connection.rows(limits, asked, &values)?;
         let has = |at: usize| rows.first().is_some_and(|row| row.get(at));
         if has(0) && (has(1) || !writes) {
             return Ok(());

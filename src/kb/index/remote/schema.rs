@@ -205,17 +205,20 @@ pub(super) fn has_space_indexes(space: i32) -> String {
 /// In the order in which a search takes them, so that removing them never waits crosswise.
 const TABLES: [&str; 5] = ["terms", "words", "chunks", "documents", "stamps"];
 
-/// Lets those into new tables who are let into `spaces`: what a role makes is its own at first.
+/// Lets those into new tables who are let into `spaces`: what a role makes is its own at first. Who made
+/// `spaces` may let others in later.
 fn shared(tables: &[String]) -> String {
     let tables = tables.join(", ");
     format!(
         "DO $shared$ DECLARE one record; BEGIN
-FOR one IN SELECT pg_get_userbyid(a.grantee) AS role, bool_or(a.privilege_type = 'INSERT') AS writes
+FOR one IN SELECT pg_get_userbyid(a.grantee) AS role, bool_or(a.privilege_type = 'INSERT') AS writes,
+        a.grantee = c.relowner AS passes_on
     FROM pg_class c, aclexplode(c.relacl) a
-    WHERE c.oid = 'spaces'::regclass AND a.grantee <> 0 GROUP BY 1
+    WHERE c.oid = 'spaces'::regclass AND a.grantee <> 0 GROUP BY 1, 3
 LOOP
-    EXECUTE format('GRANT %s ON {tables} TO %I', CASE WHEN one.writes
-        THEN 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE' ELSE 'SELECT' END, one.role);
+    EXECUTE format('GRANT %s ON {tables} TO %I %s', CASE WHEN one.writes
+        THEN 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE' ELSE 'SELECT' END, one.role,
+        CASE WHEN one.passes_on THEN 'WITH GRANT OPTION' END);
 END LOOP; END $shared$;"
     )
 }

@@ -94,7 +94,8 @@ impl RemoteVectorBatch {
 
     /// Says that the space uses the model: what no space uses is removed.
     fn note_use(&mut self, model: Model, limits: Limits<'_>) -> Result<(), KbError> {
-        let used = "UPDATE spaces SET model = $1 WHERE name = $2 AND model IS DISTINCT FROM $1";
+        let used = "UPDATE spaces SET model = $1 WHERE name = $2 AND model IS DISTINCT FROM $1
+            AND EXISTS (SELECT FROM models WHERE model = $1)";
         let values: [Typed<'_>; 2] = [(&model.number, Type::INT4), (&self.space.name, Type::TEXT)];
         self.connection.rows(limits, used, &values).map(drop)
     }
