@@ -76,13 +76,11 @@ impl Holders {
 
     fn add(&mut self, document: &StoredDocument) {
         for (key, chunk) in chunks_of(document) {
-            let holder = match self.of.get(&key) {
-                None => Holder::One(chunk),
-                Some(known) => {
-                    Holder::More(known.chunks().iter().copied().chain([chunk]).collect())
-                }
-            };
-            self.of.insert(key, holder);
+            // Looked up once for nearly all texts.
+            if let Some(known) = self.of.insert(key, Holder::One(chunk)) {
+                let more = known.chunks().iter().copied().chain([chunk]).collect();
+                self.of.insert(key, Holder::More(more));
+            }
         }
     }
 
@@ -116,14 +114,14 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Of all texts.
-    pub fn of(holders: &Holders, vectors: &Vectors) -> Self {
-        let lacking = holders.of.keys();
-        let lacking = lacking.filter(|key| vectors.row_of(key).is_none());
+    /// Of all texts of these documents.
+    pub fn of(documents: &Documents, vectors: &Vectors) -> Self {
+        let texts = documents.iter().flat_map(|document| &document.chunks);
+        let texts = texts.map(|entry| entry.key);
         Self {
             lineage: vectors.lineage(),
             rows: vectors.len(),
-            keys: lacking.copied().collect(),
+            keys: texts.filter(|key| vectors.row_of(key).is_none()).collect(),
             unchecked: Vec::new(),
         }
     }

@@ -115,7 +115,7 @@ impl View {
         let mut pending = known
             .take()
             .filter(|known| known.knows(vectors))
-            .unwrap_or_else(|| Pending::of(holders, vectors));
+            .unwrap_or_else(|| Pending::of(&self.documents, vectors));
         pending.catch_up(holders, vectors);
         known.insert(pending).clone()
     }
