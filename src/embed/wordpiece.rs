@@ -147,8 +147,8 @@ mod tests {
 
     fn tokens_of(tokens: &WordPiece, ids: &[i32]) -> String {
         let names: HashMap<i32, &str> = tokens.ids.iter().map(|(name, id)| (*id, *name)).collect();
-        let named: Vec<&str> = ids.iter().map(|id| names[id]).collect();
-        named.join(" ")
+        let cut: Vec<&str> = ids.iter().map(|id| names[id]).collect();
+        cut.join(" ")
     }
 
     /// As the reference tokenizer cuts them (Hugging Face `tokenizers` 0.23).

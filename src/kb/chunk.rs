@@ -135,7 +135,10 @@ fn boundaries(document: &Extraction) -> HashSet<usize> {
     document
         .places
         .iter()
-        .filter(|mark| matches!(mark.place.unit, PlaceUnit::Slide | PlaceUnit::Cell))
+        .filter(|mark| match mark.place.unit {
+            PlaceUnit::Slide | PlaceUnit::Cell => true,
+            PlaceUnit::Page | PlaceUnit::Row | PlaceUnit::Section => false,
+        })
         .map(|mark| mark.line - 1)
         .collect()
 }
