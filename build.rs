@@ -5,14 +5,14 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    if packs_addresses() {
+    if packs_relocations() {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }
 
-/// Whether the addresses that the loader adjusts may be packed (DT_RELR), which makes the program
-/// smaller: glibc reads them since 2.36, and the program is to run on the machine that builds it.
-fn packs_addresses() -> bool {
+/// Whether relocations may be packed (`DT_RELR`), which makes the program smaller: glibc reads them since
+/// 2.36, and the program is to run on the machine that builds it.
+fn packs_relocations() -> bool {
     let is_native =
         env::var("HOST").is_ok_and(|host| env::var("TARGET").is_ok_and(|at| at == host));
     let is_glibc = env::var("TARGET").is_ok_and(|at| at == "x86_64-unknown-linux-gnu");

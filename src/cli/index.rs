@@ -123,7 +123,7 @@ fn note_other_machines(report: &UpdateReport) {
         return;
     }
     print_notice(&format!(
-        "{} of these folders came from another machine and {} not in the folders here: kept; \
+        "{} of these folders came from another machine and {} not read here: kept; \
          `kb-agent index --rebuild` keeps only what is here",
         counted(report.of_other_machines, "document"),
         if report.of_other_machines == 1 {
@@ -367,6 +367,7 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
         "moved": report.moved,
         "removed": report.removed,
         "unchanged": report.unchanged,
+        "of_other_machines": report.of_other_machines,
         "embedded": report.embedded,
         "skipped": skipped,
         "ms": took.as_millis() as u64,

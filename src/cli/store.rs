@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -50,7 +51,7 @@ enum StoreCommand {
         /// The space's name
         space: String,
         /// Only what was indexed from the folder of this name
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
         folder: Option<String>,
     },
     /// Fill the space from the folders and the vectors of the local index, without embedding again

@@ -191,6 +191,11 @@ mod tests {
     #[test]
     fn each_token_of_the_vocabulary_comes_of_some_text() {
         let tokens = WordPiece::bert_uncased();
+        assert_eq!(
+            tokens.ids.len(),
+            29_190,
+            "the others of 30,522 come of no text"
+        );
         for token in tokens.ids.keys() {
             let piece = token.strip_prefix("##").unwrap_or(token);
             let stands_inside = piece != *token || piece.chars().nth(1).is_some();

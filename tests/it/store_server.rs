@@ -336,6 +336,11 @@ fn an_owner_without_rights_over_the_server_lets_others_in_before_and_after_index
     succeeds(&by(owner, &["store", "grant", early]));
     succeeds(&by(indexer, &["index", "--kb", &notes]));
     succeeds(&by(owner, &["store", "grant", late]));
+    let demoted = fails(&by(owner, &["store", "grant", indexer]));
+    assert!(demoted.contains("may still write"), "{demoted}");
+    succeeds(&by(indexer, &["index", "--kb", &notes]));
+    let not_theirs = fails(&by(indexer, &["store", "revoke", early]));
+    assert!(not_theirs.contains("may not do that"), "{not_theirs}");
     for reader in [early, late] {
         let search = by(reader, &["search", "--json", "kiln"]);
         assert_eq!(found(&search)[0], "notes/kiln.md");
@@ -369,6 +374,8 @@ fn several_machines_keep_different_folders_of_one_space() {
     assert_eq!(store.status(&place)["spaces"][0]["documents"], 2);
     assert_eq!(search("repaired in may")[0], "work/plan.md");
     // A folder that is kept no longer goes by itself.
+    let unnamed = store.run(&place, &["store", "drop", "team", "--folder", ""]);
+    assert_eq!(unnamed.status.code(), Some(2));
     let unknown = fails(&store.run(&place, &["store", "drop", "team", "--folder", "wrok"]));
     assert!(
         unknown.contains("no folder 'wrok' of space 'team'"),
@@ -463,6 +470,9 @@ fn a_store_that_refuses_or_is_not_there_is_one_line_and_no_other_index_is_taken(
     let misspelt = store.url("kb", "sapce=team");
     let unknown = ending(2, &[("KB_AGENT_STORE_URL", &misspelt)]);
     assert!(unknown.contains("sapce is unknown"), "{unknown}");
+    let nowhere = store.url("kb", "");
+    let line = ending_without_folder(&store, &nowhere);
+    assert!(line.contains("names no space"), "{line}");
     let no_folder = store.run(&place, &["index"]);
     let line = fails_with(2, &no_folder);
     assert!(line.contains("--kb"), "{line}");
@@ -501,6 +511,12 @@ fn a_store_that_refuses_or_is_not_there_is_one_line_and_no_other_index_is_taken(
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(!text(&output.stderr).contains("hunter2"));
+}
+
+fn ending_without_folder(store: &Store, url: &str) -> String {
+    let place = Workplace::empty();
+    let mut command = store.command(&place, &["search", "kiln"]);
+    fails_with(2, &command.env("KB_AGENT_STORE_URL", url).output().unwrap())
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(in crate::kb) fn open_shared(
     let address = StoreAddress::of(access)?;
     let space = address.space.clone().unwrap_or_else(|| name.to_owned());
     if space.is_empty() {
-        return Err(KbError::Store(Trouble::new(
+        return Err(KbError::Setting(Trouble::new(
             "KB_AGENT_STORE_URL names no space, and no folder is named",
             "add ?space=NAME to it",
         )));

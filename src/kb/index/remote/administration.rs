@@ -57,6 +57,53 @@ pub struct SpaceState {
     pub is_embedded: bool,
 }
 
+/// To which tables a role may write.
+#[derive(PartialEq, Eq)]
+enum TablesWritten {
+    None,
+    Some,
+    All,
+}
+
+/// What a role may do with the tables of this version.
+struct RoleRights {
+    /// Whether it may use the schema and read its list of spaces.
+    enters: bool,
+    /// Whether it may read all tables.
+    reads: bool,
+    writes: TablesWritten,
+    /// Who owns tables, by name.
+    owners: String,
+}
+
+impl RoleRights {
+    fn of(connection: &mut Connection, role: &str, limits: Limits<'_>) -> Result<Self, KbError> {
+        let asked = "SELECT has_schema_privilege($1, $2, 'USAGE')
+                AND has_table_privilege($1, 'spaces', 'SELECT'),
+            bool_and(has_table_privilege($1, c.oid, 'SELECT')),
+            bool_and(has_table_privilege($1, c.oid, 'INSERT')),
+            bool_or(has_table_privilege($1, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')),
+            string_agg(DISTINCT pg_get_userbyid(c.relowner)::text, ', ')
+            FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = $2::regnamespace";
+        let schema = schema::name();
+        let values: [Typed<'_>; 2] = [(&role, Type::TEXT), (&schema, Type::TEXT)];
+        let rows = connection.rows(limits, asked, &values)?;
+        let gone = || KbError::Outdated("it gave no answer".to_owned());
+        let row = rows.first().ok_or_else(gone)?;
+        let owners: Option<&str> = row.get(4);
+        Ok(Self {
+            enters: row.get(0),
+            reads: row.get::<_, Option<bool>>(1).unwrap_or(false),
+            writes: match (row.get(2), row.get(3)) {
+                (Some(true), _) => TablesWritten::All,
+                (_, Some(true)) => TablesWritten::Some,
+                _ => TablesWritten::None,
+            },
+            owners: one_line(owners.unwrap_or_default(), 100),
+        })
+    }
+}
+
 impl StoreServer {
     /// Looks at the store; makes nothing.
     pub fn state(self: &Arc<Self>, limits: Limits<'_>) -> Result<StoreState, KbError> {
@@ -126,46 +173,57 @@ impl StoreServer {
         limits: Limits<'_>,
     ) -> Result<(), KbError> {
         let mut connection = self.connection(Purpose::Writing, limits)?;
-        self.known_role(&mut connection, role, limits)?;
-        let all = format!("BEGIN; {} COMMIT;", schema::grant(role, writes));
-        connection.execute(&all, limits)?;
-        // Who may not give rights is only warned by the server.
-        let asked = "SELECT bool_and(has_table_privilege($1, c.oid, 'SELECT')),
-            bool_and(has_table_privilege($1, c.oid, 'INSERT'))
-            FROM pg_class c WHERE c.relkind = 'r' AND c.relnamespace = $2::regnamespace";
-        let schema = schema::name();
-        let values: [Typed<'_>; 2] = [(&role, Type::TEXT), (&schema, Type::TEXT)];
-        let rows = connection.rows(limits, asked, &values)?;
-        let has = |at: usize| rows.first().is_some_and(|row| row.get(at));
-        if has(0) && (has(1) || !writes) {
-            return Ok(());
-        }
-        Err(KbError::Store(Trouble::new(
-            format!("the user of {} may not give rights there", self.shown()),
-            "run it as the user who ran `kb-agent store init`",
-        )))
+        self.check_role(&mut connection, role, limits)?;
+        let given = schema::grant(role, writes);
+        change_rights(&mut connection, (role, &given), limits, |rights| {
+            if !rights.reads || (writes && rights.writes != TablesWritten::All) {
+                return Err(Trouble::new(
+                    format!(
+                        "the user of {} may not give rights on all tables, which belong to {}",
+                        self.shown(),
+                        rights.owners
+                    ),
+                    "run it as the user who ran `kb-agent store init`",
+                ));
+            }
+            if !writes && rights.writes != TablesWritten::None {
+                return Err(Trouble::new(
+                    format!(
+                        "'{}' may still write to tables of {}, who shared them",
+                        one_line(role, 80),
+                        rights.owners
+                    ),
+                    format!(
+                        "run there as that user: REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES \
+                         IN SCHEMA {} FROM {}",
+                        schema::name(),
+                        one_line(&schema::quoted(role), 80)
+                    ),
+                ));
+            }
+            Ok(())
+        })
     }
 
     /// Takes from a role of the server what [`Self::grant`] let it do.
     pub fn revoke(self: &Arc<Self>, role: &str, limits: Limits<'_>) -> Result<(), KbError> {
         let mut connection = self.connection(Purpose::Writing, limits)?;
-        self.known_role(&mut connection, role, limits)?;
-        let all = format!("BEGIN; {} COMMIT;", schema::revoke(role));
-        connection.execute(&all, limits)?;
-        // A superuser, or who made the tables, may read them whatever is taken back.
-        let asked = "SELECT has_table_privilege($1, 'spaces', 'SELECT')";
-        let rows = connection.rows(limits, asked, &[(&role, Type::TEXT)])?;
-        if !rows.first().is_some_and(|row| row.get(0)) {
-            return Ok(());
-        }
-        Err(KbError::Store(Trouble::new(
-            format!("'{}' may read there all the same", one_line(role, 80)),
-            "run it as the user who ran `kb-agent store init`; what comes by a superuser's right or \
-             another role is taken back there",
-        )))
+        self.check_role(&mut connection, role, limits)?;
+        let taken = schema::revoke(role);
+        change_rights(&mut connection, (role, &taken), limits, |rights| {
+            if !rights.enters {
+                return Ok(());
+            }
+            Err(Trouble::new(
+                format!("'{}' may read there all the same", one_line(role, 80)),
+                "run it as the user who ran `kb-agent store init`, or take its superuser right or its \
+                 membership in another role away in PostgreSQL",
+            ))
+        })
     }
 
-    fn known_role(
+    /// An error where the server has no such role.
+    fn check_role(
         &self,
         connection: &mut Connection,
         role: &str,
@@ -192,6 +250,10 @@ impl StoreServer {
         folder: &str,
         limits: Limits<'_>,
     ) -> Result<bool, KbError> {
+        if folder.is_empty() {
+            let line = Trouble::new("the folder has no name", "give the last part of its path");
+            return Err(KbError::Setting(line));
+        }
         let labels = vec![folder.to_owned()];
         let (server, machine) = (Arc::clone(self), String::new());
         let space = Arc::new(Space::new(
@@ -225,4 +287,24 @@ impl StoreServer {
         connection.give_back_rights();
         Ok(number.is_some())
     }
+}
+
+/// Changes what a role may do, unless `check` refuses what it then may: then nothing is changed.
+fn change_rights(
+    connection: &mut Connection,
+    (role, statements): (&str, &str),
+    limits: Limits<'_>,
+    check: impl FnOnce(&RoleRights) -> Result<(), Trouble>,
+) -> Result<(), KbError> {
+    let changed = connection
+        .execute(&format!("BEGIN; {statements}"), limits)
+        .and_then(|()| RoleRights::of(connection, role, limits))
+        .and_then(|rights| check(&rights).map_err(KbError::Store));
+    let end = if changed.is_ok() {
+        "COMMIT"
+    } else {
+        "ROLLBACK"
+    };
+    let ended = connection.execute(end, limits);
+    changed.and(ended)
 }

@@ -146,6 +146,8 @@ impl RemoteBatch {
         let reader = RemoteReader::new(Arc::clone(&self.space), self.found, true);
         let mut last: Option<String> = None;
         loop {
+            // A large folder takes longer than a call may.
+            let limits = Limits::of_a_call(limits.stop());
             let page = reader.page(last.as_deref(), SENT, limits)?;
             let forgotten = Gathered {
                 removed: page.iter().map(|one| one.source.clone()).collect(),

@@ -124,7 +124,7 @@ pub(super) fn grant(role: &str, writes: bool) -> String {
     } else {
         ("SELECT", "USAGE")
     };
-    let before = revoke_reading(&role);
+    let before = revoke_tables(&role);
     format!(
         "{before}
 GRANT {on_schema} ON SCHEMA {schema} TO {role};
@@ -139,12 +139,12 @@ pub(super) fn revoke(role: &str) -> String {
     format!(
         "{}
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role};",
-        revoke_reading(&role)
+        revoke_tables(&role)
     )
 }
 
 /// Without the sequences, whose rights only their owner may even ask to take back.
-fn revoke_reading(quoted_role: &str) -> String {
+fn revoke_tables(quoted_role: &str) -> String {
     let schema = name();
     format!(
         "REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {quoted_role};
@@ -213,7 +213,7 @@ fn shared(tables: &[String]) -> String {
         "DO $shared$ DECLARE one record; BEGIN
 FOR one IN SELECT pg_get_userbyid(a.grantee) AS role, bool_or(a.privilege_type = 'INSERT') AS writes,
         a.grantee = c.relowner AS passes_on
-    FROM pg_class c, aclexplode(c.relacl) a
+    FROM pg_class c, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
     WHERE c.oid = 'spaces'::regclass AND a.grantee <> 0 GROUP BY 1, 3
 LOOP
     EXECUTE format('GRANT %s ON {tables} TO %I %s', CASE WHEN one.writes

@@ -195,7 +195,12 @@ impl VectorBatch for RemoteVectorBatch {
             return Ok(());
         };
         // Also where other spaces had all its vectors before.
-        self.note_use(model, limits)?;
+        self.connection
+            .execute(&format!("BEGIN; {LOCK_MODELS}"), limits)?;
+        let noted = self.note_use(model, limits);
+        let end = if noted.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        let ended = self.connection.execute(end, limits);
+        noted.and(ended)?;
         match self.put_in_order(model, limits) {
             Err(error @ (KbError::Stopped | KbError::TimedOut)) => Err(error),
             Err(error) => {
