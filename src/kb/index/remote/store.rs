@@ -66,7 +66,7 @@ impl Store for RemoteStore {
         Ok(Box::new(RemoteVectorBatch::begin(&self.space, limits)?))
     }
 
-    /// Of each set of roots on each machine, for two may keep different folders of one space. Who keeps none
+    /// Of each set of roots, for two machines may keep different folders of one space. Who keeps none
     /// or may only read never leads.
     fn lease(
         &self,
@@ -82,8 +82,7 @@ impl Store for RemoteStore {
         if space.labels.is_empty() {
             return Ok(None);
         }
-        let (machine, labels) = (&space.machine, space.labels.join("\n"));
-        let name = format!("{}\n{machine}\n{labels}\n{name}", space.name);
+        let name = format!("{}\n{}\n{name}", space.name, space.labels.join("\n"));
         match RemoteLease::take(&space.server, name, time, limits) {
             Ok(lease) => Ok(lease.map(|lease| Box::new(lease) as Box<dyn Lease>)),
             Err(KbError::ReadOnly) => Ok(None),
