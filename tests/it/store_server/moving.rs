@@ -1,0 +1,78 @@
+//! Between a store and a data folder: vectors move, and measures agree.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use super::{Store, fails, kb, notes, succeeds};
+use crate::eval::{CORPUS, QRELS, QUERIES};
+use crate::workplace::{Workplace, text};
+
+#[test]
+#[cfg_attr(
+    not(feature = "store-server-tests"),
+    ignore = "needs a PostgreSQL server: see the README"
+)]
+fn vectors_move_between_a_local_index_and_a_store_without_embedding_again() {
+    let place = notes();
+    let store = Store::prepared(&place);
+    let notes = kb(&place, "notes");
+    let local = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("KB_AGENT_DATA_DIR", place.path().join("data"));
+        command.output().unwrap()
+    };
+    succeeds(&local(&["index", "--kb", &notes]));
+    let pushed = store.run(&place, &["store", "push", "--kb", &notes]);
+    succeeds(&pushed);
+    assert!(
+        text(&pushed.stdout).contains("2 vectors taken over"),
+        "{}",
+        text(&pushed.stdout)
+    );
+    assert!(pushed.stderr.is_empty(), "{}", text(&pushed.stderr));
+    std::fs::remove_dir_all(place.path().join("data/index")).unwrap();
+    let pulled = store.run(&place, &["store", "pull", "--kb", &notes]);
+    succeeds(&pulled);
+    assert!(
+        text(&pulled.stdout).contains("2 vectors taken over"),
+        "{}",
+        text(&pulled.stdout)
+    );
+    let again = local(&["index", "--json", "--kb", &notes]);
+    let report: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(report["embedded"], 0);
+    succeeds(&store.run(&place, &["store", "drop", "team"]));
+    assert_eq!(store.status(&place)["spaces"].as_array().unwrap().len(), 0);
+    assert!(fails(&store.run(&place, &["store", "drop", "team"])).contains("no space"));
+}
+
+#[test]
+#[cfg_attr(
+    not(feature = "store-server-tests"),
+    ignore = "needs a PostgreSQL server: see the README"
+)]
+fn a_collection_is_measured_over_the_store_as_over_the_data_folder() {
+    let place = Workplace::empty();
+    place.file("tiny/corpus.jsonl", CORPUS);
+    place.file("tiny/queries.jsonl", QUERIES);
+    place.file("tiny/qrels/test.tsv", QRELS);
+    let store = Store::prepared(&place);
+    let measured = |output: &Output| {
+        succeeds(output);
+        let mut figures: Value = serde_json::from_slice(&output.stdout).unwrap();
+        figures["queries_per_second"].take();
+        figures
+    };
+    for tool in ["grep", "vector", "hybrid"] {
+        let args = ["eval", "beir", "tiny", "--json", "--tool", tool];
+        let over_store = store.run(&place, &args);
+        let space = store.status(&place)["spaces"][0].clone();
+        assert_eq!(space["documents"], 4);
+        let name = space["name"].as_str().unwrap();
+        assert!(name.starts_with("eval-"), "{name}");
+        assert!(text(&over_store.stderr).contains(name));
+        let here = place.command(&args).output().unwrap();
+        assert_eq!(measured(&over_store), measured(&here), "{tool}");
+    }
+}
