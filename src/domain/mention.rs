@@ -35,6 +35,7 @@ const JOINING_ZH: [char; 17] = [
 
 /// How files end that people have. Where text follows without a space, such an ending ends a name;
 /// what else stands after a dot may be a number, or a part of the name.
+#[rustfmt::skip] // several to a line, also where one is long
 const ENDINGS: &[&str] = &[
     "adoc", "bash", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "doc", "docm", "docx",
     "eml", "epub", "go", "h", "hpp", "htm", "html", "ini", "ipynb", "java", "js", "json", "jsonl",
