@@ -1,7 +1,6 @@
 //! A run as the nodes see it: the ports, the events, the state, and why it may end early.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::mpsc;
@@ -37,8 +36,26 @@ pub(super) struct Run<'a> {
     pub(super) limits: &'a RoutingLimits,
     pub(super) cancel: CancellationToken,
     pub(super) events: EventWriter,
-    pub(super) calls: Arc<CallLog>,
+    pub(super) calls: CallLog,
+    pub(super) waits: RunWaits,
     pub(super) state: AgentState,
+}
+
+/// What the calls of a run wait for, one node after the other.
+pub(super) struct RunWaits {
+    pub(super) sink: WaitSink,
+    /// Read by the node that has made the call.
+    pub(super) received: tokio::sync::Mutex<mpsc::Receiver<Wait>>,
+}
+
+impl RunWaits {
+    pub(super) fn new() -> Self {
+        let (sink, received) = WaitSink::new();
+        Self {
+            sink,
+            received: received.into(),
+        }
+    }
 }
 
 impl Run<'_> {
@@ -51,9 +68,9 @@ impl Run<'_> {
     pub(super) async fn guard_call<T>(
         &self,
         node: NodeName,
-        waits: &mut mpsc::Receiver<Wait>,
         call: impl Future<Output = T>,
     ) -> Result<T, Stop> {
+        let mut waits = self.waits.received.lock().await;
         let emit = |wait| self.events.emit_if_room(EventBody::Waiting { node, wait });
         let telling = async {
             tokio::pin!(call);
@@ -109,12 +126,12 @@ impl Run<'_> {
     }
 
     /// Who is asking, for headers and logs.
-    pub(super) fn origin<'a>(&'a self, node: NodeName, waits: &'a WaitSink) -> CallOrigin<'a> {
+    pub(super) fn origin(&self, node: NodeName) -> CallOrigin<'_> {
         CallOrigin {
             run: self.events.run(),
             node,
             calls: Some(&self.calls),
-            waits: Some(waits),
+            waits: Some(&self.waits.sink),
         }
     }
 }

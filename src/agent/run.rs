@@ -1,7 +1,6 @@
 //! One run from question to `run_finished`.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::FutureExt;
@@ -13,10 +12,10 @@ use crate::domain::{
 };
 use crate::protocol::{Event, EventBody, RunId};
 
-use super::context::{Run, Stop, guard, milliseconds};
+use super::context::{Run, RunWaits, Stop, guard, milliseconds};
 use super::events::EventWriter;
 use super::nodes;
-use super::ports::{Narrowed, Ports, WaitSink};
+use super::ports::{CallLog, Narrowed, Ports, WaitSink};
 use super::state::AgentState;
 
 /// The five nodes over a reasoner and a toolbox.
@@ -96,7 +95,8 @@ impl Agent {
             limits: &self.limits,
             cancel,
             events: EventWriter::new(id, events),
-            calls: Arc::default(),
+            calls: CallLog::default(),
+            waits: RunWaits::new(),
             state: AgentState {
                 asked: request.query,
                 query,

@@ -1,5 +1,5 @@
 use crate::agent::context::{Run, Stop};
-use crate::agent::ports::{AnalyzeJob, WaitSink};
+use crate::agent::ports::AnalyzeJob;
 use crate::domain::{
     Complexity, NodeName, PathType, RouteReason, RoutingPlan, ToolName, ToolRecord,
     route_after_analyze,
@@ -10,9 +10,8 @@ use crate::protocol::EventBody;
 pub(in crate::agent) async fn analyze_and_route(
     run: &mut Run<'_>,
 ) -> Result<Option<RouteReason>, Stop> {
-    let (sink, mut waits) = WaitSink::new();
     let job = AnalyzeJob {
-        origin: run.origin(NodeName::AnalyzeAndRoute, &sink),
+        origin: run.origin(NodeName::AnalyzeAndRoute),
         query: &run.state.query,
         question: &run.state.question,
         history: &run.state.history,
@@ -20,9 +19,7 @@ pub(in crate::agent) async fn analyze_and_route(
         failed: &run.state.tool_history,
     };
     let call = run.ports.reasoner.analyze(job);
-    let called = run
-        .guard_call(NodeName::AnalyzeAndRoute, &mut waits, call)
-        .await;
+    let called = run.guard_call(NodeName::AnalyzeAndRoute, call).await;
     let analysis = run.settle(NodeName::AnalyzeAndRoute, called).await?;
     run.state.usage.add(analysis.usage);
     run.events.caveats(analysis.warnings).await;

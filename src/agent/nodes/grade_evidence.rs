@@ -1,5 +1,5 @@
 use crate::agent::context::{Run, Stop};
-use crate::agent::ports::{GradeJob, WaitSink};
+use crate::agent::ports::GradeJob;
 use crate::domain::{
     AutoApproveRule, Evidence, GradedBy, GraderAction, NodeName, PathType, RouteReason, Score,
     approving_rule, route_after_grade, scores_of,
@@ -51,9 +51,8 @@ async fn approve(run: &mut Run<'_>, rule: AutoApproveRule) -> GraderAction {
 
 /// R17, R18: one batch call; a reply that is not N finite numbers counts as 0.5 each.
 async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
-    let (sink, mut waits) = WaitSink::new();
     let job = GradeJob {
-        origin: run.origin(NodeName::GradeEvidence, &sink),
+        origin: run.origin(NodeName::GradeEvidence),
         query: &run.state.query,
         question: &run.state.question,
         history: &run.state.history,
@@ -61,9 +60,7 @@ async fn ask_grader(run: &mut Run<'_>) -> Result<(Vec<Score>, GradedBy), Stop> {
         context: &run.state.context,
     };
     let call = run.ports.reasoner.grade(job);
-    let called = run
-        .guard_call(NodeName::GradeEvidence, &mut waits, call)
-        .await;
+    let called = run.guard_call(NodeName::GradeEvidence, call).await;
     let grades = run.settle(NodeName::GradeEvidence, called).await?;
     run.state.usage.add(grades.usage);
     run.events.caveats(grades.warnings).await;

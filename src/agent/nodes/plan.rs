@@ -1,5 +1,5 @@
 use crate::agent::context::{Run, Stop};
-use crate::agent::ports::{PlanJob, WaitSink};
+use crate::agent::ports::PlanJob;
 use crate::domain::{
     GraderAction, NodeName, RouteReason, RoutingPlan, ToolCall, ToolName, ToolRecord,
 };
@@ -11,9 +11,8 @@ const CALLS_PER_ROUND: usize = 8;
 pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReason>, Stop> {
     let unrouted = RoutingPlan::fallback();
     let routing = run.state.routing_plan.as_ref().unwrap_or(&unrouted);
-    let (sink, mut waits) = WaitSink::new();
     let job = PlanJob {
-        origin: run.origin(NodeName::Plan, &sink),
+        origin: run.origin(NodeName::Plan),
         query: &run.state.query,
         question: &run.state.question,
         history: &run.state.history,
@@ -24,7 +23,7 @@ pub(in crate::agent) async fn plan(run: &mut Run<'_>) -> Result<Option<RouteReas
         refine: run.state.grader_action == Some(GraderAction::Refine),
     };
     let call = run.ports.reasoner.plan(job);
-    let called = run.guard_call(NodeName::Plan, &mut waits, call).await;
+    let called = run.guard_call(NodeName::Plan, call).await;
     let planned = run.settle(NodeName::Plan, called).await?;
     run.state.usage.add(planned.usage);
     run.events.caveats(planned.warnings).await;

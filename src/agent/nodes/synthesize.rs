@@ -2,8 +2,9 @@ use tokio::sync::mpsc;
 
 use crate::agent::citations::CitationFilter;
 use crate::agent::context::{Run, Stop, guard};
+use crate::agent::events::EventWriter;
 use crate::agent::ports::{
-    AnswerSink, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob, WaitSink,
+    AnswerSink, CallOrigin, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob,
 };
 use crate::agent::state::{AgentState, SearchFailure};
 use crate::domain::{
@@ -41,7 +42,7 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
         Some(reply) if chitchat => {
             run.state.calls_saved += 1;
             let text = sanitize(&reply).trim().to_owned();
-            emit_text(run, text.clone()).await;
+            emit_text(&mut run.events, text.clone()).await;
             (text, Outcome::Answered, Vec::new())
         }
         _ if !chitchat && run.state.context.is_empty() => {
@@ -51,7 +52,7 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
                 let line = trouble.line(is_chinese(&run.state.query));
                 text.push_str(&format!("\n\n{line}"));
             }
-            emit_text(run, text.clone()).await;
+            emit_text(&mut run.events, text.clone()).await;
             (text, Outcome::NotFound, Vec::new())
         }
         _ => stream_answer(run, chitchat).await?,
@@ -141,8 +142,8 @@ async fn number(run: &mut Run<'_>, context: &[Evidence]) {
     run.events.emit(EventBody::EvidenceNumbered { items }).await;
 }
 
-async fn emit_text(run: &mut Run<'_>, text: String) {
-    run.events.emit(EventBody::AnswerDelta { text }).await;
+async fn emit_text(events: &mut EventWriter, text: String) {
+    events.emit(EventBody::AnswerDelta { text }).await;
 }
 
 /// Asks the engine and passes its pieces on, cleaned and with their citations checked.
@@ -161,34 +162,28 @@ async fn stream_answer(
         CitationFilter::new(context.len())
     };
     number(run, &context).await;
-    let query = run.state.query.clone();
-    let question = run.state.question.clone();
-    let history = std::mem::take(&mut run.state.history);
-    let sub_questions = run.state.sub_questions().to_vec();
     let run_id = run.events.run().clone();
-    let calls = run.calls.clone();
-    let (waits, mut received) = WaitSink::new();
     let job = SynthesizeJob {
-        origin: crate::agent::ports::CallOrigin {
+        // Not by `run.origin`: the events are written meanwhile.
+        origin: CallOrigin {
             run: &run_id,
             node: NodeName::Synthesize,
-            calls: Some(&calls),
-            waits: Some(&waits),
+            calls: Some(&run.calls),
+            waits: Some(&run.waits.sink),
         },
-        query: &query,
-        question: &question,
-        history: &history,
+        query: &run.state.query,
+        question: &run.state.question,
+        history: &run.state.history,
         complexity: run.state.complexity(),
-        sub_questions: &sub_questions,
+        sub_questions: run.state.sub_questions(),
         context: &context,
     };
     let (sink, mut pieces) = mpsc::channel::<String>(PIECES_IN_FLIGHT);
-    let cancel = run.cancel.clone();
-    let reasoner = run.ports.reasoner.clone();
+    let mut received = run.waits.received.lock().await;
     let mut sanitizer = StreamSanitizer::default();
     let mut text = String::new();
     // The pieces end when the call is done, because the sink goes with it.
-    let called = guard(&cancel, async {
+    let called = guard(&run.cancel, async {
         let pass_on_all = async {
             let node = NodeName::Synthesize;
             loop {
@@ -202,19 +197,24 @@ async fn stream_answer(
                 };
                 let Some(piece) = piece else { break };
                 let delta = filter.push(&sanitizer.push(&piece));
-                pass_on(run, &mut text, delta).await;
+                pass_on(&mut run.events, &mut text, delta).await;
             }
         };
-        tokio::join!(reasoner.synthesize(job, AnswerSink(sink)), pass_on_all).0
+        tokio::join!(
+            run.ports.reasoner.synthesize(job, AnswerSink(sink)),
+            pass_on_all
+        )
+        .0
     })
     .await;
+    drop(received);
     let called: Result<Synthesis, Stop> = run.settle(NodeName::Synthesize, called).await;
     if let Err(Stop::Cancelled) = called {
         return Err(Stop::Cancelled);
     }
     let mut rest = filter.push(&sanitizer.finish());
     rest.push_str(&filter.finish());
-    pass_on(run, &mut text, rest).await;
+    pass_on(&mut run.events, &mut text, rest).await;
     let synthesis = match called {
         Ok(synthesis) => synthesis,
         Err(stop) => {
@@ -248,10 +248,10 @@ async fn keep_what_came(run: &mut Run<'_>, text: String, citations: Vec<Citation
     }
 }
 
-async fn pass_on(run: &mut Run<'_>, text: &mut String, delta: String) {
+async fn pass_on(events: &mut EventWriter, text: &mut String, delta: String) {
     if !delta.is_empty() {
         text.push_str(&delta);
-        emit_text(run, delta).await;
+        emit_text(events, delta).await;
     }
 }
 

@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use crate::agent::context::{Run, Stop, milliseconds};
-use crate::agent::ports::{ToolError, WaitSink};
+use crate::agent::ports::ToolError;
 use crate::agent::state::SearchFailure;
 use crate::domain::{
     Complexity, Evidence, NodeName, PathType, RouteReason, ToolRecord, add_evidence,
@@ -25,8 +25,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
     }
 
     let tools = &run.ports.tools;
-    let (sink, mut waits) = WaitSink::new();
-    let sink = Some(&sink);
+    let sink = Some(&run.waits.sink);
     let mut running: FuturesUnordered<_> = calls
         .iter()
         .enumerate()
@@ -36,10 +35,7 @@ pub(in crate::agent) async fn tool_exec(run: &mut Run<'_>) -> Result<Option<Rout
         })
         .collect();
     let mut results: Vec<Option<CallOutcome>> = calls.iter().map(|_| None).collect();
-    while let Some((at, result, ms)) = run
-        .guard_call(NodeName::ToolExec, &mut waits, running.next())
-        .await?
-    {
+    while let Some((at, result, ms)) = run.guard_call(NodeName::ToolExec, running.next()).await? {
         let found = match result {
             Ok(items) => CallOutcome { items, error: None },
             Err(error) => CallOutcome {
