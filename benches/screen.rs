@@ -211,7 +211,7 @@ fn made(at: usize) -> Vec<Event> {
 }
 
 fn named(at: usize, run: Vec<Event>) -> Vec<Event> {
-    let id = RunId(format!("0199a1b2-0000-7000-8000-{at:012}"));
+    let id = RunId(format!("0199a1b2-0000-7000-8000-{at:012}").into());
     let named = |event| Event {
         run: id.clone(),
         ..event

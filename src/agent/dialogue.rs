@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn run(n: u32) -> RunId {
-        RunId(format!("01a2-{n}"))
+        RunId(format!("01a2-{n}").into())
     }
 
     fn questions(turns: &[Turn]) -> Vec<String> {

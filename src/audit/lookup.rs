@@ -70,7 +70,7 @@ impl<'a> Lookup<'a> {
             return Ok(last);
         }
         let id = self.one_of("run", name, self.run_ids())?;
-        let of_that_id = self.index.runs.iter().find(|run| run.id.0 == id);
+        let of_that_id = self.index.runs.iter().find(|run| *run.id.0 == *id);
         of_that_id.ok_or_else(|| self.unknown("run", name))
     }
 
@@ -92,7 +92,7 @@ impl<'a> Lookup<'a> {
         }
         let ids = self.run_ids().chain(self.session_ids());
         let id = self.one_of("run or session", name, ids)?;
-        let of_that_id = |run: &&RunSummary| run.id.0 == id || run.session == id;
+        let of_that_id = |run: &&RunSummary| *run.id.0 == *id || run.session == id;
         Ok(self.index.runs.iter().filter(of_that_id).collect())
     }
 
@@ -174,7 +174,7 @@ impl<'a> Lookup<'a> {
     }
 
     fn run_ids(&self) -> impl Iterator<Item = &str> {
-        self.index.runs.iter().map(|run| run.id.0.as_str())
+        self.index.runs.iter().map(|run| &*run.id.0)
     }
 
     fn session_ids(&self) -> impl Iterator<Item = &str> {
@@ -209,7 +209,7 @@ impl<'a> Lookup<'a> {
     fn ambiguous(&self, name: &str, ids: &[&str]) -> ReadError {
         let names = self.short_names();
         let candidate = |id: &&str| {
-            let is_meant = |run: &&RunSummary| run.id.0 == **id || run.session == **id;
+            let is_meant = |run: &&RunSummary| *run.id.0 == **id || run.session == **id;
             let question = self.index.runs.iter().find(is_meant);
             let question = question.map_or("", |run| run.question.as_str());
             let short = names.get(*id).copied().unwrap_or(id);

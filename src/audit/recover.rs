@@ -76,7 +76,7 @@ fn courses_of<T>(
         let Ok(OfRun { run }) = serde_json::from_slice(line) else {
             return;
         };
-        let run = RunId(run.into_owned());
+        let run = RunId(run.into());
         if runs.contains_key(&run)
             && let Ok(event) = serde_json::from_slice(line)
         {

@@ -68,7 +68,7 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
 }
 
 fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {
-    let id = run.id.0.as_str();
+    let id = &*run.id.0;
     vec![
         one_line(names.get(id).unwrap_or(&id), 64),
         run.time.minute(),

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -35,12 +35,12 @@ fn id_at(moment: Timestamp) -> Uuid {
 /// Sortable, unique name of a run (UUID version 7).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct RunId(pub String);
+pub struct RunId(pub Arc<str>);
 
 impl RunId {
     /// A new one, later in order than all before it.
     pub fn generate() -> Self {
-        Self(new_id().to_string())
+        Self(new_id().to_string().into())
     }
 }
 

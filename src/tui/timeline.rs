@@ -136,7 +136,7 @@ mod tests {
             Arc::new(Event {
                 schema: SCHEMA,
                 ts: Timestamp(*ts),
-                run: RunId("r".to_owned()),
+                run: RunId("r".into()),
                 seq: 0,
                 body: EventBody::Warning {
                     code: "c".to_owned(),

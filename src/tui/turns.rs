@@ -147,7 +147,7 @@ mod tests {
     /// A run as it was recorded, under another name.
     fn recorded(at: usize) -> Vec<Arc<Event>> {
         let lines = include_str!("../../tests/it/fixtures/picture.jsonl").lines();
-        let run = RunId(format!("0199a1b2-0000-7000-8000-{at:012}"));
+        let run = RunId(format!("0199a1b2-0000-7000-8000-{at:012}").into());
         let events = lines.map(|line| {
             let event: Event = serde_json::from_str(line).unwrap();
             Arc::new(Event {

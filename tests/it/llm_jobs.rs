@@ -75,7 +75,7 @@ pub struct Given {
 
 pub fn given(query: &'static str) -> Given {
     Given {
-        run: RunId("run-1".to_owned()),
+        run: RunId("run-1".into()),
         query,
         question: read(query),
         history: vec![],

@@ -29,7 +29,7 @@ fn engine() -> OfflineReasoner {
 }
 
 fn run() -> RunId {
-    RunId("r".to_owned())
+    RunId("r".into())
 }
 
 fn turn(question: &str) -> Turn {

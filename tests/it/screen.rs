@@ -761,7 +761,7 @@ fn any_msg() -> impl Strategy<Value = Msg> {
     let event = (0..all.len(), any::<bool>()).prop_map(move |(at, same)| {
         let mut event = all[at].clone();
         if same {
-            event.run = RunId("same".to_owned());
+            event.run = RunId("same".into());
         }
         Msg::Update(Update::Event(event))
     });

@@ -473,7 +473,7 @@ fn what_if_reads_scores_from_the_log_to_the_last_bit() {
         let line = serde_json::to_string(&Event {
             schema: SCHEMA,
             ts: Timestamp(0),
-            run: RunId("r".to_owned()),
+            run: RunId("r".into()),
             seq: 0,
             body,
         });

@@ -129,7 +129,7 @@ impl Endpoint {
         let post = self
             .http
             .post(self.site.url(&self.server.path()))
-            .header(RUN, &request.origin.run.0)
+            .header(RUN, &*request.origin.run.0)
             .header(NODE, request.origin.node.as_str())
             // A gateway that compresses a stream holds its pieces back; one that does so all the
             // same is understood.

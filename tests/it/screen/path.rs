@@ -436,7 +436,7 @@ fn the_meter_tells_where_its_numbers_come_from() {
     assert!(text.contains(&format!("run {id} ")), "{text}");
     let copied = tap(&mut screen, KeyCode::Char('y'));
     assert!(
-        matches!(&copied[..], [Effect::Copy(text)] if text.contains(id.as_str())),
+        matches!(&copied[..], [Effect::Copy(text)] if text.contains(&**id)),
         "{copied:?}"
     );
     let mut screen = path_of(runs::chitchat());

@@ -581,7 +581,7 @@ fn ui_a_replay_opens_the_documents_of_its_evidence() {
 fn replay_of_a_run_without_an_end_says_so() {
     let mut events = runs::simple();
     events.pop();
-    events[0].run = RunId("interrupted".to_owned());
+    events[0].run = RunId("interrupted".into());
     let mut screen = screen();
     assert!(screen.replay_recorded(events));
     tap(&mut screen, KeyCode::End);

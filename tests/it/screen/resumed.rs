@@ -98,7 +98,10 @@ fn what_the_log_does_not_hold_of_an_answer_is_not_made_up() {
 fn a_resumed_conversation_goes_on() {
     let first = runs::simple();
     let mut second = runs::complex();
-    let (one, two) = (first[0].run.clone(), RunId(format!("{}f", first[0].run)));
+    let (one, two) = (
+        first[0].run.clone(),
+        RunId(format!("{}f", first[0].run).into()),
+    );
     for event in &mut second {
         event.run = two.clone();
     }
@@ -124,7 +127,7 @@ fn a_resumed_conversation_goes_on() {
     assert_eq!(query, "compare the index pipeline with the query engine");
     let mut next = runs::chitchat();
     for event in &mut next {
-        event.run = RunId("next".to_owned());
+        event.run = RunId("next".into());
     }
     for event in next {
         screen.handle(Msg::Update(Update::Event(event)));

@@ -25,7 +25,7 @@ pub struct Tape {
 impl Tape {
     pub fn new(run: &str) -> Self {
         Self {
-            run: RunId(run.to_owned()),
+            run: RunId(run.into()),
             now: START,
             events: Vec::new(),
         }

@@ -1,7 +1,7 @@
 //! The window that asks what a run would have done within other limits.
 
 use crossterm::event::{KeyCode, KeyModifiers};
-use kb_agent::protocol::{Event, Update};
+use kb_agent::protocol::{Event, RunId, Update};
 use kb_agent::tui::{Effect, Msg, Screen};
 
 use super::runs;
@@ -102,7 +102,7 @@ fn what_if_sweeps_over_all_runs_of_the_conversation() {
     let mut screen = played(runs::complex());
     for events in [runs::simple(), runs::rule_hit(), runs::complex()] {
         for mut event in events {
-            event.run.0.push('+');
+            event.run = RunId(format!("{}+", event.run).into());
             screen.handle(Msg::Update(Update::Event(event)));
         }
     }
