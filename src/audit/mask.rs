@@ -12,6 +12,7 @@ mod rules;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::Value;
@@ -35,6 +36,15 @@ const OF_THE_FORMAT: [&str; 14] = [
     "to",
     "tool",
 ];
+
+/// Words in the name of a field that holds a secret.
+static SECRET_NAMES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = ["pass", "pwd", "secret", "token", "key", "credential"];
+    let search = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(words);
+    search.ok()
+});
 
 /// What stands where a secret stood.
 const MASKED: &str = "[masked]";
@@ -135,10 +145,9 @@ impl Mask {
 
     /// A field's name can be what makes its value a secret: `{"password": …}`.
     fn named(&self, name: &str, field: &mut Value, found: &mut Vec<String>) {
-        const SAY_SO: [&str; 6] = ["pass", "pwd", "secret", "token", "key", "credential"];
         let Value::String(text) = field else { return };
-        let lower = name.to_lowercase();
-        if !SAY_SO.iter().any(|word| lower.contains(word)) {
+        let says_so = SECRET_NAMES.as_ref();
+        if !says_so.is_none_or(|words| words.is_match(name)) {
             return;
         }
         let begin = name.len() + 1;
@@ -198,9 +207,7 @@ impl Mask {
                 spans.extend(parts.filter_map(|part| rule.check.part(text, part.range())));
             }
         }
-        if text.bytes().filter(u8::is_ascii_digit).count() >= 13 {
-            spans.extend(cards::cards(text));
-        }
+        spans.extend(cards::cards(text));
         merged(text, spans)
     }
 

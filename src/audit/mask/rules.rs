@@ -72,7 +72,7 @@ impl MaskRules {
     pub(super) fn for_text(&self, text: &str) -> impl Iterator<Item = &Rule> {
         let mut wanted = Vec::new();
         self.of_words.find(text, &mut wanted);
-        let longest = longest_run(text.as_bytes(), self.shortest_run);
+        let longest = longest_run(text.as_bytes(), self.shortest_run, is_of_a_key);
         if longest > 0 {
             self.of_runs.find(text, &mut wanted);
         }
@@ -117,16 +117,20 @@ impl Keywords {
 }
 
 /// Whether keys are made of it: a letter, a digit or one of their signs.
-fn is_of_a_run(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-_.=+/~%:".contains(&byte)
+fn is_of_a_key(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'%' | b'+' | b'-' | b'.' | b'/' | b':' | b'=' | b'_' | b'~'
+        )
 }
 
-/// How many characters of keys stand in a row at most; 0 where that is less than `shortest`.
+/// How many such characters stand in a row at most; 0 where that is less than `shortest`.
 ///
 /// A run that is long enough covers every `shortest`th byte; so most bytes are not looked at.
-fn longest_run(text: &[u8], shortest: usize) -> usize {
+pub(super) fn longest_run(text: &[u8], shortest: usize, is_one: impl Fn(u8) -> bool) -> usize {
     let shortest = shortest.max(1);
-    let fits = |byte: &&u8| is_of_a_run(**byte);
+    let fits = |byte: &&u8| is_one(**byte);
     let (mut longest, mut from) = (0, 0);
     // What stands before `from` is no part of a run.
     while let Some(row) = text.get(from..from + shortest) {
@@ -160,10 +164,10 @@ mod tests {
     fn is_a_run(pattern: &Hir) -> bool {
         match pattern.kind() {
             HirKind::Empty | HirKind::Look(_) => true,
-            HirKind::Literal(literal) => literal.0.iter().all(|byte| is_of_a_run(*byte)),
+            HirKind::Literal(literal) => literal.0.iter().all(|byte| is_of_a_key(*byte)),
             HirKind::Class(Class::Unicode(class)) => class.iter().all(|range| {
                 range.end().is_ascii()
-                    && (range.start()..=range.end()).all(|c| is_of_a_run(c as u8))
+                    && (range.start()..=range.end()).all(|c| is_of_a_key(c as u8))
             }),
             HirKind::Class(Class::Bytes(_)) => false,
             HirKind::Repetition(repetition) => is_a_run(&repetition.sub),
@@ -217,10 +221,10 @@ mod tests {
     proptest! {
         #[test]
         fn the_longest_run_is_found(text in "[a:. é\n]{0,40}", shortest in 1_usize..9) {
-            let runs = text.as_bytes().split(|byte| !is_of_a_run(*byte));
+            let runs = text.as_bytes().split(|byte| !is_of_a_key(*byte));
             let longest = runs.map(<[u8]>::len).max().unwrap_or(0);
             let expected = if longest < shortest { 0 } else { longest };
-            prop_assert_eq!(longest_run(text.as_bytes(), shortest), expected);
+            prop_assert_eq!(longest_run(text.as_bytes(), shortest, is_of_a_key), expected);
         }
     }
 }
