@@ -12,6 +12,7 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::documents::{Change, Documents, StoredDocument};
 use crate::files::{self, Unreadable};
 use crate::kb::error::KbError;
+use crate::threads;
 
 /// A journal, and how much of it belongs to a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -143,6 +145,18 @@ impl Journal {
 }
 
 impl Entries {
+    /// The documents that they make of none.
+    pub fn into_documents(self) -> Documents {
+        let mut documents = Documents::default();
+        for entry in self.list {
+            match entry {
+                Entry::Put(document) => drop(documents.insert(document)),
+                Entry::Gone(source) => drop(documents.remove(&source)),
+            }
+        }
+        documents
+    }
+
     /// Applies them, in their order; says what became of which document.
     pub fn apply(self, documents: &mut Documents) -> Vec<Change> {
         let applied = self.list.into_iter().map(|entry| match entry {
@@ -164,6 +178,8 @@ const SUFFIX: &str = ".bin";
 const MAGIC: &[u8] = b"KBDOC004";
 /// Length and checksum.
 const HEADER: usize = 8;
+/// Entries of a record at most: records are read side by side.
+const A_RECORD: usize = 1024;
 
 fn path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{PREFIX}{number}{SUFFIX}"))
@@ -178,9 +194,19 @@ pub(in crate::kb) fn is_journal(name: &str) -> bool {
     })
 }
 
-/// One record.
+/// As records, one at least.
 fn encode(entries: &Entries) -> io::Result<Vec<u8>> {
-    let body = postcard::to_extend(entries, vec![0; HEADER]);
+    let Entries { list, next_number } = entries;
+    let mut parts = list.chunks(A_RECORD);
+    let mut records = encode_record(parts.next().unwrap_or_default(), *next_number)?;
+    for part in parts {
+        records.extend(encode_record(part, *next_number)?);
+    }
+    Ok(records)
+}
+
+fn encode_record(list: &[Entry], next_number: u32) -> io::Result<Vec<u8>> {
+    let body = postcard::to_extend(&(list, next_number), vec![0; HEADER]);
     let mut record = body.map_err(io::Error::other)?;
     let body = record.len() - HEADER;
     let len = u32::try_from(body).map_err(io::Error::other)?;
@@ -192,19 +218,41 @@ fn encode(entries: &Entries) -> io::Result<Vec<u8>> {
 
 /// All of these records; `None` when anything about one is wrong.
 fn decode(mut records: &[u8]) -> Option<Entries> {
-    let mut all = Entries::default();
+    let mut bodies: Vec<(u32, &[u8])> = Vec::new();
     while !records.is_empty() {
         let (len, rest) = records.split_first_chunk()?;
         let (sum, rest) = rest.split_first_chunk()?;
         let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
         let (body, rest) = rest.split_at_checked(len)?;
-        if u32::from_le_bytes(*sum) != crc32fast::hash(body) {
+        bodies.push((u32::from_le_bytes(*sum), body));
+        records = rest;
+    }
+    let threads = threads::for_a_search().min(bodies.len()).max(1);
+    let mut parts = bodies.chunks(bodies.len().div_ceil(threads).max(1));
+    let first = parts.next().unwrap_or_default();
+    thread::scope(|scope| {
+        let others: Vec<_> = parts
+            .map(|part| scope.spawn(move || decode_records(part)))
+            .collect();
+        let mut all = decode_records(first)?;
+        for part in others {
+            let part = part.join().ok()??;
+            all.next_number = part.next_number;
+            all.list.extend(part.list);
+        }
+        Some(all)
+    })
+}
+
+fn decode_records(bodies: &[(u32, &[u8])]) -> Option<Entries> {
+    let mut all = Entries::default();
+    for (sum, body) in bodies {
+        if *sum != crc32fast::hash(body) {
             return None;
         }
         let entries: Entries = postcard::from_bytes(body).ok()?;
         all.next_number = entries.next_number;
         all.list.extend(entries.list);
-        records = rest;
     }
     Some(all)
 }
@@ -292,6 +340,24 @@ mod tests {
             let mut broken = record.clone();
             broken[at] ^= 0x10;
             assert_eq!(decode(&broken), None, "broken at {at}");
+        }
+    }
+
+    #[test]
+    fn what_takes_several_records_is_read_as_it_was_written() {
+        let entries = |n: usize| Entries {
+            list: (0..n).map(|n| Entry::Gone(format!("{n}.md"))).collect(),
+            next_number: n as u32,
+        };
+        for n in [0, 1, A_RECORD, A_RECORD + 1, 5 * A_RECORD + 7] {
+            let mut records = encode(&entries(n)).unwrap();
+            assert_eq!(decode(&records), Some(entries(n)));
+            records.extend(encode(&entries(1)).unwrap());
+            let all = decode(&records).unwrap();
+            assert_eq!((all.list.len(), all.next_number), (n + 1, 1));
+            let middle = records.len() / 2;
+            records[middle] ^= 1;
+            assert_eq!(decode(&records), None);
         }
     }
 

@@ -243,8 +243,7 @@ pub(crate) fn load(
             }
             _ => {
                 let next_number = entries.next_number;
-                let mut documents = Documents::default();
-                entries.apply(&mut documents);
+                let documents = entries.into_documents();
                 View {
                     sound,
                     ..View::new(
