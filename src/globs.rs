@@ -67,6 +67,10 @@ impl Globs {
 
     /// The last of them that fits this path, by its number from 0.
     pub fn last_that_fits(&self, relative: &Path) -> Option<usize> {
+        // To ask which they are costs more, and mostly none does.
+        if !self.set.is_match(relative) {
+            return None;
+        }
         self.set.matches(relative).into_iter().max()
     }
 }

@@ -65,12 +65,8 @@ pub(super) fn is_lines_by(path: &Path, head: &[u8], size: u64) -> bool {
 
 /// Whether a file of that name and size is too large to be indexed.
 pub(super) fn is_too_large(path: &Path, size: u64) -> bool {
-    let limit = if format::is_document(path) {
-        MAX_DOCUMENT_BYTES
-    } else {
-        MAX_FILE_BYTES
-    };
-    size > limit
+    // What it is by its name is only asked where that decides.
+    size > MAX_FILE_BYTES && (size > MAX_DOCUMENT_BYTES || !format::is_document(path))
 }
 
 /// How a file that [`is_too_large`] is left out: text can still be searched where it lies.

@@ -19,7 +19,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 pub(in crate::kb) use belonging::builder;
 
 use super::included::Included;
-use super::roots::Roots;
+use super::roots::{Roots, below};
 use super::stamp::Stamp;
 use crate::kb::extract::{SkipReason, is_too_large, too_large};
 use crate::kb::opened::Opened;
@@ -207,10 +207,10 @@ pub(in crate::kb) fn is_dir(entry: &DirEntry) -> bool {
 
 /// Whether names below the root can be written down and read back.
 pub(in crate::kb) fn is_plain(root: &Path, path: &Path) -> bool {
-    path.strip_prefix(root).is_ok_and(|below| {
-        below
-            .to_str()
-            .is_some_and(|name| !name.contains(char::is_control))
+    let name = below(root, path).and_then(Path::to_str);
+    name.is_some_and(|name| match name.is_ascii() {
+        true => !name.bytes().any(|byte| byte.is_ascii_control()),
+        false => !name.contains(char::is_control),
     })
 }
 

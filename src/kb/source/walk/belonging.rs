@@ -16,6 +16,7 @@ use super::rules::{Budget, IgnoreRules, Read, Ruling};
 use super::secret;
 use crate::kb::extract::SkipReason;
 use crate::kb::source::included::Included;
+use crate::kb::source::roots::below;
 
 /// Goes through a root: comes by what belongs to the base. `is_on_the_way` is asked first and
 /// costs little; `aside` gets what is left out and why. An error is why nothing of the root is
@@ -84,13 +85,13 @@ impl Belonging {
         if !super::is_dir(entry) {
             return if self.included.names(path) {
                 Placement::In
-            } else if self.is_passage(path.parent()) {
+            } else if self.lies_in_passage(path) {
                 Placement::Out
             } else {
                 self.judge_file(entry)
             };
         }
-        let verdict = if self.is_passage(path.parent()) {
+        let verdict = if self.lies_in_passage(path) {
             Placement::Out
         } else {
             self.judge_folder(entry, aside)
@@ -111,7 +112,7 @@ impl Belonging {
 
     fn judge_folder(&self, entry: &DirEntry, aside: &impl Fn(&Path, SkipReason)) -> Placement {
         let path = entry.path();
-        let rules = self.rules_in(path.parent().unwrap_or(path));
+        let rules = self.rules_beside(path);
         let ruling = rules.rule(path, true);
         if ruling == Ruling::Ignored || is_hidden(entry) && ruling != Ruling::Kept {
             return Placement::Out;
@@ -124,12 +125,12 @@ impl Belonging {
 
     fn judge_file(&self, entry: &DirEntry) -> Placement {
         let path = entry.path();
-        let rules = self.rules_in(path.parent().unwrap_or(path));
+        let rules = self.rules_beside(path);
         let ruling = rules.rule(path, false);
         if ruling == Ruling::Ignored {
             return Placement::Out;
         }
-        let relative = path.strip_prefix(&self.root).unwrap_or(path);
+        let relative = below(&self.root, path).unwrap_or(path);
         if self.included.fits(relative) {
             return Placement::In;
         }
@@ -142,14 +143,22 @@ impl Belonging {
         Placement::In
     }
 
-    fn is_passage(&self, folder: Option<&Path>) -> bool {
+    /// Few walks have passages, or rules: without any, the folder is not looked for.
+    fn lies_in_passage(&self, path: &Path) -> bool {
         let passages = self.passages.read().unwrap_or_else(PoisonError::into_inner);
-        folder.is_some_and(|folder| passages.contains(folder))
+        !passages.is_empty()
+            && path
+                .parent()
+                .is_some_and(|folder| passages.contains(folder))
     }
 
-    fn rules_in(&self, folder: &Path) -> Arc<IgnoreRules> {
+    /// The rules of the folder that holds this.
+    fn rules_beside(&self, path: &Path) -> Arc<IgnoreRules> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(known.get(folder).unwrap_or(&self.none))
+        let own = (!known.is_empty())
+            .then(|| known.get(path.parent().unwrap_or(path)))
+            .flatten();
+        Arc::clone(own.unwrap_or(&self.none))
     }
 
     /// Reads the rules of a folder before anything in it is looked at.
