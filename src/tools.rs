@@ -1,4 +1,4 @@
-//! The six retrieval tools, one a file.
+//! The retrieval tools, one a file.
 //!
 //! A tool is a function of the knowledge base and its arguments; `toolbox` is the one place that
 //! turns a call into such a function and moves it off the async threads, and `catalog` the one

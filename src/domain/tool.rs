@@ -8,7 +8,7 @@ use super::Score;
 /// where there are more.
 pub const MOST_LISTED: usize = 40;
 
-/// The six retrieval tools (R12).
+/// The retrieval tools (R12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolName {

@@ -9,7 +9,7 @@ use crate::agent::ports::{Caller, Caveat, Narrowed, ToolError, Toolbox, WaitSink
 use crate::domain::{Evidence, ToolCall, mentions};
 use crate::kb::KnowledgeBase;
 
-/// The six tools over one knowledge base, or over a part of it.
+/// The tools over one knowledge base, or over a part of it.
 #[derive(Clone)]
 pub struct KbToolbox {
     base: Arc<KnowledgeBase>,

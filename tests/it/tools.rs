@@ -1,4 +1,4 @@
-//! The six tools over a real index.
+//! The tools over a real index.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
