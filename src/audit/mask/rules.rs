@@ -6,6 +6,9 @@ use serde::Deserialize;
 
 use super::check::RuleCheck;
 
+/// No match of a rule has fewer bytes.
+const SHORTEST_MATCH: usize = 5;
+
 const TABLE: &str = include_str!("../../../assets/mask/rules.toml");
 
 /// One kind of secret.
@@ -71,8 +74,12 @@ impl MaskRules {
     /// The rules one of whose keywords stands in the text, where it has a run that is long enough.
     pub(super) fn for_text(&self, text: &str) -> impl Iterator<Item = &Rule> {
         let mut wanted = Vec::new();
-        self.of_words.find(text, &mut wanted);
-        let longest = longest_run(text.as_bytes(), self.shortest_run);
+        let mut longest = 0;
+        // Names of fields, ids and numbers mostly are shorter.
+        if text.len() >= SHORTEST_MATCH {
+            self.of_words.find(text, &mut wanted);
+            longest = longest_run(text.as_bytes(), self.shortest_run);
+        }
         if longest > 0 {
             self.of_runs.find(text, &mut wanted);
         }
@@ -234,6 +241,25 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn trust_no_rule_matches_less_than_the_shortest_match() {
+        let shortest = |rule: &Rule| {
+            let pattern = regex_syntax::parse(&rule.pattern).unwrap();
+            pattern.properties().minimum_len().unwrap_or(0)
+        };
+        let mut all: Vec<_> = RULES
+            .all
+            .iter()
+            .map(|rule| (shortest(rule), &rule.id))
+            .collect();
+        all.sort();
+        assert_eq!(
+            all.first().map(|(len, _)| *len),
+            Some(SHORTEST_MATCH),
+            "{all:?}"
+        );
     }
 
     proptest! {
