@@ -5,8 +5,10 @@
 //! version of the program finds another folder, or none, and makes it. The folder of
 //! another version is not removed: it may still be in use.
 
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread;
 
 use super::documents::{Change, Documents};
 use super::lexical;
@@ -87,14 +89,28 @@ impl EmbeddedStore {
         lexical: LexicalIndex,
         model_id: &str,
     ) -> Result<Self, KbError> {
-        let vectors = Arc::new(RwLock::new(Vectors::open(home, model_id)?));
-        let view = RwLock::new(Arc::new(load(&dir, &lexical, &vectors, None)?));
+        let vectors = Arc::new(RwLock::new(Vectors::unread(home, model_id)));
+        // Someone waits for a start, so both are read at once.
+        let (read, view) = thread::scope(|scope| {
+            let vectors = &vectors;
+            let read = scope.spawn(|| {
+                let mut vectors = vectors.write().unwrap_or_else(PoisonError::into_inner);
+                vectors.refresh()
+            });
+            let view = load(&dir, &lexical, vectors, None);
+            (
+                read.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                view,
+            )
+        });
+        read?;
+        let view = view?;
         Ok(Self {
             home: home.to_owned(),
             dir,
             lexical,
             vectors,
-            view,
+            view: RwLock::new(Arc::new(view)),
             loading: Mutex::new(()),
         })
     }

@@ -61,9 +61,18 @@ pub(in crate::kb) struct Vectors {
 }
 
 impl Vectors {
-    /// Reads what `home` holds for this model; another model has other files.
+    /// With all that `home` holds for this model.
+    #[cfg(test)]
     pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
-        let mut vectors = Self {
+        let mut vectors = Self::unread(home, model_id);
+        vectors.refresh()?;
+        Ok(vectors)
+    }
+
+    /// What `home` holds for this model, read with the first [`Vectors::refresh`]; another model has
+    /// other files.
+    pub fn unread(home: &Path, model_id: &str) -> Self {
+        Self {
             files: Files::new(home, model_id),
             dims: 0,
             keys: Vec::new(),
@@ -76,9 +85,7 @@ impl Vectors {
             signs: OnceLock::new(),
             searched: AtomicBool::new(false),
             lineage: 0,
-        };
-        vectors.refresh()?;
-        Ok(vectors)
+        }
     }
 
     /// Takes over what another process has written since.
@@ -334,6 +341,8 @@ impl Vectors {
     }
 
     fn push(&mut self, fresh: &[(ChunkKey, f32)]) {
+        self.keys.reserve(fresh.len());
+        self.scales.reserve(fresh.len());
         for (key, scale) in fresh {
             if let Some(places) = self.places.get_mut() {
                 places.insert(*key, self.keys.len() as u32);
