@@ -208,9 +208,12 @@ pub(in crate::kb) fn is_dir(entry: &DirEntry) -> bool {
 /// Whether names below the root can be written down and read back.
 pub(in crate::kb) fn is_plain(root: &Path, path: &Path) -> bool {
     let name = below(root, path).and_then(Path::to_str);
-    name.is_some_and(|name| match name.is_ascii() {
-        true => !name.bytes().any(|byte| byte.is_ascii_control()),
-        false => !name.contains(char::is_control),
+    name.is_some_and(|name| {
+        if name.is_ascii() {
+            !name.bytes().any(|byte| byte.is_ascii_control())
+        } else {
+            !name.contains(char::is_control)
+        }
     })
 }
 

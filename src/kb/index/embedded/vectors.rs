@@ -62,7 +62,6 @@ pub(in crate::kb) struct Vectors {
 
 impl Vectors {
     /// With all that `home` holds for this model.
-    #[cfg(test)]
     pub fn open(home: &Path, model_id: &str) -> Result<Self, KbError> {
         let mut vectors = Self::unread(home, model_id);
         vectors.refresh()?;
