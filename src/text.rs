@@ -32,8 +32,7 @@ use invisible::{CharTreatment, stays_behind, treatment_of};
 /// Newlines and tabs stay; `\r\n` and a lone `\r` become `\n`, an invisible blank becomes a space.
 /// Joiners stay where they write something together. Borrowed when nothing had to go.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    if text.bytes().all(is_plain) {
+    if is_plain(text) {
         return Cow::Borrowed(text);
     }
     let mut before = '\0';
@@ -52,6 +51,12 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     let mut clean = sanitizer.push(text);
     clean.push_str(&sanitizer.finish());
     Cow::Owned(clean)
+}
+
+/// Whether it holds nothing but what ASCII shows, which most text does.
+fn is_plain(text: &str) -> bool {
+    text.bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
 }
 
 /// [`sanitize`] for text that arrives in pieces.
@@ -82,6 +87,10 @@ enum Escape {
 impl StreamSanitizer {
     /// Cleans the next piece. A sequence cut in two at the border is removed all the same.
     pub fn push(&mut self, piece: &str) -> String {
+        if self.state == Escape::Outside && !self.carriage_return && is_plain(piece) {
+            self.before = piece.chars().next_back().unwrap_or(self.before);
+            return piece.to_owned();
+        }
         let mut clean = String::with_capacity(piece.len());
         for c in piece.chars() {
             self.accept(c, &mut clean);
@@ -200,19 +209,33 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
 /// The text on one line, runs of white space folded, cut with `…` after `max` characters.
 pub fn one_line(text: &str, max: usize) -> String {
     let clean = sanitize(text);
-    let mut line = String::new();
-    let mut count = 0;
+    let mut line = String::with_capacity(clean.len().min(max));
+    let mut room = max;
     for word in clean.split_whitespace() {
-        for c in (count > 0).then_some(' ').into_iter().chain(word.chars()) {
-            if count == max {
-                line.pop();
-                line.push('…');
-                return line;
+        if !line.is_empty() {
+            if room == 0 {
+                return cut(line);
             }
-            line.push(c);
-            count += 1;
+            line.push(' ');
+            room -= 1;
         }
+        // A word of no more bytes has no more characters.
+        if word.len() > room
+            && let Some((at, _)) = word.char_indices().nth(room)
+        {
+            line.push_str(&word[..at]);
+            return cut(line);
+        }
+        line.push_str(word);
+        room -= word.chars().count();
     }
+    line
+}
+
+/// With `…` for its last character.
+fn cut(mut line: String) -> String {
+    line.pop();
+    line.push('…');
     line
 }
 
@@ -365,6 +388,35 @@ mod tests {
             r#"{"k":"a\u2028\u007f\u009b\udb40\udc41\u202e比"}"#
         );
         assert!(matches!(escape_json("{\"k\":\"比\"}"), Cow::Borrowed(_)));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn one_line_is_the_words_up_to_so_many_characters(text in "[aé漢 \n]{0,30}", max in 0_usize..12) {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let folded = words.join(" ");
+            let expected = if folded.chars().count() <= max {
+                folded
+            } else {
+                let kept = folded.chars().take(max.saturating_sub(1));
+                kept.chain(['…']).collect()
+            };
+            proptest::prop_assert_eq!(one_line(&text, max), expected);
+        }
+
+        #[test]
+        fn ui_pieces_are_cleaned_as_the_whole_is(text in "[a\r\n \u{1b}\\[m\u{200d}👩]{0,20}", at in 0_usize..20) {
+            let at = text.char_indices().map(|(at, _)| at).nth(at).unwrap_or(text.len());
+            let mut sanitizer = StreamSanitizer::default();
+            let mut clean = sanitizer.push(&text[..at]);
+            clean.push_str(&sanitizer.push(&text[at..]));
+            clean.push_str(&sanitizer.finish());
+            let mut whole = StreamSanitizer::default();
+            let mut expected = String::new();
+            text.chars().for_each(|c| whole.accept(c, &mut expected));
+            expected.push_str(&whole.finish());
+            proptest::prop_assert_eq!(clean, expected);
+        }
     }
 
     #[test]
