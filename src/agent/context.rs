@@ -41,10 +41,11 @@ pub(super) struct Run<'a> {
     pub(super) state: AgentState,
 }
 
-/// What the calls of a run wait for, one node after the other.
+/// What the calls of a run wait for, one node after the other: no call may keep the sink when it is
+/// over, or what it reports then counts for the next node.
 pub(super) struct RunWaits {
     pub(super) sink: WaitSink,
-    /// Read by the node that has made the call.
+    /// Read by the node that has made the call, which borrows from the run meanwhile.
     pub(super) received: tokio::sync::Mutex<mpsc::Receiver<Wait>>,
 }
 

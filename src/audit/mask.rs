@@ -38,7 +38,7 @@ const OF_THE_FORMAT: [&str; 14] = [
 ];
 
 /// Words in the name of a field that holds a secret.
-static SECRET_NAMES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+static NAMING_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let words = ["pass", "pwd", "secret", "token", "key", "credential"];
     let search = AhoCorasick::builder()
         .ascii_case_insensitive(true)
@@ -146,8 +146,9 @@ impl Mask {
     /// A field's name can be what makes its value a secret: `{"password": …}`.
     fn named(&self, name: &str, field: &mut Value, found: &mut Vec<String>) {
         let Value::String(text) = field else { return };
-        let says_so = SECRET_NAMES.as_ref();
-        if !says_so.is_none_or(|words| words.is_match(name)) {
+        // Of a name in other letters the rules decide, which know more of them as the same.
+        let has_none = |words: &AhoCorasick| name.is_ascii() && !words.is_match(name);
+        if NAMING_WORDS.as_ref().is_some_and(has_none) {
             return;
         }
         let begin = name.len() + 1;

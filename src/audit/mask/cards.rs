@@ -1,7 +1,8 @@
 use std::ops::Range;
 
-/// The first group of a card has as many digits at least, and all of them together.
+/// Digits of the first group, at least.
 const FIRST_GROUP: usize = 4;
+/// Digits of a card, at least.
 const FEWEST: usize = 13;
 
 /// The card numbers in a text: digits that stand together or in the groups that cards have, with a

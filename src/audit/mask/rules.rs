@@ -75,7 +75,7 @@ impl MaskRules {
     pub(super) fn for_text(&self, text: &str) -> impl Iterator<Item = &Rule> {
         let mut wanted = Vec::new();
         let mut longest = 0;
-        // Names of fields, ids and numbers mostly are shorter.
+        // Short names and words are shorter than any secret.
         if text.len() >= SHORTEST_MATCH {
             self.of_words.find(text, &mut wanted);
             longest = longest_run(text.as_bytes(), self.shortest_run);

@@ -323,10 +323,10 @@ pub(super) fn below<'p>(root: &Path, canonical: &'p Path) -> Option<&'p Path> {
         return canonical.strip_prefix(root).ok();
     };
     let rest = text.strip_prefix(root_text)?;
-    let is_whole_name = rest.is_empty() || root_text.ends_with(MAIN_SEPARATOR);
+    let begins_a_name = rest.is_empty() || root_text.ends_with(MAIN_SEPARATOR);
     match rest.strip_prefix(MAIN_SEPARATOR) {
         Some(relative) if !relative.starts_with(MAIN_SEPARATOR) => Some(Path::new(relative)),
-        None if is_whole_name => Some(Path::new(rest)),
+        None if begins_a_name => Some(Path::new(rest)),
         _ => canonical.strip_prefix(root).ok(),
     }
 }

@@ -12,7 +12,6 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -89,18 +88,18 @@ impl Journal {
     /// Writes these behind what belongs to the commit, over whatever a kill has left there.
     pub fn append(&self, dir: &Path, entries: &Entries) -> Result<Self, KbError> {
         let path = path(dir, self.number);
-        let record = encode(entries).map_err(KbError::io(&path))?;
+        let records = encode(entries).map_err(KbError::io(&path))?;
         let write = || -> io::Result<()> {
             let mut file = files::open_to_write(&path)?;
             file.set_len(self.len)?;
             file.seek(SeekFrom::Start(self.len))?;
-            file.write_all(&record)?;
+            file.write_all(&records)?;
             file.sync_data()
         };
         write().map_err(KbError::io(&path))?;
         Ok(Self {
             number: self.number,
-            len: self.len + record.len() as u64,
+            len: self.len + records.len() as u64,
             entries: self.entries + entries.list.len(),
         })
     }
@@ -108,15 +107,15 @@ impl Journal {
     /// Writes a journal of that number that says only this, whole or not at all.
     pub fn write_anew(dir: &Path, number: u64, entries: &Entries) -> Result<Self, KbError> {
         let goal = path(dir, number);
-        let record = encode(entries).map_err(KbError::io(&goal))?;
+        let records = encode(entries).map_err(KbError::io(&goal))?;
         let written = files::write_atomic_by(&goal, |file| {
             file.write_all(MAGIC)?;
-            file.write_all(&record)
+            file.write_all(&records)
         });
         written.map_err(KbError::io(&goal))?;
         Ok(Self {
             number,
-            len: (MAGIC.len() + record.len()) as u64,
+            len: (MAGIC.len() + records.len()) as u64,
             entries: entries.list.len(),
         })
     }
@@ -145,7 +144,7 @@ impl Journal {
 }
 
 impl Entries {
-    /// The documents that they make of none.
+    /// The documents that they make, applied to none.
     pub fn into_documents(self) -> Documents {
         let mut documents = Documents::default();
         for entry in self.list {
@@ -180,6 +179,8 @@ const MAGIC: &[u8] = b"KBDOC004";
 const HEADER: usize = 8;
 /// Entries of a record at most: records are read side by side.
 const A_RECORD: usize = 1024;
+/// Bytes that take longer to read than a thread takes to begin.
+const WORTH_A_THREAD: usize = 256 * 1024;
 
 fn path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{PREFIX}{number}{SUFFIX}"))
@@ -205,6 +206,7 @@ fn encode(entries: &Entries) -> io::Result<Vec<u8>> {
     Ok(records)
 }
 
+/// Laid out as [`Entries`].
 fn encode_record(list: &[Entry], next_number: u32) -> io::Result<Vec<u8>> {
     let body = postcard::to_extend(&(list, next_number), vec![0; HEADER]);
     let mut record = body.map_err(io::Error::other)?;
@@ -227,21 +229,35 @@ fn decode(mut records: &[u8]) -> Option<Entries> {
         bodies.push((u32::from_le_bytes(*sum), body));
         records = rest;
     }
-    let threads = threads::for_a_search().min(bodies.len()).max(1);
-    let mut parts = bodies.chunks(bodies.len().div_ceil(threads).max(1));
-    let first = parts.next().unwrap_or_default();
-    thread::scope(|scope| {
-        let others: Vec<_> = parts
-            .map(|part| scope.spawn(move || decode_records(part)))
-            .collect();
-        let mut all = decode_records(first)?;
-        for part in others {
-            let part = part.join().ok()??;
-            all.next_number = part.next_number;
-            all.list.extend(part.list);
-        }
-        Some(all)
-    })
+    let (first, second) = bodies.split_at(middle_of(&bodies));
+    let (mut all, rest) = if second.is_empty() {
+        (decode_records(first)?, None)
+    } else {
+        let (all, rest) = threads::beside(|| decode_records(first), || decode_records(second));
+        (all?, Some(rest?))
+    };
+    if let Some(rest) = rest {
+        all.next_number = rest.next_number;
+        all.list.extend(rest.list);
+    }
+    Some(all)
+}
+
+/// Up to where about half of the bytes are; the end where that is not worth a thread.
+fn middle_of(bodies: &[(u32, &[u8])]) -> usize {
+    let all: usize = bodies.iter().map(|(_, body)| body.len()).sum();
+    if all < WORTH_A_THREAD {
+        return bodies.len();
+    }
+    let mut before = 0;
+    let reaches_half = |(_, body): &(u32, &[u8])| {
+        before += body.len();
+        before * 2 >= all
+    };
+    bodies
+        .iter()
+        .position(reaches_half)
+        .map_or(bodies.len(), |at| at + 1)
 }
 
 fn decode_records(bodies: &[(u32, &[u8])]) -> Option<Entries> {
@@ -358,6 +374,18 @@ mod tests {
             let middle = records.len() / 2;
             records[middle] ^= 1;
             assert_eq!(decode(&records), None);
+        }
+        // Enough of them for a second thread, which has the larger half in one small record or many.
+        let long = |name: &str| Entries {
+            list: vec![Entry::Gone(name.repeat(WORTH_A_THREAD))],
+            next_number: 7,
+        };
+        for order in [[long("a"), entries(3)], [entries(3), long("b")]] {
+            let records: Vec<u8> = order.iter().flat_map(|one| encode(one).unwrap()).collect();
+            let all = decode(&records).unwrap();
+            let [first, last] = order;
+            assert_eq!(all.list, [first.list, last.list].concat());
+            assert_eq!(all.next_number, last.next_number);
         }
     }
 

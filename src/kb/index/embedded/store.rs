@@ -5,10 +5,8 @@
 //! version of the program finds another folder, or none, and makes it. The folder of
 //! another version is not removed: it may still be in use.
 
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::thread;
 
 use super::documents::{Change, Documents};
 use super::lexical;
@@ -23,6 +21,7 @@ use crate::kb::index::port::{Administration, Damage};
 use crate::kb::index::tokens;
 use crate::kb::source::Roots;
 use crate::kb::source::cache;
+use crate::threads;
 
 /// Raised when what is on disk changes its shape, or when the same files would be read or cut
 /// into other chunks.
@@ -91,18 +90,13 @@ impl EmbeddedStore {
     ) -> Result<Self, KbError> {
         let vectors = Arc::new(RwLock::new(Vectors::unread(home, model_id)));
         // Someone waits for a start, so both are read at once.
-        let (read, view) = thread::scope(|scope| {
-            let vectors = &vectors;
-            let read = scope.spawn(|| {
+        let (view, read) = threads::beside(
+            || load(&dir, &lexical, &vectors, None),
+            || {
                 let mut vectors = vectors.write().unwrap_or_else(PoisonError::into_inner);
                 vectors.refresh()
-            });
-            let view = load(&dir, &lexical, vectors, None);
-            (
-                read.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                view,
-            )
-        });
+            },
+        );
         read?;
         let view = view?;
         Ok(Self {

@@ -143,7 +143,7 @@ impl Belonging {
         Placement::In
     }
 
-    /// Few walks have passages, or rules: without any, the folder is not looked for.
+    /// Few walks have passages: without any, the folder is not looked for.
     fn lies_in_passage(&self, path: &Path) -> bool {
         let passages = self.passages.read().unwrap_or_else(PoisonError::into_inner);
         !passages.is_empty()
@@ -152,7 +152,7 @@ impl Belonging {
                 .is_some_and(|folder| passages.contains(folder))
     }
 
-    /// The rules of the folder that holds this.
+    /// The rules of the folder that holds this; not looked for where no folder has any.
     fn rules_beside(&self, path: &Path) -> Arc<IgnoreRules> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let own = (!known.is_empty())
