@@ -340,8 +340,6 @@ impl Vectors {
     }
 
     fn push(&mut self, fresh: &[(ChunkKey, f32)]) {
-        self.keys.reserve(fresh.len());
-        self.scales.reserve(fresh.len());
         for (key, scale) in fresh {
             if let Some(places) = self.places.get_mut() {
                 places.insert(*key, self.keys.len() as u32);
