@@ -149,11 +149,9 @@ fn refused(model: &mut Model, command: Command) {
         Command::ReadStatistics => statistics::refused(model),
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
-        Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => model
-            .notify(
-                NoticeLevel::Warning,
-                "The engine is busy and did not hear that; try again.",
-            ),
+        Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => {
+            model.notify(NoticeLevel::Warning, "The engine is busy; try again.")
+        }
     }
 }
 
