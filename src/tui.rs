@@ -35,6 +35,7 @@ mod fold;
 #[cfg(fuzzing)]
 pub mod fold;
 mod glyphs;
+mod growing_answer;
 mod indexing;
 mod ink;
 mod key_contexts;

@@ -10,7 +10,7 @@ use super::panes::audit::about;
 /// Moves; a selection that leaves the end stops following it. The evidence pane goes to what the event
 /// speaks of.
 pub fn step(model: &mut Model, by: impl Fn(&mut List, usize)) {
-    let count = model.audit_lines().len();
+    let count = model.audit_lines().count();
     by(&mut model.audit.list, count);
     model.audit.left_end = model.audit.list.selected + 1 < count;
     show_evidence(model);
@@ -36,11 +36,11 @@ fn show_evidence(model: &mut Model) {
 pub fn open(model: &mut Model) {
     // Keys can come faster than pictures, and the pane may not have been drawn since.
     if !model.audit.left_end {
-        let count = model.audit_lines().len();
+        let count = model.audit_lines().count();
         model.audit.list.last(count);
     }
-    let lines = model.audit_lines();
-    match lines.get(model.audit.list.selected) {
+    let selected = model.audit_lines().nth(model.audit.list.selected);
+    match selected {
         Some(AuditLine::Event { row, .. }) => {
             let key = row.key();
             show(model, key);
@@ -53,7 +53,7 @@ pub fn open(model: &mut Model) {
 /// Unfolds the group that the selected line is of, or folds it again.
 pub fn unfold(model: &mut Model) {
     let at = model.audit.list.selected;
-    let lines = model.audit_lines();
+    let lines: Vec<_> = model.audit_lines().collect();
     let head = lines
         .iter()
         .take(at + 1)
@@ -66,7 +66,7 @@ pub fn unfold(model: &mut Model) {
     if at > head + if *unfolded { rows.len() } else { 0 } {
         return;
     }
-    let keys: Vec<(Timestamp, u64)> = rows.iter().map(|row| row.key()).collect();
+    let keys: Vec<(Timestamp, u64)> = rows.iter().map(AuditRow::key).collect();
     let unfolded = *unfolded;
     for key in &keys {
         model.audit.unfolded.remove(key);
@@ -80,10 +80,9 @@ pub fn unfold(model: &mut Model) {
 
 /// To the next warning; after the last comes the first.
 pub fn next_warning(model: &mut Model, forward: bool) {
-    let lines = model.audit_lines();
-    let alarming: Vec<usize> = (0..lines.len())
-        .filter(|at| lines[*at].is_alarming())
-        .collect();
+    let lines = model.audit_lines().enumerate();
+    let alarming = lines.filter(|(_, line)| line.is_alarming());
+    let alarming: Vec<usize> = alarming.map(|(at, _)| at).collect();
     let selected = model.audit.list.selected;
     let found = if forward {
         let next = alarming.iter().find(|at| **at > selected);
@@ -152,9 +151,9 @@ fn show(model: &mut Model, key: (Timestamp, u64)) {
         list: List::default(),
     };
     model.overlay = Some(overlay);
-    let lines = model.audit_lines();
-    let count = lines.len();
-    if let Some(line) = lines.iter().position(|line| line.shows(key)) {
+    let count = model.audit_lines().count();
+    let line = model.audit_lines().position(|line| line.shows(key));
+    if let Some(line) = line {
         model.audit.list.selected = line;
         model.audit.left_end = line + 1 < count;
         show_evidence(model);

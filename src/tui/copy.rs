@@ -114,15 +114,14 @@ fn passage(model: &Model) -> Option<(String, String)> {
 }
 
 fn events(model: &Model) -> Option<(String, String)> {
-    let lines = model.audit_lines();
-    let last = lines.len().checked_sub(1)?;
+    let last = model.audit_lines().count().checked_sub(1)?;
     let at = if model.audit.left_end {
         model.audit.list.selected.min(last)
     } else {
         last
     };
-    let rows = lines[at].rows();
-    let text: Vec<String> = rows.iter().map(|row| row.json()).collect();
+    let rows = model.audit_lines().nth(at)?.rows();
+    let text: Vec<String> = rows.iter().map(super::fold::AuditRow::json).collect();
     let what = match rows {
         [row] => row.name.to_owned(),
         rows => format!("{} events", rows.len()),

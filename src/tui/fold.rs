@@ -18,5 +18,5 @@ pub use run::RunView;
 pub use step::{
     Grading, NodeState, NodeView, PendingCall, RunResult, TakenEdge, ToolUse, Visit, why,
 };
-pub use timeline::{AuditLine, audit_lines, group_summary};
+pub use timeline::{AuditLine, AuditTrail, group_summary};
 pub use trail::{AuditRow, Level};

@@ -31,7 +31,7 @@ pub fn select(model: &mut Model, item: PathItem) {
     let PathItem::Node(node) = item else {
         return;
     };
-    let lines = model.audit_lines();
+    let lines: Vec<_> = model.audit_lines().collect();
     let is_of = |line: &AuditLine<'_>| line.rows().iter().any(|row| row.node == Some(node));
     let enters = |line: &AuditLine<'_>| {
         is_of(line)
@@ -81,13 +81,13 @@ fn selected_events(model: &Model) -> Option<AuditLine<'_>> {
         return None;
     }
     let at = model.audit.list.selected;
-    model.audit_lines().into_iter().nth(at)
+    model.audit_lines().nth(at)
 }
 
 /// The items that the selected line of the audit pane speaks of.
 pub fn touched(model: &Model) -> HashSet<EvidenceId> {
     let line = selected_events(model);
-    let rows = line.iter().flat_map(AuditLine::rows);
+    let rows = line.iter().flat_map(|line| line.rows());
     rows.flat_map(|row| row.evidence()).cloned().collect()
 }
 
@@ -129,7 +129,7 @@ impl<'m> LinkedRows<'m> {
             }
             (Pane::Audit, None, Some(PathItem::Node(node))) => {
                 let reserved = audit::reserved(model);
-                let lines = model.audit_lines().into_iter().skip(model.audit.list.top);
+                let lines = model.audit_lines().skip(model.audit.list.top);
                 let seen = lines.take(usize::from(size.height).saturating_sub(reserved));
                 seen.enumerate()
                     .filter(|(_, line)| line.rows().iter().any(|row| row.node == Some(node)))

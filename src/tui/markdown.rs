@@ -1,7 +1,8 @@
 //! Markdown as rows of the chat pane.
 //!
-//! An answer is rendered anew from its whole text while it streams, so half a construct is shown
-//! as far as it is known and never needs to be repaired; of its code only what is new is read.
+//! While an answer streams, half a construct is shown as far as it is known. The blocks that have
+//! ended stay as they are ([`EndedBlocks`]), those below are rendered anew, so nothing needs to be
+//! repaired; of code only what is new is read.
 //! Whatever has no form in a terminal (images, HTML) stays readable as text.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
@@ -16,15 +17,66 @@ use super::syntax::SyntaxLanguage;
 use super::table::Table;
 use super::wrap::wrap;
 
-/// `text`, already sanitised, in lines of at most `width` cells; `code` holds what was read of the
-/// same text when it was shorter.
-pub fn render(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row> {
+/// The blocks at the beginning of a text that nothing which is put behind it can change.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EndedBlocks {
+    /// What they take of the text, bytes.
+    pub bytes: usize,
+    /// Rows that they take.
+    pub rows: usize,
+    /// How many of them are code in a known language.
+    code_blocks: usize,
+}
+
+/// A text as rows, those of its ended blocks left out.
+#[derive(Debug)]
+pub struct RowsBelow {
+    /// How many rows stand above: those of the ended blocks, or none where all had to be rendered anew.
+    pub above: usize,
+    /// The rows below.
+    pub rows: Vec<Row>,
+    /// The blocks that have ended now.
+    pub ended: EndedBlocks,
+}
+
+/// `text`, already sanitised, in lines of at most `width` cells.
+pub fn render(text: &str, width: usize) -> Vec<Row> {
+    let none = EndedBlocks::default();
+    render_below(text, width, none, &mut CodeCache::default()).rows
+}
+
+/// The rows of `text` below those of its ended blocks, which are of the same text when it was shorter,
+/// at the same width; `code` holds what was read of it then.
+pub fn render_below(
+    text: &str,
+    width: usize,
+    ended: EndedBlocks,
+    code: &mut CodeCache,
+) -> RowsBelow {
+    let parser = Parser::new_ext(&text[ended.bytes..], markup());
+    let defines_links = parser.reference_definitions().iter().next().is_some();
+    if defines_links && ended.bytes > 0 {
+        // What is defined below may be used above.
+        return render_below(text, width, EndedBlocks::default(), code);
+    }
     let mut page = MarkdownRows {
         width: width.max(1),
+        is_below: ended.rows > 0,
         cache: std::mem::take(code),
+        blocks: ended.code_blocks,
         ..MarkdownRows::default()
     };
-    for event in Parser::new_ext(text, markup()) {
+    let mut top = TopLevel::default();
+    let mut ended_now = ended;
+    for (event, range) in parser.into_offset_iter() {
+        let above = &text[..ended.bytes + range.start];
+        if top.begins_anew(&event, above) && page.ends_in_text() && !defines_links {
+            ended_now = EndedBlocks {
+                bytes: above.rfind('\n').map_or(0, |end| end + 1),
+                rows: ended.rows + page.rows.len(),
+                code_blocks: page.blocks,
+            };
+        }
         page.event(event);
     }
     page.flush();
@@ -32,7 +84,11 @@ pub fn render(text: &str, width: usize, code: &mut CodeCache) -> Vec<Row> {
         page.rows.pop();
     }
     *code = page.cache;
-    page.rows
+    RowsBelow {
+        above: ended.rows,
+        rows: page.rows,
+        ended: ended_now,
+    }
 }
 
 /// Whether a part of it is a table.
@@ -41,9 +97,50 @@ pub fn has_table(text: &str) -> bool {
     events.any(|event| matches!(event, Event::Start(Tag::Table(_))))
 }
 
+/// Follows the blocks that are in no other.
+#[derive(Default)]
+struct TopLevel {
+    depth: usize,
+    /// Whether a blank line ends the block before for good: a list or a quote may go on behind it.
+    has_ended: bool,
+}
+
+impl TopLevel {
+    /// Takes the next event, before which this text stands: whether a block begins there that is read
+    /// the same without what is above it.
+    fn begins_anew(&mut self, event: &Event<'_>, above: &str) -> bool {
+        let is_top = self.depth == 0;
+        let begins = matches!(event, Event::Start(_) | Event::Rule) && is_top;
+        let anew = begins && self.has_ended && {
+            let mut lines = above.rsplit('\n').skip(1);
+            lines.next().is_some_and(|line| line.trim().is_empty())
+        };
+        if begins {
+            self.has_ended = matches!(
+                event,
+                Event::Rule
+                    | Event::Start(
+                        Tag::Paragraph
+                            | Tag::Heading { .. }
+                            | Tag::Table(_)
+                            | Tag::CodeBlock(CodeBlockKind::Fenced(_))
+                    )
+            );
+        }
+        match event {
+            Event::Start(_) => self.depth += 1,
+            Event::End(_) => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        anew
+    }
+}
+
 #[derive(Default)]
 struct MarkdownRows {
     width: usize,
+    /// Whether other rows stand above these.
+    is_below: bool,
     rows: Vec<Row>,
     line: Row,
     emphasis: Emphasis,
@@ -282,8 +379,14 @@ impl MarkdownRows {
         self.break_line();
     }
 
+    /// Whether the last row is none that only divides.
+    fn ends_in_text(&self) -> bool {
+        let last = self.rows.last();
+        last.map_or(self.is_below, |row| !row.pieces.is_empty())
+    }
+
     fn blank(&mut self) {
-        if self.lists.is_empty() && self.rows.last().is_some_and(|row| !row.pieces.is_empty()) {
+        if self.lists.is_empty() && self.ends_in_text() {
             self.rows.push(self.prefix(""));
         }
     }
@@ -294,7 +397,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, width: usize) -> String {
-        render(text, width, &mut CodeCache::default())
+        render(text, width)
             .iter()
             .map(|row| row.text().trim_end().to_owned())
             .collect::<Vec<_>>()
@@ -347,7 +450,7 @@ mod tests {
 
     #[test]
     fn citations_are_marked() {
-        let rows = render("See [1][12] and [x].", 40, &mut CodeCache::default());
+        let rows = render("See [1][12] and [x].", 40);
         let marked: Vec<_> = rows[0]
             .pieces
             .iter()
@@ -355,24 +458,6 @@ mod tests {
             .map(|piece| piece.text.as_str())
             .collect();
         assert_eq!(marked, ["[1][12]"]);
-    }
-
-    #[test]
-    fn ui_code_that_grows_has_the_inks_of_code_that_is_whole() {
-        let text = "A [1].\n\n```rust\n/* why\nfn a() { \"s\" }\n*/ let b = 1;\n```\n\nText.\n\n\
-                    - ```py\n  def f(x):\n      return 'é'\n  ```\n\n> ```rust\n> let c = \"\n> d\";\n> ```\n\n\
-                    ```no-such\nplain\n```\n~~~toml\n[a]\nb = 2 # c\n";
-        let mut code = CodeCache::default();
-        for (end, _) in text.char_indices().chain([(text.len(), ' ')]) {
-            let width = 12 + end % 3;
-            let whole = render(&text[..end], width, &mut CodeCache::default());
-            assert_eq!(render(&text[..end], width, &mut code), whole, "{end}");
-        }
-        // Another text is not taken for this one.
-        for other in ["```rust\nlet /* x\n*/ 1\n```", "```py\ndef g(): 1\n```", ""] {
-            let whole = render(other, 20, &mut CodeCache::default());
-            assert_eq!(render(other, 20, &mut code), whole, "{other}");
-        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::text::one_line;
 
 use super::error::TuiError;
 use super::find::{Find, SearchedText};
-use super::fold::{AuditLine, AuditRow, Level, PendingCall, RunView, audit_lines};
+use super::fold::{AuditLine, AuditRow, Level, PendingCall, RunView};
 use super::keymap::Keymap;
 use super::pace::Pace;
 use super::pane::Pane;
@@ -274,16 +274,17 @@ impl Model {
     }
 
     /// The same as the audit pane lists them. Where they are narrowed, each one stands by itself.
-    pub fn audit_lines(&self) -> Vec<AuditLine<'_>> {
-        let rows = self.audit_rows();
-        if self.audit.filter.is_empty() {
-            return audit_lines(&rows, &self.audit.unfolded);
-        }
+    pub fn audit_lines(&self) -> impl Iterator<Item = AuditLine<'_>> {
+        let is_narrowed = !self.audit.filter.is_empty();
+        let whole = self.shown_turn().filter(|_| !is_narrowed);
+        let whole = whole.map(|turn| turn.trail.lines(&self.audit.unfolded));
+        let narrowed = is_narrowed.then(|| self.narrowed_trail());
         let alone = |row| AuditLine::Event {
             row,
             in_group: false,
         };
-        rows.into_iter().map(alone).collect()
+        let narrowed = narrowed.into_iter().flatten().map(alone);
+        whole.into_iter().flatten().chain(narrowed)
     }
 
     /// Whether the audit row asks for attention.

@@ -19,7 +19,7 @@ pub fn settle(model: &mut Model) {
         chat::settle(model, area.as_size());
     }
     menu::settle(model);
-    let audit_rows = model.audit_lines().len();
+    let audit_rows = model.audit_lines().count();
     if let Some(area) = places.pane(Pane::Audit) {
         let height = usize::from(area.height).saturating_sub(audit::reserved(model));
         if !model.audit.left_end {

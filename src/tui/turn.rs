@@ -12,7 +12,7 @@ use crate::protocol::{
     Event, EventBody, EventPacker, PackedEvents, RecordedGradings, RunId, Timestamp,
 };
 
-use super::fold::{AuditRow, Exchange, RunView};
+use super::fold::{AuditRow, AuditTrail, Exchange, RunView};
 use super::turn_cache::TurnCache;
 
 /// A question and its run.
@@ -37,7 +37,7 @@ pub struct OpenRun {
     /// The run.
     pub run: RunView,
     /// Its events for the audit pane.
-    pub trail: Vec<AuditRow>,
+    pub trail: AuditTrail,
     /// Its events, the pieces of the answer too, to be folded again; what it waited for is over.
     pub events: Vec<Arc<Event>>,
     /// As it was packed before it was opened again.
@@ -188,8 +188,12 @@ impl TurnView {
 impl OpenRun {
     fn begin(event: &Arc<Event>) -> Option<Self> {
         let run = RunView::begin(event)?;
+        let mut trail = AuditTrail::default();
+        if let Some(row) = AuditRow::of(event, &run) {
+            trail.push(row);
+        }
         Some(Self {
-            trail: AuditRow::of(event, &run).into_iter().collect(),
+            trail,
             run,
             events: vec![event.clone()],
             packed: None,
@@ -215,7 +219,9 @@ impl OpenRun {
 
     fn take(&mut self, event: &Arc<Event>) {
         self.packed = None;
-        self.trail.extend(AuditRow::of(event, &self.run));
+        if let Some(row) = AuditRow::of(event, &self.run) {
+            self.trail.push(row);
+        }
         self.run.apply(event);
         if !matches!(event.body, EventBody::Waiting { .. }) {
             self.events.push(event.clone());

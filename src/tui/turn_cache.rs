@@ -1,7 +1,7 @@
 //! The rows of a turn, kept for as long as it is seen.
 
-use super::code_cache::CodeCache;
 use super::fold::Exchange;
+use super::growing_answer::GrowingAnswer;
 use super::ink::Row;
 
 /// Wrapped rows of a turn.
@@ -13,8 +13,8 @@ pub struct TurnCache {
     pub revision: u64,
     /// The rows; none before they are laid out.
     pub rows: Vec<Row>,
-    /// Highlighted code, while the answer grows.
-    pub code: CodeCache,
+    /// What is known of the answer while it grows.
+    pub answer: GrowingAnswer,
 }
 
 impl TurnCache {

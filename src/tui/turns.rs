@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use crate::protocol::{EventPacker, RunId};
 
+use super::fold::Exchange;
 use super::turn::{OpenRun, TurnView};
 
 /// So much is kept of what was sent to models and came back, packed, in bytes: a few hundred runs.
@@ -98,6 +99,17 @@ impl Turns {
             let freed = self.all.get_mut(at).map_or(0, TurnView::drop_prompts);
             self.prompts = self.prompts.saturating_sub(freed);
         }
+    }
+
+    /// The last run that has not ended and goes on; what has not ended is open.
+    pub fn going_on(&self) -> Option<&Exchange> {
+        let open = self
+            .open
+            .iter()
+            .filter_map(|at| Some((at, self.all.get(*at)?)));
+        let exchanges = open.map(|(at, turn)| (at, turn.exchange()));
+        let going_on = exchanges.filter(|(_, one)| one.finish.is_none() && !one.is_recorded);
+        Some(going_on.max_by_key(|(at, _)| **at)?.1)
     }
 
     /// Where that run stands among those that are open.

@@ -129,9 +129,7 @@ fn stream(model: &mut Model, event: &Arc<Event>) -> Vec<Effect> {
     };
     turn.take(event);
     if matches!(event.body, EventBody::RunFinished { .. }) {
-        let mut exchanges = model.turns.iter().map(TurnView::exchange);
-        let going_on = exchanges.rfind(|one| one.finish.is_none() && !one.is_recorded);
-        model.current = going_on.map(|exchange| exchange.id.clone());
+        model.current = model.turns.going_on().map(|exchange| exchange.id.clone());
         model.clear_notice();
         return ask::next_queued(model);
     }
@@ -150,7 +148,7 @@ fn refused(model: &mut Model, command: Command) {
         // It is read to its end then, without a notice.
         Command::LeaveStatistics | Command::ListPaths(_) => {}
         Command::Cancel | Command::Forget | Command::Index(_) | Command::AddSource(_) => {
-            model.notify(NoticeLevel::Warning, "The engine is busy; try again.")
+            model.notify(NoticeLevel::Warning, "The engine is busy; try again.");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The lines of the audit pane: events, and several of one kind as one line.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use crate::domain::{KEEP_FROM, ToolName};
 use crate::protocol::{EventBody, Timestamp};
@@ -13,7 +14,7 @@ use super::trail::{AuditRow, Level};
 const LEAST_FOLDED: usize = 3;
 
 /// A line of the audit pane.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub enum AuditLine<'a> {
     /// An event.
     Event {
@@ -25,7 +26,7 @@ pub enum AuditLine<'a> {
     /// Events of one kind, one right after the other.
     Group {
         /// The events.
-        rows: Vec<&'a AuditRow>,
+        rows: &'a [AuditRow],
         /// Whether they stand below.
         unfolded: bool,
     },
@@ -33,7 +34,7 @@ pub enum AuditLine<'a> {
 
 impl<'a> AuditLine<'a> {
     /// The events that it stands for.
-    pub fn rows(&self) -> &[&'a AuditRow] {
+    pub fn rows(self) -> &'a [AuditRow] {
         match self {
             Self::Event { row, .. } => std::slice::from_ref(row),
             Self::Group { rows, .. } => rows,
@@ -41,19 +42,19 @@ impl<'a> AuditLine<'a> {
     }
 
     /// The first of them.
-    pub fn first(&self) -> Option<&'a AuditRow> {
-        self.rows().first().copied()
+    pub fn first(self) -> Option<&'a AuditRow> {
+        self.rows().first()
     }
 
     /// Whether it asks for attention.
-    pub fn is_alarming(&self) -> bool {
+    pub fn is_alarming(self) -> bool {
         self.rows()
             .iter()
             .any(|row| matches!(row.level, Level::Warning | Level::Error))
     }
 
     /// Whether this line shows that event: an unfolded group leaves that to the lines below it.
-    pub fn shows(&self, key: (Timestamp, u64)) -> bool {
+    pub fn shows(self, key: (Timestamp, u64)) -> bool {
         match self {
             Self::Event { row, .. } => row.key() == key,
             Self::Group { rows, unfolded } => !unfolded && rows.iter().any(|row| row.key() == key),
@@ -61,30 +62,58 @@ impl<'a> AuditLine<'a> {
     }
 }
 
-/// The rows as lines; groups that hold one of `unfolded` show their events.
-pub fn audit_lines<'a>(
-    rows: &[&'a AuditRow],
-    unfolded: &BTreeSet<(Timestamp, u64)>,
-) -> Vec<AuditLine<'a>> {
-    let mut lines = Vec::new();
-    for rows in rows.chunk_by(|one, next| is_of_one_kind(one, next)) {
-        let is_group = rows.len() >= LEAST_FOLDED;
-        if is_group {
-            let unfolded = rows.iter().any(|row| unfolded.contains(&row.key()));
-            lines.push(AuditLine::Group {
-                rows: rows.to_vec(),
-                unfolded,
-            });
-            if !unfolded {
-                continue;
-            }
+/// The events of a run in their order, and which of them are of one kind.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AuditTrail {
+    rows: Vec<AuditRow>,
+    /// Where a stretch of one kind begins.
+    starts: Vec<usize>,
+}
+
+impl AuditTrail {
+    /// One more.
+    pub fn push(&mut self, row: AuditRow) {
+        let last = self.rows.last();
+        if !last.is_some_and(|last| is_of_one_kind(last, &row)) {
+            self.starts.push(self.rows.len());
         }
-        lines.extend(rows.iter().map(|row| AuditLine::Event {
-            row,
-            in_group: is_group,
-        }));
+        self.rows.push(row);
     }
-    lines
+
+    /// The lines of the audit pane; groups that hold one of `unfolded` show their events.
+    pub fn lines<'a>(
+        &'a self,
+        unfolded: &'a BTreeSet<(Timestamp, u64)>,
+    ) -> impl Iterator<Item = AuditLine<'a>> {
+        let ends = self.starts.iter().skip(1).copied();
+        let ends = ends.chain(std::iter::once(self.rows.len()));
+        let stretches = self.starts.iter().zip(ends);
+        stretches.flat_map(move |(start, end)| {
+            let rows = &self.rows[*start..end];
+            let is_group = rows.len() >= LEAST_FOLDED;
+            let is_unfolded = is_group
+                && !unfolded.is_empty()
+                && rows.iter().any(|row| unfolded.contains(&row.key()));
+            let head = is_group.then_some(AuditLine::Group {
+                rows,
+                unfolded: is_unfolded,
+            });
+            let events = if is_group && !is_unfolded { &[] } else { rows };
+            let events = events.iter().map(move |row| AuditLine::Event {
+                row,
+                in_group: is_group,
+            });
+            head.into_iter().chain(events)
+        })
+    }
+}
+
+impl Deref for AuditTrail {
+    type Target = [AuditRow];
+
+    fn deref(&self) -> &[AuditRow] {
+        &self.rows
+    }
 }
 
 /// Warnings and decisions always stand by themselves.
@@ -94,7 +123,7 @@ fn is_of_one_kind(one: &AuditRow, next: &AuditRow) -> bool {
 }
 
 /// What events of one kind have in common, on one line.
-pub fn group_summary(rows: &[&AuditRow]) -> String {
+pub fn group_summary(rows: &[AuditRow]) -> String {
     let scores = rows.iter().filter_map(|row| match row.body() {
         EventBody::EvidenceRemoved { score, .. } => Some(score.value()),
         _ => None,
@@ -127,7 +156,7 @@ pub fn group_summary(rows: &[&AuditRow]) -> String {
 }
 
 /// `hybrid_search ×2`, for each tool.
-fn tools(rows: &[&AuditRow]) -> Vec<String> {
+fn tools(rows: &[AuditRow]) -> Vec<String> {
     let called: Vec<ToolName> = rows
         .iter()
         .filter_map(|row| match row.body() {

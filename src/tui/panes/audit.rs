@@ -47,7 +47,6 @@ fn has_head(model: &Model) -> bool {
 /// The pane.
 pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     let width = usize::from(size.width);
-    let lines = model.audit_lines();
     let mut rows = Vec::new();
     if is_filtered(model) {
         let mut filter = Row::of(Ink::Key, " / ").with(Ink::Text, model.audit.filter.clone());
@@ -60,11 +59,15 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     if has_head(model) {
         rows.push(head().fit(width));
     }
-    if lines.is_empty() && !is_filtered(model) {
+    if !is_filtered(model) && !model.has_audit_rows() {
         rows.push(Row::of(Ink::Dim, " every event of a run, as it happens").fit(width));
     }
     let seen = usize::from(size.height).saturating_sub(rows.len());
     let top = model.audit.list.top;
+    let mut lines = model.audit_lines();
+    let above = top.checked_sub(1).and_then(|above| lines.nth(above));
+    let mut before = above.and_then(|line| Some(line.rows().last()?.ts));
+    let lines: Vec<_> = lines.take(seen).collect();
     let table = RowLayout {
         model,
         width,
@@ -72,16 +75,11 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
         is_zoomed: has_head(model),
         bars: None,
     }
-    .with_bars(&lines[top.min(lines.len())..lines.len().min(top + seen)]);
-    let before = |at: usize| Some(lines.get(at.checked_sub(1)?)?.rows().last()?.ts);
-    rows.extend(
-        lines
-            .iter()
-            .enumerate()
-            .skip(top)
-            .take(seen)
-            .map(|(at, line)| table.row(line, before(at))),
-    );
+    .with_bars(&lines);
+    for line in lines {
+        rows.push(table.row(line, before));
+        before = line.rows().last().map(|row| row.ts);
+    }
     rows
 }
 
@@ -125,7 +123,7 @@ struct RowLayout<'a> {
 }
 
 impl RowLayout<'_> {
-    fn row(&self, line: &AuditLine<'_>, before: Option<Timestamp>) -> Row {
+    fn row(&self, line: AuditLine<'_>, before: Option<Timestamp>) -> Row {
         let Some(first) = line.first() else {
             return Row::default();
         };
@@ -170,14 +168,14 @@ impl RowLayout<'_> {
             let first = line.first().map(AuditRow::body);
             matches!(first, Some(EventBody::NodeFinished { .. }))
         });
-        let longest = of_nodes.map(|line| self.row(line, None).width()).max();
+        let longest = of_nodes.map(|line| self.row(*line, None).width()).max();
         let room = |longest: usize| self.width.saturating_sub(longest + 3);
         self.bars = longest.and_then(|longest| bar_width(room(longest)));
         self
     }
 }
 
-fn sign(line: &AuditLine<'_>, row: &AuditRow) -> (&'static str, Ink) {
+fn sign(line: AuditLine<'_>, row: &AuditRow) -> (&'static str, Ink) {
     match (line, row.level) {
         (AuditLine::Group { unfolded: true, .. }, _) => ("▾", Ink::Text),
         (AuditLine::Group { .. }, _) => ("▸", Ink::Text),

@@ -104,7 +104,7 @@ fn saved_by_events(turn: &OpenRun) -> Vec<SavedCalls> {
             why: why.to_owned(),
         });
     };
-    for row in &turn.trail {
+    for row in turn.trail.iter() {
         match row.body() {
             EventBody::FastPathHit {
                 path_type,

@@ -1,10 +1,9 @@
 //! A question and its answer as rows, kept for as long as their turn is seen.
 
 use crate::domain::Outcome;
-use crate::tui::code_cache::CodeCache;
 use crate::tui::fold::Exchange;
+use crate::tui::growing_answer::GrowingAnswer;
 use crate::tui::ink::{Ink, Row};
-use crate::tui::markdown;
 use crate::tui::model::{Retry, TurnView};
 use crate::tui::wrap::wrap;
 
@@ -19,15 +18,12 @@ pub fn text_of(turn: &TurnView, width: usize) -> String {
             .map(|line| line.trim_end().to_owned() + "\n")
             .collect()
     };
-    match turn.cache.rows(turn.exchange(), width) {
-        Some(rows) => lines(rows),
-        None => lines(&rows_of(
-            turn.exchange(),
-            turn.retry,
-            width,
-            &mut CodeCache::default(),
-        )),
+    if let Some(rows) = turn.cache.rows(turn.exchange(), width) {
+        return lines(rows);
     }
+    let (mut rows, mut answer) = (Vec::new(), GrowingAnswer::default());
+    lay_out(&mut rows, turn.exchange(), turn.retry, width, &mut answer);
+    lines(&rows)
 }
 
 /// The rows of a turn, laid out anew where they are not those of this text at this width.
@@ -35,9 +31,15 @@ pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
     if turn.cache.rows(turn.exchange(), width).is_none() {
         let mut cache = std::mem::take(&mut turn.cache);
         let exchange = turn.exchange();
-        cache.rows = rows_of(exchange, turn.retry, width, &mut cache.code);
+        lay_out(
+            &mut cache.rows,
+            exchange,
+            turn.retry,
+            width,
+            &mut cache.answer,
+        );
         if exchange.finish.is_some() {
-            cache.code = CodeCache::default();
+            cache.answer = GrowingAnswer::default();
         }
         cache.width = width;
         cache.revision = exchange.revision;
@@ -46,12 +48,24 @@ pub fn turn_rows(turn: &mut TurnView, width: usize) -> &[Row] {
     &turn.cache.rows
 }
 
-fn rows_of(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCache) -> Vec<Row> {
-    let mut rows = asked(&run.query, &run.within, (run.forced, retry), width);
+/// Makes `rows` those of the turn; of the answer that `known` is of, those that stay are kept.
+fn lay_out(
+    rows: &mut Vec<Row>,
+    run: &Exchange,
+    retry: Option<Retry>,
+    width: usize,
+    known: &mut GrowingAnswer,
+) {
+    let question = asked(&run.query, &run.within, (run.forced, retry), width);
     let body = width.saturating_sub(GUTTER + 1).max(1);
-    let mut answer = markdown::render(&run.answer, body, code);
+    let (above, mut answer) = known.render(&run.answer, body);
+    if above > 0 {
+        rows.truncate(question.len() + above);
+    } else {
+        *rows = question;
+    }
     if let Some(finish) = &run.finish {
-        if answer.is_empty() {
+        if answer.is_empty() && above == 0 {
             let words = match finish.outcome {
                 Outcome::Cancelled | Outcome::Failed if run.is_recorded && run.was_writing => {
                     "what came of the answer is not in the log"
@@ -95,11 +109,14 @@ fn rows_of(run: &Exchange, retry: Option<Retry>, width: usize, code: &mut CodeCa
         answer.extend(foot::warnings(run, body));
     }
     for (at, line) in answer.into_iter().enumerate() {
-        let label = if at == 0 { " kb    " } else { "       " };
+        let label = if above + at == 0 {
+            " kb    "
+        } else {
+            "       "
+        };
         rows.push(Row::of(Ink::Kb, label).join(line));
     }
     if run.finish.is_some() {
         rows.push(Row::default());
     }
-    rows
 }

@@ -2,7 +2,6 @@
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::tui::code_cache::CodeCache;
 use crate::tui::fold::RunView;
 use crate::tui::ink::{Emphasis, Ink, Row};
 use crate::tui::markdown;
@@ -25,7 +24,7 @@ pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide:
     }
     if a == b {
         let mut rows = vec![Row::of(Ink::Heading, "Answers: the same")];
-        rows.extend(markdown::render(a, width, &mut CodeCache::default()));
+        rows.extend(markdown::render(a, width));
         return rows;
     }
     let is_done = left.finish.is_some() && right.finish.is_some();
@@ -39,7 +38,7 @@ pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide:
         }
     }
     let mut rows = vec![Row::of(Ink::Heading, "Answers")];
-    let answer = |text| markdown::render(text, half, &mut CodeCache::default());
+    let answer = |text| markdown::render(text, half);
     rows.extend(beside(answer(a), answer(b), half, is_wide));
     rows
 }
@@ -102,7 +101,7 @@ fn end(tag: ChangeTag) -> &'static str {
 
 /// An answer without the marks of its Markdown, a paragraph a line.
 fn words(answer: &str) -> String {
-    let rows = markdown::render(answer, UNBROKEN, &mut CodeCache::default());
+    let rows = markdown::render(answer, UNBROKEN);
     let lines: Vec<String> = rows.iter().map(Row::text).collect();
     lines.join("\n")
 }
