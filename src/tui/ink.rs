@@ -123,37 +123,41 @@ pub struct Row {
 
 impl Row {
     /// A row of one piece.
-    pub fn of(ink: Ink, text: impl Into<String>) -> Self {
+    pub fn of(ink: Ink, text: impl Into<String> + AsRef<str>) -> Self {
         Self::default().with(ink, text)
     }
 
     /// The row and one more piece.
     #[must_use]
-    pub fn with(mut self, ink: Ink, text: impl Into<String>) -> Self {
+    pub fn with(mut self, ink: Ink, text: impl Into<String> + AsRef<str>) -> Self {
         self.push(ink, text);
         self
     }
 
     /// Appends a piece.
-    pub fn push(&mut self, ink: Ink, text: impl Into<String>) {
+    pub fn push(&mut self, ink: Ink, text: impl Into<String> + AsRef<str>) {
         self.push_emphatic(ink, Emphasis::default(), text);
     }
 
     /// Appends a piece that stands out.
-    pub fn push_emphatic(&mut self, ink: Ink, emphasis: Emphasis, text: impl Into<String>) {
-        let text = text.into();
-        if text.is_empty() {
+    pub fn push_emphatic(
+        &mut self,
+        ink: Ink,
+        emphasis: Emphasis,
+        text: impl Into<String> + AsRef<str>,
+    ) {
+        if text.as_ref().is_empty() {
             return;
         }
         if let Some(last) = self.pieces.last_mut()
             && last.ink == ink
             && last.emphasis == emphasis
         {
-            last.text.push_str(&text);
+            last.text.push_str(text.as_ref());
             return;
         }
         self.pieces.push(Piece {
-            text,
+            text: text.into(),
             ink,
             emphasis,
         });

@@ -241,15 +241,16 @@ impl Model {
 
     /// Opens the runs that panes and windows draw, and packs the others.
     pub fn keep_open(&mut self) {
-        let mut needed: Vec<usize> = self.turns.len().checked_sub(1).into_iter().collect();
-        needed.extend(self.shown_at());
-        let runs = [&self.overlay, &self.beneath].map(|shown| match shown {
-            Some(Overlay::Compare(shown)) => [Some(&shown.left), Some(&shown.right)],
-            _ => [None, None],
+        let turns = &self.turns;
+        let compared = [&self.overlay, &self.beneath].map(|shown| match shown {
+            Some(Overlay::Compare(shown)) => [&shown.left, &shown.right].map(Some),
+            _ => [None; 2],
         });
         let read = self.reading.as_ref().map(|view| &view.run);
-        let runs = runs.into_iter().flatten().chain([read]).flatten();
-        needed.extend(runs.filter_map(|run| self.turns.place_of_open(run)));
+        let place = |run: Option<&RunId>| turns.place_of_open(run?);
+        let [[a, b], [c, d]] = compared.map(|runs| runs.map(place));
+        let last = turns.len().checked_sub(1);
+        let needed = [last, self.shown_at(), a, b, c, d, place(read)];
         self.turns.keep_open(&needed);
     }
 

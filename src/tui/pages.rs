@@ -34,7 +34,7 @@ pub fn rows(model: &Model, page: Page, width: usize) -> Vec<Row> {
     rows.iter().flat_map(broken).collect()
 }
 
-fn line(label: &str, value: impl Into<String>) -> Row {
+fn line(label: &str, value: impl Into<String> + AsRef<str>) -> Row {
     Row::of(Ink::Dim, pad(label, LABEL)).with(Ink::Text, value)
 }
 

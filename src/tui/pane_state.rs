@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::protocol::{NoticeLevel, Timestamp};
+use crate::protocol::{NoticeLevel, RunId, Timestamp};
 
 use super::ink::Row;
 use super::list::List;
@@ -38,6 +38,21 @@ pub struct EvidenceState {
     pub expanded: bool,
     /// Selection.
     pub list: List,
+    /// How wide its items are.
+    pub widths: Option<ItemWidths>,
+}
+
+/// The widest of the items of a run, in cells.
+#[derive(Debug, Clone)]
+pub struct ItemWidths {
+    /// Which run.
+    pub run: RunId,
+    /// Which revision of its evidence.
+    pub revision: u64,
+    /// File and lines.
+    pub place: usize,
+    /// How it was judged, with a bar, in all words and in few.
+    pub judged: [usize; 3],
 }
 
 /// The audit pane.

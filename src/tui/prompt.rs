@@ -43,7 +43,7 @@ impl Prompt {
 
     /// Whether nothing is typed.
     pub fn is_empty(&self) -> bool {
-        self.area.is_empty()
+        matches!(self.area.lines(), [line] if line.is_empty())
     }
 
     /// The line of a command, if one is being typed.

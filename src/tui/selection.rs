@@ -120,7 +120,7 @@ fn text_at(model: &Model, at: Position) -> Option<(Rect, Vec<Row>)> {
         return area.contains(at).then(|| (area, view.visible.clone()));
     }
     let (pane, area) = places.panes.iter().find(|(_, area)| area.contains(at))?;
-    Some((*area, pane_rows(model, *pane, area.as_size())))
+    Some((*area, pane_rows(model, *pane, area.as_size()).into_owned()))
 }
 
 fn is_of_word(grapheme: &str) -> bool {

@@ -1,5 +1,7 @@
 //! What depends on the size of the screen, worked out before drawing, so that drawing only reads.
 
+use std::borrow::Cow;
+
 use ratatui::layout::Size;
 
 use super::ink::Row;
@@ -70,11 +72,11 @@ pub fn lay_out_ahead(model: &mut Model) {
 }
 
 /// The rows of a pane, as settled.
-pub fn pane_rows(model: &Model, pane: Pane, size: Size) -> Vec<Row> {
+pub fn pane_rows(model: &Model, pane: Pane, size: Size) -> Cow<'_, [Row]> {
     match pane {
-        Pane::Chat => model.chat.visible.clone(),
-        Pane::Path => path::rows(model, size),
-        Pane::Evidence => evidence::rows(model, size),
-        Pane::Audit => audit::rows(model, size),
+        Pane::Chat => Cow::Borrowed(&model.chat.visible),
+        Pane::Path => Cow::Owned(path::rows(model, size)),
+        Pane::Evidence => Cow::Owned(evidence::rows(model, size)),
+        Pane::Audit => Cow::Owned(audit::rows(model, size)),
     }
 }

@@ -75,12 +75,16 @@ impl Turns {
     }
 
     /// Opens these, and packs the others that have ended.
-    pub fn keep_open(&mut self, needed: &[usize]) {
-        for at in needed {
+    pub fn keep_open(&mut self, needed: &[Option<usize>]) {
+        for at in needed.iter().flatten() {
             self.open(*at);
         }
+        if self.open.iter().all(|at| needed.contains(&Some(*at))) {
+            return;
+        }
         for at in std::mem::take(&mut self.open) {
-            let turn = self.all.get_mut(at).filter(|_| !needed.contains(&at));
+            let is_needed = needed.contains(&Some(at));
+            let turn = self.all.get_mut(at).filter(|_| !is_needed);
             let closed = turn.and_then(|turn| Some((turn.close(&mut self.packer)?, turn.tokens())));
             let Some((prompts, tokens)) = closed else {
                 self.open.push(at);
@@ -174,7 +178,7 @@ mod tests {
         let mut turns = Turns::default();
         for at in 0..count {
             turns.push(TurnView::after(&recorded(at)).unwrap());
-            turns.keep_open(&[at]);
+            turns.keep_open(&[Some(at)]);
         }
         turns
     }
@@ -208,7 +212,7 @@ mod tests {
             assert_eq!(open.run.exchange, whole.run.exchange);
             let rows = |open: &OpenRun| open.run.evidence.rows().cloned().collect::<Vec<_>>();
             assert_eq!(rows(open), rows(whole));
-            turns.keep_open(&[2]);
+            turns.keep_open(&[Some(2)]);
         }
     }
 
@@ -249,7 +253,7 @@ mod tests {
         for at in 0..count {
             turns.push(TurnView::after(&endpoint(at, 200_000)).unwrap());
             // The first is looked at now and then.
-            turns.keep_open(&[at, if at % 8 == 0 { 0 } else { at }]);
+            turns.keep_open(&[at, if at % 8 == 0 { 0 } else { at }].map(Some));
         }
         turns.keep_open(&[]);
         let kept = |turn: &TurnView| turn.held_bytes() > 50_000;

@@ -42,8 +42,9 @@ pub fn view(model: &Model, theme: &Theme, frame: &mut Frame<'_>) {
     titles(model, &places, theme, buffer);
     let followed = LinkedRows::of(model);
     for &(pane, area) in &places.panes {
-        for (line, row) in area.rows().zip(pane_rows(model, pane, area.as_size())) {
-            put(buffer, theme, line, &row);
+        let rows = pane_rows(model, pane, area.as_size());
+        for (line, row) in area.rows().zip(&*rows) {
+            put(buffer, theme, line, row);
         }
         let selected = match pane {
             Pane::Evidence => evidence::selected_row(model, area.as_size()),
@@ -247,12 +248,9 @@ fn document(model: &Model, area: Rect, theme: &Theme, buffer: &mut Buffer) {
         height: area.y - 2,
         ..area
     };
-    for (line, row) in head
-        .rows()
-        .zip(rows)
-        .chain(area.rows().zip(view.visible.clone()))
-    {
-        put(buffer, theme, line, &row);
+    let head = head.rows().zip(&rows);
+    for (line, row) in head.chain(area.rows().zip(&view.visible)) {
+        put(buffer, theme, line, row);
     }
 }
 

@@ -12,15 +12,23 @@ pub fn wrap(row: &Row, first: &Row, rest: &Row, width: usize) -> Vec<Row> {
     let mut lines = Vec::new();
     let mut line = WrappedLine::new(first, width);
     for piece in &row.pieces {
-        for grapheme in piece.text.graphemes(true) {
+        let mut accept = |text, cells| {
             let cell = Cell {
-                text: grapheme,
-                width: cells(grapheme),
+                text,
+                width: cells,
                 ink: piece.ink,
                 emphasis: piece.emphasis,
             };
-            if let Some(full) = line.accept(cell, rest, width) {
-                lines.push(full);
+            lines.extend(line.accept(cell, rest, width));
+        };
+        if piece.text.is_ascii() {
+            // Every character is a grapheme.
+            for at in 0..piece.text.len() {
+                accept(&piece.text[at..=at], 1);
+            }
+        } else {
+            for grapheme in piece.text.graphemes(true) {
+                accept(grapheme, cells(grapheme));
             }
         }
     }

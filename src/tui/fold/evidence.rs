@@ -24,6 +24,8 @@ pub struct EvidenceFold {
     numbered: Option<Vec<NumberedItem>>,
     /// After the answer: what its marks stand for.
     cited: Option<Vec<Citation>>,
+    /// Counts the changes.
+    revision: u64,
 }
 
 /// One item and what became of it.
@@ -106,6 +108,7 @@ impl EvidenceFold {
 
     /// Once for each change, and not at every look.
     fn arrange(&mut self) {
+        self.revision += 1;
         let numbered = self.numbered.iter().flatten();
         let cited = self.cited.iter().flatten();
         self.numbers = if self.numbered.is_some() {
@@ -147,6 +150,11 @@ impl EvidenceFold {
             Standing::Dropped | Standing::Within => 2,
             _ => u8::from(self.is_unused(row)),
         }
+    }
+
+    /// How often something has changed: rows of one run and one revision are the same.
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// How many rows there are, dropped ones too.

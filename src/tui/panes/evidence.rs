@@ -11,6 +11,7 @@ use crate::tui::fold::{EvidenceRow, Grading, RunView, Standing};
 use crate::tui::ink::{Ink, Row, cut_path, pad};
 use crate::tui::model::Model;
 use crate::tui::pane::Pane;
+use crate::tui::pane_state::ItemWidths;
 use crate::tui::wrap::wrap;
 
 use super::score::{ScoreDetail, found_by, judgement, legend};
@@ -126,7 +127,7 @@ pub fn rows(model: &Model, size: Size) -> Vec<Row> {
     let list = &model.evidence.list;
     let seen = list_height(model, size);
     let items: Vec<&EvidenceRow> = run.evidence.rows().collect();
-    let columns = Columns::of(run, &items, width);
+    let columns = Columns::of(&widths(model, run), width);
     let mut rows: Vec<Row> = Vec::new();
     let mut drawn = list.top.min(items.len());
     while drawn < items.len() && rows.len() < seen {
@@ -190,6 +191,7 @@ pub fn settle(model: &mut Model, size: Size) {
     let Some(run) = model.shown_run() else {
         return;
     };
+    let widths = widths(model, run);
     let mut list = model.evidence.list;
     let room = list_height(model, size);
     let heights = heights(model, run, size.width.into());
@@ -202,6 +204,25 @@ pub fn settle(model: &mut Model, size: Size) {
         list.top -= 1;
     }
     model.evidence.list = list;
+    model.evidence.widths = Some(widths);
+}
+
+/// How wide the items of the run are, measured once for each change of them.
+fn widths(model: &Model, run: &RunView) -> ItemWidths {
+    let revision = run.evidence.revision();
+    let known = model.evidence.widths.as_ref();
+    let known = known.filter(|known| known.run == run.id && known.revision == revision);
+    let measure = || {
+        let items = || run.evidence.rows();
+        let judged = |room| items().map(|item| judged(run, item, room).width()).max();
+        ItemWidths {
+            run: run.id.clone(),
+            revision,
+            place: items().map(|row| row.place().width()).max().unwrap_or(0),
+            judged: ScoreDetail::ALL.map(|room| judged(room).unwrap_or(0)),
+        }
+    };
+    known.cloned().unwrap_or_else(measure)
 }
 
 /// Rows for the list; the passage of the selected item takes the others.
@@ -251,17 +272,11 @@ const WHOLE_NAME: usize = 22;
 impl Columns {
     /// The source takes what the others leave; a bar goes before the source becomes too short, and
     /// where a score comes from is never cut.
-    fn of(run: &RunView, items: &[&EvidenceRow], width: usize) -> Self {
-        let widest = items.iter().map(|row| row.place().width()).max();
-        let widest = widest.unwrap_or(0);
-        let left = |room: ScoreDetail| {
-            let judged = items
-                .iter()
-                .map(|item| judged(run, item, room).width())
-                .max();
-            // A blank before the frame.
-            width.saturating_sub(FIXED + judged.unwrap_or(0) + 1)
-        };
+    fn of(widths: &ItemWidths, width: usize) -> Self {
+        let widest = widths.place;
+        // A blank before the frame.
+        let left =
+            |room: ScoreDetail| width.saturating_sub(FIXED + widths.judged[room as usize] + 1);
         let tried = [
             (ScoreDetail::Bar, SHORT_SOURCE),
             (ScoreDetail::Words, WHOLE_NAME),
