@@ -55,6 +55,8 @@ impl TerminalLooks {
 #[derive(Debug)]
 pub struct ThemeChoice {
     theme: Theme,
+    /// Which of ours it is, if it is one.
+    ours: Option<ThemeName>,
     wanted: String,
     own: Vec<(String, String)>,
     no_color: bool,
@@ -69,7 +71,8 @@ impl ThemeChoice {
             None => setup.theme.as_str().to_owned(),
         };
         let mut looks = Self {
-            theme: Theme::load(ThemeName::Auto, terminal.depth)?,
+            theme: Theme::load(ThemeName::Dark, terminal.depth)?,
+            ours: Some(ThemeName::Dark),
             wanted,
             own: setup.own.themes.clone(),
             no_color: setup.no_color,
@@ -78,7 +81,7 @@ impl ThemeChoice {
         let wanted = looks.wanted.clone();
         let problem = looks.choose(&wanted).err();
         if problem.is_some() {
-            looks.theme = looks.ours(ThemeName::Auto)?;
+            looks.show_ours(ThemeName::Auto)?;
             ThemeName::Auto.as_str().clone_into(&mut looks.wanted);
             looks.settle_ground();
         }
@@ -114,20 +117,23 @@ impl ThemeChoice {
         let resolved = ours.map(|ours| self.resolved(ours));
         let file = resolved.map_or_else(|| name.to_owned(), |ours| ours.as_str().to_owned());
         let own = self.own.iter().find(|(own, _)| *own == file);
-        let theme = match (own, resolved) {
-            _ if self.no_color => self.ours(ThemeName::Mono),
+        let shown = match (own, resolved) {
+            _ if self.no_color => self.show_ours(ThemeName::Mono),
             (Some((_, source)), base) => {
                 let base = base.unwrap_or_else(|| self.resolved(ThemeName::Auto));
                 let own = Theme::own(source, base, self.terminal.depth);
-                Ok(own.map_err(|why| format!("themes/{file}.toml: {why}; it is not used."))?)
+                self.theme =
+                    own.map_err(|why| format!("themes/{file}.toml: {why}; it is not used."))?;
+                self.ours = None;
+                Ok(())
             }
-            (None, Some(ours)) => self.ours(ours),
+            (None, Some(ours)) => self.show_ours(ours),
             (None, None) => {
                 let names = self.names().join(", ");
                 return Err(format!("There is no theme '{name}'; there are {names}."));
             }
         };
-        self.theme = theme.map_err(|error| error.to_string())?;
+        shown.map_err(|error| error.to_string())?;
         name.clone_into(&mut self.wanted);
         self.settle_ground();
         Ok(file)
@@ -168,8 +174,13 @@ impl ThemeChoice {
         }
     }
 
-    fn ours(&self, name: ThemeName) -> Result<Theme, TuiError> {
-        Theme::load(self.resolved(name), self.terminal.depth)
+    fn show_ours(&mut self, name: ThemeName) -> Result<(), TuiError> {
+        let ours = self.resolved(name);
+        if self.ours != Some(ours) {
+            self.theme = Theme::load(ours, self.terminal.depth)?;
+            self.ours = Some(ours);
+        }
+        Ok(())
     }
 }
 
