@@ -34,6 +34,7 @@ impl Query {
     }
 
     /// Of the sum of products with a row.
+    #[inline]
     pub fn cosine(&self, sum: i32, row_scale: f32) -> f32 {
         sum as f32 * self.scale * row_scale
     }

@@ -38,17 +38,21 @@ impl View {
         }))
     }
 
-    fn cosine(
+    /// The cosine of each chunk with the vector, where it has one.
+    fn cosines(
         &self,
-        chunk: ChunkId,
+        chunks: &[ChunkId],
         vector: &[f32],
         vectors: &Vectors,
-    ) -> Result<Option<f64>, KbError> {
-        let Some(row) = self.row(chunk, vectors) else {
-            return Ok(None);
-        };
-        let cosines = vectors.cosines(vector, &[row])?;
-        Ok(cosines.and_then(|cosines| cosines.first().copied()))
+    ) -> Result<Vec<Option<f64>>, KbError> {
+        let rows: Vec<Option<usize>> = chunks.iter().map(|c| self.row(*c, vectors)).collect();
+        let known: Vec<usize> = rows.iter().copied().flatten().collect();
+        let cosines = vectors.cosines(vector, &known)?.unwrap_or_default();
+        let mut cosines = cosines.into_iter();
+        Ok(rows
+            .into_iter()
+            .map(|row| row.and_then(|_| cosines.next()))
+            .collect())
     }
 
     /// All chunks without a vector, those of documents that lack few first.
@@ -249,20 +253,20 @@ impl Reader for View {
         limits: Limits<'_>,
     ) -> Result<Vec<Option<Fetched>>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
-        let fetch = |chunk: &ChunkId| {
+        let cosines = match wanted.cosine_with {
+            Some(vector) => self.cosines(chunks, vector, &vectors)?,
+            None => vec![None; chunks.len()],
+        };
+        let fetch = |(chunk, cosine): (&ChunkId, Option<f64>)| {
             if self.place_of(*chunk).is_none() {
                 return Ok(None);
             }
             limits.check()?;
             let passage = wanted.passages.then(|| self.passage(*chunk));
-            let cosine = wanted.cosine_with;
-            let cosine = cosine.map(|vector| self.cosine(*chunk, vector, &vectors));
-            Ok(Some(Fetched {
-                passage: passage.transpose()?.flatten(),
-                cosine: cosine.transpose()?.flatten(),
-            }))
+            let passage = passage.transpose()?.flatten();
+            Ok(Some(Fetched { passage, cosine }))
         };
-        chunks.iter().map(fetch).collect()
+        chunks.iter().zip(cosines).map(fetch).collect()
     }
 
     fn vectors(

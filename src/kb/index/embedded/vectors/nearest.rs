@@ -90,8 +90,9 @@ fn in_parts<T: Send>(count: usize, work: impl Fn(Range<usize>) -> Vec<T> + Sync)
         let others: Vec<_> = (1..threads).map(|n| scope.spawn(move || part(n))).collect();
         let mut found = part(0);
         // A part that panicked has said so; the others still are the best there is.
-        let others = others.into_iter().filter_map(|other| other.join().ok());
-        found.extend(others.flatten());
+        for mut other in others.into_iter().filter_map(|other| other.join().ok()) {
+            found.append(&mut other);
+        }
         found
     })
 }
@@ -126,8 +127,12 @@ impl Near {
     ) -> Vec<(usize, f32)> {
         let mut best = Best::new(k);
         let seen = self.differences.get(range.clone()).unwrap_or_default();
-        let near = range.zip(seen).filter(|(_, differ)| **differ <= self.limit);
-        let near: Vec<usize> = near.map(|(at, _)| at).collect();
+        let mut near = Vec::new();
+        for (n, differ) in seen.iter().enumerate() {
+            if *differ <= self.limit {
+                near.push(range.start + n);
+            }
+        }
         for (n, &at) in near.iter().enumerate() {
             if n % BLOCK == 0 && wanted.is_over() {
                 break;
@@ -157,9 +162,9 @@ fn scan(
         let end = range.end.min(start + BLOCK);
         let rows = &table.rows[start * table.dims..end * table.dims];
         simd::products(&query.values, rows, &mut sums);
-        for (at, sum) in (start..end).zip(sums) {
-            let cosine = query.cosine(sum, table.scales[at]);
-            best.offer(at, cosine, table.keys, wanted);
+        let scales = &table.scales[start..end];
+        for (n, (sum, scale)) in sums.iter().zip(scales).enumerate() {
+            best.offer(start + n, query.cosine(*sum, *scale), table.keys, wanted);
         }
     }
     best.rows

@@ -43,12 +43,16 @@ fn wide(query: &[i16], rows: &[u8], out: &mut [i32]) {
         _mm256_loadu_si256, _mm256_madd_epi16, _mm256_setzero_si256,
     };
     const LANES: usize = 16;
-    let whole = query.len() - query.len() % (2 * LANES);
-    for (row, out) in rows.chunks_exact(query.len().max(1)).zip(out) {
+    let dims = query.len();
+    let whole = dims - dims % (2 * LANES);
+    let count = rows.len().checked_div(dims).unwrap_or(0).min(out.len());
+    let mut n = 0;
+    // Loops by hand: the build for size leaves iterators as calls.
+    while n < count {
+        let row = &rows[n * dims..(n + 1) * dims];
         // Two sums, so that one addition need not wait for the other.
         let (mut even, mut odd) = (_mm256_setzero_si256(), _mm256_setzero_si256());
         let mut at = 0;
-        // A loop by hand: the build for size leaves iterators as calls.
         while at < whole {
             // SAFETY: `at + 2 * LANES` is at most `whole`, which is at most the length of both; unaligned
             // loads may start anywhere.
@@ -76,17 +80,26 @@ fn wide(query: &[i16], rows: &[u8], out: &mut [i32]) {
         );
         let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b01_00_11_10>(sum));
         let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b10_11_00_01>(sum));
-        *out = _mm_cvtsi128_si32(sum) + product(&query[whole..], &row[whole..]);
+        let rest = match whole {
+            whole if whole < dims => product(&query[whole..], &row[whole..]),
+            _ => 0,
+        };
+        out[n] = _mm_cvtsi128_si32(sum) + rest;
+        n += 1;
     }
 }
 
 /// Asks for a row that will soon be needed, so that it is in the cache by then.
 pub(super) fn fetch(row: &[u8]) {
     #[cfg(target_arch = "x86_64")]
-    for line in row.chunks(CACHE_LINE) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which reads nothing and cannot fail.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        let mut at = 0;
+        while at < row.len() {
+            // SAFETY: `at` is within the row; a hint, which reads nothing and cannot fail.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(row.as_ptr().add(at).cast()) };
+            at += CACHE_LINE;
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = row;
