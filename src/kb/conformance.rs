@@ -455,6 +455,14 @@ mod tests {
             let fetched = fetched[0].clone().unwrap();
             assert!((fetched.cosine.unwrap() - nearest[0].score).abs() < 1e-6);
             assert!(fetched.passage.is_none());
+            // Of several, each its own, whatever their order.
+            let mixed: Vec<_> = nearest.iter().rev().chain(&nearest[..1]).collect();
+            let chunks: Vec<ChunkId> = mixed.iter().map(|found| found.chunk).collect();
+            let fetched = reader.fetch(&chunks, wanted, limits()).unwrap();
+            for (found, fetched) in mixed.iter().zip(fetched) {
+                let cosine = fetched.unwrap().cosine.unwrap();
+                assert!((cosine - found.score).abs() < 1e-6, "{}", found.source);
+            }
             let key = *keys.iter().next().unwrap();
             let kept = reader.vectors(&[key, ChunkKey::of("", "other")], limits());
             let kept: Vec<bool> = kept.unwrap().iter().map(Option::is_some).collect();

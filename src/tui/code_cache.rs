@@ -1,6 +1,6 @@
 //! The code blocks of an answer that grows: what was read of them stays read.
 //!
-//! An answer is laid out anew whenever a piece of it arrives. Its code changes at the end alone, and
+//! Of an answer, the blocks that have not ended are rendered anew whenever a piece arrives. Their code changes at the end alone, and
 //! finding what code means is most of the work, so only lines that are new or longer are read.
 
 use super::ink::{Ink, Row};

@@ -34,6 +34,7 @@ pub fn show_turn(model: &mut Model, at: usize) {
     model.shown = (at != last || model.pending.is_some()).then_some(at);
     model.chat.citation = None;
     model.evidence.list = List::default();
+    model.evidence.widths = None;
     model.path.list = List::default();
     model.path.selected = None;
     model.audit.left_end = false;

@@ -83,6 +83,7 @@ mod tests {
             "> One.\n\n> Two.\n\n    code\n\n    more\n\nThree.\n   \n    code\n\t\n    more",
             "One.\n\n<b>\n\nTwo\n\n</b>\n\n<!-- a\n\nb\n\n-->\n\nThree.\n\nFour\n===\n\nFive",
             "``` \n```\n\nOne.\n\n```\n\n\n```\n\n~~~\na\n~~~\n\n    \n\n```\nb\n\nc",
+            "One.\n\nTwo\n\u{3000}\n***bold***\n\n第一\n\u{a0}\n#5\n\n三\n\u{3000}\n```x``` y\n\nEnd.",
             "第一。\n\n第二，很长的一行文字要换行。\n\n- *三*\n\n**四**\n\n五",
         ] {
             for width in [7, 30] {
@@ -107,6 +108,10 @@ mod tests {
     /// Pieces of Markdown, whole lines and others.
     fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
         let piece = prop::sample::select(vec![
+            "\n\u{3000}\n",
+            "\n\u{a0}\n",
+            "#",
+            "x```",
             "\n",
             "\n",
             "\n\n",

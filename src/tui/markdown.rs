@@ -113,7 +113,10 @@ impl TopLevel {
         let begins = matches!(event, Event::Start(_) | Event::Rule) && is_top;
         let anew = begins && self.has_ended && {
             let mut lines = above.rsplit('\n').skip(1);
-            lines.next().is_some_and(|line| line.trim().is_empty())
+            // Other blanks, such as the wide one of Chinese text, make no blank line in Markdown.
+            lines
+                .next()
+                .is_some_and(|line| line.trim_matches([' ', '\t']).is_empty())
         };
         if begins {
             self.has_ended = matches!(

@@ -242,15 +242,17 @@ impl Model {
     /// Opens the runs that panes and windows draw, and packs the others.
     pub fn keep_open(&mut self) {
         let turns = &self.turns;
-        let compared = [&self.overlay, &self.beneath].map(|shown| match shown {
-            Some(Overlay::Compare(shown)) => [&shown.left, &shown.right].map(Some),
-            _ => [None; 2],
-        });
-        let read = self.reading.as_ref().map(|view| &view.run);
-        let place = |run: Option<&RunId>| turns.place_of_open(run?);
-        let [[a, b], [c, d]] = compared.map(|runs| runs.map(place));
+        let place = |run: &RunId| turns.place_of_open(run);
+        let compared = |shown: &Option<Overlay>| match shown {
+            Some(Overlay::Compare(shown)) => (place(&shown.left), place(&shown.right)),
+            _ => (None, None),
+        };
+        let (left, right) = compared(&self.overlay);
+        let (left_beneath, right_beneath) = compared(&self.beneath);
+        let read = self.reading.as_ref().and_then(|view| place(&view.run));
         let last = turns.len().checked_sub(1);
-        let needed = [last, self.shown_at(), a, b, c, d, place(read)];
+        let shown = self.shown_at();
+        let needed = [last, shown, left, right, left_beneath, right_beneath, read];
         self.turns.keep_open(&needed);
     }
 

@@ -51,7 +51,7 @@ pub struct ItemWidths {
     pub revision: u64,
     /// File and lines.
     pub place: usize,
-    /// How it was judged, with a bar, in all words and in few.
+    /// How it was judged, in each detail, in the order of `ScoreDetail::ALL`.
     pub judged: [usize; 3],
 }
 

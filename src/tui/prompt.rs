@@ -43,6 +43,7 @@ impl Prompt {
 
     /// Whether nothing is typed.
     pub fn is_empty(&self) -> bool {
+        // Without a look at bytes: this is asked for every event.
         matches!(self.area.lines(), [line] if line.is_empty())
     }
 

@@ -225,6 +225,27 @@ mod tests {
     }
 
     #[test]
+    fn a_theme_comes_back_after_another() {
+        let own = OwnFiles {
+            themes: vec![("light".to_owned(), "text = { fg = '#ff0000' }".to_owned())],
+            ..OwnFiles::default()
+        };
+        let (mut looks, _) = looks(ThemeName::Dark, own);
+        let red = Some(ratatui::style::Color::Rgb(255, 0, 0));
+        let dark = text(&looks);
+        assert_ne!(dark, red);
+        for (name, shown) in [
+            ("light", red),
+            ("dark", dark),
+            ("pink", dark),
+            ("light", red),
+        ] {
+            let _ = looks.choose(name);
+            assert_eq!(text(&looks), shown, "{name}");
+        }
+    }
+
+    #[test]
     fn a_users_theme_takes_the_place_of_ours_and_a_wrong_one_does_not() {
         let own = |name: &str, source: &str, theme: Option<&str>| OwnFiles {
             theme: theme.map(str::to_owned),

@@ -74,7 +74,7 @@ impl Turns {
         }
     }
 
-    /// Opens these, and packs the others that have ended.
+    /// Opens those that are given, and packs the others that have ended.
     pub fn keep_open(&mut self, needed: &[Option<usize>]) {
         for at in needed.iter().flatten() {
             self.open(*at);

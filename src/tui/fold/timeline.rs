@@ -193,3 +193,51 @@ fn span(least: &str, most: &str) -> String {
         format!("{least}–{most}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::protocol::Event;
+    use crate::tui::fold::RunView;
+
+    #[test]
+    fn events_that_come_one_by_one_fold_as_all_of_them_do() {
+        let lines = include_str!("../../../tests/it/fixtures/picture.jsonl").lines();
+        let events: Vec<Arc<Event>> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
+        let mut run = RunView::begin(&events[0]).unwrap();
+        let (mut trail, mut unfolded, mut folded) = (AuditTrail::default(), BTreeSet::new(), 0);
+        for event in &events {
+            let Some(row) = AuditRow::of(event, &run) else {
+                run.apply(event);
+                continue;
+            };
+            run.apply(event);
+            trail.push(row);
+            let mut expected = Vec::new();
+            for rows in trail.chunk_by(is_of_one_kind) {
+                let is_group = rows.len() >= LEAST_FOLDED;
+                let is_unfolded = rows.iter().any(|row| unfolded.contains(&row.key()));
+                let keys: Vec<_> = rows.iter().map(AuditRow::key).collect();
+                if is_group {
+                    expected.push((keys.clone(), true));
+                }
+                if !is_group || is_unfolded {
+                    expected.extend(keys.iter().map(|key| (vec![*key], false)));
+                }
+            }
+            let lines = trail.lines(&unfolded).map(|line| {
+                let keys = line.rows().iter().map(AuditRow::key).collect();
+                (keys, matches!(line, AuditLine::Group { .. }))
+            });
+            let lines: Vec<(Vec<_>, bool)> = lines.collect();
+            assert_eq!(lines, expected);
+            // Every second group is unfolded as soon as it is one.
+            let groups = lines.iter().filter(|(_, is_group)| *is_group);
+            folded = groups.clone().count();
+            unfolded.extend(groups.skip(1).step_by(2).map(|(keys, _)| keys[0]));
+        }
+        assert!(folded > 1 && !unfolded.is_empty());
+    }
+}

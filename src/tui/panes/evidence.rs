@@ -393,3 +393,41 @@ fn passage(run: &RunView, item: &EvidenceRow, width: usize) -> Vec<Row> {
     ));
     rows
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::protocol::Event;
+    use crate::tui::model::TurnView;
+    use crate::tui::setup::Setup;
+
+    #[test]
+    fn ui_items_stand_as_if_they_had_just_been_measured() {
+        let lines = include_str!("../../../tests/it/fixtures/picture.jsonl").lines();
+        let events: Vec<Arc<Event>> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
+        let size = Size::new(70, 16);
+        let showing = |count: usize| {
+            let mut model = Model::new(Setup::default()).unwrap();
+            model.turns.push(TurnView::after(&events[..count]).unwrap());
+            model
+        };
+        // One step after the other, and back again as a replay does it.
+        let mut known = None;
+        let (forth, mut pictures) = (1..=events.len(), HashSet::new());
+        for count in forth.clone().chain(forth.rev()) {
+            let mut model = showing(count);
+            model.evidence.widths = known;
+            settle(&mut model, size);
+            let kept = rows(&model, size);
+            model.evidence.widths = None;
+            assert_eq!(kept, rows(&model, size), "{count} events");
+            settle(&mut model, size);
+            known = model.evidence.widths;
+            pictures.insert(kept.iter().map(Row::text).collect::<Vec<_>>());
+        }
+        assert!(pictures.len() > 3, "{pictures:?}");
+    }
+}

@@ -31,7 +31,7 @@ pub enum ScoreDetail {
 }
 
 impl ScoreDetail {
-    /// All of them.
+    /// All of them, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Bar, Self::Words, Self::Scarce];
 }
 

@@ -120,3 +120,70 @@ fn lay_out(
         rows.push(Row::default());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::protocol::{Event, EventBody};
+
+    const ANSWER: &str = "# Bread\n\nBaked at **230 °C** [1], for\nas long as it takes.\n\n```rust\nlet a = 1;\n```\n\n\
+                          - one\n\n- two\n\nSee [it][it].\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nEnd.\n\n";
+
+    /// A recorded run whose answer comes in these pieces, and is `whole` in the end.
+    fn run(pieces: &[&str], whole: &str, outcome: Outcome) -> Vec<Arc<Event>> {
+        let lines = include_str!("../../../tests/it/fixtures/picture.jsonl").lines();
+        let recorded: Vec<Event> = lines.map(|l| serde_json::from_str(l).unwrap()).collect();
+        let is_delta = |event: &Event| matches!(event.body, EventBody::AnswerDelta { .. });
+        let first = recorded.iter().position(is_delta).unwrap();
+        let delta = |text: &&str| Event {
+            body: EventBody::AnswerDelta {
+                text: (*text).to_owned(),
+            },
+            ..recorded[first].clone()
+        };
+        let mut events = recorded[..first].to_vec();
+        events.extend(pieces.iter().map(delta));
+        for mut event in recorded.iter().skip(first).cloned() {
+            match &mut event.body {
+                EventBody::AnswerDelta { .. } => continue,
+                EventBody::AnswerFinished { .. } if outcome != Outcome::Answered => continue,
+                EventBody::AnswerFinished { text, .. } => whole.clone_into(text),
+                EventBody::RunFinished { outcome: end, .. } => *end = outcome,
+                _ => {}
+            }
+            events.push(event);
+        }
+        events.into_iter().map(Arc::new).collect()
+    }
+
+    #[test]
+    fn ui_a_turn_that_grows_has_the_rows_of_one_that_is_laid_out_at_once() {
+        let words: Vec<&str> = ANSWER.split_inclusive(' ').collect();
+        let defined = format!("{ANSWER}[it]: https://example.org\n");
+        let with_definition: Vec<&str> = defined.split_inclusive('\n').collect();
+        for (pieces, whole, outcome) in [
+            (&words[..], ANSWER, Outcome::Answered),
+            (&words[..], "Otherwise.", Outcome::Answered),
+            (&with_definition[..], &*defined, Outcome::Answered),
+            (&words[..12], "", Outcome::Cancelled),
+            (&words[..20], "", Outcome::Failed),
+            (&[], "", Outcome::Cancelled),
+        ] {
+            let events = run(pieces, whole, outcome);
+            for change in [usize::MAX, 40] {
+                let mut growing = TurnView::begin(&events[0]).unwrap();
+                for (at, event) in events.iter().enumerate() {
+                    if at > 0 {
+                        growing.take(event);
+                    }
+                    let width = if at < change { 44 } else { 31 };
+                    let mut anew = TurnView::after(&events[..=at]).unwrap();
+                    let rows = turn_rows(&mut growing, width);
+                    assert_eq!(rows, turn_rows(&mut anew, width), "event {at}, {outcome:?}");
+                }
+            }
+        }
+    }
+}

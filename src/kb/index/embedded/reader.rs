@@ -47,6 +47,9 @@ impl View {
     ) -> Result<Vec<Option<f64>>, KbError> {
         let rows: Vec<Option<usize>> = chunks.iter().map(|c| self.row(*c, vectors)).collect();
         let known: Vec<usize> = rows.iter().copied().flatten().collect();
+        if known.is_empty() {
+            return Ok(vec![None; chunks.len()]);
+        }
         let cosines = vectors.cosines(vector, &known)?.unwrap_or_default();
         let mut cosines = cosines.into_iter();
         Ok(rows
@@ -253,6 +256,7 @@ impl Reader for View {
         limits: Limits<'_>,
     ) -> Result<Vec<Option<Fetched>>, KbError> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
+        limits.check()?;
         let cosines = match wanted.cosine_with {
             Some(vector) => self.cosines(chunks, vector, &vectors)?,
             None => vec![None; chunks.len()],

@@ -1,4 +1,7 @@
 //! The scan: of all rows, or of those that a first look leaves.
+//!
+//! What is done for every row stands in loops: the build for size leaves long chains of iterators as
+//! calls.
 
 use std::cmp::Ordering;
 use std::ops::Range;

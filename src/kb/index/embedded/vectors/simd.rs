@@ -80,9 +80,10 @@ fn wide(query: &[i16], rows: &[u8], out: &mut [i32]) {
         );
         let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b01_00_11_10>(sum));
         let sum = _mm_add_epi32(sum, _mm_shuffle_epi32::<0b10_11_00_01>(sum));
-        let rest = match whole {
-            whole if whole < dims => product(&query[whole..], &row[whole..]),
-            _ => 0,
+        let rest = if whole < dims {
+            product(&query[whole..], &row[whole..])
+        } else {
+            0
         };
         out[n] = _mm_cvtsi128_si32(sum) + rest;
         n += 1;
