@@ -7,7 +7,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -79,8 +79,10 @@ fn left_for_bulk(cores: usize, since_a_search: Option<Duration>) -> usize {
     (cores - usize::from(another_is_likely)).max(1)
 }
 
+/// As many as when it was first asked: the system keeps the answer in files.
 fn cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
 #[cfg(test)]

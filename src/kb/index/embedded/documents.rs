@@ -10,7 +10,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::OrdSet;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::domain::LineRange;
 use crate::kb::index::chunk_key::ChunkKey;
@@ -21,6 +21,7 @@ use crate::kb::links::Link;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) struct StoredDocument {
     /// What it is to everything else.
+    #[serde(deserialize_with = "shared")]
     pub document: Arc<Document>,
     /// Names its rows in the lexical index; never used twice.
     pub number: u32,
@@ -45,6 +46,15 @@ pub(in crate::kb) struct ChunkEntry {
     pub key: ChunkKey,
     /// Where in the file.
     pub lines: LineRange,
+}
+
+/// Read into where it stays; serde's own way is by a [`Box`], which is one allocation more of each.
+pub(super) fn shared<'de, T, D>(deserializer: D) -> Result<Arc<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    T::deserialize(deserializer).map(Arc::new)
 }
 
 /// Chunks in one piece, not field by field: all of a base are read at a start. Key, first and last
@@ -95,7 +105,9 @@ mod packed {
                 },
             })
         };
-        Ok(chunks.iter().filter_map(entry).collect())
+        let mut entries = Vec::with_capacity(chunks.len());
+        entries.extend(chunks.iter().filter_map(entry));
+        Ok(entries)
     }
 }
 

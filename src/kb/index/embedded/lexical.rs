@@ -170,6 +170,11 @@ impl LexicalIndex {
             .unwrap_or_default())
     }
 
+    /// How many chunks the commit has that was looked at last.
+    pub fn chunks(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
     /// A view of the last commit.
     pub fn searcher(&self) -> Result<LexicalView, KbError> {
         self.reader.reload()?;

@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
-use super::documents::{Change, Documents, StoredDocument};
+use super::documents::{self, Change, Documents, StoredDocument};
 use crate::files::{self, Unreadable};
 use crate::kb::error::KbError;
 use crate::threads;
@@ -43,7 +43,7 @@ pub(in crate::kb) struct Entries {
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) enum Entry {
-    Put(Arc<StoredDocument>),
+    Put(#[serde(deserialize_with = "documents::shared")] Arc<StoredDocument>),
     Gone(String),
 }
 
@@ -64,9 +64,10 @@ impl Journal {
         let read = || -> Result<Vec<u8>, Unreadable> {
             let mut file = files::open_unlinked(&path)?;
             file.seek(SeekFrom::Start(from))?;
-            let mut bytes = Vec::new();
-            file.take(self.len.saturating_sub(from))
-                .read_to_end(&mut bytes)?;
+            let len = self.len.saturating_sub(from);
+            // What a commit says of a journal asks for no more memory than that fills.
+            let mut bytes = Vec::with_capacity(len.min(file.metadata()?.len()) as usize);
+            file.take(len).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
         match read() {

@@ -27,6 +27,9 @@ use crate::threads;
 /// into other chunks.
 const FORMAT: u32 = 6;
 
+/// Chunks whose keys take longer to read than a thread takes to begin.
+const WORTH_A_THREAD: u64 = 32 * 1024;
+
 /// The store in the data folder.
 pub(in crate::kb) struct EmbeddedStore {
     pub(crate) home: PathBuf,
@@ -34,7 +37,7 @@ pub(in crate::kb) struct EmbeddedStore {
     pub(crate) lexical: LexicalIndex,
     pub(crate) vectors: Arc<RwLock<Vectors>>,
     view: RwLock<Arc<View>>,
-    /// LockGuard while a view is loaded, or an older one could replace a newer one.
+    /// Locked while a view is loaded, or an older one could replace a newer one.
     loading: Mutex<()>,
 }
 
@@ -89,14 +92,17 @@ impl EmbeddedStore {
         model_id: &str,
     ) -> Result<Self, KbError> {
         let vectors = Arc::new(RwLock::new(Vectors::unread(home, model_id)));
-        // Someone waits for a start, so both are read at once.
-        let (view, read) = threads::beside(
-            || load(&dir, &lexical, &vectors, None),
-            || {
-                let mut vectors = vectors.write().unwrap_or_else(PoisonError::into_inner);
-                vectors.refresh()
-            },
-        );
+        let read_view = || load(&dir, &lexical, &vectors, None);
+        let read_vectors = || {
+            let mut vectors = vectors.write().unwrap_or_else(PoisonError::into_inner);
+            vectors.refresh()
+        };
+        // Someone waits for a start.
+        let (view, read) = if lexical.chunks() < WORTH_A_THREAD {
+            (read_view(), read_vectors())
+        } else {
+            threads::beside(read_view, read_vectors)
+        };
         read?;
         let view = view?;
         Ok(Self {

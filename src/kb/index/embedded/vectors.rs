@@ -46,7 +46,7 @@ pub(in crate::kb) struct Vectors {
     rows_file: Option<File>,
     /// Read by the first search.
     rows: OnceLock<Vec<u8>>,
-    /// LockGuard while they are read: the file has one position for all searches.
+    /// Locked while they are read: the file has one position for all searches.
     reading: Mutex<()>,
     /// Whether every key on disk has its row; if not, the pair is written anew before it grows.
     whole: bool,
