@@ -19,24 +19,6 @@ use serde_json::Value;
 
 use rules::RULES;
 
-/// Fields that hold words of the event format, whatever was said elsewhere.
-const OF_THE_FORMAT: [&str; 14] = [
-    "action",
-    "by",
-    "code",
-    "complexity",
-    "from",
-    "mode",
-    "node",
-    "outcome",
-    "path_type",
-    "query_type",
-    "reason",
-    "rule_name",
-    "to",
-    "tool",
-];
-
 /// Words in the name of a field that holds a secret.
 static NAMING_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let words = ["pass", "pwd", "secret", "token", "key", "credential"];
@@ -243,17 +225,20 @@ impl Mask {
     }
 }
 
-/// A word of ours, or the list of nodes that a run went through.
+/// A word of the event format, whatever was said elsewhere, or a list of them.
 fn is_of_the_format(name: &str, field: &Value) -> bool {
     let is_word = |value: &Value| {
         let word = value.as_str();
         word.is_some_and(|word| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
     };
-    match field {
-        Value::Array(items) => {
-            ["path", "suggested_tools"].contains(&name) && items.iter().all(is_word)
+    match name {
+        "path" | "suggested_tools" => {
+            let items = field.as_array();
+            items.is_some_and(|items| items.iter().all(is_word))
         }
-        field => OF_THE_FORMAT.contains(&name) && is_word(field),
+        "action" | "by" | "code" | "complexity" | "from" | "mode" | "node" | "outcome"
+        | "path_type" | "query_type" | "reason" | "rule_name" | "to" | "tool" => is_word(field),
+        _ => false,
     }
 }
 
