@@ -6,26 +6,14 @@
 //! the same words, whichever of the two languages each is in.
 //!
 //! Words are found by the most probable cut of a run of characters (as jieba does it: a path through
-//! the words of a dictionary with their counts). The dictionary is searched where it lies, in sorted
-//! lines, unpacked when the first Chinese text comes. See `assets/gloss/NOTICE` for what it is made from.
+//! the words of a dictionary with their counts). See `assets/gloss/NOTICE` for what that is made from.
+
+mod dictionary;
 
 use std::borrow::Cow;
-use std::io::Read;
-use std::sync::LazyLock;
 
-use flate2::read::GzDecoder;
+use dictionary::{Dictionary, Word};
 
-/// Sorted lines of a word, ten times the logarithm of its count, and what it means.
-static WORDS: LazyLock<String> = LazyLock::new(|| {
-    let packed = include_bytes!("../../assets/gloss/zh-en.tsv.gz");
-    let mut words = String::new();
-    if let Err(error) = GzDecoder::new(packed.as_slice()).read_to_string(&mut words) {
-        tracing::error!(%error, "the dictionary of Chinese words is damaged");
-    }
-    words
-});
-/// Longer words are not in it, in characters.
-const LONGEST: usize = 5;
 /// The logarithm of the count of all words together.
 const ALL: f64 = 18.0;
 /// More characters than this fill what the model reads several times over.
@@ -55,77 +43,50 @@ fn append_senses(run: &mut Vec<char>, english: &mut String) {
     if run.is_empty() {
         return;
     }
-    for word in cut(run) {
-        if let Some(entry) = entry(&word).filter(|entry| !entry.means.is_empty()) {
-            english.push(' ');
-            english.push_str(entry.means);
+    if let Some(dictionary) = Dictionary::open() {
+        for word in cut(run, &dictionary) {
+            for sense in dictionary.senses(word) {
+                english.push(' ');
+                english.push_str(sense);
+            }
         }
     }
     english.push(' ');
     run.clear();
 }
 
-/// The words of the most probable cut.
-fn cut(run: &[char]) -> Vec<String> {
-    // Of each place: the best logarithm of a probability up to it, and where its last word begins.
-    let mut best = vec![(f64::NEG_INFINITY, 0); run.len() + 1];
+/// The words of the most probable cut; characters that are no word are left out.
+fn cut(run: &[char], dictionary: &Dictionary) -> Vec<Word> {
+    // Of each place: the best logarithm of a probability up to it, where its last word begins, and that word.
+    let mut best: Vec<(f64, usize, Option<Word>)> =
+        vec![(f64::NEG_INFINITY, 0, None); run.len() + 1];
     best[0].0 = 0.0;
     for start in 0..run.len() {
-        let mut word = String::new();
-        for end in start + 1..=run.len().min(start + LONGEST) {
-            word.push(run[end - 1]);
-            let often = match entry(&word) {
-                Some(entry) => entry.often,
-                None if end == start + 1 => 0.0,
-                None => continue,
-            };
-            let score = best[start].0 + often - ALL;
-            if score > best[end].0 {
-                best[end] = (score, start);
+        let before = best[start].0;
+        let mut reach = |len: usize, often: f64, word: Option<Word>| {
+            let score = before + often - ALL;
+            if score > best[start + len].0 {
+                best[start + len] = (score, start, word);
             }
+        };
+        let mut stands_alone = false;
+        for word in dictionary.words_at(&run[start..]) {
+            stands_alone |= word.len() == 1;
+            reach(word.len(), word.often(), Some(word));
+        }
+        if !stands_alone {
+            reach(1, 0.0, None);
         }
     }
     let mut words = Vec::new();
     let mut end = run.len();
     while end > 0 {
-        let start = best[end].1;
-        words.push(run[start..end].iter().collect());
+        let (_, start, word) = best[end];
+        words.extend(word);
         end = start;
     }
     words.reverse();
     words
-}
-
-/// A line of the dictionary.
-struct GlossEntry {
-    /// The logarithm of its count.
-    often: f64,
-    /// Its senses; empty where it only builds sentences.
-    means: &'static str,
-}
-
-/// Searches by halving between line ends.
-fn entry(word: &str) -> Option<GlossEntry> {
-    let bytes = WORDS.as_bytes();
-    let (mut low, mut high) = (0, bytes.len());
-    while low < high {
-        let middle = low.midpoint(high);
-        let start = bytes[low..middle].iter().rposition(|byte| *byte == b'\n');
-        let start = start.map_or(low, |at| low + at + 1);
-        let end = bytes[start..].iter().position(|byte| *byte == b'\n');
-        let end = end.map_or(bytes.len(), |at| start + at);
-        let mut cells = WORDS.get(start..end)?.split('\t');
-        match cells.next()?.cmp(word) {
-            std::cmp::Ordering::Less => low = end + 1,
-            std::cmp::Ordering::Greater => high = start,
-            std::cmp::Ordering::Equal => {
-                let often = cells.next()?.parse::<f64>().ok()? / 10.0;
-                let means = cells.next()?;
-                return Some(GlossEntry { often, means });
-            }
-        }
-    }
-    None
 }
 
 fn is_han(c: char) -> bool {
@@ -135,25 +96,6 @@ fn is_han(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_word_of_the_dictionary_is_found() {
-        let words: Vec<&str> = WORDS.lines().filter_map(|l| l.split('\t').next()).collect();
-        assert!(words.is_sorted_by(|a, b| a < b));
-        assert!(words.len() > 50_000);
-        for word in words
-            .iter()
-            .step_by(97)
-            .chain(words.first())
-            .chain(words.last())
-        {
-            assert!(entry(word).is_some(), "{word}");
-            assert!(word.chars().count() <= LONGEST, "{word}");
-        }
-        for word in ["", "a", "的的", "龘龘", "一二三四五"] {
-            assert!(entry(word).is_none(), "{word}");
-        }
-    }
 
     #[test]
     fn chinese_is_glossed_in_english_and_everything_else_stays() {
