@@ -7,12 +7,12 @@
 //! that the processor waits for all of them at once. What one writer of the index has learned, the
 //! next one gets.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 use std::mem;
 use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 
@@ -39,7 +39,7 @@ pub(super) struct Remembering {
 /// What was made of which piece.
 #[derive(Default)]
 struct Memory {
-    known: HashMap<u32, CachedWord, BuildHasherDefault<Hashed>>,
+    known: HashTable<CachedWord>,
     terms: Terms,
 }
 
@@ -54,6 +54,7 @@ struct Terms {
 /// to the processor.
 #[derive(Clone, Copy)]
 struct CachedWord {
+    hash: u32,
     piece: u32,
     /// Where the lengths of its terms begin.
     lengths: u32,
@@ -111,11 +112,16 @@ impl CachedWord {
 }
 
 impl Memory {
+    fn found(&self, hash: u32) -> Option<CachedWord> {
+        let found = self.known.find(spread(hash), |entry| entry.hash == hash);
+        found.copied()
+    }
+
     /// What is known of these pieces; another one of the same hash is not. In passes, because
     /// within one the processor need not wait for one piece before it looks for the next.
     fn recall(&self, pieces: &mut [Piece<'_>]) {
         for piece in &mut *pieces {
-            piece.entry = self.known.get(&piece.hash).copied();
+            piece.entry = self.found(piece.hash);
         }
         let text = self.terms.text.as_bytes();
         for piece in &mut *pieces {
@@ -136,20 +142,22 @@ impl Memory {
     fn learn(&mut self, chain: &mut TextAnalyzer, piece: &str, hash: u32) -> Option<CachedWord> {
         let at = self.terms.text.len();
         let lengths = self.terms.lengths.len();
-        if piece.len() > LONGEST || self.known.contains_key(&hash) {
+        if piece.len() > LONGEST || self.found(hash).is_some() {
             return None;
         }
         self.terms.text.push_str(piece);
         self.terms.take(chain, piece);
         let made = &self.terms.lengths[lengths..];
         let entry = CachedWord {
+            hash,
             piece: at as u32,
             lengths: lengths as u32,
             first: u16::try_from(made.first().copied().unwrap_or(0)).ok()?,
             piece_length: piece.len() as u8,
             terms: u8::try_from(made.len()).ok()?,
         };
-        self.known.insert(hash, entry);
+        self.known
+            .insert_unique(spread(hash), entry, |entry| spread(entry.hash));
         Some(entry)
     }
 
@@ -220,25 +228,9 @@ impl Drop for Remembering {
     }
 }
 
-/// What is looked up by is a hash already.
-#[derive(Clone, Default)]
-struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
-
-    fn write_u32(&mut self, hash: u32) {
-        // The table looks at the highest bits and at the lowest.
-        self.0 = u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
+/// As the table wants a hash, which looks at the highest bits and at the lowest.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 impl Tokenizer for Remembering {
@@ -263,7 +255,7 @@ impl Tokenizer for Remembering {
 /// before a blank, and a word is then one piece, however its sentences go on.
 fn without_closing(piece: &str) -> &str {
     let closes = |byte: &u8| matches!(byte, b'.' | b',' | b';' | b':' | b'!' | b'?' | b')' | b'"');
-    let last = piece.bytes().rposition(|byte| !closes(&byte));
+    let last = piece.as_bytes().iter().rposition(|byte| !closes(byte));
     &piece[..last.map_or(0, |last| last + 1)]
 }
 
