@@ -74,12 +74,13 @@ def main(cedict, jieba):
             # Rare characters and idioms: hardly ever met, and they are a third of all.
             continue
         rows.append((word, round(10 * math.log(often + 1)), "" if form else " ".join(found[:SENSES])))
-    rows.sort(key=lambda row: row[0].encode())
     write(rows)
 
 
 def write(rows):
-    """Writes rows of a word, its logarithm and its senses, sorted by the bytes of the word."""
+    """Writes rows of a word, its logarithm and its senses, sorted by the characters of the word."""
+    rows = sorted(rows)
+    assert len({word for word, *_ in rows}) == len(rows), "a word comes twice"
     english = sorted({word for *_, text in rows for word in text.split()}, key=lambda word: (len(word), word))
     lengths = [sum(len(word) == length for word in english) for length in range(1, LONGEST_ENGLISH + 1)]
     assert sum(lengths) == len(english) and all(word.isascii() for word in english)
@@ -113,8 +114,8 @@ def read():
         at += length * some
     starts, at = [start for _, start in firsts], 0
     while at < size:
-        shape, often = data[begin + at], data[begin + at + 1]
-        rest, meant = shape % 8, shape // 8
+        counts, often = data[begin + at], data[begin + at + 1]
+        rest, meant = counts % 8, counts // 8
         numbers = struct.unpack_from(f"<{rest + meant}H", data, begin + at + 2)
         first = firsts[bisect.bisect_right(starts, at) - 1][0]
         yield "".join(map(chr, (first, *numbers[:rest]))), often, " ".join(english[one] for one in numbers[rest:])

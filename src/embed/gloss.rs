@@ -44,12 +44,13 @@ fn append_senses(run: &mut Vec<char>, english: &mut String) {
         return;
     }
     if let Some(dictionary) = Dictionary::open() {
-        for word in cut(run, &dictionary) {
-            for sense in dictionary.senses(word) {
-                english.push(' ');
-                english.push_str(sense);
-            }
+        let words = cut(run, &dictionary).into_iter();
+        for sense in words.flat_map(|word| dictionary.senses(word)) {
+            english.push(' ');
+            english.push_str(sense);
         }
+    } else {
+        tracing::error!("the dictionary of Chinese words is damaged");
     }
     english.push(' ');
     run.clear();
@@ -63,8 +64,8 @@ fn cut(run: &[char], dictionary: &Dictionary) -> Vec<Word> {
     best[0].0 = 0.0;
     for start in 0..run.len() {
         let before = best[start].0;
-        let mut reach = |len: usize, often: f64, word: Option<Word>| {
-            let score = before + often - ALL;
+        let mut reach = |len: usize, log_count: f64, word: Option<Word>| {
+            let score = before + log_count - ALL;
             if score > best[start + len].0 {
                 best[start + len] = (score, start, word);
             }
@@ -72,7 +73,7 @@ fn cut(run: &[char], dictionary: &Dictionary) -> Vec<Word> {
         let mut stands_alone = false;
         for word in dictionary.words_at(&run[start..]) {
             stands_alone |= word.len() == 1;
-            reach(word.len(), word.often(), Some(word));
+            reach(word.len(), word.log_count(), Some(word));
         }
         if !stands_alone {
             reach(1, 0.0, None);

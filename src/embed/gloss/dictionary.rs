@@ -26,7 +26,7 @@ pub(super) struct Word {
     /// Its characters behind the first.
     rest: &'static [[u8; 2]],
     /// Ten times the logarithm of its count.
-    often: u8,
+    log_count_tenths: u8,
     /// The numbers of the English words; none where it only builds sentences.
     senses: &'static [[u8; 2]],
 }
@@ -97,13 +97,13 @@ impl Dictionary {
 impl Word {
     /// The first of `words`, taken from them.
     fn take(words: &mut &'static [u8]) -> Option<Self> {
-        let ([shape, often], rest) = words.split_first_chunk()?;
-        let (characters, rest) = rest.split_at_checked(2 * usize::from(shape % 8))?;
-        let (senses, rest) = rest.split_at_checked(2 * usize::from(shape / 8))?;
+        let ([counts, log_count_tenths], rest) = words.split_first_chunk()?;
+        let (characters, rest) = rest.split_at_checked(2 * usize::from(counts % 8))?;
+        let (senses, rest) = rest.split_at_checked(2 * usize::from(counts / 8))?;
         *words = rest;
         Some(Self {
             rest: characters.as_chunks().0,
-            often: *often,
+            log_count_tenths: *log_count_tenths,
             senses: senses.as_chunks().0,
         })
     }
@@ -122,8 +122,8 @@ impl Word {
     }
 
     /// The logarithm of its count.
-    pub fn often(&self) -> f64 {
-        f64::from(self.often) / 10.0
+    pub fn log_count(&self) -> f64 {
+        f64::from(self.log_count_tenths) / 10.0
     }
 }
 
@@ -157,7 +157,10 @@ mod tests {
         for (text, word) in &words {
             let longer = [text.as_slice(), &['龘']].concat();
             let found = dictionary.words_at(&longer).last().unwrap();
-            assert_eq!((found.len(), found.often), (text.len(), word.often));
+            assert_eq!(
+                (found.len(), found.log_count_tenths),
+                (text.len(), word.log_count_tenths)
+            );
             assert_eq!(dictionary.senses(*word).count(), word.senses.len());
         }
     }
@@ -171,12 +174,15 @@ mod tests {
             let meant = |word: Word| dictionary.senses(word).collect::<Vec<_>>().join(" ");
             words.map(|word| (word.len(), meant(word))).collect()
         };
-        let expected = [(1, "end finish"), (2, "end terminal")];
-        let senses = found("终端的");
-        assert_eq!(senses.last().unwrap().1, expected[1].1);
-        assert!(senses.is_sorted_by(|a, b| a.0 < b.0));
-        for text in ["", "a", "龘", "𠀀"] {
-            assert!(found(text).iter().all(|(len, _)| *len == 1), "{text}");
+        let meant = [(1, "end finish"), (2, "end terminal")];
+        assert_eq!(
+            found("终端的"),
+            meant.map(|(len, text)| (len, text.to_owned()))
+        );
+        // Two characters that are words, and no word together.
+        assert!(found("的的").iter().all(|(len, _)| *len == 1));
+        for text in ["", "a", "龘龘", "𠀀"] {
+            assert!(found(text).is_empty(), "{text}");
         }
         assert_eq!(found("的")[0].1, "");
     }

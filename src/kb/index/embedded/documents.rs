@@ -21,7 +21,7 @@ use crate::kb::links::Link;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) struct StoredDocument {
     /// What it is to everything else.
-    #[serde(deserialize_with = "shared")]
+    #[serde(deserialize_with = "deserialize_arc")]
     pub document: Arc<Document>,
     /// Names its rows in the lexical index; never used twice.
     pub number: u32,
@@ -49,7 +49,7 @@ pub(in crate::kb) struct ChunkEntry {
 }
 
 /// Read into where it stays; serde's own way is by a [`Box`], which is one allocation more of each.
-pub(super) fn shared<'de, T, D>(deserializer: D) -> Result<Arc<T>, D::Error>
+pub(super) fn deserialize_arc<'de, T, D>(deserializer: D) -> Result<Arc<T>, D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,

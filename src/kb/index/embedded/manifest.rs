@@ -43,7 +43,7 @@ pub(in crate::kb) struct Entries {
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::kb) enum Entry {
-    Put(#[serde(deserialize_with = "documents::shared")] Arc<StoredDocument>),
+    Put(#[serde(deserialize_with = "documents::deserialize_arc")] Arc<StoredDocument>),
     Gone(String),
 }
 
@@ -64,10 +64,14 @@ impl Journal {
         let read = || -> Result<Vec<u8>, Unreadable> {
             let mut file = files::open_unlinked(&path)?;
             file.seek(SeekFrom::Start(from))?;
-            let len = self.len.saturating_sub(from);
-            // What a commit says of a journal asks for no more memory than that fills.
-            let mut bytes = Vec::with_capacity(len.min(file.metadata()?.len()) as usize);
-            file.take(len).read_to_end(&mut bytes)?;
+            let belongs = self.len.saturating_sub(from);
+            let stands = file.metadata()?.len().saturating_sub(from);
+            let mut bytes = Vec::new();
+            // A damaged length may ask for more memory than there is.
+            bytes
+                .try_reserve_exact(belongs.min(stands) as usize)
+                .map_err(io::Error::from)?;
+            file.take(belongs).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
         match read() {

@@ -27,8 +27,8 @@ use crate::threads;
 /// into other chunks.
 const FORMAT: u32 = 6;
 
-/// Chunks whose keys take longer to read than a thread takes to begin.
-const WORTH_A_THREAD: u64 = 32 * 1024;
+/// From so many chunks on, reading the keys of their vectors takes longer than a thread takes to begin.
+const THREAD_FROM_CHUNKS: u64 = 32 * 1024;
 
 /// The store in the data folder.
 pub(in crate::kb) struct EmbeddedStore {
@@ -97,8 +97,7 @@ impl EmbeddedStore {
             let mut vectors = vectors.write().unwrap_or_else(PoisonError::into_inner);
             vectors.refresh()
         };
-        // Someone waits for a start.
-        let (view, read) = if lexical.chunks() < WORTH_A_THREAD {
+        let (view, read) = if lexical.chunks() < THREAD_FROM_CHUNKS {
             (read_view(), read_vectors())
         } else {
             threads::beside(read_view, read_vectors)
