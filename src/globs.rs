@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// Braces within braces within braces: more are no pattern that anyone writes on purpose.
+/// Braces within braces within braces: deeper ones are not written on purpose.
 const MAX_NESTING: usize = 8;
 /// A longer pattern is not written on purpose either.
 const MAX_BYTES: usize = 4096;

@@ -21,7 +21,7 @@ const MAX_SHEET_NAME_CHARS: usize = 124;
 
 /// Cells of one workbook, however small; more than fit on any screen.
 const MAX_CELLS: usize = 4_000_000;
-/// More sheets than anyone leafs through.
+/// Sheets of one workbook that are read.
 const MAX_SHEETS: usize = 10_000;
 
 /// The cells of all sheets of a workbook that hold something.

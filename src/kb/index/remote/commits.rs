@@ -49,7 +49,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (sender, mut notified) = mpsc::channel(QUEUE);
-    // Whoever asks needs the connection to be driven meanwhile.
+    // A query is answered only while the connection is driven.
     let driver = tokio::spawn(async move {
         let messages = stream::poll_fn(move |context| connection.poll_message(context));
         let mut messages = std::pin::pin!(messages);
