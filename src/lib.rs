@@ -51,10 +51,14 @@
 //!
 //! # Where to add
 //!
+//! What users see is also told in README.md, CHANGELOG.md and `assets/demo-kb`, which golden tests read. When a page
+//! there has changed, its vectors are written anew:
+//! `cargo test --test it write_the_vectors_of_the_demo -- --ignored`.
+//!
 //! | what | copy | then name it in |
 //! |---|---|---|
-//! | a tool | `tools/grep_search.rs` | `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`; a call whose `subject` is empty is dropped by the built-in engine), `tools/catalog.rs`, `tools/toolbox.rs`; its arguments in `reasoner/llm/read/plan.rs` (not called like one of `NAMES` there, which name the tool) and `reasoner/llm/reply_schema.rs`; when the built-in engine takes it in `reasoner/offline/plan.rs`; which questions it is suggested for in `reasoner/offline/route/tools.rs` (which goes by the type of the question: a kind that has a tool of its own is handed in by `reasoner/offline/route.rs`, or two tools are called) and `assets/prompts/analyze.md`; where those are a new kind of question, also `QuestionKind` in `domain/question.rs`, `reasoner/offline/question/kind.rs` (a kind told by what stands beside the name of a file takes the names away first, in `reasoner/offline/question/literals.rs`: `kind.rs` may not use `question.rs`), `reasoner/offline/route.rs`, `tests/it/offline/routing.rs`, `reasoner/offline/language/table.rs` and its words in each `assets/language/*.toml`; where the answer is not a quotation that the judge chooses, `reasoner/offline/answer.rs` with a file beside `answer/overview.rs`, `answer/frames.rs` and `assets/language/frames.toml`; whether a question alone makes a call in `agent/nodes/plan.rs`, and whether a rule approves what it brings in `domain/rules.rs` (where an answer needs no grading because a file was named; told in `assets/demo-kb/rules.md` and `zh/评分规则.md`, and in order in `law.rs`); its short name in `tui/panes/wording.rs`, its verb in `tui/panes/waiting.rs`; what is tried when all that was suggested has failed in `agent/nodes/analyze_and_route.rs`; whether it measures what it finds in `tui/panes/score.rs`, an argument beside its subject in `tui/panes/why.rs`; tests in `tests/it/tools.rs`, and its calls there in `law.rs`, in `scope.rs`, and in `what_if.rs` (one more number of `case`, and an arm of `called`), in `ends_runs.rs` where a call may take long; how many tools there are is told in `assets/demo-kb` (`README.md`, `tools.md`, `tools-files.md`, `zh/工具.md`) and asked in `tests/it/fixtures/answers.jsonl` and `golden.jsonl`. It asks the methods of `kb::KnowledgeBase`, of which a tool with a view of its own on documents may need another one (`kb/contents.rs` by name, `kb/whole.rs` the text of a file, `kb/headings.rs` its headings), `tools/hits.rs` makes evidence of hits, and `tools/read_file.rs` finds and reads a file by its name; what other rooms use of it is exported in `domain.rs`, `kb.rs`; arguments that may be left out are shown by `tools/local_file_qa.rs`. Evidence is exactly the lines that it names: a tool that counts returns the lines it counted, and the number is made of them with the answer, as `reasoner/offline/answer/overview.rs` does with documents. `search --tool` takes ways of searching (`kb::SearchMode`), not tools |
-//! | a file format (a file of unknown ending is read already, line by line, as code: a reader is worth its while where lines alone mislead) | `kb/extract/text/notebook.rs` | `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name; `is_document` where it may be as large as a PDF), `kb/extract/convert.rs`; what becomes Markdown has `§ Heading` for its places, with a passage a section, as `kb/extract/text/mail.rs` does not and `kb/extract/draft.rs` does (text of the document within it is quoted, or its headings and fences count); a unit of its own for places in `domain/place.rs` and, where each is a passage of its own, in `kb/chunk.rs`; an ending that is read as plain text so far stands in `kb/extract/extraction.rs`; raise `FORMAT` in `kb/index/embedded/store.rs` and `kb/index/remote/schema.rs` (and `SCHEMA` in `tests/it/store_server.rs`): otherwise files that were read differently before stay as they are, and `VERSION` in `kb/source/cache.rs` where such files were refused or taken apart before; how large it may be in `kb/extract.rs`; what people call it in `engine/kinds.rs`, and `ENDINGS` in `domain/mention.rs` and `reasoner/offline/question/literals.rs`; its target in `tests/it/kept_documents.rs` with a folder in `tests/fuzz/corpus/` (and in `kb/extract/fuzz.rs` where it is not called like the ending; nothing in `tests/fuzz/targets`); a sample in `tests/it/samples.rs` and `formats.rs` there, in `formats/damaged.rs` whether half of one can be told, hostile ones, and a good one with a word that no other has, in `tests/hostile/make_corpus.py`; the lists of formats in README.md, `assets/demo-kb/indexing.md` and `zh/常见问题.md` there |
+//! | a tool | `tools/grep_search.rs` | [the steps below](#adding-a-tool) |
+//! | a file format (a file of unknown ending is read already, line by line, as code: a reader is worth its while where lines alone mislead) | `kb/extract/text/notebook.rs` | `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name, by both where two formats share an ending; `is_document` where it may be as large as a PDF), `kb/extract/convert.rs`; what becomes Markdown with headings ends with `Draft::finish_sections` of `kb/extract/draft.rs`, as in `kb/extract/text/html.rs`: `§ Heading` for its places, a passage a section (text of the document within it is quoted, or its headings and fences count; without a title the first heading is the title, so several entries in a file have the file's name); a unit of its own for places in `domain/place.rs` and, where each is a passage of its own, in `kb/chunk.rs`; an ending that is read as plain text so far stands in `kb/extract/extraction.rs`; raise `FORMAT` in `kb/index/embedded/store.rs` and `kb/index/remote/schema.rs` (and `SCHEMA` in `tests/it/store_server.rs`): otherwise files that were read differently before stay as they are, and `VERSION` in `kb/source/cache.rs` where such files were refused or taken apart before (what was read as lines is not kept there); how large it may be in `kb/extract.rs`; what people call it in `engine/kinds.rs`, and `ENDINGS` in `domain/mention.rs` and `reasoner/offline/question/literals.rs`; its target in `tests/it/kept_documents.rs` with a folder in `tests/fuzz/corpus/` (and in `kb/extract/fuzz.rs` where it is not called like the ending; nothing in `tests/fuzz/targets`); a sample in `tests/it/samples.rs` and `formats.rs` there, in `formats/damaged.rs` an exception in each `matches!` where neither noise nor half of one is damaged, hostile ones, and a good one with a word that no other has, in `tests/hostile/make_corpus.py`; the lists of formats in README.md, `assets/demo-kb/indexing.md` and `zh/常见问题.md` there, and the answer that lists them in `tests/it/fixtures/answers.jsonl` |
 //! | a chat server | an entry of `assets/llm/servers.toml` | nothing: users can do the same in their own `servers.toml` |
 //! | a theme | `assets/themes/light.toml` or `dark.toml` for one background (`ground-elsewhere`), `high-contrast.toml` where it brings its own (`ground`); each ink of text has a contrast of 4.5 : 1, also on the selected row | `tui/theme/name.rs`, `made_for` in `tui/theme_choice.rs`, `terminals` in `tui/theme/contrast.rs` and there, with `ground-elsewhere`, the grounds it is not for, `/theme` in `tui/slash.rs` and README.md; `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`, `.env.example`; `tests/it/screen/looks.rs` and `states.rs`, with new snapshots and those of the menu, which `states_200x60` and `states_40x10` draw too; `assets/demo-kb/settings.md`, and the answers about that setting in `tests/it/fixtures/answers.jsonl`; users can put their own into `themes/` |
 //! | a language | `assets/language/de.toml` | `domain/question.rs` (`Language`), `reasoner/offline/language.rs`, `reasoner/offline/language/table.rs`; `reasoner/llm/prompt/synthesize.rs` |
@@ -68,9 +72,51 @@
 //! `Language` that miss a new one, those of the tests once the library compiles. It does not name lists of
 //! words, prompts, comparisons with one of them and numbers of them: the rows above do, and `git grep -i` for
 //! one of its kind in both spellings (`graph_related`, `GraphRelated`; `ipynb`, `notebook`; `high-contrast`,
-//! `HighContrast`) finds what they forgot. What users see is also
-//! told in README.md, CHANGELOG.md and `assets/demo-kb`, which golden tests read and whose vectors are then
-//! written anew: `cargo test --test it write_the_vectors_of_the_demo -- --ignored`.
+//! `HighContrast`) finds what they forgot.
+//!
+//! # Adding a tool
+//!
+//! Always:
+//!
+//! 1. `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`; a call whose `subject` is empty is dropped by the
+//!    built-in engine), `tools/catalog.rs`, `tools/toolbox.rs`. A tool asks the methods of `kb::KnowledgeBase`, and may
+//!    need another one there (`kb/contents.rs` by name, `kb/whole.rs` the text of a file, `kb/headings.rs` its
+//!    headings). `tools/hits.rs` makes evidence of hits, `tools/read_file.rs` finds and reads a file by its name,
+//!    `tools/local_file_qa.rs` has arguments that may be left out and a folder to stay within. What other rooms use
+//!    is exported in `domain.rs`, `kb.rs`.
+//! 2. Its arguments in `reasoner/llm/read/plan.rs` (not called like one of `NAMES` there, which name the tool) and
+//!    `reasoner/llm/reply_schema.rs`.
+//! 3. When the built-in engine takes it in `reasoner/offline/plan.rs`; which questions it is suggested for in
+//!    `reasoner/offline/route/tools.rs` (by the type of the question: a kind that has a tool of its own is handed in by
+//!    `reasoner/offline/route.rs`, or two tools are called) and `assets/prompts/analyze.md`.
+//! 4. Whether a question alone makes a call in `agent/nodes/plan.rs`; what is tried when all that was suggested has
+//!    failed in `agent/nodes/analyze_and_route.rs`.
+//! 5. Whether what it brings is graded: on the complex route the grader grades it, unless a rule in `domain/rules.rs`
+//!    approves it (where an answer needs no grading because a file was named; told in `assets/demo-kb/rules.md` and
+//!    `zh/评分规则.md`, and in order in `law.rs`); on the simple route nothing is graded.
+//! 6. On the screen: its short name in `tui/panes/wording.rs`, its verb in `tui/panes/waiting.rs`, whether it measures
+//!    what it finds in `tui/panes/score.rs`, an argument beside its subject in `tui/panes/why.rs`.
+//! 7. Tests in `tests/it/tools.rs`, and its calls there in `law.rs`, in `scope.rs`, and in `what_if.rs` (one more number
+//!    of `case`, and an arm of `called`), in `ends_runs.rs` where a call may take long.
+//! 8. The demo base: the number of tools in `README.md`, `tools.md` and `zh/工具.md` of `assets/demo-kb`, the tool in the last
+//!    two, a section in `tools-files.md` or `tools-search.md`; asked in `tests/it/fixtures/answers.jsonl` and `golden.jsonl`.
+//!
+//! Where its questions are a new kind: `QuestionKind` in `domain/question.rs`, `reasoner/offline/question/kind.rs` (a
+//! kind told by what stands beside the name of a file takes the names away first, in
+//! `reasoner/offline/question/literals.rs`: `kind.rs` may not use `question.rs`), `reasoner/offline/route.rs`,
+//! `tests/it/offline/routing.rs`, and a question to its answer in `tests/it/demo.rs`. Its words stand in each
+//! `assets/language/*.toml` and in `reasoner/offline/language/table.rs`: a key of `[asks]` where the words decide
+//! by themselves (the test of `table.rs` has the number of keys), a list of its own where two of them must meet.
+//! A number or name that the call takes from the question is read in `reasoner/offline/question.rs`.
+//!
+//! Where the answer is not a quotation that the judge chooses: `reasoner/offline/answer.rs` with a file beside
+//! `answer/overview.rs`, `answer/frames.rs` and `assets/language/frames.toml`. Evidence is exactly the lines that it
+//! names: a tool that counts returns the lines it counted, and the number is made of them with the answer, as
+//! `answer/overview.rs` does with documents. A fact that stands in no line, such as a date, is a field of `Measured` in
+//! `domain/evidence.rs` (optional, `serde(default)`), which `kb/search.rs` fills; models see it by
+//! `reasoner/llm/prompt/synthesize.rs`, readers of exports by `report/wording.rs`.
+//!
+//! `search --tool` takes ways of searching (`kb::SearchMode`), not tools.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
