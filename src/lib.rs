@@ -58,7 +58,7 @@
 //! | what | copy | then name it in |
 //! |---|---|---|
 //! | a tool | `tools/grep_search.rs` | [the steps below](#adding-a-tool) |
-//! | a file format (a file of unknown ending is read already, line by line, as code: a reader is worth its while where lines alone mislead) | `kb/extract/text/notebook.rs` | `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name, by both where two formats share an ending; `is_document` where it may be as large as a PDF), `kb/extract/convert.rs`; what becomes Markdown with headings ends with `Draft::finish_sections` of `kb/extract/draft.rs`, as in `kb/extract/text/html.rs`: `§ Heading` for its places, a passage a section (text of the document within it is quoted, or its headings and fences count; without a title the first heading is the title, so several entries in a file have the file's name); a unit of its own for places in `domain/place.rs` and, where each is a passage of its own, in `kb/chunk.rs`; an ending that is read as plain text so far stands in `kb/extract/extraction.rs`; raise `FORMAT` in `kb/index/embedded/store.rs` and `kb/index/remote/schema.rs` (and `SCHEMA` in `tests/it/store_server.rs`): otherwise files that were read differently before stay as they are, and `VERSION` in `kb/source/cache.rs` where such files were refused or taken apart before (what was read as lines is not kept there); how large it may be in `kb/extract.rs`; what people call it in `engine/kinds.rs`, and `ENDINGS` in `domain/mention.rs` and `reasoner/offline/question/literals.rs`; its target in `tests/it/kept_documents.rs` with a folder in `tests/fuzz/corpus/` (and in `kb/extract/fuzz.rs` where it is not called like the ending; nothing in `tests/fuzz/targets`); a sample in `tests/it/samples.rs` and `formats.rs` there, in `formats/damaged.rs` an exception in each `matches!` where neither noise nor half of one is damaged, hostile ones, and a good one with a word that no other has, in `tests/hostile/make_corpus.py`; the lists of formats in README.md, `assets/demo-kb/indexing.md` and `zh/常见问题.md` there, and the answer that lists them in `tests/it/fixtures/answers.jsonl` |
+//! | a file format | `kb/extract/text/notebook.rs` | [the steps below](#adding-a-file-format) |
 //! | a chat server | an entry of `assets/llm/servers.toml` | nothing: users can do the same in their own `servers.toml` |
 //! | a theme | `assets/themes/light.toml` or `dark.toml` for one background (`ground-elsewhere`), `high-contrast.toml` where it brings its own (`ground`); each ink of text has a contrast of 4.5 : 1, also on the selected row | `tui/theme/name.rs`, `made_for` in `tui/theme_choice.rs`, `terminals` in `tui/theme/contrast.rs` and there, with `ground-elsewhere`, the grounds it is not for, `/theme` in `tui/slash.rs` and README.md; `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`, `.env.example`; `tests/it/screen/looks.rs` and `states.rs`, with new snapshots and those of the menu, which `states_200x60` and `states_40x10` draw too; `assets/demo-kb/settings.md`, and the answers about that setting in `tests/it/fixtures/answers.jsonl`; users can put their own into `themes/` |
 //! | a language | `assets/language/de.toml` | `domain/question.rs` (`Language`), `reasoner/offline/language.rs`, `reasoner/offline/language/table.rs`; `reasoner/llm/prompt/synthesize.rs` |
@@ -74,46 +74,85 @@
 //! one of its kind in both spellings (`graph_related`, `GraphRelated`; `ipynb`, `notebook`; `high-contrast`,
 //! `HighContrast`) finds what they forgot.
 //!
+//! # Adding a file format
+//!
+//! A file of unknown ending is read already, line by line, as code: a reader is worth its while where lines alone
+//! mislead.
+//!
+//! 1. The reader: `kb/extract/text.rs` (`mod`), `kb/extract/format.rs` (by its first bytes or its name, by both where
+//!    two formats share an ending; `is_document` where it may be as large as a PDF), `kb/extract/convert.rs`. An
+//!    ending that is read as plain text so far leaves the list in `kb/extract/extraction.rs`. A file that is not what
+//!    its ending says is refused as damaged, unless its lines are worth reading as they are. Text may have 10 MB;
+//!    another limit stands in `kb/extract.rs`.
+//! 2. Its places, by which passages are cited. What becomes Markdown with headings ends with `Draft::finish_sections`
+//!    of `kb/extract/draft.rs`, as in `kb/extract/text/html.rs`: `§ Heading`, a passage a section (text of the
+//!    document within it is quoted, or its headings and fences count; without a title the first heading is the title,
+//!    so several entries in a file have the file's name). Pages, rows, cells and the like are units in
+//!    `domain/place.rs`, with a number, a name or both; a new one stands there and, where each is a passage of its
+//!    own, in `kb/chunk.rs`.
+//! 3. Raise `FORMAT` in `kb/index/embedded/store.rs` and `kb/index/remote/schema.rs` (and `SCHEMA` in
+//!    `tests/it/store_server.rs`): otherwise files that were read differently before stay as they are; and `VERSION`
+//!    in `kb/source/cache.rs` where such files were refused or taken apart before (what was read as lines is not kept
+//!    there).
+//! 4. What people call it: `engine/kinds.rs`, and `ENDINGS` in `domain/mention.rs` and
+//!    `reasoner/offline/question/literals.rs`.
+//! 5. Fuzzing: its target in `tests/it/kept_documents.rs` with a folder in `tests/fuzz/corpus/` (and in
+//!    `kb/extract/fuzz.rs` where it is not called like the ending; nothing in `tests/fuzz/targets`).
+//! 6. Tests: a sample in `tests/it/samples.rs` and `formats.rs` there, in `formats/damaged.rs` an exception in each
+//!    `matches!` where neither noise nor half of one is damaged, hostile ones, and a good one with a word that no
+//!    other has, in `tests/hostile/make_corpus.py`. `cargo test -- extract formats kept_documents hostile` runs what
+//!    is about formats.
+//! 7. The lists of formats: README.md, CHANGELOG.md, `assets/demo-kb/indexing.md` and `zh/常见问题.md` there, the answer
+//!    that lists them in `tests/it/fixtures/answers.jsonl`.
+//!
 //! # Adding a tool
 //!
-//! Always:
+//! Decide first whether its questions are a kind of their own: most of steps 3 and 8 follows from it, and is told
+//! below.
 //!
 //! 1. `tools.rs` (`mod`), `domain/tool.rs` (`ToolName`, `ToolCall`; a call whose `subject` is empty is dropped by the
-//!    built-in engine), `tools/catalog.rs`, `tools/toolbox.rs`. A tool asks the methods of `kb::KnowledgeBase`, and may
-//!    need another one there (`kb/contents.rs` by name, `kb/whole.rs` the text of a file, `kb/headings.rs` its
-//!    headings). `tools/hits.rs` makes evidence of hits, `tools/read_file.rs` finds and reads a file by its name,
-//!    `tools/local_file_qa.rs` has arguments that may be left out and a folder to stay within. What other rooms use
-//!    is exported in `domain.rs`, `kb.rs`.
-//! 2. Its arguments in `reasoner/llm/read/plan.rs` (not called like one of `NAMES` there, which name the tool) and
-//!    `reasoner/llm/reply_schema.rs`.
-//! 3. When the built-in engine takes it in `reasoner/offline/plan.rs`; which questions it is suggested for in
-//!    `reasoner/offline/route/tools.rs` (by the type of the question: a kind that has a tool of its own is handed in by
-//!    `reasoner/offline/route.rs`, or two tools are called) and `assets/prompts/analyze.md`.
+//!    built-in engine), `tools/catalog.rs`, `tools/toolbox.rs`. A tool asks the methods of `kb::KnowledgeBase`, and
+//!    may need another one there (`kb/contents.rs` by name, `kb/whole.rs` the text of a file, `kb/headings.rs` the
+//!    words of headings, without lines: these stand in the blocks of `kb/chunk.rs`). `tools/hits.rs` makes evidence of
+//!    hits, `tools/read_file.rs` finds and reads a file by its name, `tools/local_file_qa.rs` has arguments that may
+//!    be left out and a folder to stay within. What other rooms use is exported in `domain.rs`, `kb.rs`. What finds
+//!    nothing returns no evidence; the graph goes on from there.
+//! 2. Its arguments in `reasoner/llm/read/plan.rs` (not called like one of `NAMES` there, which name the tool; one
+//!    given bare is read by `bare_argument`) and `reasoner/llm/reply_schema.rs`.
+//! 3. When the built-in engine takes it in `reasoner/offline/plan.rs` (before `read_file`, which takes each question
+//!    that names a file, where it should win over that); which questions it is suggested for in
+//!    `reasoner/offline/route/tools.rs` (by the type of the question: a kind that has a tool of its own is handed in
+//!    by `reasoner/offline/route.rs`, or two tools are called) and `assets/prompts/analyze.md`.
 //! 4. Whether a question alone makes a call in `agent/nodes/plan.rs`; what is tried when all that was suggested has
 //!    failed in `agent/nodes/analyze_and_route.rs`.
 //! 5. Whether what it brings is graded: on the complex route the grader grades it, unless a rule in `domain/rules.rs`
-//!    approves it (where an answer needs no grading because a file was named; told in `assets/demo-kb/rules.md` and
-//!    `zh/评分规则.md`, and in order in `law.rs`); on the simple route nothing is graded.
-//! 6. On the screen: its short name in `tui/panes/wording.rs`, its verb in `tui/panes/waiting.rs`, whether it measures
-//!    what it finds in `tui/panes/score.rs`, an argument beside its subject in `tui/panes/why.rs`.
-//! 7. Tests in `tests/it/tools.rs`, and its calls there in `law.rs`, in `scope.rs`, and in `what_if.rs` (one more number
-//!    of `case`, and an arm of `called`), in `ends_runs.rs` where a call may take long.
-//! 8. The demo base: the number of tools in `README.md`, `tools.md` and `zh/工具.md` of `assets/demo-kb`, the tool in the last
-//!    two, a section in `tools-files.md` or `tools-search.md`; asked in `tests/it/fixtures/answers.jsonl` and `golden.jsonl`.
+//!    approves it (where an answer needs no grading because a file was named; an existing rule can take it in; a new
+//!    one is told in `assets/demo-kb/rules.md` and `zh/评分规则.md`, and in order in `law.rs`); on the simple route
+//!    nothing is graded.
+//! 6. On the screen: its short name, of six letters at most, in `tui/panes/wording.rs`, its verb in
+//!    `tui/panes/waiting.rs`, whether it measures what it finds in `tui/panes/score.rs`, an argument beside its
+//!    subject in `tui/panes/why.rs`.
+//! 7. Tests in `tests/it/tools.rs`, and its calls there in `law.rs`, in `scope.rs` (one list for what searches, one
+//!    for what is refused outside), and in `what_if.rs` (one more number of `case`, and an arm of `called`), in
+//!    `ends_runs.rs` where a call may take long.
+//! 8. The demo base: the number of tools in `README.md`, `tools.md` and `zh/工具.md` of `assets/demo-kb`, the tool in
+//!    the last two, a section in `tools-files.md` or `tools-search.md`; its number in CHANGELOG.md.
+//!    `tests/it/fixtures/answers.jsonl` and `golden.jsonl` ask how many tools there are and which.
 //!
 //! Where its questions are a new kind: `QuestionKind` in `domain/question.rs`, `reasoner/offline/question/kind.rs` (a
-//! kind told by what stands beside the name of a file takes the names away first, in
-//! `reasoner/offline/question/literals.rs`: `kind.rs` may not use `question.rs`), `reasoner/offline/route.rs`,
-//! `tests/it/offline/routing.rs`, and a question to its answer in `tests/it/demo.rs`. Its words stand in each
-//! `assets/language/*.toml` and in `reasoner/offline/language/table.rs`: a key of `[asks]` where the words decide
-//! by themselves (the test of `table.rs` has the number of keys), a list of its own where two of them must meet.
-//! A number or name that the call takes from the question is read in `reasoner/offline/question.rs`.
+//! kind told by what stands beside the name of a file takes the names away first, as `asks_for_content` in
+//! `question.rs` does, by a function moved to `reasoner/offline/question/literals.rs`: `kind.rs` may not use
+//! `question.rs`), `reasoner/offline/route.rs`, `tests/it/offline/routing.rs`, and a question to its answer in
+//! `tests/it/demo.rs`. Its words stand in each `assets/language/*.toml` and in `reasoner/offline/language/table.rs`: a
+//! key of `[asks]` where the words decide by themselves (the test of `table.rs` has the number of keys), a list of its
+//! own where two of them must meet. A number or name that the call takes from the question is read in
+//! `reasoner/offline/question.rs`.
 //!
 //! Where the answer is not a quotation that the judge chooses: `reasoner/offline/answer.rs` with a file beside
 //! `answer/overview.rs`, `answer/frames.rs` and `assets/language/frames.toml`. Evidence is exactly the lines that it
 //! names: a tool that counts returns the lines it counted, and the number is made of them with the answer, as
-//! `answer/overview.rs` does with documents. A fact that stands in no line, such as a date, is a field of `Measured` in
-//! `domain/evidence.rs` (optional, `serde(default)`), which `kb/search.rs` fills; models see it by
+//! `answer/overview.rs` does with documents. A fact that stands in no line, such as a date, is a field of `Measured`
+//! in `domain/evidence.rs` (optional, `serde(default)`), which `kb/search.rs` fills; models see it by
 //! `reasoner/llm/prompt/synthesize.rs`, readers of exports by `report/wording.rs`.
 //!
 //! `search --tool` takes ways of searching (`kb::SearchMode`), not tools.
