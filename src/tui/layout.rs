@@ -7,7 +7,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::model::{Model, Overlay};
-use super::notice;
+use super::notice::{self, NoticeLine};
 use super::pane::Pane;
 use super::split::{Border, Divider, Split};
 
@@ -45,7 +45,7 @@ pub struct Arrangement {
     /// Where a document is read, when one has the screen for itself.
     pub reading: Option<Rect>,
     /// Where a notice stands: on the border above the prompt or the last line.
-    pub notice: Rect,
+    pub notice: NoticeLine,
     /// Lines that a notice takes from a window that lies above it all.
     below_window: u16,
     /// Borders that can be dragged.
@@ -74,12 +74,15 @@ impl Arrangement {
             status: None,
             prompt: None,
             reading: None,
-            notice: Rect::new(
-                2,
-                screen.height.saturating_sub(1),
-                screen.width.saturating_sub(4),
-                1,
-            ),
+            notice: NoticeLine {
+                border: Rect::new(
+                    2,
+                    screen.height.saturating_sub(1),
+                    screen.width.saturating_sub(4),
+                    1,
+                ),
+                counter: 0,
+            },
             below_window: 0,
             borders: Vec::new(),
             across: Vec::new(),
@@ -109,11 +112,12 @@ impl Arrangement {
     }
 
     /// Where a notice stands while a window lies above it all: the last line.
-    pub fn notice_below_window(&self) -> Rect {
-        Rect {
+    pub fn notice_below_window(&self) -> NoticeLine {
+        let border = Rect {
             y: self.screen.height.saturating_sub(1),
-            ..self.notice
-        }
+            ..self.notice.border
+        };
+        NoticeLine { border, counter: 0 }
     }
 
     /// The inside of a pane, if it is drawn.
@@ -187,7 +191,10 @@ impl Arrangement {
         self.prompt = Some(Rect::new(left + 1, border + 1, width, rows));
         let counter = model.prompt.counter(rows);
         let counter = counter.map_or(0, |counter| counter.len() as u16);
-        self.notice = Rect::new(left + 2, border, width.saturating_sub(2 + counter), 1);
+        self.notice = NoticeLine {
+            border: Rect::new(left + 2, border, width.saturating_sub(2), 1),
+            counter,
+        };
         border
     }
 

@@ -11,14 +11,24 @@ use super::model::{Model, Notice};
 use super::theme::Theme;
 use super::wrap::wrap;
 
+/// The line of a border that a notice may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoticeLine {
+    /// All of it.
+    pub border: Rect,
+    /// Cells at its end that a counter takes.
+    pub counter: u16,
+}
+
 /// Draws it on a line of a border; what is longer takes lines above that.
-pub fn notice(model: &Model, border: Rect, theme: &Theme, buffer: &mut Buffer) {
+pub fn notice(model: &Model, place: NoticeLine, theme: &Theme, buffer: &mut Buffer) {
     let Some(notice) = &model.notice else {
         return;
     };
     let (_, ink) = looks(notice);
-    let rows = rows(notice, border);
-    let bottom = border.y - u16::from(rows.len() > 1);
+    let border = place.border;
+    let (rows, is_above) = rows(notice, place);
+    let bottom = border.y - u16::from(is_above);
     for (at, row) in rows.iter().enumerate() {
         let line = Rect {
             y: bottom.saturating_sub((rows.len() - 1 - at) as u16),
@@ -26,7 +36,7 @@ pub fn notice(model: &Model, border: Rect, theme: &Theme, buffer: &mut Buffer) {
         };
         let row = row.clone().with(ink, " ");
         // The look of what lies below must not shine through.
-        let width = if rows.len() > 1 {
+        let width = if is_above {
             line.width
         } else {
             line.width.min(row.width() as u16)
@@ -37,10 +47,10 @@ pub fn notice(model: &Model, border: Rect, theme: &Theme, buffer: &mut Buffer) {
 }
 
 /// The lines above the border that it takes.
-pub fn lines_above(notice: &Notice, border: Rect) -> u16 {
-    match rows(notice, border).len() {
-        1 => 0,
-        lines => lines as u16,
+pub fn lines_above(notice: &Notice, place: NoticeLine) -> u16 {
+    match rows(notice, place) {
+        (_, false) => 0,
+        (rows, true) => rows.len() as u16,
     }
 }
 
@@ -51,14 +61,22 @@ fn looks(notice: &Notice) -> (&'static str, Ink) {
     }
 }
 
-/// What is longer than the border stands above it: a warning that is cut says nothing, and a border
-/// with a hole in it looks broken.
-fn rows(notice: &Notice, border: Rect) -> Vec<Row> {
+/// Its rows, and whether they stand above the border: so does what is longer than the border has
+/// room for, since a warning that is cut says nothing, and a border with a hole in it looks broken.
+fn rows(notice: &Notice, place: NoticeLine) -> (Vec<Row>, bool) {
     let (sign, ink) = looks(notice);
-    let width = usize::from(border.width).saturating_sub(2);
     let indent = Row::of(ink, " ".repeat(sign.chars().count()));
     let message = Row::of(ink, notice.message.clone());
-    let mut rows = wrap(&message, &Row::of(ink, sign), &indent, width);
+    let within = |width: u16| {
+        let width = usize::from(width).saturating_sub(2);
+        wrap(&message, &Row::of(ink, sign), &indent, width)
+    };
+    let NoticeLine { border, counter } = place;
+    let rows = within(border.width.saturating_sub(counter));
+    if rows.len() == 1 {
+        return (rows, false);
+    }
+    let mut rows = within(border.width);
     rows.truncate(usize::from(border.y / 2).max(1));
-    rows
+    (rows, true)
 }

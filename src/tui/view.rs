@@ -149,7 +149,7 @@ fn footer(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         hints.clear();
     }
     let last = places.screen.height - 1;
-    if model.notice.is_some() && (model.overlay.is_some() || places.notice.y == last) {
+    if model.notice.is_some() && (model.overlay.is_some() || places.notice.border.y == last) {
         // What is said stands here, and half a hint behind it reads as part of it.
         hints.clear();
         left = Row::default();

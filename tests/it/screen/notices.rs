@@ -58,6 +58,29 @@ fn ui_a_warning_leaves_the_counter_of_what_is_typed_in_sight() {
 }
 
 #[test]
+fn ui_a_long_warning_hides_what_lies_below_it() {
+    let message = "a warning that is long ".repeat(9);
+    for (width, height) in [(160, 45), (100, 30), (60, 20)] {
+        let mut screen = played(runs::complex());
+        // A counter takes from the border, not from the lines above it.
+        let lines: Vec<String> = (1..=30).map(|n| format!("line {n}")).collect();
+        screen.handle(Msg::Paste(lines.join("\n")));
+        screen.handle(Msg::Update(Update::Notice {
+            level: NoticeLevel::Warning,
+            message: message.clone(),
+        }));
+        let text = screen.text(width, height);
+        let lines = text.lines().skip_while(|line| !line.contains('⚠'));
+        let column = lines.map(|line| line.split('│').nth(1).unwrap_or_default());
+        let words = column.take_while(|line| !line.is_empty());
+        let words: Vec<&str> = words.flat_map(str::split_whitespace).collect();
+        let words = words.join(" ");
+        let said = words.trim_start_matches(['▌', '⚠', ' ']).replace("▌ ", "");
+        assert_eq!(said, message.trim_end(), "{text}");
+    }
+}
+
+#[test]
 fn ui_esc_leaves_a_replay_and_nothing_says_that_it_stops_it() {
     let mut screen = played(runs::complex());
     write(&mut screen, "/replay");
