@@ -16,7 +16,7 @@ use kb_agent::agent::ports::{
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, Outcome, RoutingLimits, RoutingPlan,
-    Score, ToolCall, ToolName, Usage,
+    Score, ToolCall, ToolName, Topic, Usage,
 };
 use kb_agent::protocol::{EventBody, Mode};
 use tokio::runtime::Runtime;
@@ -148,6 +148,8 @@ impl Reasoner for Instant {
         }
         Ok(Synthesis {
             outcome: Outcome::Answered,
+            confidence: None,
+            quoted: Vec::new(),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })
@@ -170,6 +172,7 @@ impl Toolbox for InMemory {
                 tool: ToolName::GrepSearch,
                 score: Score::clamped(0.5),
                 text: "a line of text that says something".to_owned(),
+                topic: Topic::default(),
                 low: false,
                 place: None,
                 measured: Measured::default(),

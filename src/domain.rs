@@ -5,6 +5,7 @@
 //! them and a recorded run can be judged by them again, because all three call the same code.
 
 mod answer;
+mod confidence;
 mod evidence;
 mod grade;
 mod graded_by;
@@ -23,8 +24,9 @@ mod wait;
 mod warnings;
 mod what_if;
 
-pub use answer::{Answer, Citation, Outcome, Turn};
-pub use evidence::{Evidence, EvidenceId, Measured, add_evidence, is_same_passage};
+pub use answer::{Answer, Citation, Outcome, Quotation, Turn};
+pub use confidence::{Confidence, ConfidenceLevel};
+pub use evidence::{Evidence, EvidenceId, Measured, Topic, add_evidence, is_same_passage};
 pub use grade::{GradeThresholds, GraderAction, KEEP_FROM, SUFFICIENT_FROM, scores_of};
 pub use graded_by::GradedBy;
 pub use lines::LineRange;

@@ -17,8 +17,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::domain::{
-    Complexity, Cue, Evidence, NodeName, Outcome, Question, RoutingPlan, Score, ToolCall,
-    ToolRecord, Turn, Usage,
+    Complexity, Confidence, Cue, Evidence, NodeName, Outcome, Question, Quotation, RoutingPlan,
+    Score, ToolCall, ToolRecord, Turn, Usage,
 };
 use crate::protocol::{Mode, RunId};
 use crate::text::Trouble;
@@ -225,6 +225,10 @@ pub struct SynthesizeJob<'a> {
 pub struct Synthesis {
     /// Answered, or not found when the engine could tell that the items hold no answer.
     pub outcome: Outcome,
+    /// How likely the answer is right, where the engine can tell.
+    pub confidence: Option<Confidence>,
+    /// The lines that the answer quotes, where the engine quotes.
+    pub quoted: Vec<Quotation>,
     /// What it cost.
     pub usage: Usage,
     /// What was wrong with the reply, one warning each.

@@ -57,6 +57,15 @@ impl Citation {
     }
 }
 
+/// Lines that an answer repeats word for word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quotation {
+    /// The number of the item in the answer, from 1.
+    pub n: usize,
+    /// The lines in the item's file.
+    pub lines: LineRange,
+}
+
 /// What one question came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {

@@ -35,6 +35,17 @@ pub struct Measured {
     pub vector_rank: Option<usize>,
 }
 
+/// What a passage is about, as its document says it outside the passage's own lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Topic {
+    /// The document's title; empty where it has none.
+    pub title: String,
+    /// Other names of the document, from its front matter.
+    pub aliases: Vec<String>,
+    /// The headings above the passage, outermost first.
+    pub headings: Vec<String>,
+}
+
 /// A passage that a tool found (R14).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
@@ -54,6 +65,8 @@ pub struct Evidence {
     pub measured: Measured,
     /// The passage: the text of exactly these lines.
     pub text: String,
+    /// What it is about; empty where the tool that found it does not know.
+    pub topic: Topic,
     /// Brought back after it had been discarded, because nothing better was left (R22).
     pub low: bool,
 }
@@ -74,6 +87,7 @@ impl Evidence {
             score: Score::ZERO,
             measured: Measured::default(),
             text: text.to_owned(),
+            topic: Topic::default(),
             low: false,
         }
     }
@@ -129,6 +143,12 @@ fn merge(known: Evidence, other: &Evidence) -> Evidence {
     } else {
         (known.score, known.measured)
     };
+    // The headings above the merged passage are those above its first line.
+    let topic = if other.lines.start < known.lines.start {
+        other.topic.clone()
+    } else {
+        known.topic
+    };
     let place = match (&known.place, &other.place) {
         (Some(a), Some(b)) => a.hull(b),
         _ => None,
@@ -138,6 +158,7 @@ fn merge(known: Evidence, other: &Evidence) -> Evidence {
         place,
         score,
         measured,
+        topic,
         low: known.low && other.low,
         text,
         id: known.id,
@@ -181,6 +202,7 @@ mod tests {
                 .map(|n| format!("line {n}"))
                 .collect::<Vec<_>>()
                 .join("\n"),
+            topic: Topic::default(),
             low: false,
             place: None,
             measured: Measured::default(),

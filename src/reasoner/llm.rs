@@ -254,6 +254,8 @@ impl Reasoner for EndpointReasoner {
             .await?;
         Ok(Synthesis {
             outcome: Outcome::Answered,
+            confidence: None,
+            quoted: Vec::new(),
             usage: reply.usage,
             warnings: reply.warnings,
         })

@@ -150,6 +150,8 @@ impl Reasoner for OfflineReasoner {
         }
         Ok(Synthesis {
             outcome,
+            confidence: None,
+            quoted: Vec::new(),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
-use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
+use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName, Topic};
 use crate::kb::{Extraction, KnowledgeBase, LinkKind, LinkTargets, holds_ticket};
 use crate::text::{spaced, stem};
 
@@ -223,6 +223,7 @@ fn read(base: &KnowledgeBase, passages: Vec<LinkPassage>, stop: &AtomicBool) -> 
             tool: ToolName::GraphRelated,
             score: Score::clamped(passage.score),
             text: said,
+            topic: Topic::default(),
             low: false,
             measured: Measured::default(),
         });

@@ -3,7 +3,7 @@
 
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
-use crate::domain::{Evidence, EvidenceId, Measured, ToolName};
+use crate::domain::{Evidence, EvidenceId, Measured, ToolName, Topic};
 use crate::kb::KnowledgeBase;
 
 const MAX_PASSAGES: usize = 10;
@@ -23,6 +23,7 @@ pub(super) fn run(
             tool: ToolName::GrepSearch,
             score: found.score,
             text: found.text,
+            topic: Topic::default(),
             low: false,
             place: found.place,
             measured: Measured::default(),

@@ -1,6 +1,6 @@
 //! What a search brings, as evidence.
 
-use crate::domain::{Evidence, EvidenceId, ToolName};
+use crate::domain::{Evidence, EvidenceId, ToolName, Topic};
 use crate::kb::Hit;
 
 /// A hit as evidence of the tool that found it.
@@ -12,6 +12,7 @@ pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
         tool,
         score: hit.score,
         text: hit.text,
+        topic: Topic::default(),
         low: false,
         place: hit.place,
         measured: hit.measured,

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::hits::{evidence, is_relevant, nearness};
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
-use crate::domain::{Evidence, EvidenceId, MOST_LISTED, Measured, Score, ToolName};
+use crate::domain::{Evidence, EvidenceId, MOST_LISTED, Measured, Score, ToolName, Topic};
 use crate::kb::{FieldFilter, FieldPassage, Hit, KnowledgeBase, Within};
 use crate::text::stem;
 
@@ -164,6 +164,7 @@ fn said(passage: FieldPassage) -> Evidence {
         score: Score::FULL,
         measured: Measured::default(),
         text: passage.text,
+        topic: Topic::default(),
         low: false,
     }
 }

@@ -3,7 +3,7 @@
 
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
-use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
+use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName, Topic};
 use crate::kb::{Extraction, KnowledgeBase};
 
 const MAX_LINES: usize = 400;
@@ -73,6 +73,7 @@ fn excerpt(
         tool: ToolName::ReadFile,
         score: Score::FULL,
         text: cut(lines[shown.start - 1..shown.end].join("\n")),
+        topic: Topic::default(),
         low: false,
         place: document.place(shown),
         measured: Measured::default(),

@@ -13,7 +13,7 @@ use kb_agent::agent::ports::{
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
     Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingLimits, Score, ToolCall,
-    ToolName,
+    ToolName, Topic,
 };
 use kb_agent::embed::SentenceEmbedding;
 use kb_agent::kb::KnowledgeBase;
@@ -158,6 +158,7 @@ fn ends_the_embedding_of_an_answer_that_no_one_waits_for() {
         tool: ToolName::HybridSearch,
         score: Score::FULL,
         text: text.to_owned(),
+        topic: Topic::default(),
         low: false,
         measured: Measured::default(),
     };

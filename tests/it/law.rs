@@ -3,7 +3,7 @@
 use kb_agent::domain::{
     AutoApproveRule, Complexity, EDGES, ENTRY, Evidence, EvidenceId, GradeThresholds, GraderAction,
     LineRange, Measured, NodeName, QueryType, RouteReason, RoutingLimits, RoutingPlan, Score,
-    ToolCall, ToolName, ToolRecord, approving_rule, average, edge, route_after_analyze,
+    ToolCall, ToolName, ToolRecord, Topic, approving_rule, average, edge, route_after_analyze,
     route_after_grade, route_after_tool_exec,
 };
 
@@ -144,6 +144,7 @@ fn item(tool: ToolName, score: f64) -> Evidence {
         tool,
         score: Score::clamped(score),
         text: "text".to_owned(),
+        topic: Topic::default(),
         low: false,
         place: None,
         measured: Measured::default(),

@@ -8,7 +8,7 @@ use kb_agent::agent::ports::{
 };
 use kb_agent::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Question, RoutingPlan, Score,
-    ToolName, Turn, Usage,
+    ToolName, Topic, Turn, Usage,
 };
 use kb_agent::protocol::RunId;
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings, Jobs};
@@ -159,6 +159,7 @@ pub fn item(source: &str, text: &str) -> Evidence {
         tool: ToolName::VectorSearch,
         score: Score::clamped(0.5),
         text: text.to_owned(),
+        topic: Topic::default(),
         low: false,
         place: None,
         measured: Measured::default(),

@@ -11,7 +11,7 @@ use kb_agent::agent::ports::{
 };
 use kb_agent::domain::{
     Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome, RoutingPlan, Score,
-    ToolCall, ToolName, ToolRecord, Turn, Usage,
+    ToolCall, ToolName, ToolRecord, Topic, Turn, Usage,
 };
 use kb_agent::embed::SentenceEmbedding;
 use kb_agent::protocol::RunId;
@@ -50,6 +50,7 @@ fn item(n: usize, source: &str, text: &str) -> Evidence {
         tool: ToolName::HybridSearch,
         score: Score::UNKNOWN,
         text: text.to_owned(),
+        topic: Topic::default(),
         low: false,
         place: None,
         measured: Measured::default(),

@@ -12,7 +12,7 @@ use kb_agent::agent::ports::{
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
     Answer, Complexity, EDGES, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome,
-    RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Usage,
+    RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Topic, Usage,
 };
 use kb_agent::kb::{Document, KnowledgeBase};
 use kb_agent::protocol::{Event, EventBody, Mode};
@@ -176,6 +176,8 @@ impl Reasoner for ScriptedReasoner {
         self.trouble(NodeName::Synthesize).await?;
         Ok(Synthesis {
             outcome: Outcome::Answered,
+            confidence: None,
+            quoted: Vec::new(),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })
@@ -221,6 +223,7 @@ pub fn item(at: usize, tool: ToolName, score: f64) -> Evidence {
         tool,
         score: Score::clamped(score),
         text: format!("line {at}"),
+        topic: Topic::default(),
         low: false,
         place: None,
         measured: Measured::default(),

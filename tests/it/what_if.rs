@@ -181,6 +181,8 @@ impl Reasoner for Scripted {
         out.push("So it is.").await;
         Ok(Synthesis {
             outcome: Outcome::Answered,
+            confidence: None,
+            quoted: Vec::new(),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })

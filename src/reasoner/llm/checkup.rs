@@ -19,7 +19,7 @@ use crate::agent::ports::{
     AnswerSink, CallOrigin, Caveat, GradeJob, ReasonerError, SynthesizeJob, UnreadableGrades,
 };
 use crate::domain::{
-    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, Usage,
+    Complexity, Evidence, EvidenceId, LineRange, Measured, NodeName, Score, ToolName, Topic, Usage,
 };
 use crate::protocol::RunId;
 
@@ -177,6 +177,7 @@ fn evidence() -> Evidence {
         tool: ToolName::GrepSearch,
         score: Score::clamped(1.0),
         text: EVIDENCE.to_owned(),
+        topic: Topic::default(),
         low: false,
         place: None,
         measured: Measured::default(),

@@ -335,7 +335,7 @@ mod tests {
     use crate::agent::ports::CallOrigin;
     use crate::domain::{
         Evidence, EvidenceId, LineRange, Literals, Measured, NodeName, RoutingPlan, Score,
-        ToolRecord,
+        ToolRecord, Topic,
     };
     use crate::protocol::RunId;
     use crate::reasoner::offline::language::terms;
@@ -401,6 +401,7 @@ mod tests {
             score: Score::UNKNOWN,
             measured: Measured::default(),
             text: (*text).to_owned(),
+            topic: Topic::default(),
             low: false,
         };
         let job = PlanJob {

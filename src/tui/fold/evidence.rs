@@ -290,7 +290,7 @@ impl EvidenceRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Evidence, GraderAction, add_evidence};
+    use crate::domain::{Evidence, GraderAction, Topic, add_evidence};
     use crate::protocol::ItemScore;
     use proptest::prelude::*;
 
@@ -440,6 +440,7 @@ mod tests {
             score: Score::clamped(0.5),
             measured: Measured::default(),
             text: "text".to_owned(),
+            topic: Topic::default(),
             low: false,
         }
     }

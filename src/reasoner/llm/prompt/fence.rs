@@ -169,7 +169,7 @@ fn cut(text: &str, tokens: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{EvidenceId, LineRange, Measured, Score, ToolName};
+    use crate::domain::{EvidenceId, LineRange, Measured, Score, ToolName, Topic};
 
     fn item(source: &str, text: &str) -> Evidence {
         Evidence {
@@ -179,6 +179,7 @@ mod tests {
             tool: ToolName::GrepSearch,
             score: Score::FULL,
             text: text.to_owned(),
+            topic: Topic::default(),
             low: false,
             place: None,
             measured: Measured::default(),

@@ -1,6 +1,8 @@
 //! Documents for the tests of this room, judged by an embedding that compares letters.
 
-use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Outcome, Score, ToolName, Turn};
+use crate::domain::{
+    Evidence, EvidenceId, LineRange, Measured, Outcome, Score, ToolName, Topic, Turn,
+};
 
 use super::super::evidence::Passage;
 use super::super::judge::letters::Letters;
@@ -65,6 +67,7 @@ pub(super) fn passage(source: &str, text: &str) -> Evidence {
         tool: ToolName::HybridSearch,
         score: Score::UNKNOWN,
         text: text.to_owned(),
+        topic: Topic::default(),
         low: false,
         place: None,
         measured: Measured::default(),

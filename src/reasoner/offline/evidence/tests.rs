@@ -1,5 +1,5 @@
 use super::*;
-use crate::domain::{EvidenceId, LineRange, Measured, Score, ToolName};
+use crate::domain::{EvidenceId, LineRange, Measured, Score, ToolName, Topic};
 
 fn read(source: &str, text: &str) -> Passage {
     Passage::read(&Evidence {
@@ -14,6 +14,7 @@ fn read(source: &str, text: &str) -> Passage {
         score: Score::ZERO,
         measured: Measured::default(),
         text: text.to_owned(),
+        topic: Topic::default(),
         low: false,
     })
 }
