@@ -1,0 +1,69 @@
+use serde::{Deserialize, Serialize};
+
+/// From here on an answer is called sure.
+const SURE_FROM: f64 = 0.9;
+/// From here on an answer is called likely.
+const LIKELY_FROM: f64 = 0.7;
+
+/// The calibrated chance that an answer is right, 0–1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Confidence(f64);
+
+/// A confidence in three words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfidenceLevel {
+    /// At least nine of ten such answers are right.
+    Sure,
+    /// At least seven of ten such answers are right.
+    Likely,
+    /// The reader has to look at the sources.
+    Unsure,
+}
+
+impl Confidence {
+    /// A chance; what lies outside 0–1 is clamped, and NaN is 0.
+    pub fn clamped(chance: f64) -> Self {
+        Self(if chance.is_nan() {
+            0.0
+        } else {
+            chance.clamp(0.0, 1.0)
+        })
+    }
+
+    /// The chance, 0–1.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+
+    /// The chance in a word.
+    pub fn level(self) -> ConfidenceLevel {
+        match self.0 {
+            chance if chance >= SURE_FROM => ConfidenceLevel::Sure,
+            chance if chance >= LIKELY_FROM => ConfidenceLevel::Likely,
+            _ => ConfidenceLevel::Unsure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r23_a_confidence_is_a_chance_and_a_word() {
+        for (chance, value, level) in [
+            (1.5, 1.0, ConfidenceLevel::Sure),
+            (0.9, 0.9, ConfidenceLevel::Sure),
+            (0.899, 0.899, ConfidenceLevel::Likely),
+            (0.7, 0.7, ConfidenceLevel::Likely),
+            (0.699, 0.699, ConfidenceLevel::Unsure),
+            (f64::NAN, 0.0, ConfidenceLevel::Unsure),
+        ] {
+            let confidence = Confidence::clamped(chance);
+            assert!((confidence.value() - value).abs() < 1e-12);
+            assert_eq!(confidence.level(), level, "{chance}");
+        }
+    }
+}
