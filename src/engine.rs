@@ -59,7 +59,7 @@ pub use opening::Opening;
 pub use profile::Profile;
 pub use routing::{Routed, Router};
 pub use sessions::Resume;
-pub use signals::{Given, Looking, Signals, signal_names};
+pub use signals::{Given, SignalReader, Signals, signal_names};
 pub use upkeep::{Upkeep, keep_up_to_date, own_files};
 
 /// Events that may wait between the agent, the audit log and a reader.

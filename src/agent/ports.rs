@@ -218,6 +218,8 @@ pub struct SynthesizeJob<'a> {
     pub sub_questions: &'a [String],
     /// The items, numbered from 1; never empty except for chitchat.
     pub context: &'a [Evidence],
+    /// Words of the question that occur nowhere in the knowledge base.
+    pub absent_words: &'a [String],
 }
 
 /// What `synthesize` came to; the text went through the sink.

@@ -41,7 +41,7 @@ enum EvalCommand {
     /// Grading, on questions with passages that do or do not answer them
     Grading(grading::GradingArgs),
     /// What the built-in judge looks at, written out for a fit of its weights
-    Signals(signals::Signals),
+    Signals(signals::SignalArgs),
     /// Reading, on questions with the sentences that answer them
     Reading(reading::ReadingScores),
 }
@@ -65,7 +65,7 @@ pub(super) fn run(eval: &Eval, settings: &Settings) -> Result<(), CommandFailure
         EvalCommand::Beir(beir) => beir::run(beir, settings),
         EvalCommand::Routing(routing) => routing::run(routing, settings),
         EvalCommand::Grading(grading) => grading::run(grading, settings),
-        EvalCommand::Signals(signals) => signals::run(signals),
+        EvalCommand::Signals(signals) => signals::run(signals, settings),
         EvalCommand::Reading(reading) => reading::run(reading, settings),
     }
 }

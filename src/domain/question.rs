@@ -15,13 +15,33 @@ pub struct Question {
     pub literals: Literals,
     /// Its words that carry meaning, stemmed, in order; of scripts without spaces pairs of characters.
     pub terms: Vec<String>,
+    /// The same words as they are written, of scripts with spaces only, each once.
+    pub words: Vec<String>,
     /// What kind of answer it wants.
     pub kind: QuestionKind,
     /// What it is made of.
     pub parts: Parts,
-    /// The same with the topic of the conversation, where it may lean on that; both are searched, and
-    /// what is graded better is kept.
-    pub with_topic: Option<String>,
+    /// What it continues, where it cannot be understood alone.
+    pub continues: Option<Earlier>,
+}
+
+/// What was said before a question that goes on from it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Earlier {
+    /// The earlier question as it was asked; empty where the message itself says it.
+    pub question: String,
+    /// Its words that carry meaning, as they are written.
+    pub words: Vec<String>,
+}
+
+impl Question {
+    /// What is searched: what is asked, with the words of what it continues.
+    pub fn search_text(&self) -> String {
+        match &self.continues {
+            Some(earlier) => format!("{} {}", self.asked, earlier.words.join(" ")),
+            None => self.asked.clone(),
+        }
+    }
 }
 
 /// A language that the program has a table of words for.
@@ -109,11 +129,6 @@ pub enum Parts {
         left: String,
         /// The second.
         right: String,
-    },
-    /// Look-ups of which each needs what the one before found, as questions.
-    Steps {
-        /// In their order; the last is the whole question.
-        steps: Vec<String>,
     },
     /// Look-ups that do not need each other, as questions.
     Several {

@@ -65,6 +65,10 @@ impl Toolbox for CurrentTools {
         })))
     }
 
+    async fn absent_words(&self, words: &[String]) -> Vec<String> {
+        KbToolbox::new(self.0.get()).absent_words(words).await
+    }
+
     async fn caveats(&self) -> Vec<Caveat> {
         KbToolbox::new(self.0.get()).caveats().await
     }

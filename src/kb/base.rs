@@ -317,6 +317,11 @@ impl KnowledgeBase {
         Ok((search::grep_hits(passages), read_as))
     }
 
+    /// Whether a word occurs in no passage within, not even under another spelling. Blocks.
+    pub(crate) fn is_absent(&self, word: &str, within: Within<'_>) -> Result<bool, KbError> {
+        Ok(self.reader().lexical(word, 1, within)?.matches.is_empty())
+    }
+
     /// Passages nearest in meaning.
     pub(crate) fn vector(
         &self,

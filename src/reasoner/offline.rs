@@ -1,18 +1,19 @@
 //! Thinks without network, key or language model.
 //!
-//! A question is read once; a classifier routes it, a fitted judge grades passages and scores what can
-//! be quoted from them, and the answer is an extract with its sources. Words are data: a language is a
-//! table. Everything is deterministic.
+//! A question is read once; a classifier routes it, one fitted model judges the blocks of what was found, and the
+//! answer quotes the best blocks with their sources. Words are data: a language is a table. Everything is
+//! deterministic.
 
 mod answer;
 mod embedding;
-mod evidence;
 mod judge;
 mod language;
 mod measured;
+mod passage;
 mod plan;
 mod question;
 mod route;
+mod verdict;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,19 +25,19 @@ use crate::agent::ports::{
     self, Analysis, AnalyzeJob, AnswerSink, EmbedError, Embedder, GradeJob, Grades, Identity,
     PlanJob, Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
 };
-use crate::domain::{Complexity, Evidence, Outcome, Turn, Usage};
+use crate::domain::{Complexity, Evidence, Outcome, Question, Turn, Usage};
 use crate::protocol::Mode;
 use crate::text::is_cjk;
 
-pub use judge::{Signals, signal_names};
-pub use measured::{Given, best_sentence, look_at};
+pub use judge::signal_names;
+pub use measured::{Given, Signals, best_sentence, measure_signals, quote_best_block};
 
+use answer::Material;
 use embedding::{Vectors, WhileWanted};
-use evidence::Passage;
-use judge::{JudgedReading, Seen};
-pub(super) use question::read;
-use question::{Reading, readings};
+use question::Part;
+pub use question::read;
 use route::route;
+use verdict::Verdict;
 
 /// What the offline engine calls itself: it extracts, it does not write.
 pub const MODEL: &str = "extractive";
@@ -90,26 +91,19 @@ impl Reasoner for OfflineReasoner {
 
     async fn plan(&self, job: PlanJob<'_>) -> Result<Planned, ReasonerError> {
         let question = read(job.query, job.history);
-        let readings = readings(&question, &job.routing.sub_questions);
-        Ok(plan::plan(&job, &readings))
+        let parts = question::parts(&question, &job.routing.sub_questions);
+        Ok(plan::plan(&job, &question, &parts))
     }
 
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError> {
         let (query, history) = (job.query.to_owned(), job.history.to_vec());
-        let (parts, items) = (job.sub_questions.to_vec(), job.context.to_vec());
-        let scores = self.blocking(move |embedder| {
-            let readings = understood((&query, &history), &parts, &items, embedder);
-            let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
-            let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
-            let judged = judged(readings, &items, (&passages, &mut seen), embedder)?;
-            let best = |at: usize| {
-                let of = judged.iter().map(|(_, judged)| judged.grades[at]);
-                of.fold(0.0, f64::max)
-            };
-            Ok((0..items.len()).map(best).collect())
-        });
+        let (planned, items) = (job.sub_questions.to_vec(), job.context.to_vec());
+        let grades = move |embedder: &dyn Embedder| {
+            let (question, parts) = understand(&query, &history, &planned, &items, embedder);
+            Ok(Verdict::reach(&question, &parts, &items, embedder)?.grades())
+        };
         Ok(Grades {
-            scores: Ok(scores.await?),
+            scores: Ok(self.blocking(grades).await?),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })
@@ -120,38 +114,43 @@ impl Reasoner for OfflineReasoner {
         job: SynthesizeJob<'_>,
         out: AnswerSink,
     ) -> Result<Synthesis, ReasonerError> {
-        let (text, outcome) = if job.complexity == Complexity::Chitchat {
-            let question = read(job.query, job.history);
-            let small_talk = Some(Complexity::Chitchat);
+        let (query, history) = (job.query.to_owned(), job.history.to_vec());
+        let composed = if job.complexity == Complexity::Chitchat {
             let reply = move |embedder: &dyn Embedder| {
+                let question = read(&query, &history);
+                let small_talk = Some(Complexity::Chitchat);
                 Ok(route(&question, small_talk, &[], embedder).reply)
             };
-            let reply = self.blocking(reply).await?;
-            (reply.unwrap_or_default(), Outcome::Answered)
+            answer::Composed {
+                text: self.blocking(reply).await?.unwrap_or_default(),
+                outcome: Outcome::Answered,
+                confidence: None,
+                quoted: Vec::new(),
+            }
         } else {
-            let (query, history) = (job.query.to_owned(), job.history.to_vec());
-            let (parts, items) = (job.sub_questions.to_vec(), job.context.to_vec());
+            let (planned, items) = (job.sub_questions.to_vec(), job.context.to_vec());
+            let absent = job.absent_words.to_vec();
             let compose = move |embedder: &dyn Embedder| {
-                let readings = understood((&query, &history), &parts, &items, embedder);
-                let passages: Vec<Passage> = items.iter().map(Passage::read).collect();
-                let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
-                let judged = judged(readings, &items, (&passages, &mut seen), embedder)?;
-                let found = answer::Found {
+                let (question, parts) = understand(&query, &history, &planned, &items, embedder);
+                let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
+                let is_name = |word: &&String| !embedder.knows(&word.to_lowercase());
+                Ok(answer::compose(Material {
+                    question: &question,
+                    parts: &parts,
                     items: &items,
-                    passages: &passages,
-                    seen: &seen,
-                };
-                Ok(answer::compose(&judged, &history, found))
+                    verdict: &verdict,
+                    unknown: absent.iter().find(is_name).map(String::as_str),
+                }))
             };
             self.blocking(compose).await?
         };
-        for piece in pieces(&text) {
+        for piece in pieces(&composed.text) {
             out.push(piece).await;
         }
         Ok(Synthesis {
-            outcome,
-            confidence: None,
-            quoted: Vec::new(),
+            outcome: composed.outcome,
+            confidence: composed.confidence,
+            quoted: composed.quoted,
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })
@@ -183,21 +182,24 @@ impl OfflineReasoner {
     }
 }
 
-/// The readings of a question, its slips mended by the words of what was found.
-fn understood(
-    (query, history): (&str, &[Turn]),
-    parts: &[String],
+/// A question and its parts, with slips of the keyboard mended by the words of what was found.
+fn understand(
+    query: &str,
+    history: &[Turn],
+    planned: &[String],
     items: &[Evidence],
     embedder: &dyn Embedder,
-) -> Vec<Reading> {
+) -> (Question, Vec<Part>) {
     let words = vocabulary(items);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let meant = |text: &str| {
-        let known = |word: &str| embedder.knows(word);
-        question::mended(text, known, &words).unwrap_or_else(|| text.to_owned())
+        let is_known = |word: &str| embedder.knows(word);
+        question::mended(text, is_known, &words).unwrap_or_else(|| text.to_owned())
     };
-    let parts: Vec<String> = parts.iter().map(|part| meant(part)).collect();
-    readings(&read(&meant(query), history), &parts)
+    let planned: Vec<String> = planned.iter().map(|part| meant(part)).collect();
+    let question = read(&meant(query), history);
+    let parts = question::parts(&question, &planned);
+    (question, parts)
 }
 
 /// The words of the items, each once.
@@ -207,20 +209,6 @@ fn vocabulary(items: &[Evidence]) -> Vec<String> {
         words.filter(|word| !word.is_empty()).map(str::to_lowercase)
     });
     words.collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// What was judged of each reading. Blocks while it embeds.
-fn judged(
-    readings: Vec<Reading>,
-    items: &[Evidence],
-    (passages, seen): (&[Passage], &mut [Seen]),
-    embedder: &dyn Embedder,
-) -> Result<Vec<(Reading, JudgedReading)>, EmbedError> {
-    let judged = readings.into_iter().map(|reading| {
-        let judged = judge::judge_reading(&reading, items, (passages, seen), embedder)?;
-        Ok((reading, judged))
-    });
-    judged.collect()
 }
 
 /// The text in word-sized pieces; a citation mark is never cut.

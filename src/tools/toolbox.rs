@@ -70,6 +70,19 @@ impl Toolbox for KbToolbox {
         }))
     }
 
+    async fn absent_words(&self, words: &[String]) -> Vec<String> {
+        let (base, scope) = (Arc::clone(&self.base), Arc::clone(&self.scope));
+        let mut words = words.to_vec();
+        let absent = move |stop: &AtomicBool| {
+            words.retain(|word| {
+                base.is_absent(word, scope.within(stop.into()))
+                    .unwrap_or(false)
+            });
+            words
+        };
+        blocking(absent).await.unwrap_or_default()
+    }
+
     async fn caveats(&self) -> Vec<Caveat> {
         let failed = self.base.embedding_trouble().map(|error| Caveat {
             code: "embedding_failed",

@@ -162,6 +162,12 @@ async fn stream_answer(
         CitationFilter::new(context.len())
     };
     number(run, &context).await;
+    let absent_words = if chitchat {
+        Vec::new()
+    } else {
+        let words = &run.state.question.words;
+        run.guard(run.ports.tools.absent_words(words)).await?
+    };
     let run_id = run.events.run().clone();
     let job = SynthesizeJob {
         // Not by `run.origin`: the events are written meanwhile.
@@ -177,6 +183,7 @@ async fn stream_answer(
         complexity: run.state.complexity(),
         sub_questions: run.state.sub_questions(),
         context: &context,
+        absent_words: &absent_words,
     };
     let (sink, mut pieces) = mpsc::channel::<String>(PIECES_IN_FLIGHT);
     let mut received = run.waits.received.lock().await;

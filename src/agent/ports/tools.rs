@@ -25,6 +25,13 @@ pub trait Toolbox: Send + Sync {
         Ok(None)
     }
 
+    /// Those of some words that occur nowhere in the knowledge base, not even under another spelling.
+    /// Blocks nothing: a toolbox that cannot tell returns none.
+    async fn absent_words(&self, words: &[String]) -> Vec<String> {
+        let _ = words;
+        Vec::new()
+    }
+
     /// Why what was found may be less than there is, at this moment; nothing where all is well.
     async fn caveats(&self) -> Vec<Caveat> {
         Vec::new()

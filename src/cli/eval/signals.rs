@@ -1,5 +1,5 @@
-//! What the built-in judge looks at, of questions with labelled passages: assets/judge/fit.py fits its
-//! weights on this.
+//! What the built-in judge looks at, of questions with labelled passages or over a knowledge base:
+//! assets/judge/fit.py fits its weights on this.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,18 +11,20 @@ use serde_json::{Value, json};
 
 use super::collection::record;
 use super::judged::{bar, read};
+use crate::cli::interruption::interruptible;
 use crate::cli::output::CommandFailure;
-use crate::engine::{Given, Looking, signal_names};
+use crate::config::Settings;
+use crate::domain::Evidence;
+use crate::engine::{Given, SignalReader, Signals, signal_names};
 
 /// What a line looks like, for who wrote another one.
-const FORM: &str =
-    r#"{"query": "…", "set": "…", "group": "…", "passages": [{"text": "…", "label": "…"}]}"#;
+const FORM: &str = r#"{"query": "…", "passages": [{"text": "…", "label": "…"}]}"#;
 
 /// Arguments of `eval signals`.
 #[derive(Debug, Args)]
-pub(super) struct Signals {
-    /// One JSON object a line: {"query", "set", "group", "passages": [{"text" | "title" and
-    /// "sentences", "label", "answers"?}]}, answers being sentences, counted from 0
+pub(super) struct SignalArgs {
+    /// One JSON object a line: {"query", "passages": [{"text" | "title" and "sentences", "label"}]}; without
+    /// passages the knowledge base is searched. Other fields are copied
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Where to write: the names of the signals, and then a line for each question
@@ -31,15 +33,16 @@ pub(super) struct Signals {
 }
 
 #[derive(Debug, Deserialize)]
-struct QuestionSignals {
+struct LabelledQuestion {
     query: String,
-    set: String,
-    group: String,
-    passages: Vec<PassageSignals>,
+    #[serde(default)]
+    passages: Vec<LabelledPassage>,
+    #[serde(flatten)]
+    others: serde_json::Map<String, Value>,
 }
 
 #[derive(Debug, Deserialize)]
-struct PassageSignals {
+struct LabelledPassage {
     label: String,
     #[serde(default)]
     text: String,
@@ -47,36 +50,55 @@ struct PassageSignals {
     title: String,
     #[serde(default)]
     sentences: Vec<String>,
-    #[serde(default)]
-    answers: Vec<usize>,
+    #[serde(flatten)]
+    others: serde_json::Map<String, Value>,
 }
 
 /// Writes the file.
-pub(super) fn run(signals: &Signals) -> Result<(), CommandFailure> {
-    let questions = read(&signals.file, "not found", |line| {
-        record::<QuestionSignals>(line, FORM)
+pub(super) fn run(args: &SignalArgs, settings: &Settings) -> Result<(), CommandFailure> {
+    let questions = read(&args.file, "not found", |line| {
+        record::<LabelledQuestion>(line, FORM)
     })?;
-    let cannot = |error: &std::io::Error| cannot(&signals.out, error);
-    let mut out = BufWriter::new(File::create(&signals.out).map_err(|error| cannot(&error))?);
-    let [units, passages] = signal_names();
-    writeln!(out, "{}", json!({"units": units, "passages": passages})).map_err(|e| cannot(&e))?;
-    let looking = Looking::new();
+    let searched = questions
+        .iter()
+        .filter(|question| question.passages.is_empty());
+    let searched: Vec<&str> = searched.map(|question| question.query.as_str()).collect();
+    let found = if searched.is_empty() {
+        Vec::new()
+    } else {
+        interruptible(async |_| Ok(SignalReader::search(settings, &searched).await?))?
+    };
+    let mut found = found.into_iter();
+    let cannot = |error: &std::io::Error| cannot(&args.out, error);
+    let mut out = BufWriter::new(File::create(&args.out).map_err(|error| cannot(&error))?);
+    writeln!(out, "{}", json!({"signals": signal_names()})).map_err(|error| cannot(&error))?;
+    let reader = SignalReader::new();
     let bar = bar(questions.len());
     for question in &questions {
-        writeln!(out, "{}", look(&looking, question)?).map_err(|error| cannot(&error))?;
+        let items = if question.passages.is_empty() {
+            found.next()
+        } else {
+            None
+        };
+        let line = measured(&reader, question, &items.unwrap_or_default())?;
+        writeln!(out, "{line}").map_err(|error| cannot(&error))?;
         bar.inc(1);
     }
     bar.finish_and_clear();
     out.flush().map_err(|error| cannot(&error))
 }
 
-fn look(looking: &Looking, question: &QuestionSignals) -> Result<Value, CommandFailure> {
+fn measured(
+    reader: &SignalReader,
+    question: &LabelledQuestion,
+    items: &[Evidence],
+) -> Result<Value, CommandFailure> {
     let sentences: Vec<Vec<&str>> = question
         .passages
         .iter()
-        .map(|p| p.sentences.iter().map(String::as_str).collect())
+        .map(|passage| passage.sentences.iter().map(String::as_str).collect())
         .collect();
-    let given = question
+    let labelled = question
         .passages
         .iter()
         .zip(&sentences)
@@ -87,30 +109,30 @@ fn look(looking: &Looking, question: &QuestionSignals) -> Result<Value, CommandF
                 Given::Sentences(&passage.title, sentences)
             }
         });
-    let found = looking.at(&question.query, &given.collect::<Vec<_>>())?;
-    let passages = question.passages.iter().enumerate().map(|(at, passage)| {
-        let units = found.units[at].iter().enumerate();
-        let units = units.map(
-            |(unit, row)| json!({"answers": passage.answers.contains(&unit), "row": rounded(row)}),
-        );
-        json!({
-            "label": passage.label,
-            "named_by": found.named_by[at],
-            "row": rounded(&found.passages[at]),
-            "units": units.collect::<Vec<_>>(),
-        })
+    let given: Vec<Given<'_>> = labelled.chain(items.iter().map(Given::Found)).collect();
+    let signals = reader.read(&question.query, &given)?;
+    let labels = question.passages.iter().map(|passage| {
+        let mut line = Value::Object(passage.others.clone());
+        line["label"] = json!(passage.label);
+        line
     });
-    Ok(json!({
-        "set": question.set,
-        "group": question.group,
-        "passages": passages.collect::<Vec<_>>(),
-    }))
+    let sources = items.iter().map(|item| json!({"source": item.source}));
+    let passages = labels
+        .chain(sources)
+        .zip(signals)
+        .map(|(mut passage, blocks)| {
+            passage["blocks"] = blocks.iter().map(block).collect();
+            passage
+        });
+    let mut line = Value::Object(question.others.clone());
+    line["query"] = json!(question.query);
+    line["passages"] = passages.collect();
+    Ok(line)
 }
 
-fn rounded(row: &[f64]) -> Vec<f64> {
-    row.iter()
-        .map(|value| (value * 1e5).round() / 1e5)
-        .collect()
+fn block(signals: &Signals) -> Value {
+    let rounded = signals.row.iter().map(|value| (value * 1e5).round() / 1e5);
+    json!({"lines": [signals.lines.start, signals.lines.end], "row": rounded.collect::<Vec<_>>()})
 }
 
 fn cannot(path: &Path, error: &std::io::Error) -> CommandFailure {

@@ -128,6 +128,7 @@ impl EndpointReasoner {
             complexity: Complexity::Simple,
             sub_questions: &[],
             context: &context,
+            absent_words: &[],
         };
         let fence = PromptFence::new();
         let messages = |room: &Room| self.prompts.synthesize(&answering, room, &fence);

@@ -1,318 +1,286 @@
-//! The answer as an extract: what the evidence says of the question, each piece with its source.
+//! The answer: whole blocks of the evidence, quoted with their sources.
 //!
-//! Nothing is written but frames. Of two readings of a question the better graded one is answered,
-//! and the answer says so.
+//! Nothing is written but frames and nothing is reassembled. One block answers a question; another one joins it only
+//! for another part of the question or from another document.
 
-mod asking;
-mod beside;
 mod choose;
-mod fitting;
-mod found;
 mod frames;
-mod lists;
-mod nearest;
-mod overview;
-mod quoting;
-mod relations;
-#[cfg(test)]
-mod samples;
-mod states;
+mod listing;
+mod places;
+mod quote;
 
-use crate::domain::{Language, Outcome, Parts, Question, QuestionKind, Turn};
+use std::ops::Range;
 
-use self::asking::Wish;
-use self::beside::{of_both, rows_of_both};
-use self::choose::choose;
-use self::fitting::{Fitting, fitting};
-pub(super) use self::found::Found;
-use self::found::{Choice, LONGEST_LIST};
+use crate::domain::{
+    Confidence, Evidence, Language, LineRange, Outcome, Parts, Question, Quotation,
+};
+
+use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::frames::{Frames, filled};
-use self::nearest::nothing;
-use self::overview::overview;
-use self::quoting::{led, listed, quoted, written};
-use self::relations::related;
-use self::states::in_state;
-use super::evidence::UnitKind;
-use super::judge::{Judged, JudgedReading};
-use super::language::{language_of, says_name, terms};
-use super::question::{Part, Reading, state_values};
+use self::places::place;
+use self::quote::quote;
+use super::judge::Judgement;
+use super::language::language_of;
+use super::passage::Passage;
+use super::question::Part;
+use super::verdict::Verdict;
 
-/// A quoted piece is at most so many units of prose for a whole question, and for a part of one.
-const OF_WHOLE: usize = 3;
-const OF_PART: usize = 2;
-/// From here on it is more likely than not that something found answers.
-const LIKELY: f64 = 0.5;
-/// Files that are listed where files are asked for.
-const FILES: usize = 3;
-
-/// The text of the answer to the better graded reading, and whether it is one.
-pub(super) fn compose(
-    readings: &[(Reading, JudgedReading)],
-    history: &[Turn],
-    found: Found<'_>,
-) -> (String, Outcome) {
-    let Some(first) = readings.first() else {
-        return (String::new(), Outcome::NotFound);
-    };
-    let mut best = first;
-    for other in &readings[1..] {
-        if other.1.best() > best.1.best() {
-            best = other;
-        }
-    }
-    let (asked, question) = (&first.0.question, &best.0.question);
-    let whole = match question.kind {
-        QuestionKind::Overview => overview(found, asked.language),
-        QuestionKind::State => in_state(&state_values(question), found),
-        _ => None,
-    };
-    let text = whole.unwrap_or_else(|| {
-        let mut answer = Answer {
-            found,
-            language: asked.language,
-            told: told_before(asked, history),
-            used: Vec::new(),
-            fits: Vec::new(),
-        };
-        answer.of(&best.0, &best.1)
-    });
-    if text.is_empty() {
-        let text = nothing(question, found, &best.1.grades, asked.language);
-        return (text, Outcome::NotFound);
-    }
-    if question.text == asked.text {
-        return (text, Outcome::Answered);
-    }
-    let understood = filled(&Frames::of(asked.language).understood, &question.text);
-    (format!("{understood}\n\n{text}"), Outcome::Answered)
+/// Lines of a passage as an answer quotes them, and the lines of the passage that it shows.
+pub(super) fn quote_block(
+    passage: &Passage,
+    lines: &Range<usize>,
+    bold: Option<Range<usize>>,
+) -> quote::Quote {
+    quote(passage, lines, bold, 1, Frames::for_language(Language::En))
 }
 
-/// The answer before, where nothing is asked but the reason of what was said: that is not said again.
-fn told_before<'a>(question: &Question, history: &'a [Turn]) -> &'a str {
-    let only_why = question.kind == QuestionKind::Why && question.terms.is_empty();
-    let last = history.last().filter(|_| only_why);
-    last.map_or("", |turn| turn.answer.as_str())
+/// Places that are named below an answer, or where nothing answers.
+const MOST_PLACES: usize = 3;
+/// Passages below this share of the best grade are no place to look.
+const NEAR_BEST: f64 = 0.25;
+/// A block that names both sides of a comparison is quoted alone from this chance on.
+const BOTH_FROM: f64 = 0.2;
+
+/// What is answered from.
+#[derive(Clone, Copy)]
+pub(super) struct Material<'a> {
+    pub(super) question: &'a Question,
+    pub(super) parts: &'a [Part],
+    pub(super) items: &'a [Evidence],
+    pub(super) verdict: &'a Verdict,
+    /// A name in the question that occurs nowhere in the base.
+    pub(super) unknown: Option<&'a str>,
+}
+
+/// An answer as the engine gives it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Composed {
+    pub(super) text: String,
+    pub(super) outcome: Outcome,
+    pub(super) confidence: Option<Confidence>,
+    pub(super) quoted: Vec<Quotation>,
+}
+
+/// Composes the answer to a question.
+pub(super) fn compose(material: Material<'_>) -> Composed {
+    if let Some(text) = listing::listing(&material) {
+        return Composed {
+            text,
+            outcome: Outcome::Answered,
+            confidence: None,
+            quoted: Vec::new(),
+        };
+    }
+    let mut answer = Draft {
+        material,
+        frames: Frames::for_language(material.question.language),
+        sections: Vec::new(),
+        quoted: Vec::new(),
+        confidence: Confidence::clamped(0.0),
+    };
+    answer.quote_blocks();
+    answer.finish()
 }
 
 /// An answer in the making.
-struct Answer<'a> {
-    found: Found<'a>,
-    /// The language of its frames.
-    language: Language,
-    told: &'a str,
-    /// What has been quoted.
-    used: Vec<Choice>,
-    /// The passages that were fit to be.
-    fits: Vec<usize>,
+struct Draft<'a> {
+    material: Material<'a>,
+    frames: &'static Frames,
+    sections: Vec<String>,
+    /// The items that are quoted by their place, with the lines of the passage.
+    quoted: Vec<(usize, Range<usize>)>,
+    confidence: Confidence,
 }
 
-impl Answer<'_> {
-    /// The answer to a reading; empty where nothing fits.
-    fn of(&mut self, reading: &Reading, judged: &JudgedReading) -> String {
-        let Some((whole, of_parts)) = judged.questions.split_first() else {
-            return String::new();
-        };
-        let question = &reading.question;
-        let mut blocks = match &question.parts {
-            _ if reading.parts.is_empty() => Vec::new(),
-            Parts::Steps { .. } => self.of_steps(reading, whole, of_parts),
-            _ => self.of_parts(reading, of_parts),
-        };
-        if blocks.is_empty() {
-            // What was taken for parts may be one question after all.
-            blocks.extend(self.body(question, whole, None, OF_WHOLE));
+impl Draft<'_> {
+    fn quote_blocks(&mut self) {
+        let Material {
+            question,
+            parts,
+            verdict,
+            ..
+        } = self.material;
+        let (passages, whole) = (&verdict.passages, &verdict.whole);
+        let mut chosen = best(whole, passages);
+        if let Parts::Sides { left, right } = &question.parts {
+            let both = of_both_sides((left, right), question, whole, passages);
+            match both.filter(|(_, chance)| *chance >= BOTH_FROM) {
+                Some(both) => {
+                    chosen.retain(|(choice, _)| *choice != both.0);
+                    chosen.insert(0, both);
+                }
+                None if self.quote_parts(parts, &verdict.of_parts) => return,
+                None => {}
+            }
+        } else if self.quote_parts(parts, &verdict.of_parts) {
+            return;
         }
-        if blocks.is_empty() {
-            return String::new();
+        chosen.truncate(MOST_BLOCKS);
+        let chances: Vec<f64> = chosen.iter().map(|(_, chance)| *chance).collect();
+        self.confidence = whole.confidence(&chances);
+        for (choice, _) in chosen {
+            self.add(None, choice, question);
         }
-        let frames = Frames::of(self.language);
-        let likely = |judged: &Judged| judged.answered(self.fits.iter().copied()) >= LIKELY;
-        if !self.fits.is_empty() && !judged.questions.iter().any(likely) {
-            blocks.push(frames.uncertain.clone());
+    }
+
+    /// Quotes a block for each part, and says of which parts nothing is found. Quotes nothing and returns `false` where
+    /// no part is answered.
+    fn quote_parts(&mut self, parts: &[Part], of_parts: &[Judgement]) -> bool {
+        let passages = &self.material.verdict.passages;
+        let first = |judgement: &Judgement| {
+            let (choice, chance) = best(judgement, passages).first().copied()?;
+            Some((choice, judgement.confidence(&[chance])))
+        };
+        let found: Vec<Option<(Choice, Confidence)>> = of_parts.iter().map(first).collect();
+        let answer_from = self.material.verdict.whole.answer_from();
+        let is_answered = |found: &Option<(Choice, Confidence)>| {
+            found.is_some_and(|(_, confidence)| confidence.value() >= answer_from)
+        };
+        if !found.iter().any(is_answered) {
+            return false;
+        }
+        let mut least = 1.0_f64;
+        for (part, found) in parts.iter().zip(&found).take(MOST_BLOCKS) {
+            least = least.min(found.map_or(0.0, |(_, confidence)| confidence.value()));
+            match found.filter(|_| is_answered(found)) {
+                Some((choice, _)) => self.add(Some(&part.label), choice, &part.question),
+                None => self
+                    .sections
+                    .push(format!("**{}**\n\n{}", part.label, self.frames.missing)),
+            }
+        }
+        // What answers one part is worth showing, however little is known of the others.
+        self.confidence = Confidence::clamped(least.max(answer_from));
+        true
+    }
+
+    /// Quotes a block below a label; one that is quoted already is not quoted again.
+    fn add(&mut self, label: Option<&str>, choice: Choice, question: &Question) {
+        let passage = &self.material.verdict.passages[choice.passage];
+        let lines = extent(choice, question, passage);
+        let overlaps = |(item, other): &(usize, Range<usize>)| {
+            *item == choice.passage && other.start < lines.end && lines.start < other.end
+        };
+        if self.quoted.iter().any(overlaps) || self.quoted.len() == MOST_BLOCKS {
+            return;
+        }
+        let block = &passage.blocks[choice.block];
+        let several = block.sentences.len() > 1;
+        let bold = choice.sentence.filter(|_| several);
+        let bold = bold.map(|at| block.sentences[at].range.clone());
+        let quote = quote(passage, &lines, bold, choice.passage + 1, self.frames);
+        let heading = label
+            .map(|label| format!("**{label}**\n\n"))
+            .unwrap_or_default();
+        self.sections.push(format!("{heading}{}", quote.text));
+        self.quoted.push((choice.passage, quote.lines));
+    }
+
+    fn finish(mut self) -> Composed {
+        let Material {
+            question,
+            verdict,
+            unknown,
+            ..
+        } = self.material;
+        let (passages, whole) = (&verdict.passages, &verdict.whole);
+        let confidence = self.confidence;
+        if self.quoted.is_empty() || confidence.value() < whole.answer_from() || unknown.is_some() {
+            return self.not_found();
+        }
+        if let Some(earlier) = question
+            .continues
+            .as_ref()
+            .filter(|earlier| !earlier.question.is_empty())
+        {
+            self.sections
+                .insert(0, filled(&self.frames.about, &earlier.question));
         }
         if self.is_foreign() {
-            blocks.push(frames.untranslated.clone());
+            self.sections.push(self.frames.untranslated.clone());
         }
-        blocks.join("\n\n")
+        let places = self.places();
+        if !places.is_empty() {
+            self.sections
+                .push(format!("{}\n{}", self.frames.see_also, places.join("\n")));
+        }
+        let quotation = |(item, lines): &(usize, Range<usize>)| Quotation {
+            n: item + 1,
+            lines: LineRange {
+                start: passages[*item].start + lines.start,
+                end: passages[*item].start + lines.end - 1,
+            },
+        };
+        Composed {
+            text: self.sections.join("\n\n"),
+            outcome: Outcome::Answered,
+            confidence: Some(confidence),
+            quoted: self.quoted.iter().map(quotation).collect(),
+        }
     }
 
-    /// Whether what was quoted, but for code, is in another language than the question.
+    /// That nothing answers, and where the nearest is.
+    fn not_found(mut self) -> Composed {
+        self.quoted.clear();
+        let mut text = match self.material.unknown {
+            Some(word) => filled(&self.frames.never_said, format!("“{word}”")),
+            None => self.frames.nothing.clone(),
+        };
+        let places = self.places();
+        if !places.is_empty() {
+            text = format!("{text}\n\n{}\n{}", self.frames.nearest, places.join("\n"));
+        }
+        Composed {
+            text,
+            outcome: Outcome::NotFound,
+            confidence: None,
+            quoted: Vec::new(),
+        }
+    }
+
+    /// The best places that are not quoted, best first, one a document section.
+    fn places(&self) -> Vec<String> {
+        let Material { items, verdict, .. } = self.material;
+        let (passages, whole) = (&verdict.passages, &verdict.whole);
+        let grades = whole.grades();
+        let best = grades.iter().copied().fold(0.0, f64::max);
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.retain(|at| {
+            grades[*at] >= NEAR_BEST * best && !self.quoted.iter().any(|(item, _)| item == at)
+        });
+        order.sort_by(|a, b| grades[*b].total_cmp(&grades[*a]).then(a.cmp(b)));
+        let mut lines: Vec<String> = Vec::new();
+        let mut seen: Vec<String> = Vec::new();
+        for at in order {
+            let chances = &whole.chances[at];
+            let block = (0..chances.len())
+                .rev()
+                .max_by(|a, b| chances[*a].total_cmp(&chances[*b]));
+            let line = place(&items[at], &passages[at], block, at + 1);
+            let name = line
+                .split_once("] ")
+                .map_or("", |(_, name)| name)
+                .to_owned();
+            if !seen.contains(&name) {
+                seen.push(name);
+                lines.push(line);
+            }
+        }
+        lines.truncate(MOST_PLACES);
+        lines
+    }
+
+    /// Whether what is quoted is in another script than the question.
     fn is_foreign(&self) -> bool {
-        let units = self
-            .used
-            .iter()
-            .map(|choice| &self.found.passages[choice.item].units[choice.unit]);
-        let told: Vec<&str> = units
-            .filter(|unit| unit.kind != UnitKind::Code)
-            .map(|unit| unit.text.as_str())
-            .collect();
-        let chinese = language_of(&told.join("\n")) == Language::Zh;
-        !told.is_empty() && chinese != (self.language == Language::Zh)
-    }
-
-    /// The whole first, since the steps only help to find it; then what tells of a step elsewhere.
-    fn of_steps(&mut self, reading: &Reading, whole: &Judged, judged: &[Judged]) -> Vec<String> {
-        let body = self.body(&reading.question, whole, None, OF_WHOLE);
-        let Some(body) = body else {
-            return Vec::new();
-        };
-        let quoted: Vec<usize> = self.used.iter().map(|choice| choice.item).collect();
-        let mut blocks = vec![body];
-        let steps = reading.parts.len().saturating_sub(1);
-        for (part, judged) in reading.parts.iter().zip(judged).take(steps) {
-            let before = (self.used.len(), self.fits.len());
-            let body = self.body(&part.question, judged, None, OF_PART);
-            let elsewhere = self.used[before.0..]
-                .iter()
-                .all(|choice| !quoted.contains(&choice.item));
-            if let Some(body) = body.filter(|_| elsewhere) {
-                blocks.push(led(&part.label, &body, self.language));
-            } else {
-                self.used.truncate(before.0);
-                self.fits.truncate(before.1);
-            }
-        }
-        blocks
-    }
-
-    /// A block for each part that has an answer, and a line for each that has none; nothing where none
-    /// has one.
-    fn of_parts(&mut self, reading: &Reading, judged: &[Judged]) -> Vec<String> {
-        let mut blocks = Vec::new();
-        let fits: Vec<usize> = reading
-            .parts
-            .iter()
-            .zip(judged)
-            .flat_map(|(part, judged)| fitting(&part.question, judged, self.found).passages)
-            .collect();
-        let sides = sides_of(&reading.parts);
-        let rows = sides
-            .and_then(|sides| rows_of_both(sides, reading.question.language, self.found, &fits));
-        if let Some(rows) = &rows {
-            blocks.push(written(rows, self.found, false));
-            self.used.extend(rows);
-        }
-        let mut missing = Vec::new();
-        for (part, judged) in reading.parts.iter().zip(judged) {
-            match self.body(&part.question, judged, part.other.as_deref(), OF_PART) {
-                Some(body) => blocks.push(led(&part.label, &body, self.language)),
-                None => missing.push(&part.label),
-            }
-        }
-        if blocks.is_empty() {
-            return blocks;
-        }
-        let frames = Frames::of(self.language);
-        if rows.is_none() {
-            let lines = missing
-                .into_iter()
-                .map(|label| filled(&frames.missing, label));
-            blocks.extend(lines);
-        }
-        if let Some(sides) = sides {
-            blocks.extend(self.of_both(sides, reading.question.language, &fits));
-        }
-        blocks
-    }
-
-    /// What is said of both sides of a comparison at once.
-    fn of_both(&mut self, sides: [&str; 2], language: Language, fits: &[usize]) -> Option<String> {
-        let both = of_both(sides, language, self.found, fits, &self.used);
-        if both.is_empty() {
-            return None;
-        }
-        let frame = Frames::of(self.language).both.clone();
-        let label = sides.iter().fold(frame, |frame, side| filled(&frame, side));
-        let text = written(&both, self.found, false);
-        self.used.extend(both);
-        Some(led(&label, &text, self.language))
-    }
-
-    /// The answer to one question; nothing where nothing fits. `other` is the other side of a comparison.
-    fn body(
-        &mut self,
-        question: &Question,
-        judged: &Judged,
-        other: Option<&str>,
-        most: usize,
-    ) -> Option<String> {
-        if question.kind == QuestionKind::Relation
-            && let Some(lines) = related(question, self.found)
-        {
-            return Some(lines.join("\n"));
-        }
-        let fit: Fitting = fitting(question, judged, self.found);
-        if fit.passages.is_empty() {
-            return None;
-        }
-        self.fits.extend(&fit.passages);
-        let wish = Wish {
-            question,
-            judged,
-            other,
-            most,
-            used: &self.used,
-            told: self.told,
-        };
-        if question.kind == QuestionKind::File && question.literals.paths.is_empty() {
-            let chosen = self.of_files(wish, &fit.passages);
-            let text = listed(&chosen, self.found);
-            self.used.extend(chosen);
-            return Some(text).filter(|text| !text.is_empty());
-        }
-        let (mut chosen, is_list) = if fit.content_only {
-            let first = fit.passages.iter().copied();
-            let first = first.min_by_key(|at| self.found.passages[*at].start)?;
-            let units = self.found.passages[first].units.len().min(most + 1);
-            let units = (0..units).map(|unit| Choice { item: first, unit });
-            (units.collect(), false)
-        } else {
-            choose(&wish, self.found, &fit.passages)
-        };
-        let is_cut = chosen.len() > LONGEST_LIST;
-        chosen.truncate(LONGEST_LIST);
-        let title = chosen
-            .first()
-            .and_then(|first| self.title(question, *first));
-        let mut text = title.unwrap_or_default() + &written(&chosen, self.found, is_list);
-        if is_cut {
-            let cut = &Frames::of(self.language).cut;
-            text = format!("{text}\n\n{}", filled(cut, LONGEST_LIST));
-        }
-        self.used.extend(chosen);
-        Some(text).filter(|text| !text.is_empty())
-    }
-
-    /// What the document is called that a question asks about by its name alone, where it begins here.
-    fn title(&self, question: &Question, first: Choice) -> Option<String> {
-        let passage = &self.found.passages[first.item];
-        let only = |id: &String| terms(id, question.language) == question.terms;
-        let mut ids = question.literals.ids.iter().filter(|id| only(id));
-        let named = ids.any(|id| says_name(&passage.title, id) && *id != passage.title);
-        (named && passage.start == 1)
-            .then(|| format!("**{}**\n\n", quoted(&passage.title, first.item + 1)))
-    }
-
-    /// The best unit of each of the best files.
-    fn of_files(&self, wish: Wish<'_>, fit: &[usize]) -> Vec<Choice> {
-        let mut chosen: Vec<Choice> = Vec::new();
-        for at in fit {
-            let source = |at: usize| &self.found.items[at].source;
-            let known = |choice: &Choice| source(choice.item) == source(*at);
-            if chosen.len() < FILES && !chosen.iter().any(known) {
-                let one = Wish { most: 1, ..wish };
-                let best = choose::best(&one, self.found, &[*at]);
-                chosen.extend(best);
-            }
-        }
-        chosen
-    }
-}
-
-/// The two sides of a comparison, as they are called.
-fn sides_of(parts: &[Part]) -> Option<[&str; 2]> {
-    match parts {
-        [a, b] if a.other.is_some() => Some([&a.label, &b.label]),
-        _ => None,
+        let quoted = self.quoted.iter().map(|(item, lines)| {
+            let text = self.material.verdict.passages[*item].text.lines();
+            text.skip(lines.start)
+                .take(lines.len())
+                .collect::<Vec<_>>()
+                .join("\n")
+        });
+        let is_chinese = |language: Language| language == Language::Zh;
+        let quoted = quoted.collect::<Vec<_>>().join("\n");
+        is_chinese(language_of(&quoted)) != is_chinese(self.material.question.language)
     }
 }

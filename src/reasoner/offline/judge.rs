@@ -1,260 +1,159 @@
-//! How well passages answer a question, and which of their units say it: one fitted model over few
-//! signals, each measured also against the best of the same question.
+//! How likely a block answers a question.
+//!
+//! One fitted model over the signals of `signals.rs` is asked for everything: the block to quote is the one with the
+//! highest chance, the grade of a passage is that of its best block, and how sure an answer is follows from the
+//! chance of the block it quotes.
 
-mod asked;
 #[cfg(test)]
 pub(super) mod letters;
-mod linking;
+mod meaning;
 mod model;
 mod order;
-mod readings;
-mod seen;
+mod query;
 mod signals;
-mod weighed;
-mod words;
-
-use std::collections::{HashMap, HashSet};
+mod terms;
 
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::Question;
+use crate::domain::{Confidence, Evidence, Question};
 
-use super::evidence::Passage;
-use super::language::language_of;
-use asked::Asked;
-use model::{Linear, Weights, log_odds};
-pub(super) use readings::{JudgedReading, judge_reading};
-pub(super) use seen::Seen;
+use super::passage::Passage;
+use model::{Calibration, Model};
+use query::Query;
 pub use signals::signal_names;
-use signals::{OF_PASSAGES, OF_UNITS, with_relative};
+pub(super) use terms::PassageTerms;
 
-/// Units of a passage that are compared by meaning, those that share most with the question. With eight, and the
-/// whole passage beside them, grades are as good (area under the curve) to .009 in each collection that the weights are
-/// fitted on, and an answer takes three to five times as long.
-const EMBEDDED: usize = 2;
-
-/// What was judged of one question (or one reading or part of it) over some passages.
+/// What was judged of one question over some passages.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Judged {
-    /// How likely each passage answers it, 0–1, in their order.
-    pub(super) grades: Vec<f64>,
-    /// How well each unit of each passage says it, in log-odds against the others.
-    pub(super) units: Vec<Vec<f64>>,
-    /// What the passages were judged by.
-    rows: Vec<Vec<f64>>,
-    answers: Linear,
-    quote_from: f64,
+pub(super) struct Judgement {
+    /// How likely each block of each passage answers, 0–1.
+    pub(super) chances: Vec<Vec<f64>>,
+    /// The sentence of each block that says most of it, by its place; `None` of a block without sentences.
+    pub(super) sentences: Vec<Vec<Option<usize>>>,
+    calibration: Calibration,
 }
 
-impl Judged {
-    /// How likely any of these passages answers, 0–1: by the best of them in each signal.
-    pub(super) fn answered(&self, among: impl Iterator<Item = usize>) -> f64 {
-        let best = among
-            .filter_map(|at| self.rows.get(at).cloned())
-            .reduce(|a, b| a.iter().zip(b).map(|(a, b)| a.max(b)).collect());
-        best.map_or(0.0, |row| self.answers.chance(&row))
+impl Judgement {
+    /// How likely each passage answers, 0–1; 0 of a passage that was not looked at.
+    pub(super) fn grades(&self) -> Vec<f64> {
+        let grade = |chances: &Vec<f64>| {
+            let best = chances.iter().copied().fold(0.0, f64::max);
+            if best > 0.0 {
+                self.calibration.grade.scale(best)
+            } else {
+                0.0
+            }
+        };
+        self.chances.iter().map(grade).collect()
     }
 
-    /// Whether anything of these passages is fit to be quoted as an answer.
-    pub(super) fn answers(&self, among: impl Iterator<Item = usize>) -> bool {
-        self.answered(among) >= self.quote_from
+    /// The confidence from which on an answer is given.
+    pub(super) fn answer_from(&self) -> f64 {
+        self.calibration.answer_from
+    }
+
+    /// How likely an answer is right that quotes blocks of these chances.
+    pub(super) fn confidence(&self, chances: &[f64]) -> Confidence {
+        let wrong: f64 = chances
+            .iter()
+            .map(|chance| 1.0 - self.calibration.block.scale(*chance))
+            .product();
+        Confidence::clamped(self.calibration.answer.scale(1.0 - wrong))
     }
 }
 
-/// The signals of a question's passages, each row with the relative ones behind the others.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Signals {
-    /// Of each unit of each passage.
-    pub units: Vec<Vec<Vec<f64>>>,
-    /// Of each passage.
-    pub passages: Vec<Vec<f64>>,
-    /// For each passage the places of those that say its title.
-    pub named_by: Vec<Vec<usize>>,
+/// The passages of a question with their words, read once for the whole and its parts.
+#[derive(Debug)]
+pub(super) struct Pool<'a> {
+    pub(super) passages: &'a [Passage],
+    pub(super) terms: Vec<PassageTerms>,
+    /// What a search measured of each.
+    pub(super) found: Vec<SearchMeasure>,
 }
 
-/// Judges passages against `asked`: the question's text, a part or a reading of it. `seen` are the same
-/// passages, read by [`Seen::read`]. Blocks while it embeds.
+/// What a search measured of a passage, each 0 where it measured nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SearchMeasure {
+    /// How likely it is relevant, 0–1.
+    pub(super) score: f64,
+    /// The cosine with the question.
+    pub(super) cosine: f64,
+    /// BM25 as a share of a full match, 0–1.
+    pub(super) share: f64,
+}
+
+impl SearchMeasure {
+    pub(super) fn of(item: &Evidence) -> Self {
+        let measured = &item.measured;
+        let is_ranked = measured.lexical_rank.or(measured.vector_rank).is_some();
+        Self {
+            score: if is_ranked { item.score.value() } else { 0.0 },
+            cosine: measured.cosine.unwrap_or_default(),
+            share: measured.share.unwrap_or_default(),
+        }
+    }
+}
+
+/// Judges the blocks of a pool; of more than `most` passages the least promising have no chance. Blocks while it
+/// embeds.
 pub(super) fn judge(
     question: &Question,
-    asked: &str,
-    (passages, seen): (&[Passage], &mut [Seen]),
+    pool: &Pool<'_>,
+    most: usize,
     embedder: &dyn Embedder,
-) -> Result<Judged, EmbedError> {
-    let weights = Weights::of(question.language);
-    let signals = signals(asked, (passages, seen), embedder)?;
-    let alone: Vec<f64> = signals
-        .passages
-        .iter()
-        .map(|row| weights.grade.chance(row))
-        .collect();
-    let grades = linking::linked(&alone, &signals.named_by);
-    let of_unit = |row: &Vec<f64>, grade: f64| {
-        weights.said.unit * weights.unit.sum(row) + weights.said.grade * log_odds(grade)
-    };
-    let units = signals.units.iter().zip(&grades);
-    let units = units.map(|(rows, grade)| rows.iter().map(|row| of_unit(row, *grade)).collect());
-    Ok(Judged {
-        units: units.collect(),
-        rows: signals.passages,
-        answers: weights.answers,
-        quote_from: weights.quote_from,
-        grades,
+) -> Result<Judgement, EmbedError> {
+    let query = Query::read(question, pool);
+    let promising = promising(&query, pool, most);
+    let cosines = meaning::cosines(&query, pool, &promising, embedder)?;
+    let model = Model::for_language(question.language);
+    let rows = signals::rows(&query, pool, &cosines);
+    let chances = rows.iter().zip(&promising).map(|(rows, is_promising)| {
+        let chance = |row: &Vec<f64>| {
+            if *is_promising {
+                model.chance(row)
+            } else {
+                0.0
+            }
+        };
+        rows.iter().map(chance).collect()
+    });
+    Ok(Judgement {
+        chances: chances.collect(),
+        sentences: best_sentences(&query, pool),
+        calibration: model.calibration(),
     })
 }
 
-/// What the model looks at. Blocks while it embeds.
-pub(super) fn signals(
-    asked: &str,
-    (passages, seen): (&[Passage], &mut [Seen]),
+/// The signals of the blocks of a pool. Blocks while it embeds.
+pub(super) fn measure(
+    question: &Question,
+    pool: &Pool<'_>,
+    most: usize,
     embedder: &dyn Embedder,
-) -> Result<Signals, EmbedError> {
-    let mut read = Asked::read(
-        asked,
-        language_of(asked),
-        seen.iter().flat_map(|seen| &seen.units),
-    );
-    let held: Vec<&HashSet<String>> = seen.iter().map(|seen| &seen.held).collect();
-    read.part_core(language_of(asked), &held);
-    measure_meaning(asked, &read, passages, seen, embedder)?;
-    let of_units = |seen: &Seen| {
-        let places = 0..seen.units.len();
-        let rows = places.map(|at| {
-            OF_UNITS
-                .iter()
-                .map(|(.., of)| of(&read, seen, at))
-                .collect()
-        });
-        with_relative(rows.collect(), OF_UNITS)
-    };
-    let of_passages = |seen: &Seen| OF_PASSAGES.iter().map(|(.., of)| of(&read, seen)).collect();
-    Ok(Signals {
-        units: seen.iter().map(of_units).collect(),
-        passages: with_relative(seen.iter().map(of_passages).collect(), OF_PASSAGES),
-        named_by: linking::named_by(passages),
-    })
+) -> Result<Vec<Vec<Vec<f64>>>, EmbedError> {
+    let query = Query::read(question, pool);
+    let promising = promising(&query, pool, most);
+    let cosines = meaning::cosines(&query, pool, &promising, embedder)?;
+    Ok(signals::rows(&query, pool, &cosines))
 }
 
-/// Fills in the cosines of those units that share most with the question; the other units get the
-/// lowest of these.
-fn measure_meaning(
-    asked: &str,
-    read: &Asked,
-    passages: &[Passage],
-    seen: &mut [Seen],
-    embedder: &dyn Embedder,
-) -> Result<(), EmbedError> {
-    let chosen: Vec<Vec<usize>> = seen
-        .iter()
-        .map(|seen| nearest_in_words(read, seen))
-        .collect();
-    let mut texts: Vec<&str> = vec![asked, &read.core];
-    for (passage, chosen) in passages.iter().zip(&chosen) {
-        texts.extend(chosen.iter().map(|at| passage.units[*at].text.as_str()));
+/// Which of the passages are among the `most` that the search and the words put first.
+fn promising(query: &Query, pool: &Pool<'_>, most: usize) -> Vec<bool> {
+    let score = |at: usize| query.words.share(&[&pool.terms[at].all]) + pool.found[at].score;
+    let scores: Vec<f64> = (0..pool.passages.len()).map(score).collect();
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+    let mut promising = vec![false; scores.len()];
+    for at in order.into_iter().take(most) {
+        promising[at] = true;
     }
-    let mut once = HashSet::new();
-    texts.retain(|text| !text.trim().is_empty() && once.insert(*text));
-    let vectors: HashMap<&str, Vec<f32>> =
-        texts.iter().copied().zip(embedder.embed(&texts)?).collect();
-    let between = |one: &str, other: &str| {
-        let (a, b) = (vectors.get(one)?, vectors.get(other)?);
-        Some(f64::from(a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>()))
-    };
-    let cosine = |text: &str| between(asked, text);
-    let core = read.core.as_str();
-    for ((passage, chosen), seen) in passages.iter().zip(&chosen).zip(seen) {
-        let found = chosen
-            .iter()
-            .map(|at| cosine(&passage.units[*at].text).unwrap_or_default());
-        let found: Vec<f64> = found.collect();
-        let lowest = found.iter().copied().reduce(f64::min).unwrap_or_default();
-        let of_core = chosen
-            .iter()
-            .filter_map(|at| between(core, &passage.units[*at].text));
-        seen.core_cosine = of_core.fold(0.0, f64::max);
-        for unit in &mut seen.units {
-            unit.cosine = lowest;
-        }
-        for (at, cosine) in chosen.iter().zip(found) {
-            seen.units[*at].cosine = cosine;
-        }
-    }
-    Ok(())
+    promising
 }
 
-/// The units that share most with the question, in their order.
-fn nearest_in_words(read: &Asked, seen: &Seen) -> Vec<usize> {
-    let share = |at: usize| read.words.share(&[&seen.units[at].held]);
-    let mut order: Vec<(usize, f64)> = (0..seen.units.len()).map(|at| (at, share(at))).collect();
-    order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    order.truncate(EMBEDDED);
-    let mut chosen: Vec<usize> = order.into_iter().map(|(at, _)| at).collect();
-    chosen.sort_unstable();
-    chosen
-}
-
-#[cfg(test)]
-mod tests {
-    use super::letters::Letters;
-    use super::*;
-
-    fn asked(text: &str) -> Question {
-        Question {
-            text: text.to_owned(),
-            asked: text.to_owned(),
-            ..Question::default()
-        }
-    }
-
-    fn judged(text: &str, passages: &[Passage]) -> Judged {
-        let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
-        judge(&asked(text), text, (passages, &mut seen), &Letters).unwrap()
-    }
-
-    #[test]
-    fn r17_what_answers_is_graded_above_what_does_not() {
-        let otter = ["The fence is green.", "The Otter pump was built in 1931."];
-        let passages = [
-            Passage::of_sentences(
-                "Bread",
-                &["Rye bread takes two days.", "Salt is added last."],
-            ),
-            Passage::of_sentences("Otter pump", &otter),
-        ];
-        let question = "When was the Otter pump built?";
-        let judged = judged(question, &passages);
-        assert!(
-            judged.grades[0] < 0.3 && judged.grades[1] > 0.7,
-            "{:?}",
-            judged.grades
-        );
-        assert!(
-            judged.units[1][1] > judged.units[1][0],
-            "{:?}",
-            judged.units
-        );
-        assert!(judged.answers(0..passages.len()));
-        // What was read once is judged alike, whatever was asked before.
-        let mut seen: Vec<Seen> = passages.iter().map(Seen::read).collect();
-        for text in ["What is rye bread?", question] {
-            let again = judge(&asked(text), text, (&passages, &mut seen), &Letters).unwrap();
-            assert_eq!(again == judged, text == question, "{text}");
-        }
-    }
-
-    #[test]
-    fn r17_where_nothing_is_given_nothing_answers() {
-        let none = judged("?", &[]);
-        assert!(none.grades.is_empty() && !none.answers(0..1));
-        let empty = judged("", &[Passage::of_sentences("", &[])]);
-        assert!(empty.grades[0].is_finite() && empty.units[0].is_empty());
-    }
-
-    #[test]
-    fn long_questions_cost_no_more_than_their_length() {
-        let long = "the Otter pump and the well ".repeat(2_400);
-        let passages = [Passage::of_sentences(
-            "Otter pump",
-            &["The Otter pump.", "A well."],
-        )];
-        assert!(judged(&long, &passages).grades[0].is_finite());
-    }
+/// The sentence of each block that shares most words with the question.
+fn best_sentences(query: &Query, pool: &Pool<'_>) -> Vec<Vec<Option<usize>>> {
+    let of_block = |block| meaning::best_sentence(query, block).map(|(at, _)| at);
+    let passages = pool.terms.iter();
+    passages
+        .map(|passage| passage.blocks.iter().map(of_block).collect())
+        .collect()
 }

@@ -10,7 +10,7 @@ mod table;
 mod terms;
 mod tokens;
 
-pub(super) use names::{says_name, spelt_out};
+pub(super) use names::spelt_out;
 pub(super) use numbers::number_at;
 pub(super) use phrases::Phrases;
 pub(super) use sentences::sentences;

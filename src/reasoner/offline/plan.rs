@@ -7,13 +7,11 @@ mod refine;
 mod reword;
 
 use crate::agent::ports::{PlanJob, Planned};
-use crate::domain::{
-    Complexity, KEEP_FROM, Literals, Question, QuestionKind, ToolCall, ToolName, Usage,
-};
+use crate::domain::{Complexity, KEEP_FROM, Question, QuestionKind, ToolCall, ToolName, Usage};
 
 use self::refine::{missing, refinement_terms};
 use self::reword::reworded;
-use super::question::{Reading, state_values};
+use super::question::{Part, state_values};
 
 /// At most this many calls a round.
 const MOST_CALLS: usize = 6;
@@ -24,10 +22,11 @@ const WIDE: usize = 20;
 const WIDER: usize = 40;
 
 /// The calls of this round, most promising first.
-pub(super) fn plan(job: &PlanJob<'_>, readings: &[Reading]) -> Planned {
+pub(super) fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Planned {
     let mut calls = Calls {
         job,
-        readings,
+        question,
+        parts,
         made: Vec::new(),
     };
     if job.refine {
@@ -48,11 +47,12 @@ pub(super) fn plan(job: &PlanJob<'_>, readings: &[Reading]) -> Planned {
 
 struct Calls<'a> {
     job: &'a PlanJob<'a>,
-    readings: &'a [Reading],
+    question: &'a Question,
+    parts: &'a [Part],
     made: Vec<ToolCall>,
 }
 
-impl Calls<'_> {
+impl<'a> Calls<'a> {
     fn first(&mut self) {
         let again = !self.job.tool_history.is_empty();
         let asked: Vec<(Question, String)> = self
@@ -63,7 +63,7 @@ impl Calls<'_> {
                 let text = if again {
                     reworded(question)
                 } else {
-                    question.asked.clone()
+                    question.search_text()
                 };
                 (question.clone(), text)
             })
@@ -91,17 +91,17 @@ impl Calls<'_> {
     /// The tools that the route suggests, those that the kind of question needs before them.
     fn tools(&self) -> Vec<ToolName> {
         let mut tools = self.job.routing.suggested_tools.clone();
-        let kind = self.whole().map(|question| question.kind);
-        let named = !self.literals().paths.is_empty();
-        let states = kind == Some(QuestionKind::State) && self.asks_for_state();
+        let kind = self.question.kind;
+        let named = !self.question.literals.paths.is_empty();
+        let states = kind == QuestionKind::State && !state_values(self.question).is_empty();
         if states && self.job.routing.complexity == Complexity::Complex {
             // Its fields answer by themselves; where none does, another round searches.
             return vec![ToolName::LocalFileQa];
         }
         let needed = match kind {
-            Some(QuestionKind::Overview) => Some(ToolName::LocalFileQa),
-            Some(QuestionKind::State) if states => Some(ToolName::LocalFileQa),
-            Some(QuestionKind::Relation) => Some(ToolName::GraphRelated),
+            QuestionKind::Overview => Some(ToolName::LocalFileQa),
+            QuestionKind::State if states => Some(ToolName::LocalFileQa),
+            QuestionKind::Relation => Some(ToolName::GraphRelated),
             _ if named => Some(ToolName::ReadFile),
             _ => None,
         };
@@ -122,7 +122,7 @@ impl Calls<'_> {
             .map(|question| (question.clone(), reworded(question)))
             .collect();
         for (question, plain) in &missing {
-            self.vector(&question.asked, None);
+            self.vector(&question.search_text(), None);
             let refined = [plain.as_str()]
                 .into_iter()
                 .chain(hints.iter().map(String::as_str));
@@ -138,8 +138,8 @@ impl Calls<'_> {
         for question in &asked {
             let plain = reworded(question);
             for call in [
-                hybrid(&question.asked, Vec::new()),
-                vector(&question.asked, Some(WIDE)),
+                hybrid(&question.search_text(), Vec::new()),
+                vector(&question.search_text(), Some(WIDE)),
                 hybrid(&plain, Vec::new()),
                 vector(&plain, Some(WIDER)),
             ] {
@@ -150,41 +150,10 @@ impl Calls<'_> {
         }
     }
 
-    /// What is looked up: the parts of each reading, the sides of a comparison also together; where a
-    /// reading has no parts, the reading.
-    fn asked(&self) -> Vec<&Question> {
-        let mut asked: Vec<&Question> = Vec::new();
-        for reading in self.readings {
-            asked.extend(reading.parts.iter().map(|part| &part.question));
-        }
-        for reading in self.readings {
-            let sides = reading.parts.iter().any(|part| part.other.is_some());
-            if reading.parts.is_empty() || sides {
-                asked.push(&reading.question);
-            }
-        }
-        asked
-    }
-
-    fn asks_for_state(&self) -> bool {
-        let asked = self.whole().map(state_values);
-        asked.is_some_and(|values| !values.is_empty())
-    }
-
-    fn whole(&self) -> Option<&Question> {
-        self.readings.first().map(|reading| &reading.question)
-    }
-
-    fn literals(&self) -> Literals {
-        let mut all = Literals::default();
-        for question in self.readings.iter().map(|reading| &reading.question) {
-            let own = &question.literals;
-            all.ids.extend(own.ids.iter().cloned());
-            all.identifiers.extend(own.identifiers.iter().cloned());
-            all.quotations.extend(own.quotations.iter().cloned());
-            all.paths.extend(own.paths.iter().cloned());
-        }
-        all
+    /// What is looked up: the whole question, and its parts.
+    fn asked(&self) -> Vec<&'a Question> {
+        let parts = self.parts.iter().map(|part| &part.question);
+        std::iter::once(self.question).chain(parts).collect()
     }
 
     fn hybrid(&mut self, question: &Question, text: &str) {
@@ -227,19 +196,20 @@ impl Calls<'_> {
 
     /// The named files; a search beside them, unless nothing is asked but what they say.
     fn read_files(&mut self, asked: &[(Question, String)]) {
-        for file in self.literals().paths {
+        for file in &self.question.literals.paths {
             self.add(ToolCall::ReadFile {
-                path: file.path,
+                path: file.path.clone(),
                 start_line: file.start,
                 end_line: file.end,
             });
         }
-        let only_files = |question: &Question| {
-            question.kind == QuestionKind::File || question.kind == QuestionKind::Comparison
-        };
-        if self.literals().paths.is_empty() {
+        let only_files = matches!(
+            self.question.kind,
+            QuestionKind::File | QuestionKind::Comparison
+        );
+        if self.question.literals.paths.is_empty() {
             self.in_files();
-        } else if !self.whole().is_some_and(only_files) {
+        } else if !only_files {
             for (question, text) in asked {
                 self.hybrid(question, text);
             }
@@ -247,12 +217,12 @@ impl Calls<'_> {
     }
 
     fn in_files(&mut self) {
-        let Some(question) = self.whole() else { return };
+        let question = self.question;
         let values = state_values(question);
         let query = if question.kind == QuestionKind::Overview {
             EVERYTHING.to_owned()
         } else {
-            question.asked.clone()
+            question.search_text()
         };
         self.add(ToolCall::LocalFileQa {
             query,
@@ -264,7 +234,7 @@ impl Calls<'_> {
 
     /// What is linked with what the question names.
     fn related(&mut self) {
-        let literals = self.literals();
+        let literals = self.question.literals.clone();
         let paths = literals.paths.into_iter().map(|file| file.path);
         let mut entities: Vec<String> = literals.ids.into_iter().chain(paths).collect();
         if entities.is_empty() {

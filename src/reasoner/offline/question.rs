@@ -1,32 +1,29 @@
 //! A question, read once a turn: what it names, what kind of answer it wants, what it is made of and
 //! whether it may lean on the conversation. Words come from the tables of languages, none from here.
 
-mod asked;
+mod earlier;
 mod kind;
-mod leaning;
 mod literals;
 mod mended;
-mod ordinals;
+mod part;
 mod parts;
 mod sides;
 mod spans;
 mod states;
 
-pub(super) use asked::{Part, Reading, readings};
 pub(super) use mended::mended;
+pub(super) use part::{Part, parts};
 pub(super) use states::state_values;
 
 use crate::domain::{Question, QuestionKind, Turn};
 
 use self::kind::kind_of;
-use self::leaning::{with_topic, with_what_was_told};
 use self::literals::literals_of;
 use self::parts::parts_of;
 use self::spans::Span;
-use super::language::number_at;
 
 /// Reads a question in its conversation, oldest turn first. Linear in its length.
-pub(in crate::reasoner) fn read(text: &str, history: &[Turn]) -> Question {
+pub fn read(text: &str, history: &[Turn]) -> Question {
     let tokens = super::language::tokens(text);
     let whole = Span::of(text, &tokens);
     let (told, asked) = whole.told_and_asked();
@@ -34,22 +31,29 @@ pub(in crate::reasoner) fn read(text: &str, history: &[Turn]) -> Question {
     let parts = parts_of(asked);
     let kind = kind_of(asked, &literals, &parts);
     let told = told.filter(|told| history.is_empty() || told.content() > ACKNOWLEDGED);
-    let topic = match told {
-        Some(told) => with_what_was_told(asked, told),
-        None => with_topic(asked, &literals, history),
+    let continues = match told {
+        Some(told) => earlier::told(asked, told),
+        None => earlier::earlier(asked, &literals, history),
     };
     let defined = defined(asked).or_else(|| ordered(asked, kind));
-    let terms = match &defined {
+    let mut terms = match &defined {
         Some(text) => super::language::terms(text, whole.language),
         None => asked.terms(),
     };
+    if let Some(earlier) = &continues {
+        terms.extend(super::language::terms(
+            &earlier.words.join(" "),
+            whole.language,
+        ));
+    }
     Question {
         text: text.to_owned(),
         asked: defined.unwrap_or_else(|| marked(asked, text)),
         language: whole.language,
         terms,
+        words: earlier::content_words(asked),
         kind,
-        with_topic: topic,
+        continues,
         parts,
         literals,
     }
@@ -59,52 +63,6 @@ pub(in crate::reasoner) fn read(text: &str, history: &[Turn]) -> Question {
 pub(super) fn subject_terms(question: &Question) -> Vec<String> {
     let tokens = super::language::tokens(&question.asked);
     Span::of(&question.asked, &tokens).subject().terms()
-}
-
-/// The words of the things that a question for several asks for, "colours" of "which two colours can I
-/// choose", and how many, where a number above one is said.
-pub(super) fn things(question: &Question) -> (Vec<String>, Option<usize>) {
-    let tokens = super::language::tokens(&question.asked);
-    let asked = Span::of(&question.asked, &tokens).subject().before_verb();
-    let counted = (0..asked.tokens.len().min(COUNTED)).find_map(|at| {
-        // "What happens after two minutes" counts nothing that is asked for.
-        let number = number_at(asked.tokens, at, asked.language);
-        let (number, length) =
-            number.filter(|(number, _)| *number > 1 && asked.part(0..at).terms().is_empty())?;
-        let behind = at + length;
-        let counter = asked.table.counters.at(asked.tokens, behind).unwrap_or(0);
-        Some((number, behind + counter))
-    });
-    match counted {
-        Some((number, behind)) => (
-            asked.part(behind..asked.tokens.len()).terms(),
-            usize::try_from(number).ok(),
-        ),
-        None => (asked.terms(), None),
-    }
-}
-
-/// A number stands among so many tokens in front.
-const COUNTED: usize = 4;
-
-/// Whether nothing is asked of the files that a question names but what they say.
-pub(super) fn asks_for_content(question: &Question) -> bool {
-    let mut rest = question.asked.clone();
-    for file in &question.literals.paths {
-        if let (Some(start), Some(end)) = (file.start, file.end) {
-            rest = rest.replace(&format!("{}:{start}-{end}", file.path), " ");
-        }
-        rest = rest.replace(&file.path, " ");
-    }
-    let tokens = super::language::tokens(&rest);
-    !question.literals.paths.is_empty() && kind::is_of_content(Span::of(&rest, &tokens))
-}
-
-/// Whether a question asks for something that is shown rather than told, as a command is.
-pub(super) fn wants_code(question: &Question) -> bool {
-    let tokens = super::language::tokens(&question.asked);
-    let asked = Span::of(&question.asked, &tokens);
-    asked.first(&asked.table.shown).is_some()
 }
 
 /// What asks only what a few words are, in the plain form.

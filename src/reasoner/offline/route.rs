@@ -89,7 +89,7 @@ fn from(language: Language) -> f64 {
 
 /// Whether it asks on of what was talked about ("why?" alone would be small talk), or compares two things.
 fn wants_knowledge(question: &Question) -> bool {
-    let goes_on = question.with_topic.is_some() && question.kind != QuestionKind::Other;
+    let goes_on = question.continues.is_some() && question.kind != QuestionKind::Other;
     goes_on || matches!(question.parts, Parts::Sides { .. })
 }
 
@@ -119,7 +119,9 @@ fn knowledge(
     let because = if failed.is_empty() {
         because
     } else {
-        vec![reasons::said("nothing of use was found before")]
+        vec![reasons::sentence(
+            "nothing useful was found before; another way is tried",
+        )]
     };
     Routed {
         plan,
@@ -132,27 +134,46 @@ fn knowledge(
 /// Whether a question needs several look-ups: it has parts, or the weights say so.
 fn complexity(question: &Question) -> (Complexity, Vec<Cue>) {
     match &question.parts {
-        Parts::Sides { .. } => return (Complexity::Complex, vec![reasons::said("a comparison")]),
+        Parts::Sides { .. } => {
+            return (
+                Complexity::Complex,
+                vec![reasons::sentence("two things are compared")],
+            );
+        }
         Parts::Several { .. } => {
             return (
                 Complexity::Complex,
-                vec![reasons::said("several questions")],
+                vec![reasons::sentence("several questions are asked at once")],
             );
         }
-        Parts::One | Parts::Steps { .. } => {}
+        Parts::One => {}
     }
     let (judge, from): (fn(&str) -> f64, f64) = match question.language {
         Language::En => (learned::complexity, COMPLEX_FROM),
         Language::Zh => (learned::complexity_zh, COMPLEX_ZH_FROM),
         // Nothing was learned: what has no parts is one look-up.
-        Language::De => return (Complexity::Simple, vec![reasons::said("a single look-up")]),
+        Language::De => {
+            return (
+                Complexity::Simple,
+                vec![reasons::sentence(reasons::of_simple(question.kind))],
+            );
+        }
     };
     if judge(&question.text) >= from {
-        let because = reasons::measured("several look-ups", &question.text, judge);
+        let because = reasons::measured(
+            "the question ties several facts together",
+            "complex",
+            &question.text,
+            judge,
+        );
         (Complexity::Complex, because)
     } else {
-        let because =
-            reasons::measured("a single look-up", &question.text, |text| 1.0 - judge(text));
+        let because = reasons::measured(
+            reasons::of_simple(question.kind),
+            "simple",
+            &question.text,
+            |text| 1.0 - judge(text),
+        );
         (Complexity::Simple, because)
     }
 }
@@ -163,7 +184,6 @@ fn sub_questions(question: &Question) -> Vec<String> {
     match &question.parts {
         Parts::One => Vec::new(),
         Parts::Sides { left, right } => vec![about(left), about(right)],
-        Parts::Steps { steps } => steps.clone(),
         Parts::Several { questions } => questions.clone(),
     }
 }
@@ -210,9 +230,12 @@ impl SmallTalk {
     }
 
     fn because(&self, question: &Question) -> Vec<Cue> {
-        reasons::measured("small talk", &question.text, |text| {
-            self.judged(text, question.language)
-        })
+        reasons::measured(
+            "small talk; nothing to look up",
+            "chitchat",
+            &question.text,
+            |text| self.judged(text, question.language),
+        )
     }
 }
 
@@ -259,7 +282,7 @@ mod tests {
             let routed = routed(talk);
             assert_eq!(routed.plan.complexity, Complexity::Chitchat, "{talk}");
             assert!(routed.reply.is_some() && routed.plan.suggested_tools.is_empty());
-            assert_eq!(routed.because[0].cue, "small talk");
+            assert_eq!(routed.because[0].cue, "small talk; nothing to look up");
         }
         for knowledge in [
             "What is the default chunk size?",

@@ -1,78 +1,47 @@
-//! The order of a question's words, and how much of it a text keeps.
+//! Which words of a question are neighbours.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-/// Words that stand at most so far apart are near each other.
+/// Words that stand at most this far apart are near each other.
 const NEAR: usize = 3;
-/// Runs are sought in so many of the question's words: more would be a text and no question.
-const MOST_ASKED: usize = 200;
 
-/// The words of a question in order.
+/// The pairs of neighbouring words of a question, in alphabetical order within a pair.
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    /// A number for each different word.
-    numbers: HashMap<String, usize>,
-    /// How often two words are neighbours, the lower number first.
-    neighbours: HashMap<(usize, usize), usize>,
-    /// The places of each word among the first [`MOST_ASKED`].
-    places: Vec<Vec<usize>>,
-    length: usize,
-}
+pub(super) struct NeighbourPairs(HashSet<(String, String)>);
 
-impl Order {
+impl NeighbourPairs {
     pub(super) fn of(terms: &[String]) -> Self {
-        let mut order = Self {
-            length: terms.len(),
-            ..Self::default()
-        };
-        let mut before = None;
-        for (at, term) in terms.iter().enumerate() {
-            let next = order.numbers.len();
-            let number = *order.numbers.entry(term.clone()).or_insert(next);
-            order.places.resize(order.numbers.len(), Vec::new());
-            if at < MOST_ASKED {
-                order.places[number].push(at);
-            }
-            if let Some(before) = before.replace(number) {
-                *order.neighbours.entry(sorted(before, number)).or_default() += 1;
-            }
-        }
-        order
+        let pairs = terms.windows(2).map(|pair| sorted(&pair[0], &pair[1]));
+        Self(pairs.map(|(a, b)| (a.clone(), b.clone())).collect())
     }
 
-    /// The share of its neighbours that stand near each other in `told`, in either order.
-    pub(super) fn near_pairs<'a>(&self, told: impl Iterator<Item = &'a String>) -> f64 {
-        let told: Vec<Option<usize>> = told.map(|term| self.numbers.get(term).copied()).collect();
+    /// The share of the pairs whose words stand near each other in a text, in either order.
+    pub(super) fn share_near(&self, text: &[String]) -> f64 {
         let mut near = HashSet::new();
-        for (at, one) in told.iter().enumerate() {
-            let behind = told[at + 1..].iter().take(NEAR);
-            let pairs = behind.filter_map(|other| Some(sorted((*one)?, (*other)?)));
-            near.extend(pairs);
+        for (at, one) in text.iter().enumerate() {
+            let behind = text[at + 1..].iter().take(NEAR);
+            near.extend(behind.map(|other| sorted(one, other)));
         }
-        let found = near.iter().filter_map(|pair| self.neighbours.get(pair));
-        found.sum::<usize>() as f64 / self.length.saturating_sub(1).max(1) as f64
-    }
-
-    /// The longest run of words that stands in `told` too, as a share of all.
-    pub(super) fn longest_run(&self, told: &[String]) -> f64 {
-        let mut longest = 0;
-        // How long a run ends at each place of the question with the word before.
-        let mut runs: HashMap<usize, usize> = HashMap::new();
-        for term in told {
-            let mut next = HashMap::new();
-            let places = self.numbers.get(term).map(|number| &self.places[*number]);
-            for at in places.into_iter().flatten() {
-                let before = at.checked_sub(1).and_then(|at| runs.get(&at));
-                let length = 1 + before.copied().unwrap_or(0);
-                longest = longest.max(length);
-                next.insert(*at, length);
-            }
-            runs = next;
-        }
-        longest as f64 / self.length.max(1) as f64
+        let is_near = |(a, b): &&(String, String)| near.contains(&(a, b));
+        self.0.iter().filter(is_near).count() as f64 / self.0.len().max(1) as f64
     }
 }
 
-fn sorted(one: usize, other: usize) -> (usize, usize) {
-    (one.min(other), one.max(other))
+fn sorted<'a>(a: &'a String, b: &'a String) -> (&'a String, &'a String) {
+    (a.min(b), a.max(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r17_neighbours_of_a_question_are_found_near_each_other() {
+        let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
+        let pairs = NeighbourPairs::of(&words("run ignored tests"));
+        assert!((pairs.share_near(&words("the tests that are ignored")) - 0.5).abs() < 1e-9);
+        assert!((pairs.share_near(&words("ignored run the tests")) - 1.0).abs() < 1e-9);
+        assert!(pairs.share_near(&words("run a b c d ignored")) < 1e-9);
+        assert!(NeighbourPairs::of(&[]).share_near(&words("a b")) < 1e-9);
+    }
 }

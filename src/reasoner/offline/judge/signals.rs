@@ -1,87 +1,290 @@
-//! What speaks for a unit, and what for a passage: each signal a function with a name.
+//! What speaks for a block: each signal is a function with a name.
 //!
-//! Most are between 0 and 1. A signal that is [`Scope::Relative`] counts a second time, as its distance
-//! to the best of the same question and to the mean: what is much beside poor ones may be little
-//! beside a good one.
+//! Most are between 0 and 1. A relative signal counts once more as its distance to the best block of the question,
+//! because a share that is high beside poor blocks may be low beside a good one.
 
-mod of_passages;
-mod of_units;
+use std::collections::HashSet;
 
-use super::asked::Asked;
-use super::seen::Seen;
-use of_units::OfUnit;
+use crate::domain::QuestionKind;
 
-/// A signal of a passage.
-pub(super) type OfPassage = fn(&Asked, &Seen) -> f64;
+use super::super::passage::{Block, BlockKind};
+use super::query::Query;
+use super::terms::{BlockTerms, PassageTerms};
+use super::{Pool, SearchMeasure};
 
-/// Whether a signal counts by itself alone or against the others of its question too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+/// A block with all that is known of it.
+struct Candidate<'a> {
+    block: &'a Block,
+    terms: &'a BlockTerms,
+    passage_terms: &'a PassageTerms,
+    /// The cosine of the question and its best sentence.
+    cosine: f64,
+    /// The highest cosine of a block of the passage.
+    passage_cosine: f64,
+    /// The words of the block before it in its section.
+    before: Option<&'a BlockTerms>,
+    /// The greatest share of the question's words that a passage holds which names this one's document.
+    linked: f64,
+    /// What the search measured of the passage, less the best of all passages in each.
+    found: SearchMeasure,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
     Alone,
     Relative,
 }
 
 use Scope::{Alone, Relative};
 
-/// The signals of units, by name; relative ones against the units of the same passage.
-pub(super) const OF_UNITS: &[(&str, Scope, OfUnit)] = &[
-    ("coverage", Relative, of_units::coverage),
-    ("coverage_titled", Relative, of_units::coverage_titled),
-    ("coverage_before", Relative, of_units::coverage_before),
-    ("coverage_leaning", Relative, of_units::coverage_leaning),
-    ("as_written", Relative, of_units::as_written),
-    ("cosine", Relative, of_units::cosine),
-    ("cosine_before", Alone, of_units::cosine_before),
-    ("cosine_after", Alone, of_units::cosine_after),
-    ("grams", Relative, of_units::grams),
-    ("run", Relative, of_units::run),
-    ("heaviest", Alone, of_units::heaviest),
-    ("early", Alone, of_units::early),
+type Signal = fn(&Query, &Candidate<'_>) -> f64;
+
+const SIGNALS: &[(&str, Scope, Signal)] = &[
+    ("terms", Relative, terms),
+    ("terms_with_topic", Relative, terms_with_topic),
+    ("sentence_terms", Relative, sentence_terms),
+    ("passage_terms", Relative, passage_terms),
+    ("heading_terms", Alone, heading_terms),
+    ("named", Alone, named),
+    ("heaviest", Alone, heaviest),
+    ("written", Alone, as_written),
+    ("grams", Relative, grams),
+    ("near", Relative, near),
+    ("cosine", Relative, cosine),
+    ("passage_cosine", Relative, passage_cosine),
+    ("found", Alone, found),
+    ("found_cosine", Alone, found_cosine),
+    ("found_share", Alone, found_share),
+    ("linked", Alone, linked),
+    ("before", Alone, before),
+    ("shows_steps", Alone, shows_steps),
+    ("shows_code", Alone, shows_code),
+    ("emphasised", Alone, emphasised),
+    ("lists", Alone, lists),
+    ("opens", Alone, opens),
+    ("defines", Alone, defines),
+    ("counts", Alone, counts),
+    ("length", Alone, length),
 ];
 
-/// The signals of passages, by name; relative ones against the passages of the same question.
-pub(super) const OF_PASSAGES: &[(&str, Scope, OfPassage)] = &[
-    ("held", Relative, of_passages::held),
-    ("best_titled", Relative, of_passages::best_titled),
-    ("best_cosine", Relative, of_passages::best_cosine),
-    ("second_cosine", Alone, of_passages::second_cosine),
-    ("title_coverage", Relative, of_passages::title_coverage),
-    ("core_cosine", Alone, of_passages::core_cosine),
-    ("heaviest", Alone, of_passages::heaviest_held),
-    ("near", Relative, of_passages::near),
-    ("words", Alone, of_passages::words),
-];
-
-/// The names of the signals of units and of passages, in the order of their rows: relative ones stand behind the
-/// others.
-pub fn signal_names() -> [Vec<String>; 2] {
-    [names(OF_UNITS), names(OF_PASSAGES)]
+/// The names of the signals in the order of a row; relative ones stand once more behind all others.
+pub fn signal_names() -> Vec<String> {
+    let plain = SIGNALS.iter().map(|(name, ..)| (*name).to_owned());
+    let relative = SIGNALS.iter().filter(|(_, scope, _)| *scope == Relative);
+    plain
+        .chain(relative.map(|(name, ..)| format!("{name}_to_best")))
+        .collect()
 }
 
-fn names<T>(signals: &[(&str, Scope, T)]) -> Vec<String> {
-    let plain = signals.iter().map(|(name, ..)| (*name).to_owned());
-    let relative = signals.iter().filter(|(_, scope, _)| *scope == Relative);
-    let relative =
-        relative.flat_map(|(name, ..)| [format!("{name}_to_best"), format!("{name}_to_mean")]);
-    plain.chain(relative).collect()
-}
-
-/// Each row with its relative signals behind it: less the best of all rows, and less their mean.
-pub(super) fn with_relative<T>(
-    mut rows: Vec<Vec<f64>>,
-    signals: &[(&str, Scope, T)],
-) -> Vec<Vec<f64>> {
-    let count = rows.len().max(1) as f64;
-    for at in (0..signals.len()).filter(|at| signals[*at].1 == Relative) {
-        let column: Vec<f64> = rows.iter().map(|row| row[at]).collect();
-        let best = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mean = column.iter().sum::<f64>() / count;
-        for (row, value) in rows.iter_mut().zip(column) {
-            row.extend([value - best, value - mean]);
+/// A row of signals for each block of each passage.
+pub(super) fn rows(query: &Query, pool: &Pool<'_>, cosines: &[Vec<f64>]) -> Vec<Vec<Vec<f64>>> {
+    let best = |of: fn(&SearchMeasure) -> f64| pool.found.iter().map(of).fold(0.0, f64::max);
+    let best_found = SearchMeasure {
+        score: best(|it| it.score),
+        cosine: best(|it| it.cosine),
+        share: best(|it| it.share),
+    };
+    let mut rows: Vec<Vec<Vec<f64>>> = Vec::with_capacity(pool.passages.len());
+    for (at, passage) in pool.passages.iter().enumerate() {
+        let passage_cosine = cosines[at].iter().copied().fold(0.0, f64::max);
+        let found = SearchMeasure {
+            score: pool.found[at].score - best_found.score,
+            cosine: pool.found[at].cosine - best_found.cosine,
+            share: pool.found[at].share - best_found.share,
+        };
+        let share = |by: &usize| query.words.share(&[&pool.terms[*by].all]);
+        let linked = pool.terms[at]
+            .named_by
+            .iter()
+            .map(share)
+            .fold(0.0, f64::max);
+        let of_block = |block: usize| {
+            let before = block.checked_sub(1).filter(|before| {
+                passage.blocks[*before].headings == passage.blocks[block].headings
+            });
+            let candidate = Candidate {
+                block: &passage.blocks[block],
+                terms: &pool.terms[at].blocks[block],
+                before: before.map(|before| &pool.terms[at].blocks[before]),
+                passage_terms: &pool.terms[at],
+                cosine: cosines[at][block],
+                passage_cosine,
+                linked,
+                found,
+            };
+            SIGNALS
+                .iter()
+                .map(|(.., signal)| signal(query, &candidate))
+                .collect()
+        };
+        rows.push((0..passage.blocks.len()).map(of_block).collect());
+    }
+    for column in (0..SIGNALS.len()).filter(|at| SIGNALS[*at].1 == Relative) {
+        let best = rows
+            .iter()
+            .flatten()
+            .map(|row| row[column])
+            .fold(f64::NEG_INFINITY, f64::max);
+        for row in rows.iter_mut().flatten() {
+            row.push(row[column] - best);
         }
     }
     rows
 }
 
-#[cfg(test)]
-mod tests;
+/// The share of the question's words that the block holds, by weight.
+fn terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    query.words.share(&[&candidate.terms.held])
+}
+
+/// The same with the words of the headings above and of the document's names.
+fn terms_with_topic(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    query.words.share(&[&candidate.terms.with_topic])
+}
+
+/// The greatest share that one sentence holds.
+fn sentence_terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    let shares = candidate
+        .terms
+        .sentences
+        .iter()
+        .map(|held| query.words.share(&[held]));
+    shares.fold(0.0, f64::max)
+}
+
+/// The share that the whole passage holds with its headings and the names and path of its document.
+fn passage_terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    query.words.share(&[&candidate.passage_terms.all])
+}
+
+/// The share that the innermost heading holds.
+fn heading_terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    query.words.share(&[&candidate.terms.heading])
+}
+
+/// How far the innermost heading, or a name of the document, is exactly what is asked for: their common words as a
+/// share of all their words (Jaccard 1901).
+fn named(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    let names = std::iter::once(&candidate.terms.heading).chain(&candidate.passage_terms.names);
+    names
+        .map(|name| jaccard(name, &query.subject))
+        .fold(0.0, f64::max)
+}
+
+fn jaccard(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
+    let common = a.intersection(b).count();
+    common as f64 / (a.len() + b.len() - common).max(1) as f64
+}
+
+/// How heavy the heaviest word of the question is that the block or its headings hold.
+fn heaviest(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    query.words.heaviest(&candidate.terms.with_topic)
+}
+
+/// The share of the words as they are written, small ones too.
+fn as_written(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    query.written.share(&[&candidate.terms.written])
+}
+
+/// The share of the question's letters, in threes, or Chinese characters.
+fn grams(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    let common = query.grams.intersection(&candidate.terms.grams).count();
+    common as f64 / query.grams.len().max(1) as f64
+}
+
+/// The share of the question's neighbouring words that stand near each other.
+fn near(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    query.neighbours.share_near(&candidate.terms.in_order)
+}
+
+/// The cosine of the nearest sentence.
+fn cosine(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    candidate.cosine
+}
+
+/// The cosine of the nearest sentence of the passage.
+fn passage_cosine(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    candidate.passage_cosine
+}
+
+/// The score that the search gave the passage, less the best of all.
+fn found(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    candidate.found.score
+}
+
+/// The same of its cosine.
+fn found_cosine(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    candidate.found.cosine
+}
+
+/// The same of its BM25.
+fn found_share(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    candidate.found.share
+}
+
+/// How much of the question a passage holds that names this one's document: a question that needs two documents often
+/// names only the first, which in turn names the second.
+fn linked(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    candidate.linked
+}
+
+/// The share of the question's words that the block before it in its section holds.
+fn before(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    candidate
+        .before
+        .map_or(0.0, |before| query.words.share(&[&before.held]))
+}
+
+/// Code within its sentences, where a way to do something is asked for.
+fn shows_code(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    flag(query.kind == QuestionKind::How && candidate.block.text.contains('`'))
+}
+
+/// The subject in italics or bold, where its meaning is asked for: authors set a term so where they define it.
+fn emphasised(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    let is_subject = |term: &HashSet<String>| *term == query.subject;
+    flag(
+        query.kind == QuestionKind::Definition && candidate.terms.emphasised.iter().any(is_subject),
+    )
+}
+
+/// Code or a list, where a way to do something is asked for.
+fn shows_steps(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    let shows = matches!(candidate.block.kind, BlockKind::Code | BlockKind::List);
+    flag(query.kind == QuestionKind::How && shows)
+}
+
+/// A list or table, where several things are asked for.
+fn lists(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    let lists = matches!(
+        candidate.block.kind,
+        BlockKind::List | BlockKind::Table | BlockKind::Slide
+    );
+    flag(query.kind == QuestionKind::List && lists)
+}
+
+/// The first block below its heading.
+fn opens(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    flag(candidate.block.opens_section)
+}
+
+/// The first block below a heading that shares words with the subject, where a meaning is asked for.
+fn defines(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    let opens = candidate.block.opens_section && query.kind == QuestionKind::Definition;
+    if opens { named(query, candidate) } else { 0.0 }
+}
+
+/// A number, where an amount or a time is asked for.
+fn counts(query: &Query, candidate: &Candidate<'_>) -> f64 {
+    let asks = matches!(query.kind, QuestionKind::Quantity | QuestionKind::When);
+    flag(asks && candidate.block.text.contains(|c: char| c.is_numeric()))
+}
+
+/// How long the block is: the logarithm of its different words.
+fn length(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    (1.0 + candidate.terms.held.len() as f64).ln()
+}
+
+fn flag(is_set: bool) -> f64 {
+    f64::from(u8::from(is_set))
+}

@@ -21,21 +21,16 @@ pub(in super::super) struct Table {
     pub(in super::super) comparatives: Phrases,
     pub(in super::super) pronouns: Phrases,
     pub(in super::super) leads: Phrases,
-    pub(in super::super) leaning: Phrases,
     pub(in super::super) relatives: Phrases,
     pub(in super::super) links: Phrases,
-    pub(in super::super) belongs: Phrases,
     pub(in super::super) states: Phrases,
     pub(in super::super) relations: Phrases,
     pub(in super::super) whole: Phrases,
     pub(in super::super) holding: Phrases,
-    pub(in super::super) shown: Phrases,
     pub(in super::super) plural: Vec<String>,
-    pub(in super::super) counters: Phrases,
     pub(in super::super) before_files: Vec<String>,
     pub(in super::super) months: Vec<Vec<String>>,
     pub(in super::super) numbers: HashMap<String, u64>,
-    pub(in super::super) ordinals: Ordinals,
     pub(in super::super) asks: Kinds<QuestionKind>,
     pub(in super::super) stemmer: Stemming,
     pub(in super::super) frames: Frames,
@@ -62,22 +57,6 @@ pub(in super::super) struct Frames {
     pub(in super::super) whether: Phrases,
     pub(in super::super) defining: Phrases,
     pub(in super::super) back: Phrases,
-}
-
-/// How a thing is meant by its place.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in super::super) struct Ordinals {
-    /// What stands in front.
-    pub(in super::super) articles: Phrases,
-    /// What means the last, with what stands in front.
-    pub(in super::super) last: Phrases,
-    /// The numbers of the words.
-    pub(in super::super) words: HashMap<String, u64>,
-    /// Whether any number is one behind the article.
-    pub(in super::super) counted: bool,
-    /// What stands for the thing.
-    pub(in super::super) things: Phrases,
 }
 
 /// What stands between sides and parts.

@@ -10,14 +10,15 @@ pub(super) fn reworded(question: &Question) -> String {
     let words = if question.language == Language::Zh {
         question.terms.join(" ")
     } else {
-        let words = question.asked.split_whitespace();
+        let asked = question.search_text();
+        let words = asked.split_whitespace();
         let words = words.filter(|word| !terms(word, question.language).is_empty());
         let trimmed = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
         trimmed.collect::<Vec<_>>().join(" ")
     };
     let words = spelt_out(&words);
     if words.trim().is_empty() {
-        question.asked.clone()
+        question.search_text()
     } else {
         words
     }

@@ -54,11 +54,6 @@ fn is_of_all(asked: Span<'_>, said: Option<QuestionKind>) -> bool {
     is_made_of(asked, said == Some(Overview), &asked.table.whole)
 }
 
-/// Whether nothing is said but words of what something holds.
-pub(super) fn is_of_content(asked: Span<'_>) -> bool {
-    is_made_of(asked, true, &asked.table.whole)
-}
-
 /// Whether nothing is said but a name of the `wholes`, which `named` may stand for, and words of what it holds.
 fn is_made_of(asked: Span<'_>, mut named: bool, wholes: &Phrases) -> bool {
     let (table, tokens) = (asked.table, asked.tokens);

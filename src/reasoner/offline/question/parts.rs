@@ -1,4 +1,4 @@
-use super::leaning::leaning_on;
+use super::earlier::with_subject;
 use super::sides::sides_of;
 use super::spans::Span;
 use crate::domain::{Parts, QuestionKind};
@@ -7,8 +7,6 @@ use crate::domain::{Parts, QuestionKind};
 const MOST: usize = 4;
 /// Longer texts are pasted rather than asked, in tokens.
 const LONGEST: usize = 400;
-/// So many words in front of a clause may be what it tells of.
-const NOUN: usize = 3;
 
 /// What a question is made of.
 pub(super) fn parts_of(asked: Span<'_>) -> Parts {
@@ -17,7 +15,6 @@ pub(super) fn parts_of(asked: Span<'_>) -> Parts {
     }
     several(asked)
         .or_else(|| sides_of(asked).map(|(left, right)| Parts::Sides { left, right }))
-        .or_else(|| steps(asked))
         .unwrap_or_default()
 }
 
@@ -43,7 +40,7 @@ fn several(asked: Span<'_>) -> Option<Parts> {
         if at == 0 {
             question(piece)
         } else {
-            leaning_on(piece, topic).unwrap_or_else(|| question(piece))
+            with_subject(piece, topic).unwrap_or_else(|| question(piece))
         }
     });
     Some(Parts::Several {
@@ -131,75 +128,6 @@ fn question(piece: Span<'_>) -> String {
         piece.written(),
         if piece.is_dense() { '？' } else { '?' }
     )
-}
-
-/// The look-up on which the whole question rests: of what is told by a clause ("the owner of the service
-/// that runs X"), or stands innermost of three things that belong to each other.
-fn steps(asked: Span<'_>) -> Option<Parts> {
-    let end = asked
-        .tokens
-        .iter()
-        .position(super::super::language::Token::is_mark);
-    let relative = asked
-        .table
-        .relatives
-        .first(asked.part(2..asked.tokens.len()).tokens);
-    let body = match (end, relative) {
-        // A clause may stand behind a comma.
-        (Some(end), Some((at, _))) if end == at + 2 => asked,
-        (Some(end), _) => asked.part(0..end),
-        (None, _) => asked,
-    };
-    let inner = told_by_clause(body).or_else(|| innermost(body))?;
-    if !inner.says() || inner.tokens.len() + 1 >= body.tokens.len() {
-        return None;
-    }
-    let first = body.table.forms.about.replace("{}", inner.written());
-    let whole = question(without_joint(asked));
-    (first.to_lowercase() != whole.to_lowercase()).then(|| Parts::Steps {
-        steps: vec![first, whole],
-    })
-}
-
-/// The noun in front of a clause, with that clause, where something is asked of it.
-fn told_by_clause(body: Span<'_>) -> Option<Span<'_>> {
-    let count = body.tokens.len();
-    let stops = |at: usize| body.table.stop.has(&body.tokens[at].word) || body.tokens[at].is_mark();
-    let clause = (2..count)
-        .find(|at| body.table.relatives.at(body.tokens, *at).is_some() && !stops(at - 1))?;
-    let mut from = clause;
-    while from > 0 && from + NOUN > clause && !stops(from - 1) {
-        from -= 1;
-    }
-    let behind = body.part(clause..count).terms().len();
-    let asks = body.part(0..from).says();
-    let article = usize::from(from > 1 && stops(from - 1) && !body.tokens[from - 1].is_mark());
-    (asks && behind > 1).then(|| body.part(from - article..count))
-}
-
-/// Of three things tied by links, the two that stand innermost.
-fn innermost(body: Span<'_>) -> Option<Span<'_>> {
-    let count = body.tokens.len();
-    let mut links: Vec<(usize, usize)> = Vec::new();
-    let mut from = 0;
-    for at in 1..count {
-        let length = body.table.belongs.at(body.tokens, at);
-        if let Some(length) = length
-            && body.part(from..at).subject().says()
-        {
-            links.push((at, length));
-            from = at + length;
-        }
-    }
-    let [(first, length), (second, _), ..] = links[..] else {
-        return None;
-    };
-    let inner = if body.table.head_first {
-        body.part(first + length..count)
-    } else {
-        body.part(0..second).subject()
-    };
-    body.part(from..count).subject().says().then_some(inner)
 }
 
 #[cfg(test)]

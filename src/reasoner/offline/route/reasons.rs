@@ -1,6 +1,7 @@
-//! What decided a route, for people: the probability that was measured, and the words that it rests on most.
+//! What decided a route: a sentence for people, then the probability that was measured and the words that it rests
+//! on most.
 
-use crate::domain::Cue;
+use crate::domain::{Cue, QuestionKind};
 
 /// So many words are told.
 const WORDS: usize = 3;
@@ -9,22 +10,47 @@ const DECIDING_FROM: f64 = 0.05;
 /// Longer questions are not taken apart word by word.
 const MOST_WORDS: usize = 40;
 
-/// A rule without a number.
-pub(super) fn said(rule: &str) -> Cue {
+/// A reason as a sentence.
+pub(super) fn sentence(reason: &str) -> Cue {
     Cue {
-        cue: rule.to_owned(),
+        cue: reason.to_owned(),
         weight: None,
     }
 }
 
-/// The probability that `judge` gives a text, and the words without which it falls most, each with by how
-/// much. What is written without spaces has no words.
-pub(super) fn measured(what: &str, text: &str, judge: impl Fn(&str) -> f64) -> Vec<Cue> {
+/// Why a question needs one look-up only.
+pub(super) fn of_simple(kind: QuestionKind) -> &'static str {
+    match kind {
+        QuestionKind::Definition => "one meaning is asked for; nothing to compare",
+        QuestionKind::How => "one way to do something is asked for; nothing to compare",
+        QuestionKind::Why => "one reason is asked for; nothing to compare",
+        QuestionKind::List | QuestionKind::State => "one list is asked for; nothing to compare",
+        QuestionKind::File => "one document is asked for; nothing to compare",
+        QuestionKind::Overview => "the documents as a whole are asked for",
+        QuestionKind::When
+        | QuestionKind::Where
+        | QuestionKind::Who
+        | QuestionKind::Quantity
+        | QuestionKind::Comparison
+        | QuestionKind::Relation
+        | QuestionKind::Other => "one fact is asked for; nothing to compare",
+    }
+}
+
+/// A reason, the probability that `judge` gives the route `name` for a text, and the words without which it falls
+/// most, each with by how much. What is written without spaces has no words.
+pub(super) fn measured(
+    reason: &str,
+    name: &str,
+    text: &str,
+    judge: impl Fn(&str) -> f64,
+) -> Vec<Cue> {
     let whole = judge(text);
-    let mut cues = vec![Cue {
-        cue: what.to_owned(),
+    let probability = Cue {
+        cue: name.to_owned(),
         weight: Some(whole),
-    }];
+    };
+    let mut cues = vec![sentence(reason), probability];
     let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS + 1).collect();
     if !(2..=MOST_WORDS).contains(&words.len()) || text.contains(crate::text::is_cjk) {
         return cues;

@@ -1,0 +1,94 @@
+//! Answers that list documents rather than quote them: what the whole base holds, and what is in some state.
+
+use crate::domain::{Evidence, MOST_LISTED, QuestionKind, Score, ToolName};
+
+use super::super::passage::readable;
+use super::super::question::state_values;
+use super::frames::{Frames, filled};
+use super::{Material, place};
+
+/// Characters of a line.
+const LONGEST_LINE: usize = 200;
+
+/// The list that a question for all documents or for a state asks for; `None` for any other question.
+pub(super) fn listing(material: &Material<'_>) -> Option<String> {
+    match material.question.kind {
+        QuestionKind::Overview => documents(material),
+        QuestionKind::State => in_state(material),
+        _ => None,
+    }
+}
+
+/// The documents, a line each.
+fn documents(material: &Material<'_>) -> Option<String> {
+    let items = material.items;
+    let begins = |item: &Evidence| item.tool == ToolName::LocalFileQa && item.score == Score::ZERO;
+    if items.is_empty() || !items.iter().all(begins) {
+        return None;
+    }
+    let frames = Frames::for_language(material.question.language);
+    let heading = match items.len() {
+        1 => frames.one_document.clone(),
+        count if count <= MOST_LISTED => filled(&frames.documents, count),
+        _ => filled(&frames.first_documents, MOST_LISTED),
+    };
+    let listed = items
+        .iter()
+        .zip(&material.verdict.passages)
+        .take(MOST_LISTED)
+        .enumerate();
+    let lines = listed.map(|(at, (item, passage))| place(item, passage, None, at + 1));
+    Some(format!(
+        "{heading}\n{}",
+        lines.collect::<Vec<_>>().join("\n")
+    ))
+}
+
+/// The fields, rows and tasks with the value that is asked for, a line each.
+fn in_state(material: &Material<'_>) -> Option<String> {
+    let values = state_values(material.question);
+    let mut lines: Vec<String> = Vec::new();
+    for (at, (item, passage)) in material
+        .items
+        .iter()
+        .zip(&material.verdict.passages)
+        .enumerate()
+    {
+        if item.tool != ToolName::LocalFileQa {
+            continue;
+        }
+        for line in item.text.lines().filter(|line| has_value(line, &values)) {
+            let said: String = readable(line.trim_start_matches(['-', '*', '+', '#', ' ']));
+            let said: String = said.chars().take(LONGEST_LINE).collect();
+            lines.push(format!(
+                "- {} – {} [{}]",
+                passage.title,
+                said.trim(),
+                at + 1
+            ));
+        }
+    }
+    lines.dedup();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Whether a line is a task with such a box, or has a field or cell with such a value.
+fn has_value(line: &str, values: &[String]) -> bool {
+    let line = line.to_lowercase();
+    let is_box = |value: &&String| value.starts_with('[');
+    let boxes = values.iter().filter(is_box);
+    let task = line.trim_start_matches(['-', '*', '+', ' ']);
+    let is_value = |text: &str| {
+        let bare = text
+            .trim_matches(|c: char| !c.is_alphanumeric())
+            .replace(['_', '-'], " ");
+        values.iter().any(|value| *value == bare)
+    };
+    let mut cells = line.split(['|', ';', '；']).flat_map(|cell| {
+        cell.split_once([':', '：'])
+            .map(|(_, value)| value)
+            .or(Some(cell))
+    });
+    boxes.clone().any(|mark| task.starts_with(mark.as_str()))
+        || (line.contains([':', '：', '|']) && cells.any(is_value))
+}

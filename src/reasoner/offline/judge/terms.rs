@@ -1,0 +1,173 @@
+//! The words of passages, as the signals look at them.
+
+use std::collections::HashSet;
+
+use crate::domain::Language;
+use crate::text::is_cjk;
+
+use super::super::language::{language_of, terms};
+use super::super::passage::{Block, Passage};
+
+/// The words of a passage.
+#[derive(Debug)]
+pub(in super::super) struct PassageTerms {
+    pub(super) blocks: Vec<BlockTerms>,
+    /// Each name of the document, as words.
+    pub(super) names: Vec<HashSet<String>>,
+    /// All words of the passage, its headings and the names and path of its document.
+    pub(super) all: HashSet<String>,
+    /// The other passages of the pool that say its title, by their place.
+    pub(super) named_by: Vec<usize>,
+}
+
+/// The words of a block.
+#[derive(Debug)]
+pub(in super::super) struct BlockTerms {
+    /// Stems, in order.
+    pub(super) in_order: Vec<String>,
+    pub(super) held: HashSet<String>,
+    /// As they are written, in lower case.
+    pub(super) written: HashSet<String>,
+    pub(super) grams: HashSet<String>,
+    /// The words of the innermost heading.
+    pub(super) heading: HashSet<String>,
+    /// The words of the block, all headings above it and the names of its document.
+    pub(super) with_topic: HashSet<String>,
+    pub(super) sentences: Vec<HashSet<String>>,
+    /// What stands in italics or bold.
+    pub(super) emphasised: Vec<HashSet<String>>,
+}
+
+impl PassageTerms {
+    fn read(passage: &Passage) -> Self {
+        let language = language_of(&passage.text);
+        let set = |text: &str| -> HashSet<String> { terms(text, language).into_iter().collect() };
+        let names = std::iter::once(&passage.title).chain(&passage.aliases);
+        let names: Vec<HashSet<String>> = names.map(|name| set(bare(name))).collect();
+        let blocks: Vec<BlockTerms> = passage
+            .blocks
+            .iter()
+            .map(|block| BlockTerms::read(block, &names, language))
+            .collect();
+        let mut all = set(&passage.source.replace(['/', '.'], " "));
+        all.extend(names.iter().flatten().cloned());
+        all.extend(
+            blocks
+                .iter()
+                .flat_map(|block| block.with_topic.iter().cloned()),
+        );
+        Self {
+            blocks,
+            names,
+            all,
+            named_by: Vec::new(),
+        }
+    }
+
+    /// Reads the passages of a question.
+    pub(in super::super) fn read_all(passages: &[Passage]) -> Vec<Self> {
+        let mut terms: Vec<Self> = passages.iter().map(Self::read).collect();
+        for (at, passage) in passages.iter().enumerate() {
+            let title = bare(&passage.title);
+            let names = |(other, by): &(usize, &Passage)| {
+                let is_other = passage.source != by.source || passage.source.is_empty();
+                *other != at && is_other && says_title(&by.text, title)
+            };
+            let named_by = passages
+                .iter()
+                .enumerate()
+                .filter(names)
+                .map(|(other, _)| other);
+            terms[at].named_by = named_by.collect();
+        }
+        terms
+    }
+}
+
+/// A shorter title, in letters of an alphabet and of Chinese, is as likely a word like any other.
+const SHORTEST_TITLE: usize = 4;
+const SHORTEST_CHINESE_TITLE: usize = 3;
+
+/// Whether a text says a title as it stands, capitals included: a title such as "Rules" is not said by every text that
+/// speaks of rules.
+fn says_title(text: &str, title: &str) -> bool {
+    let is_chinese = title.chars().any(is_cjk);
+    let shortest = if is_chinese {
+        SHORTEST_CHINESE_TITLE
+    } else {
+        SHORTEST_TITLE
+    };
+    let ends = |c: Option<char>| is_chinese || !c.is_some_and(char::is_alphanumeric);
+    title.chars().count() >= shortest
+        && text.match_indices(title).any(|(at, found)| {
+            ends(text[..at].chars().next_back()) && ends(text[at + found.len()..].chars().next())
+        })
+}
+
+impl BlockTerms {
+    fn read(block: &Block, names: &[HashSet<String>], language: Language) -> Self {
+        let in_order = terms(&block.text, language);
+        let held: HashSet<String> = in_order.iter().cloned().collect();
+        let headings = terms(&block.headings.join("\n"), language);
+        let with_topic = held.iter().chain(&headings).chain(names.iter().flatten());
+        let set = |text: &str| -> HashSet<String> { terms(text, language).into_iter().collect() };
+        Self {
+            with_topic: with_topic.cloned().collect(),
+            written: written(&block.text).collect(),
+            grams: grams(held.iter()),
+            heading: set(bare(block.heading())),
+            sentences: block
+                .sentences
+                .iter()
+                .map(|sentence| set(&sentence.text))
+                .collect(),
+            emphasised: emphasised(&block.text).map(set).collect(),
+            in_order,
+            held,
+        }
+    }
+}
+
+/// The short runs of text between marks of emphasis.
+fn emphasised(text: &str) -> impl Iterator<Item = &str> {
+    let runs = text.split(['*', '_', '“', '”', '「', '」']).map(str::trim);
+    let inner = runs
+        .enumerate()
+        .filter(|(at, run)| *at > 0 && !run.is_empty() && run.len() <= LONGEST_TERM);
+    inner.map(|(_, run)| run)
+}
+
+/// Bytes of a term.
+const LONGEST_TERM: usize = 60;
+
+/// A name without what stands in brackets behind it, which only tells it from its namesakes.
+fn bare(name: &str) -> &str {
+    name.split(['(', '（']).next().unwrap_or_default().trim()
+}
+
+/// Words as they are written, in lower case; of scripts without spaces pairs of characters.
+pub(super) fn written(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() || is_cjk(c));
+    let words = words.filter(|word| !word.is_empty()).map(str::to_lowercase);
+    let words: Vec<String> = words.collect();
+    let characters: Vec<char> = text.chars().collect();
+    let pairs = characters
+        .windows(2)
+        .filter(|pair| pair.iter().copied().all(is_cjk));
+    let pairs: Vec<String> = pairs.map(String::from_iter).collect();
+    words.into_iter().chain(pairs)
+}
+
+/// Three letters in a row, the ends of words marked; of pairs of characters each character.
+pub(super) fn grams<'a>(terms: impl Iterator<Item = &'a String>) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for term in terms {
+        if term.chars().any(is_cjk) {
+            found.extend(term.chars().map(String::from));
+            continue;
+        }
+        let marked: Vec<char> = ['#'].into_iter().chain(term.chars()).chain(['#']).collect();
+        found.extend(marked.windows(3).map(String::from_iter));
+    }
+    found
+}

@@ -1,0 +1,126 @@
+//! A passage as blocks that can be quoted: paragraphs, lists with their lead-in, tables with their header, code
+//! with the sentence that introduces it, slides, rows.
+//!
+//! The blocks of Markdown come from `pulldown-cmark`. A block is whole lines of the passage, so that what is
+//! quoted stands in the file as it is shown.
+
+mod block;
+mod markdown;
+mod plain;
+mod readable;
+
+use crate::domain::{Evidence, PlaceUnit};
+use crate::text::stem;
+
+pub(super) use block::{Block, BlockKind, Sentence};
+pub(super) use readable::readable;
+
+/// An evidence item, read once for all questions.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Passage {
+    /// The file's path.
+    pub(super) source: String,
+    /// The document's title, or else its file's name.
+    pub(super) title: String,
+    /// Other names of the document.
+    pub(super) aliases: Vec<String>,
+    /// The number of the first line in the file, from 1.
+    pub(super) start: usize,
+    /// The lines of the item, each ended by a newline.
+    pub(super) text: String,
+    /// In order; none overlaps another.
+    pub(super) blocks: Vec<Block>,
+}
+
+impl Passage {
+    /// Cuts an item into blocks.
+    pub(super) fn read(item: &Evidence) -> Self {
+        let lines: Vec<String> = item.text.lines().map(str::to_owned).collect();
+        let text: String = lines
+            .iter()
+            .flat_map(|line| [line.as_str(), "\n"])
+            .collect();
+        let above = item.topic.headings.as_slice();
+        let ending = ending_of(&item.source);
+        let blocks = match item.place.as_ref().map(|place| place.unit) {
+            Some(PlaceUnit::Slide) => plain::whole(&lines, above),
+            Some(PlaceUnit::Row) => plain::rows(&lines, above),
+            _ if plain::is_code(&ending) => plain::code(&lines, above),
+            _ => markdown::blocks(&text, above),
+        };
+        let title = match item.topic.title.trim() {
+            "" => first_title(&text).unwrap_or_else(|| stem(&item.source)),
+            title => title,
+        };
+        Self {
+            source: item.source.clone(),
+            title: title.to_owned(),
+            aliases: item.topic.aliases.clone(),
+            start: item.lines.start,
+            blocks,
+            text,
+        }
+    }
+
+    /// One paragraph of sentences that were split before, a line each.
+    pub(super) fn of_sentences(title: &str, sentences: &[&str]) -> Self {
+        let mut text = String::new();
+        let mut read = Vec::new();
+        for sentence in sentences {
+            let from = text.len();
+            text.push_str(&sentence.replace('\n', " "));
+            read.push(Sentence {
+                range: from..text.len(),
+                text: (*sentence).to_owned(),
+            });
+            text.push('\n');
+        }
+        let block = Block {
+            kind: BlockKind::Paragraph,
+            lines: 0..sentences.len(),
+            headings: Vec::new(),
+            opens_section: true,
+            text: text.clone(),
+            sentences: read,
+        };
+        Self {
+            source: String::new(),
+            title: title.to_owned(),
+            aliases: Vec::new(),
+            start: 1,
+            text,
+            blocks: if sentences.is_empty() {
+                Vec::new()
+            } else {
+                vec![block]
+            },
+        }
+    }
+}
+
+fn ending_of(source: &str) -> String {
+    let name = source.rsplit('/').next().unwrap_or_default();
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ending.to_ascii_lowercase()
+}
+
+/// Characters of a first line that may be a title; what follows a title is longer.
+const LONGEST_TITLE: usize = 60;
+
+/// The title that a text begins with, where nobody knows its document's: its first heading, or a short line without an
+/// end in front of a longer one.
+fn first_title(text: &str) -> Option<&str> {
+    let (line, rest) = text.trim_start().split_once('\n')?;
+    let title = line.trim_start_matches('#').trim();
+    if line.starts_with('#') {
+        return Some(title);
+    }
+    let is_title = title.chars().count() <= LONGEST_TITLE
+        && title.starts_with(char::is_alphanumeric)
+        && !title.ends_with(['.', '。', ':', '：', ',', '，', '!', '?', '？', ';', '|'])
+        && rest
+            .lines()
+            .next()
+            .is_some_and(|next| next.chars().count() > LONGEST_TITLE);
+    is_title.then_some(title)
+}
