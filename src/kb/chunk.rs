@@ -19,9 +19,11 @@ mod blocks;
 mod cut;
 mod limits;
 mod org;
+mod outline;
 mod rst;
 
 pub(super) use limits::MAX_BYTES;
+pub(crate) use outline::Outline;
 
 /// Lines of a document that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,22 +83,32 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
         first_heading = first_heading.take().or_else(|| block.path.first().cloned());
         packer.push(block);
     };
-    match document.shape {
-        TextLayout::Markdown => blocks::markdown(&lines, &mut pack),
-        TextLayout::Rst => rst::blocks(&lines, &mut pack),
-        TextLayout::Org => org::blocks(&lines, &mut pack),
-        TextLayout::Plain => blocks::paragraphs(&lines, &mut pack),
-        TextLayout::Code | TextLayout::Data => blocks::code(&lines, &mut pack),
-        TextLayout::Rows => (0..lines.len()).for_each(|at| pack(row(source, document, at))),
-    }
+    visit_blocks(source, document, &lines, &mut pack);
     let mut chunks = packer.finish();
-    let title = first_heading
-        .filter(|_| document.title.is_none() && document.shape != TextLayout::Rows)
-        .unwrap_or_else(|| document.name(source));
+    let title = title(source, document, first_heading);
     for chunk in &mut chunks {
         chunk.place = document.place(chunk.lines);
     }
     (title, chunks)
+}
+
+/// Hands the blocks of a document to `take`, in order.
+fn visit_blocks(source: &str, document: &Extraction, lines: &[&str], take: &mut impl FnMut(Block)) {
+    match document.shape {
+        TextLayout::Markdown => blocks::markdown(lines, take),
+        TextLayout::Rst => rst::blocks(lines, take),
+        TextLayout::Org => org::blocks(lines, take),
+        TextLayout::Plain => blocks::paragraphs(lines, take),
+        TextLayout::Code | TextLayout::Data => blocks::code(lines, take),
+        TextLayout::Rows => (0..lines.len()).for_each(|at| take(row(source, document, at))),
+    }
+}
+
+/// What a document is called: by itself, by its first heading, by its file.
+fn title(source: &str, document: &Extraction, first_heading: Option<String>) -> String {
+    first_heading
+        .filter(|_| document.title.is_none() && document.shape != TextLayout::Rows)
+        .unwrap_or_else(|| document.name(source))
 }
 
 /// How much of a document is indexed.
@@ -155,6 +167,7 @@ fn row(source: &str, document: &Extraction, at: usize) -> Block {
         start: at,
         end: at,
         heading: false,
+        metadata: false,
         columns: None,
     }
 }

@@ -45,6 +45,8 @@ pub struct Hit {
     pub lines: LineRange,
     /// Where in a format that has places.
     pub place: Option<Place>,
+    /// The headings above it; empty where they are not known.
+    pub heading: String,
     /// The text of these lines.
     pub text: String,
     /// How likely it is relevant; of grep, the share of the query's words that it holds.
@@ -183,6 +185,7 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
             source: found.source,
             lines: found.lines,
             place: found.place,
+            heading: String::new(),
             text: found.text,
             score: found.score,
             measured: Measured {
@@ -374,6 +377,7 @@ fn hits(
             source: passage.source,
             lines: passage.lines,
             place: passage.place,
+            heading: passage.heading,
             text: passage.text,
             score: Score::clamped(line.score()),
             measured: line.measured(),

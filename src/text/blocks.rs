@@ -46,14 +46,17 @@ impl Fences {
     }
 }
 
-/// How many lines of metadata begin a file, the rules around them included; 0 where there are none.
+/// How many lines of metadata begin a file, as YAML or TOML, the rules around them included; 0 where
+/// there are none.
 pub fn front_matter<'a>(mut lines: impl Iterator<Item = &'a str>) -> usize {
-    if lines.next().map(str::trim_end) != Some("---") {
-        return 0;
-    }
+    let ends: &[&str] = match lines.next().map(str::trim_end) {
+        Some("---") => &["---", "..."],
+        Some("+++") => &["+++"],
+        _ => return 0,
+    };
     lines
         .take(LONGEST_FRONT_MATTER - 1)
-        .position(|line| matches!(line.trim_end(), "---" | "..."))
+        .position(|line| ends.contains(&line.trim_end()))
         .map_or(0, |at| at + 2)
 }
 
@@ -75,6 +78,8 @@ mod tests {
             ("---\ntitle: a\n---\nb", 3),
             ("--- \ntitle: a\n...\n", 3),
             ("---\n---\n", 2),
+            ("+++\ntitle = 'a'\n+++\nb", 3),
+            ("+++\ntitle = 'a'\n---\n", 0),
             ("---\ntitle: a\n", 0),
             ("a\n---\nb\n---\n", 0),
             ("", 0),

@@ -1,6 +1,7 @@
 //! What a search brings, as evidence.
 
-use crate::domain::{Evidence, EvidenceId, ToolName, Topic};
+use super::grow::topic_of_chunk;
+use crate::domain::{Evidence, EvidenceId, ToolName};
 use crate::kb::Hit;
 
 /// A hit as evidence of the tool that found it.
@@ -11,8 +12,8 @@ pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
         lines: hit.lines,
         tool,
         score: hit.score,
+        topic: topic_of_chunk(&hit.heading, &hit.text),
         text: hit.text,
-        topic: Topic::default(),
         low: false,
         place: hit.place,
         measured: hit.measured,

@@ -332,6 +332,7 @@ fn openings(
                 source: passage.source,
                 lines: passage.lines,
                 place: passage.place,
+                heading: passage.heading,
                 text: passage.text,
                 score: Score::ZERO,
                 rank: found.len() + 1,

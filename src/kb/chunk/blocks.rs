@@ -12,6 +12,8 @@ pub(super) struct Block {
     pub end: usize,
     /// Headings only, no text yet.
     pub heading: bool,
+    /// What the file says of itself above its text.
+    pub metadata: bool,
     /// Of a table: the names of its columns, which each part of it needs.
     pub columns: Option<String>,
 }
@@ -34,6 +36,7 @@ impl Headings {
             start,
             end,
             heading: false,
+            metadata: false,
             columns: None,
         }
     }
@@ -52,7 +55,10 @@ pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
     let mut headings = Headings::default();
     let mut at = front_matter(lines.iter().copied());
     if at > 0 {
-        take(headings.block(0, at - 1));
+        take(Block {
+            metadata: true,
+            ..headings.block(0, at - 1)
+        });
     }
     while at < lines.len() {
         let line = lines[at];
@@ -139,6 +145,11 @@ fn table(lines: &[&str], at: usize) -> Option<String> {
             .collect();
         cells.join(", ")
     })
+}
+
+/// Whether a line opens a block of code.
+pub(super) fn is_fence(line: &str) -> bool {
+    fence(line).is_some()
 }
 
 fn fence(line: &str) -> Option<Fence> {
