@@ -14,6 +14,7 @@ use limits::TARGET_BYTES;
 
 use super::extract::{Extraction, TextLayout};
 use crate::domain::{LineRange, Place, PlaceUnit};
+use crate::text::front_matter;
 
 mod blocks;
 mod cut;
@@ -85,10 +86,20 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
     };
     visit_blocks(source, document, &lines, &mut pack);
     let mut chunks = packer.finish();
-    let title = title(source, document, first_heading);
+    let named = document.title.is_some() && front_matter(lines.iter().copied()) > 0;
+    let is_first = |title: &str| first_heading.as_deref() == Some(title);
+    let above = document
+        .title
+        .as_deref()
+        .filter(|title| named && !is_first(title));
     for chunk in &mut chunks {
         chunk.place = document.place(chunk.lines);
+        if let Some(title) = above {
+            let below = if chunk.heading.is_empty() { "" } else { " > " };
+            chunk.heading.insert_str(0, &format!("{title}{below}"));
+        }
     }
+    let title = title(source, document, first_heading);
     (title, chunks)
 }
 

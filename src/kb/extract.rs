@@ -117,6 +117,10 @@ impl Extractor {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
             }
             let text = text::decode::decode(read_bytes(file, MAX_FILE_BYTES)?)?;
+            let text = match shape {
+                TextLayout::Markdown => text::markdown::readable(&text),
+                _ => text,
+            };
             return Ok(Extraction {
                 shape,
                 ..Extraction::of_text(source, text)

@@ -60,6 +60,18 @@ pub fn front_matter<'a>(mut lines: impl Iterator<Item = &'a str>) -> usize {
         .map_or(0, |at| at + 2)
 }
 
+/// Whether a line begins an item of a list.
+pub fn begins_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = if (1..=4).contains(&digits) {
+        line[digits..].strip_prefix(['.', ')'])
+    } else {
+        line.strip_prefix(['-', '*', '+'])
+    };
+    rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -64,10 +64,8 @@ pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
         let line = lines[at];
         if line.trim().is_empty() {
             at += 1;
-        } else if let Some(fence) = fence(line) {
-            let end = (at + 1..lines.len())
-                .find(|&n| fence.is_closed_by(lines[n]))
-                .unwrap_or(lines.len() - 1);
+        } else if let Some(fence) = Fence::opened_by(line.trim_start()) {
+            let end = end_of_fence(lines, at, fence);
             take(headings.block(at, end));
             at = end + 1;
         } else if let Some((level, title, height)) = heading(lines, at) {
@@ -88,7 +86,7 @@ pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
             let end = (at + 1..lines.len())
                 .find(|&n| {
                     lines[n].trim().is_empty()
-                        || fence(lines[n]).is_some()
+                        || is_fence(lines[n])
                         || heading(lines, n).is_some()
                         || table(lines, n).is_some()
                 })
@@ -147,13 +145,25 @@ fn table(lines: &[&str], at: usize) -> Option<String> {
     })
 }
 
-/// Whether a line opens a block of code.
+/// Whether a line opens a block of code, which in an item of a list is indented.
 pub(super) fn is_fence(line: &str) -> bool {
-    fence(line).is_some()
+    Fence::opened_by(line.trim_start()).is_some()
 }
 
-fn fence(line: &str) -> Option<Fence> {
-    unindented(line).and_then(Fence::opened_by)
+/// The last line of the block of code that is opened here. One within an item ends at the latest
+/// where the item does.
+fn end_of_fence(lines: &[&str], at: usize, fence: Fence) -> usize {
+    let is_within_item = unindented(lines[at]).is_none();
+    let is_margin = |line: &str| !line.is_empty() && !line.starts_with([' ', '\t']);
+    for (number, line) in lines.iter().enumerate().skip(at + 1) {
+        if fence.is_closed_by(line) {
+            return number;
+        }
+        if is_within_item && is_margin(line) {
+            return number - 1;
+        }
+    }
+    lines.len() - 1
 }
 
 /// Level, title and height in lines of the heading that stands at this line.

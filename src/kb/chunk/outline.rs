@@ -8,6 +8,7 @@ use super::blocks::Block;
 use super::{blocks, boundaries, title, visit_blocks};
 use crate::domain::{LineRange, Topic};
 use crate::kb::extract::{Extraction, TextLayout, names_only};
+use crate::text::begins_item;
 
 /// The largest section that is shown whole, in bytes.
 const WHOLE_SECTION: usize = 2500;
@@ -326,18 +327,6 @@ fn add_unit(lines: &[&str], layout: TextLayout, block: Block, units: &mut Vec<Un
         path: block.path,
         section: 0,
     });
-}
-
-/// Whether a line begins an item of a list.
-fn begins_item(line: &str) -> bool {
-    let line = line.trim_start();
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = if (1..=4).contains(&digits) {
-        line[digits..].strip_prefix(['.', ')'])
-    } else {
-        line.strip_prefix(['-', '*', '+'])
-    };
-    rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
 #[cfg(test)]
