@@ -14,7 +14,7 @@ use limits::TARGET_BYTES;
 
 use super::extract::{Extraction, TextLayout};
 use crate::domain::{LineRange, Place, PlaceUnit};
-use crate::text::front_matter;
+use crate::text::{front_matter, stem};
 
 mod blocks;
 mod cut;
@@ -25,6 +25,11 @@ mod rst;
 
 pub(super) use limits::MAX_BYTES;
 pub(crate) use outline::Outline;
+
+/// Names of files that say where a file stands, not what it is about.
+const TELLING_NOTHING: &[&str] = &[
+    "readme", "index", "_index", "overview", "home", "contents", "toc", "summary",
+];
 
 /// Lines of a document that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +43,9 @@ pub struct Chunk {
     pub place: Option<Place>,
     /// The text of exactly these lines.
     pub text: String,
+    /// What it is found by when that is all that is asked for: the headings in it; of a document's
+    /// first chunk also what the document is called.
+    pub names: Vec<String>,
 }
 
 impl Chunk {
@@ -100,6 +108,13 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
         }
     }
     let title = title(source, document, first_heading);
+    if let Some(first) = chunks.first_mut() {
+        let name = stem(source);
+        let name = (!TELLING_NOTHING.contains(&name.to_lowercase().as_str())).then_some(name);
+        first.names.push(title.clone());
+        first.names.extend(name.map(str::to_owned));
+        first.names.extend(document.aliases());
+    }
     (title, chunks)
 }
 
@@ -179,6 +194,7 @@ fn row(source: &str, document: &Extraction, at: usize) -> Block {
         end: at,
         heading: false,
         metadata: false,
+        titles: Vec::new(),
         columns: None,
     }
 }
@@ -198,9 +214,11 @@ impl Packer<'_> {
     fn push(&mut self, block: Block) {
         let is_boundary = self.boundaries.contains(&block.start);
         match self.open.take() {
-            Some(before) if !is_boundary && fits(self.lines, &before, &block) => {
+            Some(mut before) if !is_boundary && fits(self.lines, &before, &block) => {
+                before.titles.extend(block.titles);
                 self.open = Some(Block {
                     start: before.start,
+                    titles: before.titles,
                     heading: before.heading && block.heading,
                     columns: block.columns.filter(|_| before.heading),
                     ..block
@@ -247,6 +265,7 @@ fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: 
     } else {
         block.path.join(" > ")
     };
+    let mut titles = block.titles.clone();
     let mut start = block.start;
     while start <= block.end && chunks.len() < limits.chunks {
         let end = cut::end(lines, start, block.end);
@@ -263,6 +282,7 @@ fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: 
             let pieces = cut::pieces(within[first..=last].join("\n"));
             for text in pieces.into_iter().take(limits.pieces_of_a_line) {
                 chunks.push(Chunk {
+                    names: std::mem::take(&mut titles),
                     heading: heading.clone(),
                     lines: range,
                     place: None,

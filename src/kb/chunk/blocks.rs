@@ -14,6 +14,8 @@ pub(super) struct Block {
     pub heading: bool,
     /// What the file says of itself above its text.
     pub metadata: bool,
+    /// The headings that stand in it.
+    pub titles: Vec<String>,
     /// Of a table: the names of its columns, which each part of it needs.
     pub columns: Option<String>,
 }
@@ -37,14 +39,17 @@ impl Headings {
             end,
             heading: false,
             metadata: false,
+            titles: Vec::new(),
             columns: None,
         }
     }
 
     /// The lines of the heading that was entered last.
     pub fn heading(&self, start: usize, end: usize) -> Block {
+        let title = self.0.last().map(|(_, title)| title.clone());
         Block {
             heading: true,
+            titles: title.into_iter().collect(),
             ..self.block(start, end)
         }
     }
