@@ -4,9 +4,7 @@ use std::sync::atomic::AtomicBool;
 use async_trait::async_trait;
 
 use super::scope::Scope;
-use super::{
-    graph_related, grep_search, grow, hybrid_search, local_file_qa, read_file, vector_search,
-};
+use super::{graph_related, grep_search, hybrid_search, local_file_qa, read_file, vector_search};
 use crate::agent::ports::{Caller, Caveat, Narrowed, ToolError, Toolbox, WaitSink, blocking};
 use crate::domain::{Evidence, ToolCall, mentions};
 use crate::kb::KnowledgeBase;
@@ -92,7 +90,7 @@ fn dispatch(
     call: &ToolCall,
     within: (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
-    let found = match call {
+    match call {
         ToolCall::VectorSearch { query, k } => vector_search::run(base, query, *k, within),
         ToolCall::GrepSearch { query } => grep_search::run(base, query, within),
         ToolCall::HybridSearch {
@@ -103,7 +101,7 @@ fn dispatch(
             path,
             start_line,
             end_line,
-        } => return read_file::run(base, path, *start_line, *end_line, within),
+        } => read_file::run(base, path, *start_line, *end_line, within),
         ToolCall::LocalFileQa {
             query,
             path,
@@ -114,6 +112,5 @@ fn dispatch(
             local_file_qa::run(base, query, path.as_deref(), filter, within)
         }
         ToolCall::GraphRelated { entity_id } => graph_related::run(base, entity_id, within),
-    };
-    Ok(grow::with_topics(base, found?, within.1.stop))
+    }
 }

@@ -119,6 +119,9 @@ impl<'d> Outline<'d> {
     /// the sentence that leads to a list, table or code, and with what such a sentence leads to. Of
     /// what `own` shows around `core`, whole blocks of the same section stay.
     pub fn grown(&self, own: LineRange, core: LineRange) -> LineRange {
+        if matches!(self.layout, TextLayout::Rows | TextLayout::Data) {
+            return own;
+        }
         let Some((first, last)) = self.units_of(core) else {
             return own;
         };
@@ -354,6 +357,93 @@ mod tests {
                 (topic.title.as_str(), &topic.aliases[..]),
                 ("Guide", &["Manual".to_owned()][..])
             );
+        }
+    }
+
+    fn grown(text: &str, own: (usize, usize), core: (usize, usize)) -> (usize, usize) {
+        let document = Extraction::of_text("a.md", text.to_owned());
+        let range = |(start, end)| LineRange { start, end };
+        let grown = Outline::of("a.md", &document).grown(range(own), range(core));
+        (grown.start, grown.end)
+    }
+
+    #[test]
+    fn a_passage_grows_to_what_belongs_together() {
+        let long = "A sentence that fills its line with words.\n".repeat(40);
+        let list = "# T\n\nThe parts:\n\n- one\n  goes on\n\n- two\n\n      code\n\n- three\n\n";
+        let all = format!("{list}{long}\n{long}");
+        let table =
+            format!("# T\n\n{long}\nThese keys:\n\n| a | b |\n|---|---|\n| c | d |\n\n{long}");
+        let fence = format!("# T\n\n{long}\n```\nx\n\ny\n```\n\n{long}");
+        for (name, text, found, expected) in [
+            (
+                "a small section is shown whole",
+                "# T\n\na\n\n## U\n\nb\n\nc\n\n## V\n\nd\n",
+                (7, 7),
+                (5, 9),
+            ),
+            (
+                "headings above it are a part of what was found",
+                "# T\n\n## U\n\nb\n\nc\n",
+                (1, 5),
+                (1, 7),
+            ),
+            (
+                "a list is whole, with its lead",
+                all.as_str(),
+                (8, 8),
+                (3, 12),
+            ),
+            ("a lead brings its list", &all, (3, 3), (3, 12)),
+            (
+                "a table is whole, with its lead",
+                &table,
+                (48, 48),
+                (44, 48),
+            ),
+            ("a fence is whole", &fence, (46, 46), (44, 48)),
+            (
+                "metadata gives way to what it is about",
+                "---\ntitle: a\n---\n# T\n\nb\n",
+                (1, 3),
+                (4, 6),
+            ),
+            (
+                "but not what else it says",
+                "---\nstatus: open\n---\n# T\n\nb\n",
+                (1, 3),
+                (1, 3),
+            ),
+        ] {
+            assert_eq!(grown(text, found, found), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_long_list_is_cut_between_its_items() {
+        let items = "- item\n  goes on\n\n".repeat(100);
+        assert_eq!(grown(&items, (32, 32), (32, 32)), (31, 32));
+        assert_eq!(grown(&items, (31, 34), (32, 34)), (31, 35));
+    }
+
+    #[test]
+    fn lines_around_a_match_are_whole_blocks_of_its_section() {
+        let long = "A sentence that fills its line with words.\n".repeat(40);
+        let text =
+            format!("# T\n\na\n\n# U\n\nb\n\nneedle\n\n```\nx\n\ny\nz\n```\n\n{long}\n{long}");
+        assert_eq!(grown(&text, (1, 14), (9, 9)), (5, 9));
+        assert_eq!(grown(&text, (1, 17), (9, 9)), (5, 16));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_passage_grows_to_lines_that_are_there(text in "([a:|#`>-] ?|\n|- a\n|```\n|\n\n|# a\n|---\n){0,60}", start in 1_usize..20, more in 0_usize..20) {
+            let lines = text.lines().count();
+            let end = start + more;
+            if end <= lines {
+                let (from, to) = grown(&text, (start, end), (start, end));
+                proptest::prop_assert!(from >= 1 && from <= to && to <= lines);
+            }
         }
     }
 }
