@@ -51,6 +51,7 @@ mod whole;
 
 pub use base::{KnowledgeBase, LEASE, SharedStore};
 pub use by_source::SourceStatus;
+pub(crate) use chunk::Outline;
 pub use chunk::{Chunk, chunk};
 pub use error::KbError;
 #[cfg(fuzzing)]

@@ -7,6 +7,7 @@
 mod catalog;
 mod graph_related;
 mod grep_search;
+mod grow;
 mod hits;
 mod hybrid_search;
 mod local_file_qa;

@@ -14,14 +14,22 @@ use limits::TARGET_BYTES;
 
 use super::extract::{Extraction, TextLayout};
 use crate::domain::{LineRange, Place, PlaceUnit};
+use crate::text::{front_matter, stem};
 
 mod blocks;
 mod cut;
 mod limits;
 mod org;
+mod outline;
 mod rst;
 
 pub(super) use limits::MAX_BYTES;
+pub(crate) use outline::Outline;
+
+/// Names of files that say where a file stands, not what it is about.
+const TELLING_NOTHING: &[&str] = &[
+    "readme", "index", "_index", "overview", "home", "contents", "toc", "summary",
+];
 
 /// Lines of a document that belong together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +43,9 @@ pub struct Chunk {
     pub place: Option<Place>,
     /// The text of exactly these lines.
     pub text: String,
+    /// What it is found by when that is all that is asked for: the headings in it; of a document's
+    /// first chunk also what the document is called.
+    pub names: Vec<String>,
 }
 
 impl Chunk {
@@ -81,22 +92,49 @@ pub fn chunk(source: &str, document: &Extraction) -> (String, Vec<Chunk>) {
         first_heading = first_heading.take().or_else(|| block.path.first().cloned());
         packer.push(block);
     };
-    match document.shape {
-        TextLayout::Markdown => blocks::markdown(&lines, &mut pack),
-        TextLayout::Rst => rst::blocks(&lines, &mut pack),
-        TextLayout::Org => org::blocks(&lines, &mut pack),
-        TextLayout::Plain => blocks::paragraphs(&lines, &mut pack),
-        TextLayout::Code | TextLayout::Data => blocks::code(&lines, &mut pack),
-        TextLayout::Rows => (0..lines.len()).for_each(|at| pack(row(source, document, at))),
-    }
+    visit_blocks(source, document, &lines, &mut pack);
     let mut chunks = packer.finish();
-    let title = first_heading
-        .filter(|_| document.title.is_none() && document.shape != TextLayout::Rows)
-        .unwrap_or_else(|| document.name(source));
+    let named = document.title.is_some() && front_matter(lines.iter().copied()) > 0;
+    let is_first = |title: &str| first_heading.as_deref() == Some(title);
+    let above = document
+        .title
+        .as_deref()
+        .filter(|title| named && !is_first(title));
     for chunk in &mut chunks {
         chunk.place = document.place(chunk.lines);
+        if let Some(title) = above {
+            let below = if chunk.heading.is_empty() { "" } else { " > " };
+            chunk.heading.insert_str(0, &format!("{title}{below}"));
+        }
+    }
+    let title = title(source, document, first_heading);
+    if let Some(first) = chunks.first_mut() {
+        let name = stem(source);
+        let name = (!TELLING_NOTHING.contains(&name.to_lowercase().as_str())).then_some(name);
+        first.names.push(title.clone());
+        first.names.extend(name.map(str::to_owned));
+        first.names.extend(document.aliases());
     }
     (title, chunks)
+}
+
+/// Hands the blocks of a document to `take`, in order.
+fn visit_blocks(source: &str, document: &Extraction, lines: &[&str], take: &mut impl FnMut(Block)) {
+    match document.shape {
+        TextLayout::Markdown => blocks::markdown(lines, take),
+        TextLayout::Rst => rst::blocks(lines, take),
+        TextLayout::Org => org::blocks(lines, take),
+        TextLayout::Plain => blocks::paragraphs(lines, take),
+        TextLayout::Code | TextLayout::Data => blocks::code(lines, take),
+        TextLayout::Rows => (0..lines.len()).for_each(|at| take(row(source, document, at))),
+    }
+}
+
+/// What a document is called: by itself, by its first heading, by its file.
+fn title(source: &str, document: &Extraction, first_heading: Option<String>) -> String {
+    first_heading
+        .filter(|_| document.title.is_none() && document.shape != TextLayout::Rows)
+        .unwrap_or_else(|| document.name(source))
 }
 
 /// How much of a document is indexed.
@@ -155,6 +193,8 @@ fn row(source: &str, document: &Extraction, at: usize) -> Block {
         start: at,
         end: at,
         heading: false,
+        metadata: false,
+        titles: Vec::new(),
         columns: None,
     }
 }
@@ -174,9 +214,11 @@ impl Packer<'_> {
     fn push(&mut self, block: Block) {
         let is_boundary = self.boundaries.contains(&block.start);
         match self.open.take() {
-            Some(before) if !is_boundary && fits(self.lines, &before, &block) => {
+            Some(mut before) if !is_boundary && fits(self.lines, &before, &block) => {
+                before.titles.extend(block.titles);
                 self.open = Some(Block {
                     start: before.start,
+                    titles: before.titles,
                     heading: before.heading && block.heading,
                     columns: block.columns.filter(|_| before.heading),
                     ..block
@@ -223,6 +265,7 @@ fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: 
     } else {
         block.path.join(" > ")
     };
+    let mut titles = block.titles.clone();
     let mut start = block.start;
     while start <= block.end && chunks.len() < limits.chunks {
         let end = cut::end(lines, start, block.end);
@@ -239,6 +282,7 @@ fn emit(lines: &[&str], block: &Block, name: &str, limits: ChunkLimits, chunks: 
             let pieces = cut::pieces(within[first..=last].join("\n"));
             for text in pieces.into_iter().take(limits.pieces_of_a_line) {
                 chunks.push(Chunk {
+                    names: std::mem::take(&mut titles),
                     heading: heading.clone(),
                     lines: range,
                     place: None,

@@ -23,6 +23,7 @@ use isolation::confined;
 pub(super) use isolation::{MAX_LABEL_BYTES, label, labelled};
 pub use isolation::{READER_ARGUMENT, read_documents};
 pub(super) use limits::{MAX_DOCUMENT_BYTES, MAX_FILE_BYTES, SNIFF_BYTES};
+pub(super) use metadata::names_only;
 pub use reason::SkipReason;
 pub(super) use text::utf_16_by_pattern;
 
@@ -37,6 +38,7 @@ mod format;
 pub mod fuzz;
 mod isolation;
 mod limits;
+mod metadata;
 mod office;
 mod pdf;
 mod reason;
@@ -115,6 +117,10 @@ impl Extractor {
                 return Err(SkipReason::NoText("the file is empty".to_owned()));
             }
             let text = text::decode::decode(read_bytes(file, MAX_FILE_BYTES)?)?;
+            let text = match shape {
+                TextLayout::Markdown => text::markdown::readable(&text),
+                _ => text,
+            };
             return Ok(Extraction {
                 shape,
                 ..Extraction::of_text(source, text)

@@ -4,14 +4,14 @@ mod calibration;
 mod fragments;
 mod fusion;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
 use super::error::KbError;
 use super::grep::GrepPassage;
-use super::index::rewritten;
 use super::index::{ChunkId, LexicalMatches, Match, Passage, Reader, Wanted, Within};
+use super::index::{rewritten, tokens};
 use super::query::not_empty;
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{LineRange, Measured, Place, Score};
@@ -22,6 +22,9 @@ use fusion::{Sides, share};
 
 /// How many passages each side offers to the fusion at least.
 const POOL: usize = 50;
+/// How many passages come first because of their heading: many documents may have a section of one
+/// name.
+const MOST_NAMED: usize = 3;
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,6 +48,8 @@ pub struct Hit {
     pub lines: LineRange,
     /// Where in a format that has places.
     pub place: Option<Place>,
+    /// The headings above it; empty where they are not known.
+    pub heading: String,
     /// The text of these lines.
     pub text: String,
     /// How likely it is relevant; of grep, the share of the query's words that it holds.
@@ -90,11 +95,13 @@ pub(super) fn lexical(
     k: usize,
     within: Within<'_>,
 ) -> Result<Vec<Hit>, KbError> {
-    let lexical = reader.lexical(not_empty(query)?, pool(k), within)?;
+    let mut lexical = reader.lexical(not_empty(query)?, pool(k), within)?;
+    let named = named(reader, query, &mut lexical, within)?;
     let full = lexical.full_score();
     let measured = lexical.matches.into_iter().map(|found| (found, None));
     let candidates = join(measured.collect(), Vec::new());
-    let found = ranked(candidates, By::Words, Cosines::default(), full);
+    let mut found = ranked(candidates, By::Words, Cosines::default(), full);
+    put_named_first(&mut found, &named);
     hits(reader, found, HashMap::new(), (k, within))
 }
 
@@ -134,7 +141,7 @@ pub(super) fn hybrid(
             (lexical, joined(embedding).and_then(near))
         })
     };
-    let lexical = lexical?;
+    let mut lexical = lexical?;
     asked.within.go_on()?;
     let rewritten = rewritten(dense_query, &lexical.corrections, |word| {
         embedder.knows(word)
@@ -164,14 +171,57 @@ pub(super) fn hybrid(
         None => By::Words,
     };
     let full = lexical.full_score();
+    let named = named(reader, dense_query, &mut lexical, asked.within)?;
     // A corrected query has asked once more already: then everything is fetched in one call.
     let wanted = Wanted {
         passages: rewritten.is_some(),
         cosine_with: vector.as_deref(),
     };
     let (measured, passages) = measured(reader, lexical, wanted, asked.within)?;
-    let found = ranked(join(measured, semantic), by, cosines, full);
+    let mut found = ranked(join(measured, semantic), by, cosines, full);
+    put_named_first(&mut found, &named);
     hits(reader, found, passages, (asked.k, asked.within))
+}
+
+/// The chunks under a heading, or of a document, that is called what is asked for and nothing else.
+/// Those that the words have not brought join the matches.
+fn named(
+    reader: &dyn Reader,
+    query: &str,
+    lexical: &mut LexicalMatches,
+    within: Within<'_>,
+) -> Result<HashSet<ChunkId>, KbError> {
+    let Some(key) = tokens::name_key(query) else {
+        return Ok(HashSet::new());
+    };
+    let found = reader.named(&key, POOL, within)?;
+    let named: HashSet<ChunkId> = found.iter().map(|found| found.chunk).collect();
+    let known: HashSet<ChunkId> = lexical.matches.iter().map(|found| found.chunk).collect();
+    let more = found
+        .into_iter()
+        .filter(|found| !known.contains(&found.chunk));
+    lexical.matches.extend(more);
+    Ok(named)
+}
+
+/// Moves the best of what is called as was asked before all others. Its score is better than theirs by
+/// as much as it would be in a base without them.
+fn put_named_first(found: &mut Vec<RankedMatch>, named: &HashSet<ChunkId>) {
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    for item in std::mem::take(found) {
+        let is_first = first.len() < MOST_NAMED && named.contains(&item.found.chunk);
+        if is_first {
+            first.push(item)
+        } else {
+            rest.push(item)
+        }
+    }
+    let best = rest.first().map_or(0.0, |item| item.found.score);
+    for item in &mut first {
+        item.found.score = best + (1.0 - best) * item.found.score;
+    }
+    found.extend(first);
+    found.extend(rest);
 }
 
 /// Grep's passages as hits.
@@ -183,6 +233,7 @@ pub(super) fn grep_hits(passages: Vec<GrepPassage>) -> Vec<Hit> {
             source: found.source,
             lines: found.lines,
             place: found.place,
+            heading: String::new(),
             text: found.text,
             score: found.score,
             measured: Measured {
@@ -374,6 +425,7 @@ fn hits(
             source: passage.source,
             lines: passage.lines,
             place: passage.place,
+            heading: passage.heading,
             text: passage.text,
             score: Score::clamped(line.score()),
             measured: line.measured(),

@@ -46,15 +46,30 @@ impl Fences {
     }
 }
 
-/// How many lines of metadata begin a file, the rules around them included; 0 where there are none.
+/// How many lines of metadata begin a file, as YAML or TOML, the rules around them included; 0 where
+/// there are none.
 pub fn front_matter<'a>(mut lines: impl Iterator<Item = &'a str>) -> usize {
-    if lines.next().map(str::trim_end) != Some("---") {
-        return 0;
-    }
+    let ends: &[&str] = match lines.next().map(str::trim_end) {
+        Some("---") => &["---", "..."],
+        Some("+++") => &["+++"],
+        _ => return 0,
+    };
     lines
         .take(LONGEST_FRONT_MATTER - 1)
-        .position(|line| matches!(line.trim_end(), "---" | "..."))
+        .position(|line| ends.contains(&line.trim_end()))
         .map_or(0, |at| at + 2)
+}
+
+/// Whether a line begins an item of a list.
+pub fn begins_item(line: &str) -> bool {
+    let line = line.trim_start();
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = if (1..=4).contains(&digits) {
+        line[digits..].strip_prefix(['.', ')'])
+    } else {
+        line.strip_prefix(['-', '*', '+'])
+    };
+    rest.is_some_and(|rest| rest.starts_with([' ', '\t']))
 }
 
 #[cfg(test)]
@@ -75,6 +90,8 @@ mod tests {
             ("---\ntitle: a\n---\nb", 3),
             ("--- \ntitle: a\n...\n", 3),
             ("---\n---\n", 2),
+            ("+++\ntitle = 'a'\n+++\nb", 3),
+            ("+++\ntitle = 'a'\n---\n", 0),
             ("---\ntitle: a\n", 0),
             ("a\n---\nb\n---\n", 0),
             ("", 0),

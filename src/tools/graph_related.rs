@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
+use super::grow::with_topics;
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName, Topic};
@@ -62,7 +63,7 @@ pub(super) fn run(
     // Stable: equally plain lines stay in the order of their files.
     passages.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.own.cmp(&a.own)));
     passages.truncate(MAX_PASSAGES);
-    Ok(read(base, passages, stop))
+    Ok(with_topics(base, read(base, passages, stop), stop))
 }
 
 /// What was asked for: an id, documents, or both (`PROJ-101` is a ticket and `PROJ-101.md`).

@@ -1,10 +1,11 @@
 //! By words or a regular expression. The score is the share of the query's words that a passage
 //! holds, rare words counting more.
 
+use super::grow::{FoundPassage, grown};
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, Measured, ToolName, Topic};
-use crate::kb::KnowledgeBase;
+use crate::kb::{GrepPassage, KnowledgeBase};
 
 const MAX_PASSAGES: usize = 10;
 
@@ -13,20 +14,28 @@ pub(super) fn run(
     query: &str,
     (scope, caller): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
-    Ok(base
+    let stop = caller.stop;
+    let found = base
         .grep(query, MAX_PASSAGES, scope.within(caller))?
         .into_iter()
-        .map(|found| Evidence {
-            id: EvidenceId(String::new()),
-            source: found.source,
-            lines: found.lines,
-            tool: ToolName::GrepSearch,
-            score: found.score,
-            text: found.text,
-            topic: Topic::default(),
-            low: false,
-            place: found.place,
-            measured: Measured::default(),
-        })
-        .collect())
+        .map(|found| FoundPassage {
+            core: found.matching,
+            item: evidence(found),
+        });
+    Ok(grown(base, found.collect(), stop))
+}
+
+fn evidence(found: GrepPassage) -> Evidence {
+    Evidence {
+        id: EvidenceId(String::new()),
+        source: found.source,
+        lines: found.lines,
+        tool: ToolName::GrepSearch,
+        score: found.score,
+        text: found.text,
+        topic: Topic::default(),
+        low: false,
+        place: found.place,
+        measured: Measured::default(),
+    }
 }

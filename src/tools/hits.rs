@@ -1,7 +1,10 @@
 //! What a search brings, as evidence.
 
-use crate::domain::{Evidence, EvidenceId, ToolName, Topic};
-use crate::kb::Hit;
+use std::sync::atomic::AtomicBool;
+
+use super::grow::{FoundPassage, grown, topic_of_chunk};
+use crate::domain::{Evidence, EvidenceId, ToolName};
+use crate::kb::{Hit, KnowledgeBase};
 
 /// A hit as evidence of the tool that found it.
 pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
@@ -11,12 +14,26 @@ pub(super) fn evidence(tool: ToolName, hit: Hit) -> Evidence {
         lines: hit.lines,
         tool,
         score: hit.score,
+        topic: topic_of_chunk(&hit.heading, &hit.text),
         text: hit.text,
-        topic: Topic::default(),
         low: false,
         place: hit.place,
         measured: hit.measured,
     }
+}
+
+/// Hits as evidence, grown to what belongs together.
+pub(super) fn grown_evidence(
+    base: &KnowledgeBase,
+    tool: ToolName,
+    hits: impl IntoIterator<Item = Hit>,
+    stop: &AtomicBool,
+) -> Vec<Evidence> {
+    let found = hits.into_iter().map(|hit| FoundPassage {
+        core: hit.lines,
+        item: evidence(tool, hit),
+    });
+    grown(base, found.collect(), stop)
 }
 
 /// A scan always has a nearest neighbour, also for a question about something else. Unrelated

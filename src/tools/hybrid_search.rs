@@ -1,7 +1,7 @@
 //! By words and meaning together. The score is the probability of relevance at that BM25 and
 //! cosine, so that it can be compared between queries.
 
-use super::hits::{evidence, is_relevant};
+use super::hits::{grown_evidence, is_relevant};
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
@@ -15,10 +15,10 @@ pub(super) fn run(
     keywords: &[String],
     (scope, caller): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
-    Ok(base
+    let stop = caller.stop;
+    let hits = base
         .hybrid(query, keywords, TOP, scope.within(caller))?
         .into_iter()
-        .filter(is_relevant)
-        .map(|hit| evidence(ToolName::HybridSearch, hit))
-        .collect())
+        .filter(is_relevant);
+    Ok(grown_evidence(base, ToolName::HybridSearch, hits, stop))
 }

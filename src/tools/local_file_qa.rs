@@ -9,7 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::hits::{evidence, is_relevant, nearness};
+use super::grow::with_topics;
+use super::hits::{evidence, grown_evidence, is_relevant, nearness};
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, MOST_LISTED, Measured, Score, ToolName, Topic};
@@ -114,10 +115,7 @@ pub(super) fn run(
         sources.sort();
         return openings(base, &sources, MAX_FILES, stop);
     }
-    Ok(kept
-        .into_iter()
-        .map(|hit| evidence(ToolName::LocalFileQa, hit))
-        .collect())
+    Ok(grown_evidence(base, ToolName::LocalFileQa, kept, stop))
 }
 
 /// What says such a field of itself, in the order of the files. Where the query names a value that some of
@@ -141,7 +139,11 @@ fn that_say(
         found.retain(is_meant);
     }
     found.truncate(MOST_LISTED);
-    Ok(found.into_iter().map(said).collect())
+    Ok(with_topics(
+        base,
+        found.into_iter().map(said).collect(),
+        stop,
+    ))
 }
 
 /// Whether a word is the value, as one thing or several of them.
@@ -332,6 +334,7 @@ fn openings(
                 source: passage.source,
                 lines: passage.lines,
                 place: passage.place,
+                heading: passage.heading,
                 text: passage.text,
                 score: Score::ZERO,
                 rank: found.len() + 1,
@@ -340,5 +343,5 @@ fn openings(
             found.push(evidence(ToolName::LocalFileQa, hit));
         }
     }
-    Ok(found)
+    Ok(with_topics(base, found, stop))
 }

@@ -3,8 +3,8 @@
 
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
-use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName, Topic};
-use crate::kb::{Extraction, KnowledgeBase};
+use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
+use crate::kb::{Extraction, KnowledgeBase, Outline};
 
 const MAX_LINES: usize = 400;
 const MAX_BYTES: usize = 40_000;
@@ -66,6 +66,7 @@ fn excerpt(
         start: first,
         end: bounded(&lines, first, last),
     };
+    let topic = Outline::of(&source, document).topic(shown.start);
     Ok(vec![Evidence {
         id: EvidenceId(String::new()),
         source,
@@ -73,7 +74,7 @@ fn excerpt(
         tool: ToolName::ReadFile,
         score: Score::FULL,
         text: cut(lines[shown.start - 1..shown.end].join("\n")),
-        topic: Topic::default(),
+        topic,
         low: false,
         place: document.place(shown),
         measured: Measured::default(),

@@ -1,6 +1,6 @@
 //! By meaning. The score is the probability of relevance at that cosine.
 
-use super::hits::{evidence, is_relevant};
+use super::hits::{grown_evidence, is_relevant};
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, ToolName};
@@ -21,10 +21,10 @@ pub(super) fn run(
             "k is 0; ask for 1 to {MAX_K} passages"
         )));
     }
-    Ok(base
+    let stop = caller.stop;
+    let hits = base
         .vector(query, k.min(MAX_K), scope.within(caller))?
         .into_iter()
-        .filter(is_relevant)
-        .map(|hit| evidence(ToolName::VectorSearch, hit))
-        .collect())
+        .filter(is_relevant);
+    Ok(grown_evidence(base, ToolName::VectorSearch, hits, stop))
 }

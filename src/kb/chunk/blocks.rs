@@ -12,6 +12,10 @@ pub(super) struct Block {
     pub end: usize,
     /// Headings only, no text yet.
     pub heading: bool,
+    /// What the file says of itself above its text.
+    pub metadata: bool,
+    /// The headings that stand in it.
+    pub titles: Vec<String>,
     /// Of a table: the names of its columns, which each part of it needs.
     pub columns: Option<String>,
 }
@@ -34,14 +38,18 @@ impl Headings {
             start,
             end,
             heading: false,
+            metadata: false,
+            titles: Vec::new(),
             columns: None,
         }
     }
 
     /// The lines of the heading that was entered last.
     pub fn heading(&self, start: usize, end: usize) -> Block {
+        let title = self.0.last().map(|(_, title)| title.clone());
         Block {
             heading: true,
+            titles: title.into_iter().collect(),
             ..self.block(start, end)
         }
     }
@@ -52,16 +60,17 @@ pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
     let mut headings = Headings::default();
     let mut at = front_matter(lines.iter().copied());
     if at > 0 {
-        take(headings.block(0, at - 1));
+        take(Block {
+            metadata: true,
+            ..headings.block(0, at - 1)
+        });
     }
     while at < lines.len() {
         let line = lines[at];
         if line.trim().is_empty() {
             at += 1;
-        } else if let Some(fence) = fence(line) {
-            let end = (at + 1..lines.len())
-                .find(|&n| fence.is_closed_by(lines[n]))
-                .unwrap_or(lines.len() - 1);
+        } else if let Some(fence) = Fence::opened_by(line.trim_start()) {
+            let end = end_of_fence(lines, at, fence);
             take(headings.block(at, end));
             at = end + 1;
         } else if let Some((level, title, height)) = heading(lines, at) {
@@ -82,7 +91,7 @@ pub(super) fn markdown(lines: &[&str], take: &mut impl FnMut(Block)) {
             let end = (at + 1..lines.len())
                 .find(|&n| {
                     lines[n].trim().is_empty()
-                        || fence(lines[n]).is_some()
+                        || is_fence(lines[n])
                         || heading(lines, n).is_some()
                         || table(lines, n).is_some()
                 })
@@ -141,8 +150,25 @@ fn table(lines: &[&str], at: usize) -> Option<String> {
     })
 }
 
-fn fence(line: &str) -> Option<Fence> {
-    unindented(line).and_then(Fence::opened_by)
+/// Whether a line opens a block of code, which in an item of a list is indented.
+pub(super) fn is_fence(line: &str) -> bool {
+    Fence::opened_by(line.trim_start()).is_some()
+}
+
+/// The last line of the block of code that is opened here. One within an item ends at the latest
+/// where the item does.
+fn end_of_fence(lines: &[&str], at: usize, fence: Fence) -> usize {
+    let is_within_item = unindented(lines[at]).is_none();
+    let is_margin = |line: &str| !line.is_empty() && !line.starts_with([' ', '\t']);
+    for (number, line) in lines.iter().enumerate().skip(at + 1) {
+        if fence.is_closed_by(line) {
+            return number;
+        }
+        if is_within_item && is_margin(line) {
+            return number - 1;
+        }
+    }
+    lines.len() - 1
 }
 
 /// Level, title and height in lines of the heading that stands at this line.

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::metadata::Metadata;
 use crate::domain::{LineRange, Place};
-use crate::text::{front_matter, stem};
+use crate::text::stem;
 
 /// What a document says, as lines of text, whatever its format.
 ///
@@ -74,6 +75,14 @@ impl Extraction {
         marks.try_fold(place, |place, next| place.hull(next))
     }
 
+    /// Other names of the document, from its metadata.
+    pub(in crate::kb) fn aliases(&self) -> Vec<String> {
+        match self.shape {
+            TextLayout::Markdown => Metadata::of(&self.text).list(&["aliases", "alias"]),
+            _ => Vec::new(),
+        }
+    }
+
     /// What to call the document when nothing in it does.
     pub(in crate::kb) fn name(&self, source: &str) -> String {
         self.title
@@ -97,9 +106,7 @@ impl TextLayout {
             })
         };
         let title = match self {
-            Self::Markdown => head
-                .take(front_matter(text.lines()))
-                .find_map(|line| named(line, "title:")),
+            Self::Markdown => Metadata::of(text).one("title"),
             Self::Org => head
                 .take_while(|line| !line.starts_with("* "))
                 .find_map(|line| named(line, "#+title:")),

@@ -18,6 +18,8 @@ pub struct GrepPassage {
     pub source: String,
     /// Where in the file.
     pub lines: LineRange,
+    /// From the first to the last of these lines that matches.
+    pub matching: LineRange,
     /// Where in a format that has places.
     pub place: Option<Place>,
     /// The text of these lines.

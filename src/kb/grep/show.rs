@@ -59,6 +59,7 @@ pub(super) fn show(
                 shown.push(GrepPassage {
                     source,
                     lines: text.lines,
+                    matching: text.matching,
                     place: text.place,
                     text: text.text,
                     score: Score::clamped(*score),
@@ -71,6 +72,7 @@ pub(super) fn show(
 
 struct Shown {
     lines: LineRange,
+    matching: LineRange,
     place: Option<Place>,
     text: String,
 }
@@ -102,15 +104,23 @@ fn read(
         .map(|candidate| {
             let last = candidate.lines.end.min(lines.len());
             let within = lines.get(candidate.lines.start - 1..last)?;
+            let words = |line: &str| pattern.mask(line.as_bytes()).count_ones();
+            let mut matching = (0..within.len()).filter(|&at| words(within[at]) > 0);
+            // A comment that matched is no part of the text.
+            let first = matching.next()?;
+            let last = matching.next_back().unwrap_or(first);
             let mut shown = shown(within, candidate, pattern)?;
             // Looked up is what was found, not what stands around it.
-            let best = within.iter().enumerate().rev();
-            let best = best.max_by_key(|(_, line)| pattern.mask(line.as_bytes()).count_ones());
-            let line = candidate.lines.start + best.map_or(0, |(at, _)| at);
+            let best = (first..=last).rev().max_by_key(|&at| words(within[at]));
+            let line = candidate.lines.start + best.unwrap_or(first);
             shown.place = document.place(LineRange {
                 start: line,
                 end: line,
             });
+            shown.matching = LineRange {
+                start: candidate.lines.start + first,
+                end: candidate.lines.start + last,
+            };
             Some(shown)
         })
         .collect()
@@ -225,6 +235,10 @@ fn shown(lines: &[&str], candidate: &Candidate, pattern: &Pattern) -> Option<Sho
         lines: LineRange {
             start: first + start,
             end: first + end - 1,
+        },
+        matching: LineRange {
+            start: candidate.best_line,
+            end: candidate.best_line,
         },
         place: None,
         text: lines[start..end].join("\n"),

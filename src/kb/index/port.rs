@@ -116,6 +116,10 @@ pub(in crate::kb) trait Reader: Send + Sync {
     fn lexical(&self, query: &str, k: usize, within: Within<'_>)
     -> Result<LexicalMatches, KbError>;
 
+    /// Chunks with a name of that key (`tokens::name_key`), in the order of [`Match::best_first`], with
+    /// a score of 0.
+    fn named(&self, key: &str, k: usize, within: Within<'_>) -> Result<Vec<Match>, KbError>;
+
     /// The chunks nearest to the vector with their cosine, best first; only those that have one.
     fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>)
     -> Result<Vec<Match>, KbError>;

@@ -16,6 +16,7 @@ use tantivy::tokenizer::{
 };
 use unicode_normalization::char::is_combining_mark;
 
+use crate::text::is_cjk;
 use remembering::Remembering;
 use terms::{Terms, char_at, is_unspaced};
 
@@ -75,6 +76,110 @@ pub(in crate::kb) fn terms(text: &str) -> Vec<QueryTerm> {
         }
     }
     terms
+}
+
+/// Words that ask, and say nothing about what is asked for.
+const ASKING: &[&str] = &[
+    "what",
+    "what's",
+    "whats",
+    "who",
+    "which",
+    "where",
+    "when",
+    "why",
+    "how",
+    "do",
+    "does",
+    "did",
+    "can",
+    "could",
+    "should",
+    "would",
+    "i",
+    "you",
+    "we",
+    "me",
+    "my",
+    "your",
+    "our",
+    "about",
+    "mean",
+    "means",
+    "meant",
+    "meaning",
+    "definition",
+    "define",
+    "explain",
+    "describe",
+    "tell",
+    "give",
+    "show",
+    "please",
+    "work",
+    "works",
+    "using",
+    "use",
+    "some",
+    "any",
+    "have",
+    "has",
+    "were",
+];
+/// The same in Chinese, longer ones first.
+const ASKING_ZH: &[&str] = &[
+    "是什么意思",
+    "什么意思",
+    "是什么",
+    "什么是",
+    "有哪些",
+    "哪些",
+    "什么",
+    "怎么",
+    "如何",
+    "请问",
+    "介绍",
+    "？",
+];
+/// More words than this are no name.
+const LONGEST_NAME: usize = 8;
+
+/// What a heading, a title and a question for just that have in common; `None` where nothing is left.
+pub(in crate::kb) fn name_key(text: &str) -> Option<String> {
+    let mut plain = text.to_lowercase();
+    for asking in ASKING_ZH {
+        plain = plain.replace(asking, " ");
+    }
+    let is_telling = |word: &&str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        !ASKING.contains(&bare)
+    };
+    let telling: Vec<&str> = plain.split_whitespace().filter(is_telling).collect();
+    if telling.len() > 2 * LONGEST_NAME {
+        return None;
+    }
+    let terms = terms(&telling.join(" ")).into_iter();
+    let mut terms: Vec<String> = terms
+        .filter(|term| term.role != Role::Joined)
+        .map(|term| term.text)
+        .collect();
+    terms.sort_unstable();
+    let is_name = !terms.is_empty() && (terms.len() <= LONGEST_NAME || plain.chars().any(is_cjk));
+    is_name.then(|| terms.join(" "))
+}
+
+/// The keys of names, each once; a numbered heading is also found without its number.
+pub(in crate::kb) fn name_keys(names: &[String]) -> Vec<String> {
+    let bare = |name: &str| {
+        let rest =
+            name.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '));
+        (rest.len() < name.len()).then(|| name_key(rest)).flatten()
+    };
+    let keys = names.iter().flat_map(|name| [name_key(name), bare(name)]);
+    let mut keys: Vec<String> = keys.flatten().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 #[derive(Clone, Default)]
@@ -311,6 +416,27 @@ mod tests {
         assert_eq!(role("projx-12"), Role::Exact);
         assert_eq!(role("projx"), Role::Exact);
         assert_eq!(role("快"), Role::Exact);
+    }
+
+    #[test]
+    fn a_name_and_a_question_for_it_have_one_key() {
+        for (name, question) in [
+            ("Vault", "What is a vault?"),
+            ("Risks", "what are the risks"),
+            ("The Slice Type", "What does slice type mean?"),
+            (
+                "Path operation functions",
+                "explain path operation function",
+            ),
+            ("保险库", "什么是保险库？"),
+            ("fast-path", "what is the fast path"),
+        ] {
+            assert!(name_key(name).is_some(), "{name}");
+            assert_eq!(name_key(name), name_key(question), "{name}");
+        }
+        assert_eq!(name_key("What is it?"), None);
+        assert_ne!(name_key("Risks"), name_key("What are the risks of Heron?"));
+        assert_eq!(name_keys(&["3.1 Risks".to_owned()]).len(), 2);
     }
 
     #[test]

@@ -109,6 +109,8 @@ struct Fields {
     row: Field,
     /// Heading and text: two values, indexed as one and stored as they are.
     words: Field,
+    /// The keys of its names.
+    names: Field,
     place: Field,
 }
 
@@ -266,6 +268,31 @@ impl LexicalView {
         })
     }
 
+    /// The chunks that have a name of that key, in the order of their rows.
+    pub fn named(&self, key: &str) -> Result<Vec<Row>, KbError> {
+        let term = Term::from_field_text(self.fields.names, key);
+        let mut rows = Vec::new();
+        for segment in self.searcher.segment_readers() {
+            let index = segment.inverted_index(self.fields.names)?;
+            let postings = index
+                .read_postings(&term, IndexRecordOption::Basic)
+                .map_err(tantivy::TantivyError::from)?;
+            let Some(mut postings) = postings else {
+                continue;
+            };
+            let column = segment.fast_fields().u64("row")?;
+            while postings.doc() != TERMINATED {
+                let doc = postings.doc();
+                if !segment.is_deleted(doc) {
+                    rows.extend(column.first(doc).map(Row::unpack));
+                }
+                postings.advance();
+            }
+        }
+        rows.sort_unstable();
+        Ok(rows)
+    }
+
     /// What that chunk says.
     pub fn wording(&self, row: Row) -> Result<Option<Wording>, KbError> {
         let Some(address) = self.find(row)? else {
@@ -344,10 +371,16 @@ fn schema() -> (Schema, Fields) {
                 .set_index_option(IndexRecordOption::WithFreqs),
         )
         .set_stored();
+    let name = TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_fieldnorms(false),
+    );
     let fields = Fields {
         document: builder.add_u64_field("document", INDEXED),
         row: builder.add_u64_field("row", FAST),
         words: builder.add_text_field("words", words),
+        names: builder.add_text_field("names", name),
         place: builder.add_text_field("place", STORED),
     };
     (builder.build(), fields)

@@ -226,6 +226,25 @@ impl Reader for View {
         })
     }
 
+    fn named(&self, key: &str, k: usize, within: Within<'_>) -> Result<Vec<Match>, KbError> {
+        if !self.sound {
+            return Ok(Vec::new());
+        }
+        within.go_on()?;
+        let rows = self.lexical.named(key)?.into_iter();
+        let mut matches: Vec<Match> = rows
+            .filter_map(|row| self.found(self.chunk_of(row)?, 0.0))
+            .filter(|found| {
+                within
+                    .documents
+                    .is_none_or(|these| these.contains(&found.source))
+            })
+            .collect();
+        matches.sort_by(Match::best_first);
+        matches.truncate(k);
+        Ok(matches)
+    }
+
     fn semantic(
         &self,
         vector: &[f32],

@@ -153,6 +153,14 @@ impl Reader for FakeReader {
         })
     }
 
+    fn named(&self, key: &str, k: usize, within: Within<'_>) -> Result<Vec<Match>, KbError> {
+        let state = self.server.call("named", within.limits())?;
+        Ok(state.best(k, within, |(_, chunk)| {
+            let keys = tokens::name_keys(&chunk.names);
+            keys.iter().any(|own| own == key).then_some(0.0)
+        }))
+    }
+
     fn semantic(
         &self,
         vector: &[f32],

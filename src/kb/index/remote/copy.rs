@@ -16,6 +16,7 @@ use crate::kb::error::KbError;
 use crate::kb::index::document::Incoming;
 use crate::kb::index::limits::Limits;
 use crate::kb::index::matches::ChunkId;
+use crate::kb::index::tokens;
 
 /// Documents with numbers from `first` on.
 pub(super) fn copy_documents(
@@ -76,7 +77,7 @@ pub(super) fn copy_chunks(
     });
     let numbered: Vec<_> = numbered.collect();
     let statement = format!(
-        "COPY chunks_{space} (chunk, first, last, place, heading, body, key) FROM STDIN (FORMAT binary)"
+        "COPY chunks_{space} (chunk, first, last, place, heading, body, key, names) FROM STDIN (FORMAT binary)"
     );
     let types = [
         Type::INT8,
@@ -86,12 +87,14 @@ pub(super) fn copy_chunks(
         Type::TEXT,
         Type::TEXT,
         Type::BYTEA,
+        Type::TEXT_ARRAY,
     ];
     connection.call(limits, async |client| {
         let mut rows = pin!(writer(client, &statement, &types).await?);
         for (id, (key, chunk)) in &numbered {
             let place = chunk.place.as_ref();
             let place = place.and_then(|place| serde_json::to_string(place).ok());
+            let names = tokens::name_keys(&chunk.names);
             rows.as_mut()
                 .write(&[
                     id,
@@ -101,6 +104,7 @@ pub(super) fn copy_chunks(
                     &storable(&chunk.heading),
                     &storable(&chunk.text),
                     &key.0.as_slice(),
+                    &names,
                 ])
                 .await?;
         }

@@ -190,6 +190,10 @@ impl Reader for RemoteReader {
         search::lexical(self, query, k, within)
     }
 
+    fn named(&self, key: &str, k: usize, within: Within<'_>) -> Result<Vec<Match>, KbError> {
+        search::named(self, key, k, within)
+    }
+
     fn semantic(
         &self,
         vector: &[f32],

@@ -12,7 +12,7 @@ use crate::text::Trouble;
 
 /// Raised when what is on the server changes its shape, or when the same files would be read or cut into
 /// other chunks.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// Numbers of terms are below this.
 pub(super) const TERM_IDS: u32 = 1_000_000_000;
@@ -170,7 +170,7 @@ CREATE TABLE stamps_{space} (
     PRIMARY KEY (number, machine));
 CREATE TABLE chunks_{space} (
     chunk bigint PRIMARY KEY, first int NOT NULL, last int NOT NULL, place text,
-    heading text NOT NULL, body text NOT NULL, key bytea NOT NULL);
+    heading text NOT NULL, body text NOT NULL, key bytea NOT NULL, names text[] NOT NULL);
 CREATE INDEX chunks_{space}_key ON chunks_{space} (key);
 CREATE TABLE words_{space} (
     chunk bigint PRIMARY KEY, len int NOT NULL, terms int4[] NOT NULL, freqs int2[] NOT NULL,
@@ -189,6 +189,7 @@ pub(super) fn make_space_indexes(space: i32) -> String {
     format!(
         "CREATE INDEX IF NOT EXISTS terms_{space}_slips ON terms_{space} USING gin (slips)
     WITH (fastupdate = off);
+CREATE INDEX IF NOT EXISTS chunks_{space}_names ON chunks_{space} USING gin (names);
 CREATE INDEX IF NOT EXISTS documents_{space}_links ON documents_{space} USING gin (link_keys);
 CREATE INDEX IF NOT EXISTS words_{space}_terms ON words_{space} USING gin (terms)
     WITH (fastupdate = off);"

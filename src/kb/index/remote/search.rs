@@ -309,6 +309,40 @@ fn corrections(
     Ok(corrections.collect())
 }
 
+/// The chunks with a name of that key.
+pub(super) fn named(
+    reader: &RemoteReader,
+    key: &str,
+    k: usize,
+    within: Within<'_>,
+) -> Result<Vec<Match>, KbError> {
+    let limits = within.limits();
+    let amount = k as i64;
+    let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
+    let rows = reader.ask(limits, Vec::new(), |connection, space, _| {
+        let of_these = if sources.is_some() {
+            "AND d.source = ANY ($3)"
+        } else {
+            ""
+        };
+        let statement = format!(
+            "SELECT c.chunk, d.source, c.first, c.last FROM chunks_{space} c
+            JOIN documents_{space} d ON d.number = c.chunk >> 32
+            WHERE c.names @> ARRAY[$1] {of_these} ORDER BY d.source, c.chunk LIMIT $2"
+        );
+        let mut values: Vec<Typed<'_>> = vec![(&key, Type::TEXT), (&amount, Type::INT8)];
+        values.extend(sources.as_ref().map(|these| (these as _, Type::TEXT_ARRAY)));
+        connection.rows(limits, &statement, &values)
+    })?;
+    let matches = rows.iter().map(|row| Match {
+        chunk: ChunkId::unpack(row.get::<_, i64>(0).cast_unsigned()),
+        source: row.get(1),
+        lines: lines(row.get(2), row.get(3)),
+        score: 0.0,
+    });
+    Ok(matches.collect())
+}
+
 /// The chunks nearest to a vector.
 pub(super) fn semantic(
     reader: &RemoteReader,

@@ -10,6 +10,7 @@ use crate::kb::budget::Reservation;
 use crate::kb::chunk::Chunk;
 use crate::kb::error::KbError;
 use crate::kb::index::embedded::lock::patiently;
+use crate::kb::index::tokens;
 
 /// Each thread flushes a segment when it has filled this. Tantivy asks for at least 15 MB.
 const BYTES_A_THREAD: usize = 48_000_000;
@@ -97,6 +98,9 @@ impl LexicalWriter {
             stored.add_u64(fields.row, row.pack());
             stored.add_text(fields.words, &chunk.heading);
             stored.add_text(fields.words, &chunk.text);
+            for name in tokens::name_keys(&chunk.names) {
+                stored.add_text(fields.names, name);
+            }
             if let Some(place) = &chunk.place {
                 let place = serde_json::to_string(place).unwrap_or_default();
                 stored.add_text(fields.place, place);

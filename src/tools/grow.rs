@@ -1,0 +1,133 @@
+//! Passages as they are shown: whole blocks, with what their document says they are about.
+//!
+//! The index and the search of the files bring lines. Where the list, the table or the section ends in
+//! which they stand, the headings above them and the names of their document stand elsewhere in it: it
+//! is read once for all its passages.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::domain::{Evidence, LineRange, Topic, is_same_passage};
+use crate::kb::{Extraction, KnowledgeBase, Outline};
+
+/// In larger texts finding the blocks would take longer than the search.
+const LARGEST_TEXT: usize = 2_000_000;
+
+/// A passage as it was found, and the lines of it that were looked for.
+pub(super) struct FoundPassage {
+    pub item: Evidence,
+    pub core: LineRange,
+}
+
+/// Fills in what each passage is about, from the documents as they are now. A passage whose document
+/// cannot be read keeps what it has.
+pub(super) fn with_topics(
+    base: &KnowledgeBase,
+    mut found: Vec<Evidence>,
+    stop: &AtomicBool,
+) -> Vec<Evidence> {
+    let documents = Documents::of(base, found.iter(), stop);
+    let outlines = documents.outlines();
+    for item in &mut found {
+        if let Some(outline) = outlines.get(item.source.as_str()) {
+            item.topic = outline.topic(item.lines.start);
+        }
+    }
+    found
+}
+
+/// Lets each passage grow to what belongs together. Those that grow into one are one, in the place of
+/// the better. A passage whose document cannot be read, or says something else by now, stays as it was
+/// found.
+pub(super) fn grown(
+    base: &KnowledgeBase,
+    found: Vec<FoundPassage>,
+    stop: &AtomicBool,
+) -> Vec<Evidence> {
+    let documents = Documents::of(base, found.iter().map(|found| &found.item), stop);
+    let outlines = documents.outlines();
+    let mut grown: Vec<Evidence> = Vec::with_capacity(found.len());
+    for FoundPassage { mut item, core } in found {
+        if let Some(outline) = outlines.get(item.source.as_str()) {
+            item.topic = outline.topic(item.lines.start);
+            if outline.text(item.lines).as_ref() == Some(&item.text) {
+                let lines = outline.grown(item.lines, core);
+                show(&mut item, lines, outline, &documents);
+            }
+            let known = grown.iter_mut().find(|known| {
+                is_same_passage((&known.source, known.lines), (&item.source, item.lines))
+            });
+            // Pieces of one long line share its number and are no part of each other.
+            if let Some(known) = known
+                && outline.text(known.lines).as_ref() == Some(&known.text)
+                && outline.text(item.lines).as_ref() == Some(&item.text)
+            {
+                let both = known.lines.hull(item.lines);
+                show(known, both, outline, &documents);
+                continue;
+            }
+        }
+        grown.push(item);
+    }
+    grown
+}
+
+fn show(item: &mut Evidence, lines: LineRange, outline: &Outline<'_>, documents: &Documents) {
+    let Some(text) = outline.text(lines) else {
+        return;
+    };
+    if lines != item.lines
+        && let Some(document) = documents.0.get(&item.source)
+    {
+        item.place = document.place(lines);
+    }
+    (item.lines, item.text) = (lines, text);
+    item.topic = outline.topic(lines.start);
+}
+
+/// The documents of some passages, as far as they can be read.
+struct Documents(HashMap<String, Extraction>);
+
+impl Documents {
+    fn of<'e>(
+        base: &KnowledgeBase,
+        found: impl Iterator<Item = &'e Evidence>,
+        stop: &AtomicBool,
+    ) -> Self {
+        let mut documents = HashMap::new();
+        for item in found {
+            if !stop.load(Ordering::Relaxed)
+                && !documents.contains_key(&item.source)
+                && let Ok(file) = base.resolve(&item.source)
+                && let Ok(document) = base.read_unless(&file, stop)
+                && document.text.len() <= LARGEST_TEXT
+            {
+                documents.insert(item.source.clone(), document);
+            }
+        }
+        Self(documents)
+    }
+
+    fn outlines(&self) -> HashMap<&str, Outline<'_>> {
+        let documents = self.0.iter();
+        documents
+            .map(|(source, document)| (source.as_str(), Outline::of(source, document)))
+            .collect()
+    }
+}
+
+/// What a passage is about by its chunk alone: the headings above it, without those in its text.
+pub(super) fn topic_of_chunk(heading: &str, text: &str) -> Topic {
+    let is_within = |heading: &str| {
+        let mut lines = text.lines();
+        lines.any(|line| line.trim_start_matches('#').trim() == heading)
+    };
+    let headings = heading.split(" > ").filter(|heading| !heading.is_empty());
+    Topic {
+        headings: headings
+            .take_while(|heading| !is_within(heading))
+            .map(str::to_owned)
+            .collect(),
+        ..Topic::default()
+    }
+}
