@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use corpus::{Seeded, Vocabulary};
-use kb_agent::agent::ports::{EmbedError, Embedder};
+use kb_agent::agent::ports::{BulkPriority, EmbedError, Embedder};
 use kb_agent::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
 use kb_agent::engine::{Upkeep, keep_up_to_date};
 use kb_agent::kb::{Changes, KnowledgeBase, SearchMode, Watch};
@@ -139,7 +139,7 @@ fn beside_embedding(
     base.update_words(&|_| {}, &stop).unwrap();
     let begun = base.status().pending;
     let busy = thread::scope(|scope| {
-        let embedding = scope.spawn(|| base.embed_pending(&|_| {}, &stop));
+        let embedding = scope.spawn(|| base.embed_some(&|_| {}, &stop, &stop));
         while base.status().pending == begun {
             thread::sleep(Duration::from_millis(5));
         }
@@ -282,10 +282,11 @@ impl Embedder for Voices {
     fn embed_unless(
         &self,
         texts: &[&str],
+        priority: BulkPriority,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if self.real.load(Ordering::Relaxed) {
-            return self.model.embed_unless(texts, stop);
+            return self.model.embed_unless(texts, priority, stop);
         }
         self.embed(texts).map(Some)
     }

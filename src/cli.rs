@@ -21,6 +21,7 @@ mod output;
 mod own_files;
 mod panics;
 mod plain;
+mod progress;
 mod replay;
 mod resumable;
 mod runs;

@@ -23,7 +23,7 @@ use rten_tensor::prelude::AsView;
 use rten_tensor::{NdTensor, Tensor};
 use thread_priority::ThreadPriority;
 
-use crate::agent::ports::{Caller, EmbedError, Embedder};
+use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder};
 use crate::threads;
 use crate::threads::InBulk;
 
@@ -90,26 +90,29 @@ impl Embedder for SentenceEmbedding {
         made.map(Some)
     }
 
-    /// Behind everything that a user waits for.
     fn embed_unless(
         &self,
         texts: &[&str],
+        priority: BulkPriority,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         if texts.is_empty() {
             return Ok(Some(Vec::new()));
         }
         let loaded = self.loaded()?;
-        let behind = loaded.behind.get_or_init(|| {
-            let pools = loaded.pools.iter().map(|_| {
-                let pool = pool_of_one();
-                pool.run(step_back);
-                pool
-            });
-            pools.collect()
-        });
+        let pools = match priority {
+            BulkPriority::Normal => &loaded.pools,
+            BulkPriority::Idle => loaded.behind.get_or_init(|| {
+                let pools = loaded.pools.iter().map(|_| {
+                    let pool = pool_of_one();
+                    pool.run(step_back);
+                    pool
+                });
+                pools.collect()
+            }),
+        };
         let _in_bulk = InBulk::begin();
-        let made = loaded.embed(texts, behind, stop, |worker| worker < threads::for_bulk());
+        let made = loaded.embed(texts, pools, stop, |worker| worker < threads::for_bulk());
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }

@@ -52,7 +52,7 @@ pub use demo::SAMPLES;
 pub use error::EngineError;
 pub use grading::{Graded, Grader};
 pub use knowledge::{
-    embed_pending, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild,
+    embed_pending, embed_some, open_knowledge, open_knowledge_at, open_knowledge_for_rebuild,
     open_local_knowledge, store_administration, update_words,
 };
 pub use opening::Opening;

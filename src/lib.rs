@@ -51,8 +51,8 @@
 //!
 //! # Where to add
 //!
-//! What users see is also told in README.md, CHANGELOG.md and `assets/demo-kb`, which golden tests read. When a page
-//! there has changed, its vectors are written anew:
+//! What users see is also told in README.md, CHANGELOG.md and `assets/demo-kb`. When a page there has changed, its
+//! vectors are written anew (golden tests read a frozen copy below `tests/it/fixtures`):
 //! `cargo test --test it write_the_vectors_of_the_demo -- --ignored`.
 //!
 //! | what | copy | then name it in |
@@ -60,7 +60,7 @@
 //! | a tool | `tools/grep_search.rs` | [the steps below](#adding-a-tool) |
 //! | a file format | `kb/extract/text/notebook.rs` | [the steps below](#adding-a-file-format) |
 //! | a chat server | an entry of `assets/llm/servers.toml` | nothing: users can do the same in their own `servers.toml` |
-//! | a theme | `assets/themes/light.toml` or `dark.toml` for one background (`ground-elsewhere`), `high-contrast.toml` where it brings its own (`ground`); each ink of text has a contrast of 4.5 : 1, also on the selected row | `tui/theme/name.rs`, `made_for` in `tui/theme_choice.rs`, `terminals` in `tui/theme/contrast.rs` and there, with `ground-elsewhere`, the grounds it is not for, `/theme` in `tui/slash.rs` and README.md; `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`, `.env.example`; `tests/it/screen/looks.rs` and `states.rs`, with new snapshots and those of the menu, which `states_200x60` and `states_40x10` draw too; `assets/demo-kb/settings.md`, and the answers about that setting in `tests/it/fixtures/answers.jsonl`; users can put their own into `themes/` |
+//! | a theme | `assets/themes/light.toml` or `dark.toml` for one background (`ground-elsewhere`), `high-contrast.toml` where it brings its own (`ground`); each ink of text has a contrast of 4.5 : 1, also on the selected row | `tui/theme/name.rs`, `made_for` in `tui/theme_choice.rs`, `terminals` in `tui/theme/contrast.rs` and there, with `ground-elsewhere`, the grounds it is not for, `/theme` in `tui/slash.rs` and README.md; `THEMES` in `config/settings.rs`, the setting's words in `config/variables.rs`, `.env.example`; `tests/it/screen/looks.rs` and `states.rs`, with new snapshots and those of the menu, which `states_200x60` and `states_40x10` draw too; `assets/demo-kb/settings.md`; users can put their own into `themes/` |
 //! | a language | `assets/language/de.toml` | `domain/question.rs` (`Language`), `reasoner/offline/language.rs`, `reasoner/offline/language/table.rs`; `reasoner/llm/prompt/synthesize.rs` |
 //! | a place that keeps an index | `kb/index/remote/store.rs` | the traits of `kb/index/port.rs`; `kb/index.rs` opens it, `kb/base/opening.rs` names it; the suite in `kb/conformance.rs` runs over it |
 //! | what a node says of its work | a field of `EventBody` in `protocol.rs` (optional, `serde(default)`: old logs stay readable) | the node in `agent/nodes/`; `tui/fold/run.rs` keeps it, `tui/panes/node.rs` draws it |
@@ -102,8 +102,7 @@
 //!    `matches!` where neither noise nor half of one is damaged, hostile ones, and a good one with a word that no
 //!    other has, in `tests/hostile/make_corpus.py`. `cargo test -- extract formats kept_documents hostile` runs what
 //!    is about formats.
-//! 7. The lists of formats: README.md, CHANGELOG.md, `assets/demo-kb/indexing.md` and `zh/常见问题.md` there, the answer
-//!    that lists them in `tests/it/fixtures/answers.jsonl`.
+//! 7. The lists of formats: README.md, CHANGELOG.md, `assets/demo-kb/indexing.md` and `zh/常见问题.md` there.
 //!
 //! # Adding a tool
 //!
@@ -137,7 +136,6 @@
 //!    `ends_runs.rs` where a call may take long.
 //! 8. The demo base: the number of tools in `README.md`, `tools.md` and `zh/工具.md` of `assets/demo-kb`, the tool in
 //!    the last two, a section in `tools-files.md` or `tools-search.md`; its number in CHANGELOG.md.
-//!    `tests/it/fixtures/answers.jsonl` and `golden.jsonl` ask how many tools there are and which.
 //!
 //! Where its questions are a new kind: `QuestionKind` in `domain/question.rs`, `reasoner/offline/question/kind.rs` (a
 //! kind told by what stands beside the name of a file takes the names away first, as `asks_for_content` in

@@ -339,10 +339,21 @@ pub trait Embedder: Send + Sync {
     fn embed_unless(
         &self,
         texts: &[&str],
+        priority: BulkPriority,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
+        let _ = priority;
         self.embed_stoppable(texts, stop.into())
     }
+}
+
+/// How work in bulk shares the cores with everything else that runs on the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BulkPriority {
+    /// Like any other program: a person waits for it.
+    Normal,
+    /// Only where nothing else wants the cores.
+    Idle,
 }
 
 /// Why texts could not be embedded.

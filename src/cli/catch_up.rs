@@ -1,17 +1,16 @@
-//! The index as the files are now, with a progress bar where there is a terminal to draw it on.
+//! The index as the files are now, while its progress is shown.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::output::{CommandFailure, print_notice};
-use crate::engine::{embed_pending, update_words};
-use crate::kb::{KbError, KnowledgeBase, Phase, Progress, Skipped, UpdateReport};
+use super::progress::{ProgressDisplay, ProgressForm};
+use crate::engine::{embed_pending, embed_some, update_words};
+use crate::kb::{KbError, KnowledgeBase, Skipped, UpdateReport};
 use crate::text::{counted, one_line};
 
 /// How long an answer waits for the meaning of what is new, once its words can be found.
@@ -36,15 +35,6 @@ pub(super) async fn bring_up_to_date(
     cancel: &CancellationToken,
 ) -> Result<RemainingEmbedding, CommandFailure> {
     bring_up_to_date_showing(knowledge, needs, ProgressForm::Bar, cancel).await
-}
-
-/// How progress is shown on a terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProgressForm {
-    /// By a bar that is drawn again and again.
-    Bar,
-    /// By lines that stay.
-    Lines,
 }
 
 /// [`bring_up_to_date`], which by progress that way.
@@ -98,7 +88,7 @@ async fn embed_for_a_while(
         let (knowledge, stop, shown) = (knowledge.clone(), stop.clone(), shown.clone());
         tokio::task::spawn_blocking(move || {
             let show = |progress| shown.show(progress);
-            embed_pending(&knowledge, &show, &stop).map(|_| ())
+            embed_some(&knowledge, &show, &stop, &stop).map(|_| ())
         })
     };
     let finished = tokio::select! {
@@ -233,112 +223,5 @@ async fn update_showing(
             let _ = tokio::time::timeout(LAST_STEP, task).await;
             Err(CommandFailure::interrupted())
         }
-    }
-}
-
-/// Progress where a person can see it: a bar on a terminal, else a word to who waits for long.
-struct ProgressDisplay {
-    bar: Option<Bar>,
-    wait_notice: WaitNotice,
-    closed: AtomicBool,
-}
-
-impl ProgressDisplay {
-    fn new(by: ProgressForm) -> Self {
-        let draws = by == ProgressForm::Bar && std::io::stderr().is_terminal();
-        Self {
-            bar: draws.then(Bar::new),
-            wait_notice: WaitNotice::default(),
-            closed: AtomicBool::new(false),
-        }
-    }
-
-    fn show(&self, progress: Progress) {
-        if self.closed.load(Ordering::Relaxed) {
-            return;
-        }
-        match &self.bar {
-            Some(bar) => bar.show(progress),
-            None => self.wait_notice.show(progress),
-        }
-    }
-
-    /// Nothing is shown from now on, whatever still reports.
-    fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
-        if let Some(bar) = &self.bar {
-            bar.clear();
-        }
-    }
-}
-
-/// One word to a caller that waits without a terminal, so that silence is not taken for a hang.
-struct WaitNotice {
-    begun: Instant,
-    is_shown: AtomicBool,
-}
-
-impl Default for WaitNotice {
-    fn default() -> Self {
-        Self {
-            begun: Instant::now(),
-            is_shown: AtomicBool::new(false),
-        }
-    }
-}
-
-impl WaitNotice {
-    const PATIENCE: Duration = Duration::from_secs(5);
-
-    fn show(&self, progress: Progress) {
-        let is_due = progress.phase == Phase::Embedding && self.begun.elapsed() > Self::PATIENCE;
-        if is_due && !self.is_shown.swap(true, Ordering::Relaxed) {
-            print_notice(&format!(
-                "embedding {}, which is done once; {} to go",
-                counted(progress.total, "passage"),
-                progress.total.saturating_sub(progress.done)
-            ));
-        }
-    }
-}
-
-/// A bar that appears only when there is something to wait for.
-struct Bar {
-    bar: ProgressBar,
-    begun: Instant,
-}
-
-impl Bar {
-    const PATIENCE: Duration = Duration::from_millis(300);
-
-    fn new() -> Self {
-        let bar = ProgressBar::hidden();
-        if let Ok(style) = ProgressStyle::with_template("{msg:9} [{bar:30}] {pos}/{len} {eta}") {
-            bar.set_style(style.progress_chars("━━ "));
-        }
-        Self {
-            bar,
-            begun: Instant::now(),
-        }
-    }
-
-    fn show(&self, progress: Progress) {
-        if self.bar.is_hidden() {
-            if self.begun.elapsed() < Self::PATIENCE {
-                return;
-            }
-            self.bar
-                .set_draw_target(indicatif::ProgressDrawTarget::stderr());
-        }
-        self.bar.set_message(match progress.phase {
-            Phase::Reading => "reading",
-            Phase::Embedding => "embedding",
-        });
-        self.bar.set_length(progress.total as u64);
-        self.bar.set_position(progress.done as u64);
-    }
-
-    fn clear(&self) {
-        self.bar.finish_and_clear();
     }
 }

@@ -329,8 +329,12 @@ impl WatchOutput {
 }
 
 fn as_text(name: &str, report: &UpdateReport, left_out: &[&Skipped], took: Duration) -> String {
+    let words_only = match report.words_only {
+        0 => String::new(),
+        count => format!(" ({count} found by words only)"),
+    };
     let mut text = format!(
-        "{}: {}, {}; {} added, {} changed, {} moved, {} removed, {} unchanged; {} embedded in {:.1} s\n",
+        "{}: {}, {}{words_only}; {} added, {} changed, {} moved, {} removed, {} unchanged; {} embedded in {:.1} s\n",
         sanitize(name),
         counted(report.documents, "document"),
         counted(report.chunks, "chunk"),
@@ -362,6 +366,7 @@ fn as_json(name: &str, report: &UpdateReport, took: Duration) -> serde_json::Val
         "name": name,
         "documents": report.documents,
         "chunks": report.chunks,
+        "words_only": report.words_only,
         "added": report.added,
         "changed": report.changed,
         "moved": report.moved,

@@ -22,10 +22,11 @@ use crate::config::Settings;
 use crate::engine::{Conversation, Engine, Resume};
 use crate::tui::WalkStep;
 
-use super::catch_up::{ProgressForm, SearchNeeds, bring_up_to_date_showing};
+use super::catch_up::{SearchNeeds, bring_up_to_date_showing};
 use super::chat::{name_of, take_up};
 use super::interruption::interruptible_lines;
 use super::output::{CommandFailure, print_notice, print_text};
+use super::progress::ProgressForm;
 use super::resumable::{EndedConversation, StartOptions};
 use conversation::Plain;
 use conversation_info::ConversationInfo;

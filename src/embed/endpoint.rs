@@ -20,7 +20,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use secrecy::SecretString;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::agent::ports::{CallWaits, Caller, EmbedError, Embedder};
+use crate::agent::ports::{BulkPriority, CallWaits, Caller, EmbedError, Embedder};
 use crate::text::Trouble;
 use server::{EmbeddingServer, Patience};
 
@@ -233,6 +233,7 @@ impl Embedder for EndpointEmbedder {
     fn embed_unless(
         &self,
         texts: &[&str],
+        _: BulkPriority,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
         let patience = (Patience::BULK, CallWaits::default());

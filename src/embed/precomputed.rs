@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::agent::ports::{Caller, EmbedError, Embedder};
+use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder};
 
 use super::DIMENSIONS;
 
@@ -134,9 +134,12 @@ impl Embedder for Precomputed {
     fn embed_unless(
         &self,
         texts: &[&str],
+        priority: BulkPriority,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.or_else(texts, |others| self.inner.embed_unless(others, stop))
+        self.or_else(texts, |others| {
+            self.inner.embed_unless(others, priority, stop)
+        })
     }
 }
 
@@ -201,7 +204,12 @@ mod tests {
         assert_eq!(made, [3, 30, 1, 20, 30].map(of_length));
         assert_eq!(*inner.asked.lock().unwrap(), ["new", "n"]);
         let stop = AtomicBool::new(false);
-        assert!(embedder.embed_unless(&["aa"], &stop).unwrap().is_some());
+        assert!(
+            embedder
+                .embed_unless(&["aa"], BulkPriority::Idle, &stop)
+                .unwrap()
+                .is_some()
+        );
         assert_eq!(inner.asked.lock().unwrap().len(), 2);
     }
 

@@ -200,8 +200,8 @@ pub(super) fn status(
     let indexing = activity == Activity::Indexing;
     let reading = step.filter(|step| step.phase == Phase::Reading && step.total > 0);
     // Of the whole base, so that a pause does not begin to count anew.
-    let embedded = status.chunks.saturating_sub(status.pending);
-    let embedding = (IndexStep::Embedding, embedded, status.chunks);
+    let to_embed = status.to_embed();
+    let embedding = (IndexStep::Embedding, to_embed - status.pending, to_embed);
     let (step, done, total) = reading.map_or(embedding, |files| {
         (IndexStep::Reading, files.done, files.total)
     });

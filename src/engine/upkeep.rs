@@ -323,7 +323,7 @@ mod tests {
     use std::time::Instant;
 
     use super::*;
-    use crate::agent::ports::{EmbedError, Embedder};
+    use crate::agent::ports::{BulkPriority, EmbedError, Embedder};
     use crate::kb::SearchMode;
 
     /// Takes texts and never gives anything back: a server that hangs.
@@ -341,6 +341,7 @@ mod tests {
         fn embed_unless(
             &self,
             _: &[&str],
+            _: BulkPriority,
             stop: &AtomicBool,
         ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
             let _ = self.0.try_send(());

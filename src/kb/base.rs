@@ -16,7 +16,7 @@ use super::source::Roots;
 use super::source::TextCache;
 use super::status::KbStatus;
 use super::update::{Changes, Job, PassedOver, Progress, UpdateReport};
-use crate::agent::ports::{EmbedError, Embedder, ToolError};
+use crate::agent::ports::{BulkPriority, EmbedError, Embedder, ToolError};
 
 /// For work that is not stopped.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -132,7 +132,8 @@ impl KnowledgeBase {
         })
     }
 
-    /// The second half: embeds what has no vector yet. Its report tells only how many.
+    /// The second half, for a caller who waits for it: embeds what has no vector yet. Its report tells
+    /// only how many.
     pub fn embed_pending(
         &self,
         progress: &(dyn Fn(Progress) + Sync),
@@ -141,8 +142,8 @@ impl KnowledgeBase {
         self.run(progress, stop, embed)
     }
 
-    /// [`KnowledgeBase::embed_pending`] for a caller with more urgent things to do: once `pause`
-    /// is raised it ends with the batch that is going on, or with the first.
+    /// [`KnowledgeBase::embed_pending`] for a caller with more urgent things to do: it leaves the cores
+    /// to everything else on the machine, and once `pause` is raised it ends with the batch that is going on, or with the first.
     pub fn embed_some(
         &self,
         progress: &(dyn Fn(Progress) + Sync),
@@ -151,6 +152,7 @@ impl KnowledgeBase {
     ) -> Result<UpdateReport, KbError> {
         self.run(progress, stop, |job| {
             embed(&Job {
+                priority: BulkPriority::Idle,
                 pause: Some(pause),
                 ..*job
             })
@@ -172,6 +174,7 @@ impl KnowledgeBase {
             budget: &self.budget,
             progress,
             stop,
+            priority: BulkPriority::Normal,
             pause: None,
         };
         self.refresh()?;
@@ -252,6 +255,7 @@ impl KnowledgeBase {
                 name: self.name.clone(),
                 documents: counts.documents,
                 chunks: counts.chunks,
+                words_only: counts.words_only,
                 pending: reader.pending_count(call())?,
             })
         };

@@ -15,15 +15,15 @@ mod tests {
     use super::super::extract::Extraction;
     use super::super::index::fake::{FakeStore, Server};
     use super::super::index::{
-        ChunkId, ChunkKey, EmbeddedStore, Incoming, Limits, LocalStamp, NameQuery, Reader, Store,
-        Wanted, Within,
+        ChunkId, ChunkKey, Counts, EmbeddedStore, Incoming, Limits, LocalStamp, NameQuery, Reader,
+        Store, Wanted, Within,
     };
     use super::super::index::{RemoteStore, StoreAccess, StoreAddress, StoreServer};
     use super::super::links::{LinkTargets, links};
     use super::super::search::{HybridQuery, hybrid};
     use super::super::source::{Roots, TextCache};
     use super::super::update::{Changes, Job, PassedOver, UpdateReport};
-    use crate::agent::ports::{EmbedError, Embedder};
+    use crate::agent::ports::{BulkPriority, EmbedError, Embedder};
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
@@ -471,6 +471,70 @@ mod tests {
     }
 
     #[test]
+    fn what_is_found_by_its_words_only_is_never_pending() {
+        for engine in engines() {
+            let store = engine.one.as_ref();
+            let counted = |chunks, words_only| Counts {
+                documents: chunks,
+                chunks,
+                words_only,
+            };
+            let lock = || {
+                let mut lock = incoming("Cargo.lock", "name = kiln\n");
+                lock.chunks
+                    .iter_mut()
+                    .for_each(|(key, _)| *key = ChunkKey::WORDS_ONLY);
+                lock
+            };
+            let mut batch = store.begin(false, limits()).unwrap();
+            batch.put(lock(), limits()).unwrap();
+            batch.finish(limits()).unwrap();
+            let reader = store.reader();
+            assert_eq!(reader.pending_count(limits()).unwrap(), 0);
+            assert_eq!(reader.counts(limits()).unwrap(), counted(1, 1));
+            put(store, &[("a.md", "the kiln fires\n")]);
+            embed(store);
+            let reader = store.reader();
+            assert_eq!(reader.pending_count(limits()).unwrap(), 0);
+            assert_eq!(reader.counts(limits()).unwrap(), counted(2, 1));
+            assert_eq!(found(reader.as_ref(), "kiln").len(), 2, "{}", engine.name);
+            let vector = Letters.embed(&["kiln"]).unwrap().remove(0);
+            let nearest = reader.semantic(&vector, 8, Within::all(&NEVER)).unwrap();
+            assert_eq!(nearest.len(), 1, "{}", engine.name);
+            put(store, &[("Cargo.lock", "now it is prose\n")]);
+            let reader = store.reader();
+            assert_eq!(reader.pending_count(limits()).unwrap(), 1);
+            assert_eq!(reader.counts(limits()).unwrap(), counted(2, 0));
+        }
+    }
+
+    #[test]
+    fn prose_is_embedded_before_code_and_the_new_before_the_old() {
+        let home = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::open(home.path(), "letters").unwrap();
+        let mut batch = store.begin(false, limits()).unwrap();
+        for (source, year) in [
+            ("a.rs", 2),
+            ("b.md", 1),
+            ("c.md", 3),
+            ("d.csv", 4),
+            ("e.md", 3),
+        ] {
+            let mut document = incoming(source, &format!("text of {source}\n"));
+            document.stamp.stamp.modified = year;
+            batch.put(document, limits()).unwrap();
+        }
+        batch.finish(limits()).unwrap();
+        let reader = store.reader();
+        let page = reader.pending(None, 10, limits()).unwrap();
+        let chunks: Vec<ChunkId> = page.chunks.iter().map(|(id, _)| *id).collect();
+        let texts: Vec<Option<String>> = fetch(reader.as_ref(), &chunks);
+        let texts: Vec<String> = texts.into_iter().flatten().collect();
+        let order = ["c.md", "e.md", "b.md", "d.csv", "a.rs"].map(|name| format!("text of {name}"));
+        assert_eq!(texts, order);
+    }
+
+    #[test]
     fn every_call_ends_at_a_stop_and_at_its_deadline() {
         for engine in engines() {
             put(engine.one.as_ref(), &NOTES);
@@ -607,6 +671,7 @@ mod tests {
                 budget: &self.budget,
                 progress: &|_| {},
                 stop: &NEVER,
+                priority: BulkPriority::Idle,
                 pause: None,
             }
         }

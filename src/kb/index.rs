@@ -29,6 +29,8 @@ pub use limits::Within;
 pub use matches::Passage;
 pub(in crate::kb) use matches::{ChunkId, LexicalMatches, Match, Wanted};
 pub(in crate::kb) use names::{DocumentName, matches as matching_names};
+#[cfg(test)]
+pub(in crate::kb) use port::Counts;
 pub use port::Lease;
 pub(in crate::kb) use port::{Administration, Batch, Reader, Store, VectorBatch};
 #[cfg(test)]

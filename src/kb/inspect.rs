@@ -73,6 +73,8 @@ pub struct Indexed {
     pub documents: usize,
     /// Chunks.
     pub chunks: usize,
+    /// Those of them that are found by their words only.
+    pub words_only: usize,
     /// Chunks without a vector of the model.
     pub pending: usize,
     /// How long the model's vectors are; `None` while there are none.
@@ -198,6 +200,7 @@ fn open(
             let indexed = Indexed {
                 documents: counts.documents,
                 chunks: counts.chunks,
+                words_only: counts.words_only,
                 pending: reader.pending_count(limits)?,
                 dimensions: store.dimensions(limits)?,
                 ..Indexed::default()

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agent::ports::{Caller, EmbedError, Embedder};
+use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder};
 
 /// An embedding that remembers how its last call went.
 pub struct MonitoredEmbedder {
@@ -70,8 +70,9 @@ impl Embedder for MonitoredEmbedder {
     fn embed_unless(
         &self,
         texts: &[&str],
+        priority: BulkPriority,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<Vec<f32>>>, EmbedError> {
-        self.note(self.inner.embed_unless(texts, stop))
+        self.note(self.inner.embed_unless(texts, priority, stop))
     }
 }

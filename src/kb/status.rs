@@ -9,17 +9,25 @@ pub struct KbStatus {
     pub documents: usize,
     /// Chunks indexed.
     pub chunks: usize,
+    /// Those of them that are found by their words only and never embedded.
+    pub words_only: usize,
     /// Chunks that still wait for their embedding.
     pub pending: usize,
 }
 
 impl KbStatus {
+    /// How many chunks are to be embedded in all, with those that are by now.
+    pub fn to_embed(&self) -> usize {
+        let to_embed = self.chunks.saturating_sub(self.words_only);
+        to_embed.max(self.pending)
+    }
+
     /// What cannot be found by its meaning yet, in one line; `None` when all can.
     pub fn incomplete(&self) -> Option<String> {
         if self.pending == 0 {
             return None;
         }
-        let all = self.chunks.max(self.pending);
+        let all = self.to_embed();
         if all == 1 {
             let line = "the only passage is not embedded yet; it is found by its words only";
             return Some(line.to_owned());

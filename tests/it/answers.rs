@@ -22,6 +22,7 @@ use kb_agent::agent::without_marks;
 use kb_agent::domain::{Outcome, Turn};
 use serde::Deserialize;
 
+use crate::frozen_demo;
 use crate::support::Finished;
 use bench::Bench;
 
@@ -188,10 +189,10 @@ struct Set {
 
 impl Set {
     fn demo() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures");
         Self {
-            base: root.join("assets/demo-kb"),
-            questions: root.join("tests/it/fixtures/answers.jsonl"),
+            base: frozen_demo::pages(),
+            questions: fixtures.join("answers.jsonl"),
         }
     }
 

@@ -251,6 +251,27 @@ fn files_that_cannot_be_read_are_one_line_and_stop_nothing() {
 }
 
 #[test]
+fn a_lock_file_is_found_by_its_words_and_counts_nowhere_as_to_be_embedded() {
+    let place = Workplace::empty();
+    place.file("kb/note.md", "# Gate\n\nThe gate opens at seven.\n");
+    place.file("kb/Cargo.lock", "[[package]]\nname = \"turnstile\"\n");
+    let index = place.run(&["index", "--kb", "kb", "--json"]);
+    assert!(one_line(&index).ends_with("embedding 1 passage"));
+    let report = &json_lines(&index.stdout)[0];
+    let counts = ["documents", "chunks", "words_only", "embedded"].map(|name| &report[name]);
+    assert_eq!(counts, [2, 2, 1, 1]);
+    let search = place.run(&["search", "--kb", "kb", "--json", "turnstile"]);
+    assert!(search.stderr.is_empty(), "{}", text(&search.stderr));
+    assert_eq!(json_lines(&search.stdout)[0]["source"], "Cargo.lock");
+    let index = place.run(&["index", "--kb", "kb"]);
+    assert!(index.stderr.is_empty(), "{}", text(&index.stderr));
+    let said = text(&index.stdout);
+    assert!(said.contains("2 chunks (1 found by words only);"), "{said}");
+    let doctor = text(&place.run(&["doctor", "--kb", "kb"]).stdout);
+    assert!(doctor.contains("all of 1 passage embedded"), "{doctor}");
+}
+
+#[test]
 fn a_data_folder_that_cannot_be_made_is_one_line() {
     let place = Workplace::empty();
     let file = place.file("file", "not a folder");

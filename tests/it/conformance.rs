@@ -14,9 +14,9 @@ use kb_agent::protocol::{EventBody, Mode};
 use kb_agent::reasoner::llm::{EndpointReasoner, EndpointSettings};
 use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::{DESCRIPTORS, KbToolbox};
-use std::path::Path;
 use std::time::Duration;
 
+use crate::frozen_demo;
 use crate::scripted_endpoint::{Reply, ScriptedEndpoint};
 use crate::support::{Finished, run, run_until};
 use crate::workplace::Workplace;
@@ -95,8 +95,8 @@ impl Bench {
 fn bench() -> Bench {
     let place = Workplace::empty();
     let embedder = Arc::new(SentenceEmbedding::new());
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo-kb");
-    let knowledge = KnowledgeBase::open(&[demo], place.path(), embedder.clone()).unwrap();
+    let pages = [frozen_demo::pages()];
+    let knowledge = KnowledgeBase::open(&pages, place.path(), embedder.clone()).unwrap();
     let stop = std::sync::atomic::AtomicBool::new(false);
     // Words are enough here: meaning is measured elsewhere and takes seconds to index.
     let after_words = |progress: kb_agent::kb::Progress| {

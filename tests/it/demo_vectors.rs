@@ -10,6 +10,7 @@ use kb_agent::embed::{DIMENSIONS, MODEL_ID, Precomputed, SentenceEmbedding};
 use kb_agent::kb::KnowledgeBase;
 use tempfile::TempDir;
 
+use crate::frozen_demo;
 use crate::support::saturates;
 use crate::workplace::{Workplace, events, json_lines, text};
 
@@ -35,12 +36,15 @@ impl Embedder for Texts {
     }
 }
 
-/// What is embedded when the demo is indexed.
-fn asked_of_the_model(over: impl FnOnce(Arc<Texts>) -> Arc<dyn Embedder>) -> Vec<String> {
+/// What is embedded when these pages are indexed.
+fn asked_of_the_model(
+    pages: PathBuf,
+    over: impl FnOnce(Arc<Texts>) -> Arc<dyn Embedder>,
+) -> Vec<String> {
     let texts = Arc::new(Texts::default());
     let home = TempDir::new().unwrap();
     let embedder = over(texts.clone());
-    let base = KnowledgeBase::open([asset("demo-kb")].as_slice(), home.path(), embedder).unwrap();
+    let base = KnowledgeBase::open(&[pages], home.path(), embedder).unwrap();
     base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
     assert_eq!(base.status().pending, 0);
     let mut texts = texts.0.lock().unwrap().clone();
@@ -57,7 +61,9 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 #[test]
 fn every_passage_of_the_demo_comes_with_the_vector_that_the_model_makes() {
     let file: &'static [u8] = fs::read(asset("embedding/demo-kb.vectors")).unwrap().leak();
-    let missing = asked_of_the_model(|texts| Arc::new(Precomputed::new(texts, file)));
+    let missing = asked_of_the_model(asset("demo-kb"), |texts| {
+        Arc::new(Precomputed::new(texts, file))
+    });
     assert!(
         missing.is_empty(),
         "assets/embedding/NOTICE says how to write the vectors anew; {} are missing, the first: {}",
@@ -65,7 +71,7 @@ fn every_passage_of_the_demo_comes_with_the_vector_that_the_model_makes() {
         missing[0]
     );
 
-    let texts = asked_of_the_model(|texts| texts);
+    let texts = asked_of_the_model(asset("demo-kb"), |texts| texts);
     let held = Precomputed::new(Arc::new(Texts::default()), file);
     assert_eq!(held.count(), texts.len(), "none of a passage that is gone");
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -93,15 +99,24 @@ fn every_passage_of_the_demo_comes_with_the_vector_that_the_model_makes() {
     }
 }
 
-#[test]
-#[ignore = "writes assets/embedding/demo-kb.vectors"]
-fn write_the_vectors_of_the_demo() {
-    let texts = asked_of_the_model(|texts| texts);
+fn write_vectors(pages: PathBuf, file: PathBuf) {
+    let texts = asked_of_the_model(pages, |texts| texts);
     let refs: Vec<&str> = texts.iter().map(String::as_str).collect();
     let vectors = SentenceEmbedding::new().embed(&refs).unwrap();
     let held: Vec<(String, Vec<f32>)> = texts.into_iter().zip(vectors).collect();
-    let file = Precomputed::file(MODEL_ID, &held);
-    fs::write(asset("embedding/demo-kb.vectors"), file).unwrap();
+    fs::write(file, Precomputed::file(MODEL_ID, &held)).unwrap();
+}
+
+#[test]
+#[ignore = "writes assets/embedding/demo-kb.vectors"]
+fn write_the_vectors_of_the_demo() {
+    write_vectors(asset("demo-kb"), asset("embedding/demo-kb.vectors"));
+}
+
+#[test]
+#[ignore = "writes tests/it/fixtures/demo-kb.vectors"]
+fn write_the_vectors_of_the_frozen_pages() {
+    write_vectors(frozen_demo::pages(), frozen_demo::vectors());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kb_agent::agent::ports::Embedder;
+use kb_agent::agent::ports::{BulkPriority, Embedder};
 use kb_agent::embed::{EmbeddingEndpoint, EndpointEmbedder};
 use kb_agent::kb::{KbError, KnowledgeBase, SearchMode};
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ async fn a_busy_server_is_asked_again_when_it_says_so() {
     })
     .await;
     let embedder = embedder(&at(&server), Some("m"));
-    let vectors = embedder.embed_unless(&["a"], &AtomicBool::new(false));
+    let vectors = embedder.embed_unless(&["a"], BulkPriority::Idle, &AtomicBool::new(false));
     assert_eq!(vectors.unwrap().unwrap().len(), 1);
     assert_eq!(sizes(&server).await.len(), 3);
 }
@@ -138,7 +138,12 @@ async fn a_wait_for_a_server_can_be_given_up() {
     let server = server(|texts| embeddings(texts, 4).set_delay(Duration::from_mins(10))).await;
     let embedder = embedder(&at(&server), Some("m"));
     let stop = AtomicBool::new(true);
-    assert_eq!(embedder.embed_unless(&["a"], &stop).unwrap(), None);
+    assert_eq!(
+        embedder
+            .embed_unless(&["a"], BulkPriority::Idle, &stop)
+            .unwrap(),
+        None
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,7 +225,9 @@ async fn what_cannot_work_is_one_line_after_one_request() {
             server(move |_| ResponseTemplate::new(status).set_body_string(body.clone())).await;
         let embedder = embedder(&at(&server), Some("m"));
         let stop = AtomicBool::new(false);
-        let error = embedder.embed_unless(&["a", "b"], &stop).unwrap_err();
+        let error = embedder
+            .embed_unless(&["a", "b"], BulkPriority::Idle, &stop)
+            .unwrap_err();
         let line = error.to_string();
         assert!(line.contains(expected), "{line}");
         assert!(

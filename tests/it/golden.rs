@@ -1,20 +1,17 @@
-//! Questions over the demo knowledge base with the documents that answer them.
+//! Questions over the frozen demo pages with the documents that answer them.
 //!
 //! A guard, not a benchmark: what is measured for the record runs over judged collections with
 //! `eval beir`. The floors lie a little below what was measured when they were set. One test, so
-//! that the base is embedded once wherever each test is a process of its own.
+//! that the base is indexed once wherever each test is a process of its own.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use kb_agent::embed::SentenceEmbedding;
 use kb_agent::kb::{Hit, KnowledgeBase, SearchMode};
 use serde::Deserialize;
-use tempfile::TempDir;
 
+use crate::frozen_demo;
 use crate::support::saturates;
 
 /// Kind; Recall@5, that is, the share of questions with a document that answers among the first
@@ -60,14 +57,6 @@ fn golden() -> Vec<Golden> {
         .collect()
 }
 
-fn demo(home: &TempDir) -> KnowledgeBase {
-    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/demo-kb");
-    let embedder = Arc::new(SentenceEmbedding::new());
-    let base = KnowledgeBase::open(&[demo], home.path(), embedder).unwrap();
-    base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
-    base
-}
-
 fn ranked(base: &KnowledgeBase, golden: Golden) -> Ranked {
     let hits = base.search(SearchMode::Hybrid, &golden.query, 20).unwrap();
     let mut sources: Vec<String> = Vec::new();
@@ -105,7 +94,7 @@ fn mean(all: &[&Ranked], of: impl Fn(&Ranked) -> f64) -> f64 {
 #[test]
 fn the_golden_questions_find_their_documents() {
     let home = tempfile::tempdir().unwrap();
-    let base = demo(&home);
+    let base = frozen_demo::indexed(home.path());
     let all: Vec<Ranked> = golden().into_iter().map(|one| ranked(&base, one)).collect();
     let mut fallen = Vec::new();
     let mut table = String::new();

@@ -26,6 +26,7 @@ mod eval_reading;
 mod eval_routing;
 mod fault_server;
 mod formats;
+mod frozen_demo;
 mod golden;
 mod graph;
 mod index_damage;

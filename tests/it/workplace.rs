@@ -9,18 +9,19 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::frozen_demo;
+
 /// A temporary folder with a data folder in it.
 pub struct Workplace {
     root: TempDir,
 }
 
-/// The data folder with the demo knowledge base indexed, made once by the binary itself.
+/// A workplace whose data folder holds the index of the frozen demo pages, made once.
 fn indexed_demo() -> &'static Path {
     static DEMO: OnceLock<TempDir> = OnceLock::new();
     DEMO.get_or_init(|| {
         let made = Workplace::empty();
-        let output = made.command(&["index"]).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        drop(frozen_demo::indexed(&made.data().join("index")));
         made.root
     })
     .path()
@@ -46,14 +47,9 @@ impl Workplace {
         }
     }
 
-    /// With the demo knowledge base indexed, so that no test waits for the embedding.
-    ///
-    /// The index belongs to the folder it was made for, so the demo files stay where they are.
+    /// With the frozen demo pages indexed, so that no test waits for the embedding.
     pub fn with_demo() -> Demo {
-        Demo {
-            own: Self::empty(),
-            base: demo_folder(&indexed_demo().join("data")),
-        }
+        Demo { own: Self::empty() }
     }
 
     pub fn path(&self) -> &Path {
@@ -110,7 +106,6 @@ impl Workplace {
 /// A place of its own for audit log and settings, over the shared, indexed demo.
 pub struct Demo {
     own: Workplace,
-    base: PathBuf,
 }
 
 impl Demo {
@@ -122,7 +117,7 @@ impl Demo {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.own.command(args);
         command
-            .env("KB_AGENT_SOURCE", &self.base)
+            .env("KB_AGENT_SOURCE", frozen_demo::pages())
             .env("KB_AGENT_DATA_DIR", indexed_demo().join("data"))
             .env("KB_AGENT_AUDIT_LOG", self.own.audit_log());
         command

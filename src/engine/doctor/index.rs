@@ -237,7 +237,7 @@ fn meaning(seen: &Inspection, indexed: &Indexed, embedding: &Embedding) -> Check
             "kb-agent index makes what is missing anew; until then it is found by its words",
         );
     }
-    let (all, pending) = (indexed.chunks, indexed.pending);
+    let (all, pending) = (indexed.chunks - indexed.words_only, indexed.pending);
     if pending == 0 {
         let line = format!("all of {} embedded by {model}", counted(all, "passage"));
         return Check::ok(AREA, NAME, line);

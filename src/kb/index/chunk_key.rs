@@ -8,6 +8,8 @@ pub(in crate::kb) struct ChunkKey(pub(in crate::kb) [u8; Self::BYTES]);
 
 impl ChunkKey {
     pub(in crate::kb) const BYTES: usize = 16;
+    /// The key of all chunks that are found by their words only: no vector is ever made for it.
+    pub(in crate::kb) const WORDS_ONLY: Self = Self([0; Self::BYTES]);
 
     /// Of a chunk's heading and text.
     pub(in crate::kb) fn of(heading: &str, text: &str) -> Self {

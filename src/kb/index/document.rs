@@ -60,7 +60,7 @@ pub(in crate::kb) struct Incoming {
     pub stamp: LocalStamp,
     /// The references it makes.
     pub links: Vec<Link>,
-    /// Its chunks, in order, with their keys.
+    /// Its chunks, in order, with their keys; [`ChunkKey::WORDS_ONLY`] for those without a vector.
     pub chunks: Vec<(ChunkKey, Chunk)>,
     /// Kept for as long as the store holds copies of the chunks in memory that wait for something.
     pub reservation: Reservation,

@@ -140,8 +140,9 @@ pub(in crate::kb) trait Reader: Send + Sync {
         limits: Limits<'_>,
     ) -> Result<Vec<Option<Vec<f32>>>, KbError>;
 
-    /// Chunks that have no vector yet, each text once: the first `limit`, or those after a page
-    /// before. If it can, the engine names the documents that lack few before those that lack many.
+    /// Chunks that have no vector yet, each text once and without those that are found by their words
+    /// only: the first `limit`, or those after a page before. If it can, the engine names prose before
+    /// everything else, and of each the documents first that were written last.
     fn pending(
         &self,
         after: Option<PendingCursor>,
@@ -158,6 +159,8 @@ pub(in crate::kb) trait Reader: Send + Sync {
 pub(in crate::kb) struct Counts {
     pub documents: usize,
     pub chunks: usize,
+    /// Those of the chunks that are found by their words only.
+    pub words_only: usize,
 }
 
 /// Where a page of pending chunks ended; what it says is the engine's to know.

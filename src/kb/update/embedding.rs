@@ -105,6 +105,6 @@ fn embedded(
     if texts.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    let made = job.embedder.embed_unless(&texts, job.stop)?;
+    let made = job.embedder.embed_unless(&texts, job.priority, job.stop)?;
     Ok(made.map(|made| keys.into_iter().zip(made).collect()))
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::changes::PassedOver;
-use crate::agent::ports::Embedder;
+use crate::agent::ports::{BulkPriority, Embedder};
 use crate::kb::budget::ByteBudget;
 use crate::kb::error::KbError;
 use crate::kb::index::{Limits, Store};
@@ -54,6 +54,8 @@ pub struct UpdateReport {
     pub documents: usize,
     /// Chunks in the index now.
     pub chunks: usize,
+    /// Those of them that are found by their words only.
+    pub words_only: usize,
     /// Chunks embedded by this update.
     pub embedded: usize,
     /// Files that are not in the index, and why.
@@ -74,6 +76,8 @@ pub(in crate::kb) struct Job<'a> {
     pub progress: &'a (dyn Fn(Progress) + Sync),
     /// Ends it as soon as can be.
     pub stop: &'a AtomicBool,
+    /// How its embedding shares the cores.
+    pub priority: BulkPriority,
     /// Ends an embedding as soon as something has been embedded.
     pub pause: Option<&'a AtomicBool>,
 }
@@ -94,6 +98,7 @@ impl Job<'_> {
         let counts = self.store.reader().counts(Limits::of_a_call(&NEVER))?;
         report.documents = counts.documents;
         report.chunks = counts.chunks;
+        report.words_only = counts.words_only;
         Ok(())
     }
 

@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use super::changes::{Changes, SeenFiles, look_at};
 use super::job::{Job, Phase, UpdateReport};
 use super::plan::{Suspect, looks_same, plan};
-use crate::kb::chunk::chunk;
+use crate::kb::chunk::{Chunk, chunk};
 use crate::kb::error::KbError;
 use crate::kb::extract::{Extraction, MAX_FILE_BYTES, SkipReason};
 use crate::kb::index::ChunkKey;
 use crate::kb::index::{Batch, Document, Incoming, Limits, LocalStamp, Reader};
 use crate::kb::links;
-use crate::kb::source::{Skipped, SourceFile, walk};
+use crate::kb::source::{Skipped, SourceFile, is_words_only, walk};
 
 /// What is done becomes searchable after this long, and then after twice as long each time: a
 /// commit interrupts the work.
@@ -133,6 +133,13 @@ fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Opt
     }
     let reservation = reservation.resized(weight(&document), goes_on)?;
     let links = links::links(source, &document.text, job.stop)?;
+    let is_words_only = is_words_only(source, &document.text);
+    let key_of = |chunk: &Chunk| {
+        if is_words_only {
+            return ChunkKey::WORDS_ONLY;
+        }
+        ChunkKey::of(&chunk.heading, &chunk.text)
+    };
     let (title, chunks) = chunk(source, &document);
     let chunks = chunks.into_iter();
     Some(ReadOutcome::Text(Box::new(Incoming {
@@ -144,9 +151,7 @@ fn look(job: &Job<'_>, suspect: &Suspect<'_>, goes_on: impl Fn() -> bool) -> Opt
             mtime_is_reliable,
         },
         links,
-        chunks: chunks
-            .map(|chunk| (ChunkKey::of(&chunk.heading, &chunk.text), chunk))
-            .collect(),
+        chunks: chunks.map(|chunk| (key_of(&chunk), chunk)).collect(),
         reservation,
     })))
 }
@@ -355,7 +360,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::agent::ports::{EmbedError, Embedder};
+    use crate::agent::ports::{BulkPriority, EmbedError, Embedder};
     use crate::kb::budget::ByteBudget;
     use crate::kb::index::EmbeddedStore;
     use crate::kb::source::Roots;
@@ -419,6 +424,7 @@ mod tests {
                 budget: &self.budget,
                 progress: &|_| {},
                 stop: &self.stop,
+                priority: BulkPriority::Idle,
                 pause: None,
             }
         }

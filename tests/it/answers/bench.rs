@@ -13,6 +13,7 @@ use kb_agent::reasoner::offline::OfflineReasoner;
 use kb_agent::tools::KbToolbox;
 use tempfile::TempDir;
 
+use crate::frozen_demo;
 use crate::support::{Finished, run};
 
 pub struct Bench {
@@ -27,7 +28,8 @@ impl Bench {
         let home = tempfile::tempdir().unwrap();
         let embedder = Arc::new(CachedEmbedder::new(Arc::new(SentenceEmbedding::new())));
         let bases = [folder.to_owned()];
-        let base = KnowledgeBase::open(&bases, home.path(), embedder.clone()).unwrap();
+        let of_passages = frozen_demo::knowing_the_pages(embedder.clone());
+        let base = KnowledgeBase::open(&bases, home.path(), of_passages).unwrap();
         base.update(&|_| {}, &AtomicBool::new(false)).unwrap();
         Self {
             tools: Arc::new(KbToolbox::new(Arc::new(base))),

@@ -37,6 +37,12 @@ impl StoredDocument {
     pub fn links(&self) -> Vec<Link> {
         serde_json::from_str(&self.links).unwrap_or_default()
     }
+
+    /// How many of its chunks are found by their words only.
+    fn words_only(&self) -> usize {
+        let keys = self.chunks.iter().map(|entry| entry.key);
+        keys.filter(|key| *key == ChunkKey::WORDS_ONLY).count()
+    }
 }
 
 /// What the manifest knows about a chunk.
@@ -116,6 +122,7 @@ mod packed {
 pub(in crate::kb) struct Documents {
     by_name: OrdSet<Named>,
     chunks: usize,
+    words_only: usize,
 }
 
 impl Documents {
@@ -137,6 +144,11 @@ impl Documents {
     /// How many chunks they have together.
     pub(in crate::kb) fn chunks(&self) -> usize {
         self.chunks
+    }
+
+    /// How many of these are found by their words only.
+    pub(in crate::kb) fn words_only(&self) -> usize {
+        self.words_only
     }
 
     pub(in crate::kb) fn shared(&self) -> impl Iterator<Item = &Arc<StoredDocument>> {
@@ -171,8 +183,10 @@ impl Documents {
         document: Arc<StoredDocument>,
     ) -> Option<Arc<StoredDocument>> {
         self.chunks += document.chunks.len();
+        self.words_only += document.words_only();
         let before = self.by_name.insert(Named(document))?.0;
         self.chunks -= before.chunks.len();
+        self.words_only -= before.words_only();
         Some(before)
     }
 
@@ -180,6 +194,7 @@ impl Documents {
     pub(in crate::kb) fn remove(&mut self, source: &str) -> Option<Arc<StoredDocument>> {
         let gone = self.by_name.remove(source)?.0;
         self.chunks -= gone.chunks.len();
+        self.words_only -= gone.words_only();
         Some(gone)
     }
 }

@@ -1,7 +1,8 @@
 //! Which chunks say what a vector was made of, and which of them have none yet.
 //!
 //! Both are made when first needed, and from then on follow each commit and each batch of
-//! vectors by what these change. Documents that repeat each other share a vector.
+//! vectors by what these change. Documents that repeat each other share a vector; chunks that are
+//! found by their words only are in neither.
 
 use std::sync::Arc;
 
@@ -99,6 +100,7 @@ impl Holders {
 
 fn chunks_of(document: &StoredDocument) -> impl Iterator<Item = (ChunkKey, ChunkId)> {
     let chunks = (0_u32..).zip(&document.chunks);
+    let chunks = chunks.filter(|(_, entry)| entry.key != ChunkKey::WORDS_ONLY);
     chunks.map(|(at, entry)| (entry.key, ChunkId::new(document.number, at)))
 }
 
@@ -118,6 +120,7 @@ impl Pending {
     pub fn of(documents: &Documents, vectors: &Vectors) -> Self {
         let texts = documents.iter().flat_map(|document| &document.chunks);
         let texts = texts.map(|entry| entry.key);
+        let texts = texts.filter(|key| *key != ChunkKey::WORDS_ONLY);
         Self {
             lineage: vectors.lineage(),
             rows: vectors.len(),

@@ -1,5 +1,6 @@
 //! Reading one commit of the embedded store.
 
+use std::cmp::Reverse;
 use std::sync::{Arc, PoisonError};
 
 use super::lexical::Row;
@@ -14,6 +15,7 @@ use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
 use crate::kb::index::spelling::as_written;
 use crate::kb::links::{Link, LinkTargets};
+use crate::kb::source::is_prose;
 
 /// In how many passages the spelling of what was meant is looked for.
 const SPELLING: usize = 5;
@@ -58,7 +60,7 @@ impl View {
             .collect())
     }
 
-    /// All chunks without a vector, those of documents that lack few first.
+    /// All chunks without a vector: prose first, and what was written last before what is older.
     fn pending_chunks(&self) -> Arc<[(ChunkId, ChunkKey)]> {
         let vectors = self.vectors.read().unwrap_or_else(PoisonError::into_inner);
         let (holders, pending) = (self.holders(), self.pending_in(&vectors));
@@ -73,10 +75,13 @@ impl View {
         let mut lacking: Vec<_> = lacking
             .filter_map(|lacks| {
                 let document = self.document(lacks.first()?.0.document())?;
-                Some((lacks, &document.document.source))
+                Some((lacks, &*document.document))
             })
             .collect();
-        lacking.sort_unstable_by_key(|(lacks, source)| (lacks.len(), *source));
+        lacking.sort_by_cached_key(|(_, document)| {
+            let source = document.source.as_str();
+            (!is_prose(source), Reverse(document.modified), source)
+        });
         lacking
             .into_iter()
             .flat_map(|(lacks, _)| lacks)
@@ -95,6 +100,7 @@ impl Reader for View {
         Ok(Counts {
             documents: self.documents.len(),
             chunks: self.documents.chunks(),
+            words_only: self.documents.words_only(),
         })
     }
 

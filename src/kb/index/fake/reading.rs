@@ -32,6 +32,10 @@ impl Reader for FakeReader {
         Ok(Counts {
             documents: state.documents.len(),
             chunks: state.chunks().count(),
+            words_only: state
+                .chunks()
+                .filter(|(.., chunk)| chunk.0 == ChunkKey::WORDS_ONLY)
+                .count(),
         })
     }
 
@@ -238,7 +242,7 @@ fn pending(state: &State) -> Vec<(ChunkId, ChunkKey)> {
     let mut chunks: Vec<(ChunkId, ChunkKey)> = state
         .chunks()
         .map(|(id, _, (key, _))| (id, *key))
-        .filter(|(_, key)| !state.vectors.contains_key(key))
+        .filter(|(_, key)| *key != ChunkKey::WORDS_ONLY && !state.vectors.contains_key(key))
         .collect();
     chunks.sort_unstable();
     chunks.retain(|(_, key)| seen.insert(*key));

@@ -23,6 +23,9 @@ use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
 use crate::kb::index::quantised::Query;
 use crate::kb::links::{Link, LinkTargets};
 
+/// [`ChunkKey::WORDS_ONLY`] as the server writes it.
+const WORDS_ONLY: &str = "decode(repeat('00', 16), 'hex')";
+
 impl Reader for RemoteReader {
     fn generation(&self) -> u64 {
         self.generation
@@ -30,12 +33,17 @@ impl Reader for RemoteReader {
 
     fn counts(&self, limits: Limits<'_>) -> Result<Counts, KbError> {
         self.ask(limits, Counts::default(), |connection, space, _| {
-            let asked = "SELECT documents, chunks FROM spaces WHERE space = $1";
-            let rows = connection.rows(limits, asked, &[(&space, Type::INT4)])?;
+            let asked = format!(
+                "SELECT documents, chunks,
+                    (SELECT count(*) FROM chunks_{space} WHERE key = {WORDS_ONLY})
+                FROM spaces WHERE space = $1"
+            );
+            let rows = connection.rows(limits, &asked, &[(&space, Type::INT4)])?;
             let row = rows.first().ok_or_else(gone)?;
             Ok(Counts {
                 documents: row.get::<_, i64>(0) as usize,
                 chunks: row.get::<_, i64>(1) as usize,
+                words_only: row.get::<_, i64>(2) as usize,
             })
         })
     }
@@ -295,7 +303,7 @@ impl Reader for RemoteReader {
     ) -> Result<PendingPage, KbError> {
         self.ask(limits, PendingPage::default(), |connection, space, model| {
             let statement = format!(
-                "SELECT c.chunk, c.key FROM chunks_{space} c WHERE c.chunk > $1 {}
+                "SELECT c.chunk, c.key FROM chunks_{space} c WHERE c.chunk > $1 AND {}
                 AND NOT EXISTS (SELECT FROM chunks_{space} e WHERE e.key = c.key AND e.chunk < c.chunk)
                 ORDER BY c.chunk LIMIT $2",
                 without_vector(model)
@@ -322,7 +330,7 @@ impl Reader for RemoteReader {
         }
         let count = self.ask(limits, 0, |connection, space, model| {
             let statement = format!(
-                "SELECT count(DISTINCT c.key) FROM chunks_{space} c WHERE true {}",
+                "SELECT count(DISTINCT c.key) FROM chunks_{space} c WHERE {}",
                 without_vector(model)
             );
             let rows = connection.rows(limits, &statement, &[])?;
@@ -336,10 +344,11 @@ impl Reader for RemoteReader {
     }
 }
 
+/// Whether a chunk still needs a vector.
 fn without_vector(model: Option<Model>) -> String {
-    let Some(model) = model else {
-        return String::new();
-    };
-    let vectors = model.number;
-    format!("AND NOT EXISTS (SELECT FROM vectors_{vectors} v WHERE v.key = c.key)")
+    let has_one = model.map_or_else(String::new, |model| {
+        let vectors = model.number;
+        format!(" AND NOT EXISTS (SELECT FROM vectors_{vectors} v WHERE v.key = c.key)")
+    });
+    format!("c.key <> {WORDS_ONLY}{has_one}")
 }
