@@ -106,7 +106,7 @@ enum CliCommand {
     Runs(runs::Runs),
     /// Open a recorded run in the screen, step by step
     Replay(replay::ReplayArgs),
-    /// Sum up the recorded runs: short cuts, calls, tokens, times
+    /// Sum up the recorded runs: short cuts, what they saved, tokens, times
     Stats(stats::Stats),
     /// Write a recorded run, or a conversation, as a document
     Export(export::Export),

@@ -32,7 +32,7 @@ pub use graded_by::GradedBy;
 pub use lines::LineRange;
 pub use mention::{Mention, begins_mention, mention_of, mentions, without_mentions};
 pub use place::{Place, PlaceUnit, location};
-pub use plan::{Complexity, Cue, QueryType, RoutingPlan};
+pub use plan::{Complexity, Cue, QueryType, RoutingPlan, spoken_reasons};
 pub use question::{Earlier, Language, Literals, NamedPath, Parts, Question, QuestionKind};
 pub use route::{
     RouteReason, RoutingLimits, route_after_analyze, route_after_grade, route_after_tool_exec,

@@ -41,9 +41,11 @@ pub use summary::RunSummary;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::counted;
+
 use crate::domain::{
-    Citation, Complexity, Cue, EvidenceId, GradedBy, GraderAction, NodeName, Outcome, PathType,
-    RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, Wait,
+    Citation, Complexity, Confidence, ConfidenceLevel, Cue, EvidenceId, GradedBy, GraderAction,
+    NodeName, Outcome, PathType, RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, Wait,
 };
 
 /// Version of the event format.
@@ -257,6 +259,12 @@ pub enum EventBody {
         text: String,
         /// What its marks stand for, in the order in which the text first uses them.
         citations: Vec<Citation>,
+        /// How likely it is right, where that was measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confidence: Option<Confidence>,
+        /// The same in a word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        confidence_level: Option<ConfidenceLevel>,
     },
     /// Something was not as it should be, and the run went on.
     Warning {
@@ -333,4 +341,30 @@ pub enum Mode {
     Llm,
     /// The embedded engine.
     Offline,
+}
+
+impl Mode {
+    /// What a piece of reasoning is called: offline nobody is called, so it is a step.
+    pub fn call(self) -> &'static str {
+        match self {
+            Self::Llm => "call",
+            Self::Offline => "step",
+        }
+    }
+
+    /// So many of them, such as `3 calls` or `1 step`.
+    pub fn calls(self, count: u32) -> String {
+        counted(count as usize, self.call())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ui_offline_nothing_is_called() {
+        assert_eq!(Mode::Llm.calls(1), "1 call");
+        assert_eq!(Mode::Offline.calls(4), "4 steps");
+    }
 }

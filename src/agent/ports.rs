@@ -66,10 +66,18 @@ pub trait Reasoner: Send + Sync {
     /// R17: one number for each item of `job.context`, in its order.
     async fn grade(&self, job: GradeJob<'_>) -> Result<Grades, ReasonerError>;
 
+    /// Whether the answer is there as soon as it begins. Then what it cites is numbered in the order
+    /// in which its text first does, and nothing is shown before [`Reasoner::synthesize`] returns. Else
+    /// the numbers are those that the prompt gives.
+    fn answers_at_once(&self) -> bool {
+        self.identity().mode == Mode::Offline
+    }
+
     /// R23, R24: the answer, piece by piece into `out`.
     ///
-    /// Citations are `[n]`, n being the place of the item in `job.context`, from 1. The agent
-    /// removes what maps to nothing, so pieces may be sent as they come.
+    /// Citations are `[n]`, n being the place of the item in `job.context`, from 1; so are the numbers
+    /// of [`Synthesis::quoted`]. The agent removes what maps to nothing and renumbers the answer of an
+    /// engine that [answers at once](Reasoner::answers_at_once), so pieces may be sent as they come.
     async fn synthesize(
         &self,
         job: SynthesizeJob<'_>,

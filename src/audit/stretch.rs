@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Complexity, Outcome};
+use crate::domain::{Complexity, ConfidenceLevel, Outcome};
 use crate::protocol::{Event, EventBody, Mode, RunEnd, RunFigures, RunId, RunSummary, Timestamp};
 
 /// Where a run stands in one part of the log, what its first and last lines there say, and what is
@@ -13,6 +13,9 @@ pub(super) struct Stretch {
     pub(super) from: u64,
     begun: Option<Begun>,
     ended: Option<StretchEnd>,
+    /// How likely its answer is right, where that was measured.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    level: Option<ConfidenceLevel>,
     /// What is counted of it.
     #[serde(rename = "f")]
     pub(super) figures: RunFigures,
@@ -51,6 +54,7 @@ impl Stretch {
             from,
             begun: None,
             ended: None,
+            level: None,
             figures: RunFigures::default(),
         }
     }
@@ -75,6 +79,9 @@ impl Stretch {
                     )
                 });
             }
+            EventBody::AnswerFinished {
+                confidence_level, ..
+            } => self.level = *confidence_level,
             EventBody::RunFinished { .. } => {
                 self.ended = RunEnd::of(&event.body).map(|end| {
                     StretchEnd(
@@ -117,6 +124,7 @@ impl Stretch {
             forced_route,
             route: None,
             outcome: None,
+            confidence_level: None,
             calls: None,
             saved: None,
             ms: None,
@@ -128,6 +136,7 @@ impl Stretch {
 
     /// Adds to the run what is known here of its end.
     pub(super) fn end(&self, run: &mut RunSummary) {
+        run.confidence_level = self.level.or(run.confidence_level);
         if let Some(StretchEnd(_, route, outcome, calls, saved, ms, error)) = &self.ended {
             run.route = *route;
             run.outcome = *outcome;

@@ -7,7 +7,7 @@ use super::catch_up::{SearchNeeds, bring_up_to_date};
 use super::interruption::interruptible;
 use super::output::{CommandFailure, print_json, print_notice, print_text};
 use crate::config::Settings;
-use crate::domain::{Citation, Complexity, Wait, WarningKind, Warnings, dollars};
+use crate::domain::{Citation, Complexity, Confidence, Wait, WarningKind, Warnings, dollars};
 use crate::engine::{Engine, RunRequest};
 use crate::protocol::{EventBody, Mode, RunEnd};
 use crate::text::{counted, sanitize};
@@ -83,7 +83,7 @@ async fn answer(
     let mut end = None;
     let mut begun = false;
     let mut mode = None;
-    let mut citations = Vec::new();
+    let (mut citations, mut confidence) = (Vec::new(), None);
     let mut warnings = Warnings::default();
     // A reader that goes away stops the run, and the run still ends as every run does.
     let mut written = Ok(());
@@ -110,7 +110,11 @@ async fn answer(
                 wait: wait @ Wait::Retry { .. },
             } if tells_waits => print_notice(&wait.line_of(Some(node), 0.0)),
             EventBody::RunStarted { mode: started, .. } => mode = Some(started),
-            EventBody::AnswerFinished { citations: all, .. } => citations = all,
+            EventBody::AnswerFinished {
+                citations: all,
+                confidence: measured,
+                ..
+            } => (citations, confidence) = (all, measured),
             EventBody::Warning { code, message } if !json => {
                 tracing::warn!("{message}");
                 warnings.add(&code, &message);
@@ -136,7 +140,8 @@ async fn answer(
         print_notice(line);
     }
     if let (Some(end), false) = (&end, json) {
-        print_text(footer(end, mode, &citations, warnings.count()))?;
+        let about = (mode, confidence);
+        print_text(footer(end, about, &citations, warnings.count()))?;
     }
     run.answer(end).await?;
     Ok(())
@@ -173,7 +178,12 @@ fn read_question(words: &[String]) -> Result<String, CommandFailure> {
 }
 
 /// The sources, and one line that says how the answer came about.
-fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation], warnings: usize) -> String {
+fn footer(
+    end: &EventBody,
+    (mode, confidence): (Option<Mode>, Option<Confidence>),
+    citations: &[Citation],
+    warnings: usize,
+) -> String {
     let Some(end) = RunEnd::of(end).filter(|end| end.outcome.is_complete()) else {
         return String::new();
     };
@@ -208,9 +218,12 @@ fn footer(end: &EventBody, mode: Option<Mode>, citations: &[Citation], warnings:
         (None, Some(Mode::Llm)) => " · cost unknown".to_owned(),
         (None, _) => String::new(),
     };
-    let calls = counted(end.calls as usize, "call");
+    let calls = mode.unwrap_or(Mode::Llm).calls(end.calls);
+    let confidence = confidence.map_or_else(String::new, |confidence| {
+        format!("{} · ", confidence.level().advice())
+    });
     text.push_str(&format!(
-        "\n— {engine}{route} · {calls}, {} saved{tokens}{cost}{warnings} · {:.1} s\n",
+        "\n— {confidence}{engine}{route} · {calls}, {} saved{tokens}{cost}{warnings} · {:.1} s\n",
         end.saved,
         end.ms / 1000.0
     ));

@@ -5,6 +5,7 @@ use super::resumable::StartOptions;
 use super::{chat, plain};
 use crate::config::Settings;
 use crate::engine::SAMPLES;
+use crate::protocol::Mode;
 use crate::tui::WalkStep;
 
 /// Arguments of `demo`.
@@ -19,7 +20,7 @@ pub(super) struct Demo {
 const ABOUT: [(&str, &str); 6] = [
     (
         "chitchat",
-        "Small talk goes straight to the answer: one call instead of four, and no search.",
+        "Small talk goes straight to the answer: one {call} instead of four, and no search.",
     ),
     (
         "simple",
@@ -57,11 +58,15 @@ pub(super) fn run(
         sources: Vec::new(),
         ..settings.clone()
     };
+    let mode = match &settings.llm {
+        Some(_) => Mode::Llm,
+        None => Mode::Offline,
+    };
     let steps = ABOUT.into_iter().filter_map(|(route, about)| {
         let (_, question) = SAMPLES.iter().find(|(name, _)| *name == route)?;
         Some(WalkStep {
             question: (*question).to_owned(),
-            about: about.to_owned(),
+            about: about.replace("{call}", mode.call()),
         })
     });
     if demo.plain || plain::is_needed() {

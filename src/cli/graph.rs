@@ -4,7 +4,7 @@ use super::output::{CommandFailure, print_text};
 use crate::audit::events_of_run;
 use crate::config::Settings;
 use crate::domain::{EDGES, ENTRY, Edge, NodeName};
-use crate::protocol::{Event, EventBody, RunEnd};
+use crate::protocol::{Event, EventBody, Mode, RunEnd};
 use crate::text::{counted, one_line};
 
 /// Cells of a column of nodes.
@@ -121,12 +121,16 @@ fn path(events: &[Event]) -> String {
     // A node tells what it came to before it says that it is done.
     let mut open = None;
     let mut marks = String::new();
+    let mut engine = Mode::Llm;
     for event in events {
         if let Some(mark) = mark(&event.body) {
             marks.push_str(&format!("    {mark}\n"));
         }
         match &event.body {
-            EventBody::RunStarted { query, model, .. } => {
+            EventBody::RunStarted {
+                query, model, mode, ..
+            } => {
+                engine = *mode;
                 text.push_str(&format!(
                     "{}  {}\n{}\n",
                     one_line(&event.run.0, 40),
@@ -141,7 +145,7 @@ fn path(events: &[Event]) -> String {
                 reasoning_calls,
                 ..
             } => {
-                let calls = counted(*reasoning_calls as usize, "call");
+                let calls = engine.calls(*reasoning_calls);
                 text.push_str(&format!("  {node:<NAMES$}  {ms:>9.1} ms  {calls}\n"));
                 text.push_str(&std::mem::take(&mut marks));
                 open = None;
@@ -160,7 +164,7 @@ fn path(events: &[Event]) -> String {
                 }
                 text.push_str(&format!(
                     "{how}  {}, {} saved, {:.0} ms\n",
-                    counted(end.calls as usize, "call"),
+                    engine.calls(end.calls),
                     end.saved,
                     end.ms
                 ));

@@ -8,7 +8,7 @@ use super::output::{CommandFailure, NOTHING, print_json, print_notice, print_tex
 use crate::audit::Lookup;
 use crate::config::Settings;
 use crate::domain::{Complexity, Outcome};
-use crate::protocol::RunSummary;
+use crate::protocol::{Mode, RunSummary};
 use crate::text::one_line;
 
 /// The longest part of a question that a table shows, in characters.
@@ -24,6 +24,9 @@ const COLUMNS: [Column; 7] = [
     column("saved", Side::Right, 5),
     column("question", Side::Left, 0),
 ];
+
+/// The column of the calls; where no model is asked they are steps.
+const CALLS: usize = 4;
 
 /// Arguments of `runs`.
 #[derive(Debug, Args)]
@@ -64,7 +67,11 @@ pub(super) fn list(log: &Path, session: Option<&str>, json: bool) -> Result<(), 
     }
     let names = lookup.short_names();
     let rows: Vec<_> = listed.iter().map(|run| row(run, &names)).collect();
-    Ok(print_text(table(&COLUMNS, &rows, terminal_width()))?)
+    let mut columns = COLUMNS;
+    if listed.iter().all(|run| run.mode == Mode::Offline) {
+        columns[CALLS].title = "steps";
+    }
+    Ok(print_text(table(&columns, &rows, terminal_width()))?)
 }
 
 fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {
@@ -73,11 +80,20 @@ fn row(run: &RunSummary, names: &BTreeMap<&str, &str>) -> Vec<String> {
         one_line(names.get(id).unwrap_or(&id), 64),
         run.time.minute(),
         run.route.map_or(NOTHING, Complexity::as_str).to_owned(),
-        run.outcome.map_or(NOTHING, Outcome::as_str).to_owned(),
+        outcome(run),
         number(run.calls),
         number(run.saved),
         one_line(&run.question, QUESTION),
     ]
+}
+
+/// How it ended, and how sure its answer is.
+fn outcome(run: &RunSummary) -> String {
+    let outcome = run.outcome.map_or(NOTHING, Outcome::as_str);
+    match run.confidence_level {
+        Some(level) => format!("{outcome}, {}", level.advice()),
+        None => outcome.to_owned(),
+    }
 }
 
 fn number(figure: Option<u32>) -> String {

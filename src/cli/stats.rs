@@ -114,10 +114,12 @@ fn sums_by_day(history: &RunHistory) -> (String, Vec<Vec<String>>) {
     let bars =
         |of_day: &dyn Fn(&RunStatistics) -> Option<f64>| sparkline(&history.by_day(of_day), None);
     let count = |count: Option<u64>| count.map(|count| count as f64);
+    let word = history.total.calls_word();
+    let (made, not_needed) = (format!("{word} made"), format!("{word} saved"));
     let sums = [
         ("runs", bars(&|day| Some(day.runs as f64))),
-        ("calls made", bars(&|day| count(day.calls))),
-        ("calls saved", bars(&|day| count(day.saved))),
+        (&*made, bars(&|day| count(day.calls))),
+        (&*not_needed, bars(&|day| count(day.saved))),
         ("tokens", bars(&|day| count(day.all_tokens()))),
         ("cost", bars(&|day| day.cost_usd)),
         ("tokens saved", bars(&|day| count(day.tokens_saved))),
@@ -174,9 +176,10 @@ fn summary(statistics: &RunStatistics) -> String {
         ""
     };
     let mut text = format!(
-        "{}: {}\ncalls: {} made, {} saved\ntokens: {} sent, {} received{about}\ncost: {}\n",
+        "{}: {}\n{}: {} made, {} saved\ntokens: {} sent, {} received{about}\ncost: {}\n",
         counted(statistics.runs, "run"),
         outcomes(&statistics.outcomes),
+        statistics.calls_word(),
         or_nothing(statistics.calls),
         or_nothing(statistics.saved),
         or_nothing(tokens.prompt),

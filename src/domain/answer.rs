@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{EvidenceId, LineRange, Place, location};
+use super::{Confidence, EvidenceId, LineRange, Place, location};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct Citation {
     /// Its place, in a format that has pages, slides, rows or sections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
+    /// The lines of it that the answer repeats word for word, where an engine quotes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quoted: Vec<LineRange>,
 }
 
 impl Citation {
@@ -60,7 +63,7 @@ impl Citation {
 /// Lines that an answer repeats word for word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quotation {
-    /// The number of the item in the answer, from 1.
+    /// The number of the item in the text of the answer, from 1.
     pub n: usize,
     /// The lines in the item's file.
     pub lines: LineRange,
@@ -75,6 +78,8 @@ pub struct Answer {
     pub citations: Vec<Citation>,
     /// Answered or not found.
     pub outcome: Outcome,
+    /// How likely it is right, where that was measured.
+    pub confidence: Option<Confidence>,
 }
 
 /// One question and its answer as the conversation remembers them: text only, no sources (R25).

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// From here on an answer is called sure.
@@ -37,12 +39,35 @@ impl Confidence {
         self.0
     }
 
+    /// The chance to three digits, as it is written down: its level is that of the number that is read.
+    #[must_use]
+    pub fn rounded(self) -> Self {
+        Self((self.0 * 1000.0).round() / 1000.0)
+    }
+
     /// The chance in a word.
     pub fn level(self) -> ConfidenceLevel {
         match self.0 {
             chance if chance >= SURE_FROM => ConfidenceLevel::Sure,
             chance if chance >= LIKELY_FROM => ConfidenceLevel::Likely,
             _ => ConfidenceLevel::Unsure,
+        }
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:.2}", self.level().advice(), self.0)
+    }
+}
+
+impl ConfidenceLevel {
+    /// What a reader of the answer is told.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Sure => "sure",
+            Self::Likely => "likely",
+            Self::Unsure => "look yourself",
         }
     }
 }

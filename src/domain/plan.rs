@@ -50,12 +50,24 @@ impl Complexity {
 /// Something that spoke for the route, in the words of the engine that decided it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cue {
-    /// A rule, a measure or a word of the question.
+    /// A sentence for people, a rule, a measure or a word of the question.
     pub cue: String,
     /// Of a measure its probability, of a word the part of that probability that goes without it;
-    /// 0–1. A rule has none.
+    /// 0–1. A sentence and a rule have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
+}
+
+/// The reasons as people are told them: the cues that are sentences, which have no weight. Where all
+/// have one it is the first, which decided.
+pub fn spoken_reasons(because: &[Cue]) -> impl Iterator<Item = &str> {
+    let all_are_weighed = because.iter().all(|cue| cue.weight.is_some());
+    let is_spoken = move |(at, cue): &(usize, &Cue)| match cue.weight {
+        None => true,
+        Some(_) => all_are_weighed && *at == 0,
+    };
+    let spoken = because.iter().enumerate().filter(is_spoken);
+    spoken.map(|(_, cue)| cue.cue.as_str())
 }
 
 /// What `analyze_and_route` decided, kept in the state as `routing_plan`.
@@ -132,5 +144,35 @@ impl RoutingPlan {
             changes.push("no tool suggested: hybrid_search");
         }
         changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ui_reasons_are_told_without_their_weights() {
+        let cues = |of: &[(&str, Option<f64>)]| -> Vec<Cue> {
+            let cues = of.iter().map(|(cue, weight)| Cue {
+                cue: (*cue).to_owned(),
+                weight: *weight,
+            });
+            cues.collect()
+        };
+        for (because, told) in [
+            (
+                cues(&[("one fact is asked for", None), ("\"the\"", Some(0.2))]),
+                vec!["one fact is asked for"],
+            ),
+            (
+                cues(&[("a single look-up", Some(0.96)), ("\"the\"", Some(0.19))]),
+                vec!["a single look-up"],
+            ),
+            (cues(&[("rule: greeting", None)]), vec!["rule: greeting"]),
+            (Vec::new(), vec![]),
+        ] {
+            assert_eq!(spoken_reasons(&because).collect::<Vec<_>>(), told);
+        }
     }
 }

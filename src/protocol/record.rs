@@ -2,8 +2,8 @@ use serde::Serialize;
 
 use super::{Event, EventBody, EvidenceItem, ItemScore, NumberedItem, RunSummary};
 use crate::domain::{
-    Citation, Cue, EvidenceId, GradedBy, GraderAction, KEEP_FROM, NodeName, PathType, RouteReason,
-    RoutingLimits, RoutingPlan, Score, ToolCall, is_same_passage,
+    Citation, Confidence, Cue, EvidenceId, GradedBy, GraderAction, KEEP_FROM, NodeName, PathType,
+    RouteReason, RoutingLimits, RoutingPlan, Score, ToolCall, is_same_passage,
 };
 
 /// One run as its events tell it: a fold over them that keeps what a reader wants to know later.
@@ -22,6 +22,9 @@ pub struct RunRecord {
     pub evidence: Vec<EvidenceRecord>,
     /// The answer, where there is one.
     pub answer: Option<String>,
+    /// How likely it is right, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
     /// What its marks stand for.
     pub citations: Vec<Citation>,
     /// What was not as it should be.
@@ -164,6 +167,7 @@ impl RunRecord {
             path: Vec::new(),
             evidence: Vec::new(),
             answer: None,
+            confidence: None,
             citations: Vec::new(),
             warnings: Vec::new(),
         })
@@ -183,8 +187,14 @@ impl RunRecord {
                 }
             }
             EventBody::EvidenceNumbered { items } => self.number(items),
-            EventBody::AnswerFinished { text, citations } => {
+            EventBody::AnswerFinished {
+                text,
+                citations,
+                confidence,
+                ..
+            } => {
                 self.answer = Some(text.clone());
+                self.confidence = *confidence;
                 self.cite(citations);
             }
             EventBody::Warning { code, message } => self.warnings.push(WarningRecord {

@@ -155,6 +155,14 @@ struct Sums {
 }
 
 impl RunStatistics {
+    /// What the pieces of reasoning are called: only a model takes tokens, and only models are called.
+    pub fn calls_word(&self) -> &'static str {
+        match self.tokens.runs {
+            0 => "steps",
+            _ => "calls",
+        }
+    }
+
     /// Of these runs, each of which began.
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a RunFigures>) -> Self {
         let mut sums = Sums::default();

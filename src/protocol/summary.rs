@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 use super::{Event, EventBody, Mode, RunEnd, RunId, Timestamp};
-use crate::domain::{Complexity, Outcome};
+use crate::domain::{Complexity, ConfidenceLevel, Outcome};
 
 /// One line about a run: what its first and its last event say.
 ///
@@ -28,6 +28,9 @@ pub struct RunSummary {
     pub route: Option<Complexity>,
     /// How it ended; `None` where no end was recorded.
     pub outcome: Option<Outcome>,
+    /// How likely the answer is right, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence_level: Option<ConfidenceLevel>,
     /// Reasoning calls made.
     pub calls: Option<u32>,
     /// Reasoning calls of the full pipeline that were not needed; `None` of a run that broke off too:
@@ -41,7 +44,11 @@ pub struct RunSummary {
 
 impl RunSummary {
     /// The words that lines of the log hold which this is made from.
-    pub const MADE_FROM: [&str; 2] = ["\"run_started\"", "\"run_finished\""];
+    pub const MADE_FROM: [&str; 3] = [
+        "\"run_started\"",
+        "\"confidence_level\"",
+        "\"run_finished\"",
+    ];
 
     /// The run that this event begins; `None` when it begins none.
     pub fn begin(event: &Event) -> Option<Self> {
@@ -68,6 +75,7 @@ impl RunSummary {
             forced_route: *forced_route,
             route: None,
             outcome: None,
+            confidence_level: None,
             calls: None,
             saved: None,
             ms: None,
@@ -77,6 +85,12 @@ impl RunSummary {
 
     /// Takes the next event of this run.
     pub fn apply(&mut self, event: &Event) {
+        if let EventBody::AnswerFinished {
+            confidence_level, ..
+        } = &event.body
+        {
+            self.confidence_level = *confidence_level;
+        }
         if let Some(end) = RunEnd::of(&event.body) {
             self.route = end.route;
             self.outcome = Some(end.outcome);

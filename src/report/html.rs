@@ -44,7 +44,10 @@ fn section(run: &RunRecord) -> String {
     list(&mut text, run.citations.iter().map(wording::citation));
     text.push_str("<h2>Path</h2>\n<ol>\n");
     for step in &run.path {
-        text.push_str(&format!("<li>{}\n", escape(wording::step(step))));
+        text.push_str(&format!(
+            "<li>{}\n",
+            escape(wording::step(step, summary.mode))
+        ));
         list(&mut text, wording::notes(step).into_iter());
         text.push_str("</li>\n");
     }

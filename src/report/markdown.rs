@@ -29,7 +29,11 @@ fn section(run: &RunRecord) -> String {
     list(&mut text, run.citations.iter().map(wording::citation));
     text.push_str("\n## Path\n\n");
     for (at, step) in run.path.iter().enumerate() {
-        text.push_str(&format!("{}. {}\n", at + 1, escaped(&wording::step(step))));
+        text.push_str(&format!(
+            "{}. {}\n",
+            at + 1,
+            escaped(&wording::step(step, summary.mode))
+        ));
         for note in wording::notes(step) {
             text.push_str(&format!("    - {}\n", escaped(&note)));
         }

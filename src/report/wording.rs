@@ -1,7 +1,7 @@
 //! What a document says of a run, in words: clean, on one line, and not yet escaped for its format.
 
 use crate::domain::{Citation, Complexity, Cue, Outcome};
-use crate::protocol::{EvidenceRecord, EvidenceStanding, RunRecord, RunSummary, Step};
+use crate::protocol::{EvidenceRecord, EvidenceStanding, Mode, RunRecord, RunSummary, Step};
 use crate::text::{counted, one_line};
 
 /// What a figure that nothing was recorded for is written as.
@@ -17,7 +17,7 @@ pub(super) fn question(run: &RunSummary) -> String {
 
 /// When, which way, how it ended, what it cost.
 pub(super) fn course(run: &RunSummary) -> String {
-    let calls = run.calls.map(|calls| counted(calls as usize, "call"));
+    let calls = run.calls.map(|calls| run.mode.calls(calls));
     let saved = run.saved.map(|saved| format!("{saved} saved"));
     let forced = run.forced_route.map_or("", |_| ", forced");
     let parts = [
@@ -31,6 +31,7 @@ pub(super) fn course(run: &RunSummary) -> String {
                 .map_or("no end recorded", Outcome::as_str)
                 .to_owned(),
         ),
+        run.confidence_level.map(|level| level.advice().to_owned()),
         calls,
         saved,
         run.ms.map(|ms| format!("{ms:.0} ms")),
@@ -49,13 +50,13 @@ pub(super) fn names(run: &RunSummary) -> String {
 }
 
 /// The node, its cost, where the run went next, and why.
-pub(super) fn step(step: &Step) -> String {
+pub(super) fn step(step: &Step, mode: Mode) -> String {
     let mut text = step.node.as_str().to_owned();
     if let Some(round) = step.node.round(step.iteration).filter(|round| *round > 1) {
         text.push_str(&format!(", round {round}"));
     }
     text.push_str(&match (step.ms, step.calls) {
-        (Some(ms), Some(calls)) => format!(" · {ms:.1} ms · {}", counted(calls as usize, "call")),
+        (Some(ms), Some(calls)) => format!(" · {ms:.1} ms · {}", mode.calls(calls)),
         _ => " · broke off".to_owned(),
     });
     if let (Some(sent), Some(received)) = (step.prompt_tokens, step.completion_tokens) {

@@ -30,7 +30,8 @@ pub fn rows(model: &Model, overlay: &Overlay, width: usize) -> (&'static str, Ve
         Overlay::Detail(shown) => {
             let lines = detail::lines(model, shown, width);
             let rows = lines.into_iter().map(|line| line.row).collect();
-            (detail::title(shown.item), rows)
+            let mode = model.shown_run().map_or(model.mode, |run| run.mode);
+            (detail::title(shown.item, mode), rows)
         }
         Overlay::WhatIf(sliders) => ("What if", what_if::rows(model, sliders, width)),
     }

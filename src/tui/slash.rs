@@ -77,7 +77,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         name: "/stats",
         arguments: "",
-        help: "fast paths, calls saved, times",
+        help: "fast paths, what they saved, times",
         does: SlashAction::Act(Action::Stats),
     },
     SlashCommand {

@@ -335,6 +335,7 @@ mod tests {
             started: _,
             answer,
             citations,
+            confidence: _,
             warnings,
             was_writing: _,
             is_recorded: _,
@@ -343,9 +344,10 @@ mod tests {
         } = exchange;
         let retry_of = retry_of.as_ref().map_or(0, |run| run.0.len());
         let within = within.iter().map(String::capacity).sum::<usize>();
-        let texts = citations
-            .iter()
-            .map(|citation| citation.id.0.len() + citation.source.capacity());
+        let texts = citations.iter().map(|citation| {
+            let quoted = citation.quoted.capacity() * size_of::<crate::domain::LineRange>();
+            citation.id.0.len() + citation.source.capacity() + quoted
+        });
         let error = finish.as_ref().and_then(|finish| finish.error.as_ref());
         id.0.len()
             + retry_of

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use kb_agent::agent::RunRequest;
 use kb_agent::agent::ports::{Caveat, ToolError, UnreadableGrades};
 use kb_agent::domain::{
-    Complexity, GradedBy, NodeName, Outcome, QueryType, RouteReason, RoutingLimits, RoutingPlan,
-    ToolCall, ToolName, Turn,
+    Complexity, GradedBy, LineRange, NodeName, Outcome, QueryType, Quotation, RouteReason,
+    RoutingLimits, RoutingPlan, ToolCall, ToolName, Turn,
 };
-use kb_agent::protocol::EventBody;
+use kb_agent::protocol::{Event, EventBody};
 
 use crate::support::{
     Finished, ReasonerCall, Script, ScriptedReasoner, ScriptedTools, hybrid, item, items, plan_for,
@@ -752,6 +752,93 @@ async fn r23_citations_map_to_lines_and_strays_are_removed() {
     assert_eq!(citations.len(), 1);
     assert_eq!((citations[0].n, citations[0].lines.start), (2, 11));
     assert_eq!(finished.warnings(), ["citation_removed"]);
+}
+
+/// An answer that cites items 4 and 2, quotes of both, and is likely.
+fn quoting(at_once: bool) -> Script {
+    let lines = |start| LineRange { start, end: start };
+    Script {
+        answer: vec!["See [", "4] and `x[2]`.\n\nThen [2, 9] ", "and [4]."],
+        at_once,
+        confidence: Some(0.89951),
+        quoted: vec![
+            Quotation {
+                n: 2,
+                lines: lines(11),
+            },
+            Quotation {
+                n: 4,
+                lines: lines(31),
+            },
+        ],
+        ..complex(vec![Ok(vec![0.9; 5])])
+    }
+}
+
+#[tokio::test]
+async fn r23_an_answer_that_is_there_at_once_numbers_what_it_cites_by_first_use() {
+    let (finished, _) = play(quoting(true), five_items()).await;
+    let answer = finished.answer.as_ref().unwrap();
+    assert_eq!(answer.text, "See [1] and `x[2]`.\n\nThen [2] and [1].");
+    let cited: Vec<_> = answer
+        .citations
+        .iter()
+        .map(|one| (one.n, one.lines.start, one.quoted.len()))
+        .collect();
+    assert_eq!(cited, [(1, 31, 1), (2, 11, 1)]);
+    assert!(answer.citations.iter().all(|one| one.quoted == [one.lines]));
+    let names = finished.names();
+    let at = |name| names.iter().position(|known| *known == name).unwrap();
+    assert!(at("evidence_numbered") < at("answer_delta"));
+    let EventBody::EvidenceNumbered { items } = finished.bodies()[at("evidence_numbered")] else {
+        panic!();
+    };
+    let ids: Vec<_> = items.iter().map(|item| &*item.id.0).collect();
+    let EventBody::EvidenceAdded { items } = finished.bodies()[at("evidence_added")] else {
+        panic!();
+    };
+    let by_use: Vec<_> = [3, 1, 0, 2, 4]
+        .map(|place: usize| &*items[place].id.0)
+        .into();
+    assert_eq!(ids, by_use);
+    assert_eq!(finished.warnings(), ["citation_removed"]);
+}
+
+#[tokio::test]
+async fn r23_the_numbers_of_a_prompt_stay_as_they_are() {
+    let (finished, _) = play(quoting(false), five_items()).await;
+    let answer = finished.answer.as_ref().unwrap();
+    assert_eq!(answer.text, "See [4] and `x[2]`.\n\nThen [2] and [4].");
+    let cited: Vec<_> = answer.citations.iter().map(|one| one.n).collect();
+    assert_eq!(cited, [4, 2]);
+    assert!(answer.citations.iter().all(|one| one.quoted == [one.lines]));
+}
+
+#[tokio::test]
+async fn r23_confidence_is_told_where_it_was_measured_and_older_lines_have_none() {
+    let finished_line = async |confidence| {
+        let script = Script {
+            confidence,
+            ..complex(vec![])
+        };
+        let (finished, _) = play(script, five_items()).await;
+        let is_it = |event: &&Event| event.body.name() == "answer_finished";
+        let event = finished.events.iter().find(is_it).unwrap();
+        serde_json::to_value(event).unwrap()
+    };
+    let line = finished_line(Some(0.89951)).await;
+    assert_eq!(
+        (&line["confidence"], &line["confidence_level"]),
+        (&0.9.into(), &"sure".into())
+    );
+    let line = finished_line(None).await;
+    assert!(line.get("confidence").is_none() && line.get("confidence_level").is_none());
+    assert!(line["citations"][0].get("quoted").is_none());
+    let event: Event = serde_json::from_value(line).unwrap();
+    let EventBody::AnswerFinished { confidence, .. } = event.body else {
+        panic!();
+    };
+    assert_eq!(confidence, None);
 }
 
 #[tokio::test]

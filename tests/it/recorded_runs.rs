@@ -660,3 +660,36 @@ fn ui_a_replay_shows_the_documents_that_are_still_there() {
         assert_eq!(terminal.end(), 0);
     }
 }
+
+#[test]
+fn r23_the_confidence_of_an_answer_is_listed_and_exported_where_it_was_measured() {
+    let place = Workplace::empty();
+    let answer = json!({
+        "text": "One.", "citations": [], "confidence": 0.42, "confidence_level": "unsure",
+    });
+    let events = [
+        started(RUN_A, SESSION_1, 1, "one"),
+        event(RUN_A, 2, "answer_finished", &answer),
+        finished(RUN_A, 3, "answered", (3, 1), 1000.0),
+        started(RUN_B, SESSION_1, 4, "two"),
+        finished(RUN_B, 5, "answered", (3, 1), 1000.0),
+    ];
+    place.file("data/audit.jsonl", lines(&events));
+    let table = text(&place.run(&["runs"]).stdout);
+    let rows: Vec<&str> = table.lines().collect();
+    assert!(rows[1].contains("  answered  "), "{table}");
+    assert!(rows[2].contains("  answered, look yourself  "), "{table}");
+    let runs = listed(&place.run(&["runs", "--json"]));
+    assert_eq!(runs[1]["confidence_level"], "unsure");
+    assert!(runs[0].get("confidence_level").is_none());
+    for format in ["md", "html"] {
+        let exported = text(&place.run(&["export", RUN_A, "--format", format]).stdout);
+        assert!(
+            exported.contains("answered · look yourself · 3 "),
+            "{exported}"
+        );
+    }
+    let exported = place.run(&["export", RUN_A, "--format", "json"]);
+    let exported: Value = serde_json::from_slice(&exported.stdout).unwrap();
+    assert_eq!(exported["runs"][0]["confidence"], 0.42);
+}

@@ -11,8 +11,8 @@ use kb_agent::agent::ports::{
 };
 use kb_agent::agent::{Agent, RunRequest};
 use kb_agent::domain::{
-    Answer, Complexity, EDGES, Evidence, EvidenceId, LineRange, Measured, NodeName, Outcome,
-    RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Topic, Usage,
+    Answer, Complexity, Confidence, EDGES, Evidence, EvidenceId, LineRange, Measured, NodeName,
+    Outcome, Quotation, RoutingLimits, RoutingPlan, Score, ToolCall, ToolName, Topic, Usage,
 };
 use kb_agent::kb::{Document, KnowledgeBase};
 use kb_agent::protocol::{Event, EventBody, Mode};
@@ -47,6 +47,10 @@ pub struct Script {
     pub plans: Vec<Vec<ToolCall>>,
     pub grades: Vec<Result<Vec<f64>, UnreadableGrades>>,
     pub answer: Vec<&'static str>,
+    /// Whether all of it is there at once.
+    pub at_once: bool,
+    pub confidence: Option<f64>,
+    pub quoted: Vec<Quotation>,
     pub caveat: Option<Caveat>,
     pub fail_at: Option<NodeName>,
     /// Waits for ever in this node, after the answer's pieces where it is synthesize.
@@ -104,6 +108,10 @@ impl Reasoner for ScriptedReasoner {
             mode: Mode::Llm,
             model: "scripted".to_owned(),
         }
+    }
+
+    fn answers_at_once(&self) -> bool {
+        self.script.at_once
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
@@ -176,8 +184,8 @@ impl Reasoner for ScriptedReasoner {
         self.trouble(NodeName::Synthesize).await?;
         Ok(Synthesis {
             outcome: Outcome::Answered,
-            confidence: None,
-            quoted: Vec::new(),
+            confidence: self.script.confidence.map(Confidence::clamped),
+            quoted: self.script.quoted.clone(),
             usage: Usage::ONE_CALL,
             warnings: Vec::new(),
         })
@@ -390,7 +398,9 @@ fn check_numbers(events: &[Event]) {
                 }
                 numbered = Some(items);
             }
-            EventBody::AnswerFinished { text, citations } => {
+            EventBody::AnswerFinished {
+                text, citations, ..
+            } => {
                 let mut first_used = Vec::new();
                 let marked = marked_numbers(text);
                 for citation in citations {

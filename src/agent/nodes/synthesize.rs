@@ -1,6 +1,6 @@
 use tokio::sync::mpsc;
 
-use crate::agent::citations::CitationFilter;
+use crate::agent::citations::{CitationFilter, renumbered};
 use crate::agent::context::{Run, Stop, guard};
 use crate::agent::events::EventWriter;
 use crate::agent::ports::{
@@ -8,7 +8,8 @@ use crate::agent::ports::{
 };
 use crate::agent::state::{AgentState, SearchFailure};
 use crate::domain::{
-    Answer, Citation, Complexity, Evidence, NodeName, Outcome, RouteReason, Score,
+    Answer, Citation, Complexity, Confidence, Evidence, NodeName, Outcome, Quotation, RouteReason,
+    Score,
 };
 use crate::protocol::{EventBody, NumberedItem};
 use crate::text::{StreamSanitizer, is_blank, is_chinese, one_line, sanitize};
@@ -38,12 +39,12 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
         let message = trouble.line(false);
         run.events.warn("search_failed", message).await;
     }
-    let (text, outcome, citations) = match reply {
+    let answer = match reply {
         Some(reply) if chitchat => {
             run.state.calls_saved += 1;
             let text = sanitize(&reply).trim().to_owned();
             emit_text(&mut run.events, text.clone()).await;
-            (text, Outcome::Answered, Vec::new())
+            plain_answer(text, Outcome::Answered)
         }
         _ if !chitchat && run.state.context.is_empty() => {
             run.state.calls_saved += 1;
@@ -53,22 +54,39 @@ pub(in crate::agent) async fn synthesize(run: &mut Run<'_>) -> Result<Option<Rou
                 text.push_str(&format!("\n\n{line}"));
             }
             emit_text(&mut run.events, text.clone()).await;
-            (text, Outcome::NotFound, Vec::new())
+            plain_answer(text, Outcome::NotFound)
         }
         _ => stream_answer(run, chitchat).await?,
     };
+    let (text, citations) = (answer.text.clone(), answer.citations.clone());
+    finish_answer(run, text, citations, answer.confidence).await;
+    run.state.answer = Some(answer);
+    Ok(None)
+}
+
+fn plain_answer(text: String, outcome: Outcome) -> Answer {
+    Answer {
+        text,
+        citations: Vec::new(),
+        outcome,
+        confidence: None,
+    }
+}
+
+async fn finish_answer(
+    run: &mut Run<'_>,
+    text: String,
+    citations: Vec<Citation>,
+    confidence: Option<Confidence>,
+) {
     run.events
         .emit(EventBody::AnswerFinished {
-            text: text.clone(),
-            citations: citations.clone(),
+            text,
+            citations,
+            confidence,
+            confidence_level: confidence.map(Confidence::level),
         })
         .await;
-    run.state.answer = Some(Answer {
-        text,
-        citations,
-        outcome,
-    });
-    Ok(None)
 }
 
 /// What failed while the evidence was looked for.
@@ -147,11 +165,8 @@ async fn emit_text(events: &mut EventWriter, text: String) {
 }
 
 /// Asks the engine and passes its pieces on, cleaned and with their citations checked.
-async fn stream_answer(
-    run: &mut Run<'_>,
-    chitchat: bool,
-) -> Result<(String, Outcome, Vec<Citation>), Stop> {
-    let context = if chitchat {
+async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop> {
+    let mut context = if chitchat {
         Vec::new()
     } else {
         std::mem::take(&mut run.state.context)
@@ -161,7 +176,11 @@ async fn stream_answer(
     } else {
         CitationFilter::new(context.len())
     };
-    number(run, &context).await;
+    // Numbers that are shown stay as they are, so those that go by the answer wait for all of it.
+    let waits_for_numbers = !context.is_empty() && run.ports.reasoner.answers_at_once();
+    if !waits_for_numbers {
+        number(run, &context).await;
+    }
     let absent_words = if chitchat {
         Vec::new()
     } else {
@@ -189,6 +208,7 @@ async fn stream_answer(
     let mut received = run.waits.received.lock().await;
     let mut sanitizer = StreamSanitizer::default();
     let mut text = String::new();
+    let mut held = Vec::new();
     // The pieces end when the call is done, because the sink goes with it.
     let called = guard(&run.cancel, async {
         let pass_on_all = async {
@@ -204,7 +224,11 @@ async fn stream_answer(
                 };
                 let Some(piece) = piece else { break };
                 let delta = filter.push(&sanitizer.push(&piece));
-                pass_on(&mut run.events, &mut text, delta).await;
+                if waits_for_numbers {
+                    held.push(delta);
+                } else {
+                    pass_on(&mut run.events, &mut text, delta).await;
+                }
             }
         };
         tokio::join!(
@@ -219,13 +243,26 @@ async fn stream_answer(
     if let Err(Stop::Cancelled) = called {
         return Err(Stop::Cancelled);
     }
-    let mut rest = filter.push(&sanitizer.finish());
-    rest.push_str(&filter.finish());
-    pass_on(&mut run.events, &mut text, rest).await;
+    held.push(filter.push(&sanitizer.finish()) + &filter.finish());
+    let mut used = filter.used().to_vec();
+    let mut places: Vec<usize> = (1..=context.len()).collect();
+    if waits_for_numbers {
+        // What is cited comes first, as it is cited; the rest follows as it was.
+        places.retain(|n| !used.contains(n));
+        places.splice(0..0, used.iter().copied());
+        held = renumbered(&held, &places);
+        let by_number = places.iter().filter_map(|n| context.get(n - 1).cloned());
+        context = by_number.collect();
+        used = (1..=used.len()).collect();
+        number(run, &context).await;
+    }
+    for delta in held {
+        pass_on(&mut run.events, &mut text, delta).await;
+    }
     let synthesis = match called {
         Ok(synthesis) => synthesis,
         Err(stop) => {
-            keep_what_came(run, text, cite(filter.used(), &context)).await;
+            keep_what_came(run, text, cite(&used, &context, &[])).await;
             return Err(stop);
         }
     };
@@ -241,17 +278,24 @@ async fn stream_answer(
     if is_blank(&text) {
         return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
     }
-    let citations = cite(filter.used(), &context);
-    Ok((text, synthesis.outcome, citations))
+    let quoted = synthesis.quoted.into_iter().filter_map(|quotation| {
+        let n = places.iter().position(|place| *place == quotation.n)? + 1;
+        Some(Quotation { n, ..quotation })
+    });
+    let quoted: Vec<Quotation> = quoted.collect();
+    Ok(Answer {
+        text,
+        citations: cite(&used, &context, &quoted),
+        outcome: synthesis.outcome,
+        confidence: synthesis.confidence.map(Confidence::rounded),
+    })
 }
 
 /// An answer that broke off is kept as far as it came, so that it is in the log and its citations
 /// can be followed; the run fails all the same.
 async fn keep_what_came(run: &mut Run<'_>, text: String, citations: Vec<Citation>) {
     if !is_blank(&text) {
-        run.events
-            .emit(EventBody::AnswerFinished { text, citations })
-            .await;
+        finish_answer(run, text, citations, None).await;
     }
 }
 
@@ -262,17 +306,19 @@ async fn pass_on(events: &mut EventWriter, text: &mut String, delta: String) {
     }
 }
 
-fn cite(numbers: &[usize], context: &[Evidence]) -> Vec<Citation> {
+fn cite(numbers: &[usize], context: &[Evidence], quoted: &[Quotation]) -> Vec<Citation> {
     numbers
         .iter()
         .filter_map(|&n| {
             let item = context.get(n.checked_sub(1)?)?;
+            let of_it = quoted.iter().filter(|quotation| quotation.n == n);
             Some(Citation {
                 n,
                 id: item.id.clone(),
                 source: item.source.clone(),
                 lines: item.lines,
                 place: item.place.clone(),
+                quoted: of_it.map(|quotation| quotation.lines).collect(),
             })
         })
         .collect()

@@ -64,7 +64,7 @@ pub(super) const COMMANDS: [(&str, &str); 15] = [
     ("/model", "which engine and model answer"),
     (
         "/stats",
-        "fast paths, calls saved and times of all recorded runs",
+        "fast paths, what they saved, and times of all recorded runs",
     ),
     (
         "/sessions",

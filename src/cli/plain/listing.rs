@@ -101,11 +101,13 @@ fn listed(at: usize, run: &RunRecord) -> String {
     let summary = &run.summary;
     let route = summary.route.map_or("no route", Complexity::as_str);
     let outcome = summary.outcome.map_or("no end", Outcome::as_str);
-    let calls = summary.calls.unwrap_or_default() as usize;
+    let confidence = summary
+        .confidence_level
+        .map_or_else(String::new, |level| format!(", {}", level.advice()));
+    let calls = summary.mode.calls(summary.calls.unwrap_or_default());
     format!(
-        "Run {at}: {}. {route}, {outcome}, {}, {} saved.",
+        "Run {at}: {}. {route}, {outcome}{confidence}, {calls}, {} saved.",
         line(&summary.question),
-        counted(calls, "call"),
         summary.saved.unwrap_or_default()
     )
 }

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     AutoApproveRule, Citation, Cue, GradedBy, NodeName, Outcome, RouteReason, RoutingLimits,
-    SUFFICIENT_FROM, Wait, WarningKind, Warnings, dollars,
+    SUFFICIENT_FROM, Wait, WarningKind, Warnings, dollars, spoken_reasons,
 };
 use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, RunRecord, Verdict};
 use crate::text::{StreamSanitizer, counted, duration, one_line, sanitize};
@@ -79,7 +79,7 @@ impl Narrator {
                 reasoning_calls,
                 ..
             } => {
-                let calls = counted(*reasoning_calls as usize, "call");
+                let calls = self.record.summary.mode.calls(*reasoning_calls);
                 lines.push(format!("  {node} took {}, {calls}.", duration(*ms)));
             }
             EventBody::RoutingPlan { plan, because } => {
@@ -133,7 +133,9 @@ impl Narrator {
                     lines.push(format!("  Evidence {n}: {place}."));
                 }
             }
-            EventBody::AnswerFinished { text, citations } => {
+            EventBody::AnswerFinished {
+                text, citations, ..
+            } => {
                 if self.answering == AnswerOutput::NotYet {
                     lines.push(format!("Answer: {}", sanitize(text).trim_end()));
                 }
@@ -248,11 +250,13 @@ impl Narrator {
             (Outcome::Answered, _) => "Answered".to_owned(),
         };
         let mut parts = vec![outcome];
+        let confidence = self.record.confidence;
+        parts.extend(confidence.map(|confidence| confidence.level().advice().to_owned()));
         if self.record.summary.mode == Mode::Offline {
             parts.push("offline, extractive".to_owned());
         }
         parts.extend(end.route.map(|route| format!("route {}", route.as_str())));
-        parts.push(counted(end.calls as usize, "call"));
+        parts.push(self.record.summary.mode.calls(end.calls));
         parts.push(format!("{} saved", end.saved));
         let about = if end.spent.estimated { "about " } else { "" };
         match end.tokens() {
@@ -289,17 +293,11 @@ fn found(item: &EvidenceItem) -> String {
 }
 
 fn reasons(because: &[Cue]) -> String {
-    let cues: Vec<String> = because
-        .iter()
-        .map(|cue| match cue.weight {
-            Some(weight) => format!("{} {weight:.2}", line(&cue.cue)),
-            None => line(&cue.cue),
-        })
-        .collect();
-    if cues.is_empty() {
+    let reasons: Vec<&str> = spoken_reasons(because).collect();
+    if reasons.is_empty() {
         return String::new();
     }
-    format!(" Because: {}.", cues.join(", "))
+    format!(" Because: {}.", line(&reasons.join("; ")))
 }
 
 fn source(citation: &Citation) -> String {

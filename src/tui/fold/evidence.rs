@@ -371,7 +371,10 @@ mod tests {
         assert_eq!(ids_and_numbers(&fold), [("e1", None), ("e2", None)]);
         fold.apply(&EventBody::AnswerFinished {
             text: "So [1].".to_owned(),
+            confidence: None,
+            confidence_level: None,
             citations: vec![Citation {
+                quoted: Vec::new(),
                 n: 1,
                 id: EvidenceId("e2".to_owned()),
                 source: "b.md".to_owned(),
@@ -487,6 +490,7 @@ mod tests {
             marks.sort_unstable();
             marks.dedup();
             let citations = marks.iter().map(|at| Citation {
+                quoted: Vec::new(),
                 n: at + 1,
                 id: context[*at].id.clone(),
                 source: context[*at].source.clone(),
@@ -494,7 +498,7 @@ mod tests {
                 place: None,
             });
             let citations: Vec<_> = citations.collect();
-            fold.apply(&EventBody::AnswerFinished { text: String::new(), citations: citations.clone() });
+            fold.apply(&EventBody::AnswerFinished { text: String::new(), citations: citations.clone(), confidence: None, confidence_level: None });
             prop_assert_eq!(fold.cited(), Some(citations.len()));
             for row in fold.rows() {
                 let number = before.iter().find(|(id, _)| *id == row.id).and_then(|(_, n)| *n);

@@ -1,6 +1,6 @@
 //! What the conversation shows of a run. It is kept of every run; all else can be folded again.
 
-use crate::domain::{Citation, Complexity, NodeName, Warnings};
+use crate::domain::{Citation, Complexity, Confidence, NodeName, Warnings};
 use crate::protocol::{Event, EventBody, Mode, RunId, Timestamp};
 use crate::text::{StreamSanitizer, one_line, sanitize};
 
@@ -29,6 +29,8 @@ pub struct Exchange {
     pub answer: String,
     /// What its marks stand for, clean.
     pub citations: Vec<Citation>,
+    /// How likely it is right, where that was measured.
+    pub confidence: Option<Confidence>,
     /// Warnings so far.
     pub warnings: Warnings,
     /// Whether the answer was begun.
@@ -66,6 +68,7 @@ impl Exchange {
             started: event.ts,
             answer: String::new(),
             citations: Vec::new(),
+            confidence: None,
             warnings: Warnings::default(),
             was_writing: false,
             is_recorded: false,
@@ -86,7 +89,13 @@ impl Exchange {
                 self.answer.push_str(&clean);
                 self.revision += 1;
             }
-            EventBody::AnswerFinished { text, citations } => {
+            EventBody::AnswerFinished {
+                text,
+                citations,
+                confidence,
+                ..
+            } => {
+                self.confidence = *confidence;
                 self.answer = sanitize(text).into_owned();
                 self.citations = citations
                     .iter()

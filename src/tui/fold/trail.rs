@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::domain::{EvidenceId, GradedBy, KEEP_FROM, NodeName, Outcome, dollars};
-use crate::protocol::{Event, EventBody, EvidenceItem, RunEnd, Timestamp};
+use crate::domain::{EvidenceId, GradedBy, KEEP_FROM, NodeName, Outcome, dollars, spoken_reasons};
+use crate::protocol::{Event, EventBody, EvidenceItem, Mode, RunEnd, Timestamp};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::ink::{counted, grouped, measure};
 
+use super::RunView;
 use super::step::Grading;
-use super::{EvidenceFold, RunView};
 
 /// How much a line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl AuditRow {
             ts: event.ts,
             name: event.body.name(),
             level: level(&event.body),
-            summary: one_line(&summary(&event.body, &run.evidence), 400),
+            summary: one_line(&summary(&event.body, run), 400),
             node: node(&event.body, run),
             event: event.clone(),
         })
@@ -133,7 +133,8 @@ fn level(body: &EventBody) -> Level {
 }
 
 #[allow(clippy::too_many_lines)] // one arm an event; two halves would read worse
-fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
+fn summary(body: &EventBody, run: &RunView) -> String {
+    let (evidence, mode) = (&run.evidence, run.mode);
     match body {
         EventBody::RunStarted {
             query,
@@ -159,7 +160,7 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
         } => format!(
             "{node} · {} · {}",
             duration(*ms),
-            counted(u64::from(*reasoning_calls), "call", "calls")
+            mode.calls(*reasoning_calls)
         ),
         EventBody::ModelCalled {
             node,
@@ -198,11 +199,8 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
             if !tools.is_empty() {
                 let _ = write!(text, " · {}", tools.join(", "));
             }
-            for cue in because {
-                let _ = write!(text, " · {}", cue.cue);
-                if let Some(weight) = cue.weight {
-                    let _ = write!(text, " {weight:.2}");
-                }
+            for reason in spoken_reasons(because) {
+                let _ = write!(text, " · {reason}");
             }
             text
         }
@@ -277,22 +275,35 @@ fn summary(body: &EventBody, evidence: &EvidenceFold) -> String {
         }
         EventBody::Waiting { node, wait } => wait.line_of(Some(*node), 0.0),
         EventBody::AnswerDelta { text } => text.clone(),
-        EventBody::AnswerFinished { text, citations } => format!(
-            "{} · {}",
-            counted(text.chars().count() as u64, "character", "characters"),
-            counted(citations.len() as u64, "citation", "citations")
-        ),
+        EventBody::AnswerFinished {
+            text,
+            citations,
+            confidence,
+            ..
+        } => {
+            let mut text = format!(
+                "{} · {}",
+                counted(text.chars().count() as u64, "character", "characters"),
+                counted(citations.len() as u64, "citation", "citations")
+            );
+            if let Some(confidence) = confidence {
+                let _ = write!(text, " · {confidence}");
+            }
+            text
+        }
         EventBody::Warning { code, message } => format!("{code}: {message}"),
-        EventBody::RunFinished { .. } => RunEnd::of(body).map_or_else(String::new, ended),
+        EventBody::RunFinished { .. } => {
+            RunEnd::of(body).map_or_else(String::new, |end| ended(end, mode))
+        }
     }
 }
 
-/// Outcome, calls, time and cost.
-fn ended(end: RunEnd<'_>) -> String {
+/// Outcome, calls or steps, time and cost.
+fn ended(end: RunEnd<'_>, mode: Mode) -> String {
     let mut text = format!(
         "{} · {} · saved {} · {}",
         end.outcome.as_str(),
-        counted(u64::from(end.calls), "call", "calls"),
+        mode.calls(end.calls),
         end.saved,
         duration(end.ms)
     );

@@ -5,10 +5,10 @@ mod answers;
 mod columns;
 
 use crate::domain::{Complexity, is_same_passage};
-use crate::protocol::RunId;
+use crate::protocol::{Mode, RunId};
 use crate::text::duration;
 use crate::tui::fold::{EvidenceRow, RunView, Standing};
-use crate::tui::ink::{Ink, Row, counted, grouped, measure, pad};
+use crate::tui::ink::{Ink, Row, grouped, measure, pad};
 use crate::tui::model::Model;
 use crate::tui::overlay::Comparison;
 
@@ -23,7 +23,7 @@ const NARROWEST: usize = 38;
 /// A graph with all that it can tell takes no more lines than this.
 const MOST_PATH_LINES: usize = 22;
 /// The words before figures.
-const LABEL: usize = 10;
+const LABEL: usize = 11;
 
 /// All rows of the window.
 pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
@@ -84,21 +84,26 @@ fn verdict(left: &RunView, right: &RunView, model: &Model) -> Row {
         row.push(Ink::Dim, " · ");
     }
     let calls = i64::from(right.calls()) - i64::from(left.calls());
+    let mode = calls_of(left, right);
+    let fewer = |n: i64| mode.calls(n.unsigned_abs() as u32);
     row.push(
         Ink::Text,
         match calls {
-            0 => "the same number of calls".to_owned(),
-            n if n > 0 => format!(
-                "left made {} fewer",
-                counted(n.unsigned_abs(), "call", "calls")
-            ),
-            n => format!(
-                "right made {} fewer",
-                counted(n.unsigned_abs(), "call", "calls")
-            ),
+            0 => format!("the same number of {}s", mode.call()),
+            n if n > 0 => format!("left made {} fewer", fewer(n)),
+            n => format!("right made {} fewer", fewer(n)),
         },
     );
     row
+}
+
+/// Whose word counts what both did: of a model's, as soon as one was asked.
+fn calls_of(left: &RunView, right: &RunView) -> Mode {
+    if right.mode == Mode::Llm {
+        right.mode
+    } else {
+        left.mode
+    }
 }
 
 /// Title and graph of one run.
@@ -140,11 +145,18 @@ fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<R
         Some(finish) => outcome_word(finish.outcome).to_owned(),
         None => "at work".to_owned(),
     };
+    let confidence = |run: &RunView| match run.confidence {
+        Some(confidence) => confidence.to_string(),
+        None => "not measured".to_owned(),
+    };
     let mut rows = vec![
         figure("", &|run| side(run, left), "right against left".to_owned()),
         figure("outcome", &outcome, String::new()),
         figure(
-            "calls",
+            match calls_of(left, right) {
+                Mode::Offline => "steps",
+                Mode::Llm => "calls",
+            },
             &|run| run.calls().to_string(),
             count(left.calls().into(), right.calls().into()),
         ),
@@ -172,6 +184,9 @@ fn figures(left: &RunView, right: &RunView, model: &Model, half: usize) -> Vec<R
             count(left.evidence.kept() as u64, right.evidence.kept() as u64),
         ),
     ];
+    if left.confidence.is_some() || right.confidence.is_some() {
+        rows.insert(2, figure("confidence", &confidence, String::new()));
+    }
     if left.tokens() > 0 || right.tokens() > 0 {
         rows.push(figure(
             "tokens",

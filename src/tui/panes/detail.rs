@@ -1,7 +1,7 @@
 //! What went on in a node, round by round: a fold over its events.
 
 use crate::domain::{GradedBy, KEEP_FROM, NodeName, RoutingPlan, ToolCall};
-use crate::protocol::{EventBody, ItemScore, NumberedItem};
+use crate::protocol::{EventBody, ItemScore, Mode, NumberedItem};
 use crate::text::{duration, one_line, sanitize};
 use crate::tui::fold::{AuditRow, NodeState, RunView, Visit};
 use crate::tui::ink::{Ink, Row, counted, grouped, measure};
@@ -13,12 +13,13 @@ use super::page::{DetailLine, INDENT, WindowRows};
 use super::savings::savings;
 use super::score::band;
 use super::why::cue_words;
-use super::wording::{broken_off, reason_ink, short_tool};
+use super::wording::{broken_off, certainty, reason_ink, short_tool};
 
 /// What stands above the window.
-pub fn title(item: PathItem) -> &'static str {
+pub fn title(item: PathItem, mode: Mode) -> &'static str {
     match item {
         PathItem::Node(node) => node.as_str(),
+        PathItem::Meter if mode == Mode::Offline => "Steps made and saved",
         PathItem::Meter => "Calls made and saved",
     }
 }
@@ -71,7 +72,10 @@ impl WindowRows<'_> {
             let visit = visits.get(at).copied();
             if rounds.len() > 1 {
                 self.row(Row::default());
-                self.row(Row::of(Ink::Heading, round_title(at, node, visit)));
+                self.row(Row::of(
+                    Ink::Heading,
+                    round_title(at, node, visit, run.mode),
+                ));
             }
             for (place, row) in events.iter().enumerate() {
                 self.event(turn, row.body(), &events[place + 1..]);
@@ -110,7 +114,7 @@ impl WindowRows<'_> {
             row.push(Ink::Running, format!(" · ↺ {}", view.visits));
         }
         if view.calls > 0 {
-            let calls = counted(u64::from(view.calls), "call", "calls");
+            let calls = run.mode.calls(view.calls);
             row.push(Ink::Dim, format!(" · {calls}"));
         }
         if let Some(tokens) = view.tokens.filter(|tokens| *tokens > 0) {
@@ -215,11 +219,14 @@ impl WindowRows<'_> {
                 by,
             } => {
                 let row = Row::of(Ink::Dim, "  verdict  ").with(Ink::Text, action.as_str());
+                let call = turn.run.mode.call();
                 let by = match by {
                     GradedBy::Grader => format!(", average {} by the grader", measure(*average)),
-                    GradedBy::Rule(rule) => format!(", by rule {}: no call", rule.as_str()),
+                    GradedBy::Rule(rule) => {
+                        format!(", by rule {}: no {call}", rule.as_str())
+                    }
                     GradedBy::Fallback => ", the reply could not be read: 0.50 each".to_owned(),
-                    GradedBy::NoEvidence => ", there is no evidence: no call".to_owned(),
+                    GradedBy::NoEvidence => format!(", there is no evidence: no {call}"),
                 };
                 self.row(row.with(Ink::Dim, by));
                 if body_is_measured(body) {
@@ -234,10 +241,19 @@ impl WindowRows<'_> {
                     self.row(row.with(Ink::Text, place(item).unwrap_or_default()));
                 }
             }
-            EventBody::AnswerFinished { text, citations } => {
+            EventBody::AnswerFinished {
+                text,
+                citations,
+                confidence,
+                ..
+            } => {
                 let length = counted(text.chars().count() as u64, "character", "characters");
                 let cited = counted(citations.len() as u64, "citation", "citations");
                 self.row(Row::of(Ink::Dim, format!("  answered {length} · {cited}")));
+                if let Some(confidence) = confidence {
+                    let row = Row::of(Ink::Dim, "  right?   ").join(certainty(confidence.level()));
+                    self.row(row.with(Ink::Dim, format!(" {:.2}", confidence.value())));
+                }
             }
             EventBody::Warning { message, .. } => {
                 self.text(Ink::Warning, "  ", &format!("⚠ {}", sanitize(message)));
@@ -290,7 +306,7 @@ fn body_is_measured(body: &EventBody) -> bool {
     matches!(body, EventBody::EvidenceGraded { by, .. } if by.is_measured())
 }
 
-fn round_title(at: usize, node: NodeName, visit: Option<&Visit>) -> String {
+fn round_title(at: usize, node: NodeName, visit: Option<&Visit>, mode: Mode) -> String {
     let round = visit.and_then(|visit| node.round(visit.iteration));
     let mut title = format!("round {}", round.unwrap_or(at as u32 + 1));
     if let Some(visit) = visit {
@@ -298,8 +314,7 @@ fn round_title(at: usize, node: NodeName, visit: Option<&Visit>) -> String {
             title.push_str(&format!(" · {}", duration(ms)));
         }
         if visit.calls > 0 {
-            let calls = counted(u64::from(visit.calls), "call", "calls");
-            title.push_str(&format!(" · {calls}"));
+            title.push_str(&format!(" · {}", mode.calls(visit.calls)));
         }
     }
     title

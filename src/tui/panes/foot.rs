@@ -4,10 +4,10 @@ use crate::domain::dollars;
 use crate::protocol::Mode;
 use crate::text::duration;
 use crate::tui::fold::Exchange;
-use crate::tui::ink::{Ink, Row, counted, cut_path, grouped};
+use crate::tui::ink::{Ink, Row, cut_path, grouped};
 use crate::tui::wrap::wrap;
 
-use super::wording::route_ink;
+use super::wording::{certainty, route_ink};
 
 /// `[1] routing.md:10-42  [2] …`, as many on a line as fit.
 pub fn citations(run: &Exchange, width: usize) -> Vec<Row> {
@@ -59,12 +59,16 @@ pub fn warnings(run: &Exchange, width: usize) -> Vec<Row> {
     rows
 }
 
-/// Route, calls, saved, time, warnings, and that an offline engine thought.
+/// How sure it is, route, calls, saved, time, warnings, and that an offline engine thought.
 pub fn footer(run: &Exchange) -> Row {
     let mut row = Row::default();
     let Some(finish) = &run.finish else {
         return row;
     };
+    if let Some(confidence) = run.confidence {
+        row = row.join(certainty(confidence.level()));
+        row.push(Ink::Dim, " · ");
+    }
     if let Some(complexity) = run.complexity() {
         row.push(route_ink(complexity), complexity.as_str());
         if run.forced.is_some() {
@@ -74,12 +78,12 @@ pub fn footer(run: &Exchange) -> Row {
     }
     let whole = finish.calls.saturating_add(finish.saved);
     let calls = match whole {
-        0 => "no call".to_owned(),
-        _ if finish.broke_off() => counted(u64::from(finish.calls), "call", "calls"),
+        0 => format!("no {}", run.mode.call()),
+        _ if finish.broke_off() => run.mode.calls(finish.calls),
         _ => format!(
             "{} of {} · saved {}",
             finish.calls,
-            counted(u64::from(whole), "call", "calls"),
+            run.mode.calls(whole),
             finish.saved
         ),
     };

@@ -3,7 +3,7 @@
 use crate::domain::{GradedBy, NodeName};
 use crate::text::duration;
 use crate::tui::fold::{NodeState, NodeView, RunView};
-use crate::tui::ink::{Ink, Row, counted, grouped, pad};
+use crate::tui::ink::{Ink, Row, grouped, pad};
 use crate::tui::model::Model;
 
 use super::wording::{broken_off, reason_ink, short_tool, spinner};
@@ -95,10 +95,8 @@ fn columns(
     model: &Model,
     aligned: bool,
 ) -> Vec<Row> {
-    let calls = match view.calls {
-        0 => String::new(),
-        calls => counted(u64::from(calls), "call", "calls"),
-    };
+    let calls = run.filter(|_| view.calls > 0);
+    let calls = calls.map_or_else(String::new, |run| run.mode.calls(view.calls));
     let loops = match view.visits {
         0 | 1 => String::new(),
         visits => format!("↺ {visits}"),
@@ -169,8 +167,13 @@ fn verdicts(run: &RunView) -> Row {
         match (grading.by, measured) {
             (_, Some(average)) => row.push(super::score::band(average), grading.measured()),
             (GradedBy::Grader, None) => row.push(Ink::Dropped, "none left"),
-            (GradedBy::Rule(_), _) => row.push(Ink::Unmeasured, "no call: a rule"),
-            (GradedBy::NoEvidence, _) => row.push(Ink::Unmeasured, "no call: no evidence"),
+            (GradedBy::Rule(_), _) => {
+                row.push(Ink::Unmeasured, format!("no {}: a rule", run.mode.call()));
+            }
+            (GradedBy::NoEvidence, _) => row.push(
+                Ink::Unmeasured,
+                format!("no {}: no evidence", run.mode.call()),
+            ),
             (GradedBy::Fallback, _) => row.push(Ink::Unmeasured, "reply unreadable"),
         }
     }

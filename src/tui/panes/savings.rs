@@ -2,7 +2,7 @@
 
 use crate::domain::{GradedBy, NodeName, PathType};
 use crate::protocol::EventBody;
-use crate::tui::ink::{Ink, Row, counted, pad};
+use crate::tui::ink::{Ink, Row, pad};
 use crate::tui::model::{Model, OpenRun};
 
 /// The calls that one event saved: where, how many, and why.
@@ -18,7 +18,7 @@ pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
     let mut rows = vec![
         Row::of(
             Ink::Text,
-            "The full pipeline asks once to analyze the question, then once to",
+            "The full pipeline thinks once to analyze the question, then once to",
         ),
         Row::of(
             Ink::Text,
@@ -27,7 +27,10 @@ pub fn savings(turn: Option<&OpenRun>, model: &Model) -> Vec<Row> {
     ];
     let Some(turn) = turn else {
         rows.push(Row::default());
-        let line = format!("With at most {most} rounds that is {} calls.", 2 + 2 * most);
+        let line = format!(
+            "With at most {most} rounds that is {}.",
+            model.mode.calls(2 + 2 * most)
+        );
         rows.push(Row::of(Ink::Dim, line));
         return rows;
     };
@@ -69,28 +72,25 @@ fn named(turn: &OpenRun) -> [Row; 2] {
 fn sum(turn: &OpenRun) -> Row {
     let made = turn.run.calls();
     let Some(finish) = &turn.run.finish else {
-        let made = counted(u64::from(made), "call", "calls");
+        let made = turn.run.mode.calls(made);
         return Row::of(
             Ink::Dim,
             format!("{made} so far; what is saved counts at the end"),
         );
     };
     if finish.broke_off() {
-        let made = counted(u64::from(made), "call", "calls");
+        let made = turn.run.mode.calls(made);
         let line = format!("{made}; nothing is saved by not arriving");
         return Row::of(Ink::Dim, line);
     }
-    let whole = u64::from(made.saturating_add(finish.saved));
+    let whole = turn.run.mode.calls(made.saturating_add(finish.saved));
     Row::of(
         Ink::Text,
         format!("{made} made + {} saved = ", finish.saved),
     )
     .with(
         Ink::Text,
-        format!(
-            "{} of the full pipeline on these rounds",
-            counted(whole, "call", "calls")
-        ),
+        format!("{whole} of the full pipeline on these rounds",),
     )
 }
 
@@ -137,7 +137,7 @@ fn saved_by_events(turn: &OpenRun) -> Vec<SavedCalls> {
         saved.push(SavedCalls {
             node: NodeName::Synthesize,
             calls: rest - recorded,
-            why: "the answer needed no call of its own".to_owned(),
+            why: format!("the answer needed no {} of its own", turn.run.mode.call()),
         });
     }
     saved

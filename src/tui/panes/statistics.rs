@@ -168,12 +168,12 @@ fn sums(history: &RunHistory) -> Vec<StatisticsRow> {
         figure("runs", grouped(total.runs as u64), [runs]),
         figure("", outcomes(total), []),
         figure(
-            "reasoning calls made",
+            &format!("{} made", total.calls_word()),
             known(total.calls),
             [bars(&|day| day.calls)],
         ),
         figure(
-            "reasoning calls saved",
+            &format!("{} saved", total.calls_word()),
             known(total.saved),
             [bars(&|day| day.saved)],
         ),

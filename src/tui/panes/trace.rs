@@ -24,7 +24,7 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
     };
     let made = run.calls() as usize;
     let Some(finish) = &run.finish else {
-        return Row::of(Ink::Text, counted(made as u64, "call", "calls")).with(Ink::Dim, " so far");
+        return Row::of(Ink::Text, run.mode.calls(run.calls())).with(Ink::Dim, " so far");
     };
     let whole = made + finish.saved as usize;
     if run.visits.is_empty() {
@@ -32,11 +32,11 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
         return Row::of(Ink::Dim, line).fit(width);
     }
     if whole == 0 {
-        return Row::of(Ink::Dim, "no call was made").fit(width);
+        return Row::of(Ink::Dim, format!("no {} was made", run.mode.call())).fit(width);
     }
     if finish.broke_off() {
         // Nothing was saved by not arriving.
-        return Row::of(Ink::Text, counted(made as u64, "call", "calls"))
+        return Row::of(Ink::Text, run.mode.calls(run.calls()))
             .with(Ink::Dim, format!(" · {}", outcome_word(finish.outcome)))
             .fit(width);
     }
@@ -48,7 +48,7 @@ pub fn meter(run: Option<&RunView>, model: &Model, width: usize) -> Row {
     }
     row.push(
         Ink::Text,
-        format!("{made} of {}", counted(whole as u64, "call", "calls")),
+        format!("{made} of {}", run.mode.calls(whole as u32)),
     );
     row.push(Ink::Dim, " · ");
     row.push(
@@ -85,10 +85,7 @@ pub fn unrolled(run: &RunView, model: &Model, width: usize) -> Vec<Row> {
             None => {}
         }
         if visit.calls > 0 {
-            row.push(
-                Ink::Dim,
-                format!("  {}", counted(u64::from(visit.calls), "call", "calls")),
-            );
+            row.push(Ink::Dim, format!("  {}", run.mode.calls(visit.calls)));
         }
         rows.push(row.fit(width));
         if let Some((reason, why)) = &visit.left {

@@ -225,11 +225,7 @@ fn consequence(result: &WhatIf, recorded: &RecordedGradings) -> Row {
         Change::Decider => {
             let saves = would.is_some_and(|would| matches!(would.by, GradedBy::Rule(_)))
                 && last.is_some_and(|round| round.taken.by == GradedBy::Grader);
-            let more = if saves {
-                "; the grading call is saved"
-            } else {
-                ""
-            };
+            let more = if saves { "; the grading is saved" } else { "" };
             (
                 Ink::Strong,
                 format!("The same way, decided otherwise{more}."),

@@ -1,6 +1,6 @@
 //! What stands under a node: why the route is what it is, the parts, the tool calls.
 
-use crate::domain::{Cue, NodeName, QueryType, ToolCall};
+use crate::domain::{Cue, NodeName, QueryType, ToolCall, spoken_reasons};
 use crate::protocol::Mode;
 use crate::text::{duration, one_line};
 use crate::tui::fold::{RunView, ToolUse};
@@ -34,7 +34,7 @@ pub fn why_rows(run: &RunView, name: NodeName, width: usize) -> Vec<(Rank, Row)>
         .collect()
 }
 
-/// What decided the route: who, by which rule, weight or words.
+/// What decided the route, in words; what weighed how much is in the node's detail.
 fn because(run: &RunView) -> Option<Row> {
     let plan = run.plan.as_ref()?;
     if run.forced.is_some() {
@@ -45,21 +45,18 @@ fn because(run: &RunView) -> Option<Row> {
         let own = Row::of(Ink::Dim, "the model's own plan");
         return (run.mode == Mode::Llm).then_some(own);
     }
-    let mut row = Row::of(Ink::Dim, "because ");
-    for (at, cue) in run.because.iter().enumerate() {
-        row.push(Ink::Dim, if at > 0 { " · " } else { "" });
-        row = row.join(cue_words(cue));
-    }
-    Some(row)
+    let reasons: Vec<&str> = spoken_reasons(&run.because).collect();
+    let reasons = one_line(&reasons.join("; "), 200);
+    Some(Row::of(Ink::Dim, "because ").with(Ink::Text, reasons))
 }
 
-/// A rule as it is called, a measure with its probability, a word with what it adds.
+/// A sentence or a rule as it stands, a measure with its weight, a word with what it adds.
 pub fn cue_words(cue: &Cue) -> Row {
     let row = Row::of(Ink::Text, one_line(&cue.cue, 80));
     match cue.weight {
         None => row,
         Some(weight) if cue.cue.starts_with('"') => row.with(Ink::Dim, format!(" +{weight:.2}")),
-        Some(weight) => row.with(Ink::Dim, format!(" p {weight:.2}")),
+        Some(weight) => row.with(Ink::Dim, format!(" {weight:.2}")),
     }
 }
 

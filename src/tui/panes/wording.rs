@@ -1,9 +1,9 @@
 //! The words and inks of routes, reasons, ends and tools: the same in every pane.
 
-use crate::domain::{Complexity, Outcome, RouteReason, ToolName};
+use crate::domain::{Complexity, ConfidenceLevel, Outcome, RouteReason, ToolName};
 use crate::text::duration;
 use crate::tui::fold::NodeState;
-use crate::tui::ink::Ink;
+use crate::tui::ink::{Ink, Row};
 
 /// The ink of a route.
 pub fn route_ink(complexity: Complexity) -> Ink {
@@ -36,6 +36,16 @@ pub fn outcome_word(outcome: Outcome) -> &'static str {
         Outcome::Cancelled => "cancelled",
         Outcome::Failed => "failed",
     }
+}
+
+/// How sure an answer is: a sign and a word.
+pub fn certainty(level: ConfidenceLevel) -> Row {
+    let (ink, sign) = match level {
+        ConfidenceLevel::Sure => (Ink::Strong, "✓"),
+        ConfidenceLevel::Likely => (Ink::Weak, "≈"),
+        ConfidenceLevel::Unsure => (Ink::Warning, "?"),
+    };
+    Row::of(ink, format!("{sign} {}", level.advice()))
 }
 
 /// How a visit ended that did not come to its end.

@@ -265,9 +265,24 @@ fn why_this_route_stands_under_the_analysis() {
     let text = path_of(compared()).text(160, 45);
     assert!(text.contains("│ because a comparison"), "{text}");
     assert!(text.contains("conceptual · hybrid, grep"), "{text}");
-    let cues = [cue("a single look-up", Some(0.93))];
+    // Weights stand in the node's detail.
+    let cues = [
+        cue("a single look-up", Some(0.93)),
+        cue("\"the\"", Some(0.19)),
+    ];
     let text = path_of(because(runs::simple(), &cues)).text(160, 45);
-    assert!(text.contains("because a single look-up p 0.93"), "{text}");
+    assert!(text.contains("because a single look-up   "), "{text}");
+    let cues = [
+        cue("one fact is asked for; nothing to compare", None),
+        cue("length", Some(0.41)),
+    ];
+    let mut screen = path_of(because(runs::simple(), &cues));
+    let text = screen.text(160, 45);
+    let told = "because one fact is asked for; nothing to compare   ";
+    assert!(text.contains(told), "{text}");
+    tap(&mut screen, KeyCode::Enter);
+    let text = screen.text(160, 45);
+    assert!(text.contains("because  length 0.41"), "{text}");
     let text = path_of(forced()).text(160, 45);
     assert!(text.contains("forced: you chose simple"), "{text}");
     assert!(text.contains("▼ simple, forced"), "{text}");
@@ -428,7 +443,7 @@ fn the_meter_tells_where_its_numbers_come_from() {
         "{text}"
     );
     assert!(
-        text.contains("3 made + 1 saved = 4 calls of the full pipeline"),
+        text.contains("3 made + 1 saved = 4 steps of the full pipeline"),
         "{text}"
     );
     // And what commands take for the run, which the header has no room for.

@@ -219,6 +219,8 @@ impl Tape {
             EventBody::AnswerFinished {
                 text: text.to_owned(),
                 citations,
+                confidence: None,
+                confidence_level: None,
             },
         );
         self.leave(Synthesize, iteration, 700, 1);
@@ -288,6 +290,7 @@ pub fn cite(n: usize, source: &str, lines: (usize, usize)) -> Citation {
             end: lines.1,
         },
         place: None,
+        quoted: Vec::new(),
     }
 }
 
@@ -323,6 +326,8 @@ pub fn chitchat() -> Vec<Event> {
             text: "Hello! I answer questions about the documents in this knowledge base."
                 .to_owned(),
             citations: Vec::new(),
+            confidence: None,
+            confidence_level: None,
         },
     );
     tape.leave(Synthesize, 0, 1, 0);
@@ -519,6 +524,8 @@ pub fn not_found() -> Vec<Event> {
         EventBody::AnswerFinished {
             text: "Nothing about this was found in the knowledge base.".to_owned(),
             citations: Vec::new(),
+            confidence: None,
+            confidence_level: None,
         },
     );
     tape.leave(Synthesize, 0, 1, 0);

@@ -88,6 +88,8 @@ fn answered() -> Vec<Event> {
                 numbered(6, 11, "page11.md", (1, 9)),
                 numbered(1, 1, "guide.md", (10, 14)),
             ],
+            confidence: None,
+            confidence_level: None,
         },
     );
     tape.leave(NodeName::Synthesize, 2, 700, 1);

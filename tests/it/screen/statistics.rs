@@ -77,7 +77,7 @@ fn ui_stats_show_the_whole_log_with_a_bar_a_day() {
     // A day without a run has no calls to be counted.
     let runs = text
         .lines()
-        .find(|line| line.contains("│ reasoning calls made "))
+        .find(|line| line.contains("│ calls made "))
         .unwrap();
     let is_bars = |word: &&str| word.chars().all(|c| "·▁▂▃▄▅▆▇█".contains(c));
     let bars: Vec<char> = runs
