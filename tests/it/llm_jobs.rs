@@ -142,6 +142,7 @@ impl Given {
             history: &self.history,
             complexity,
             sub_questions: &self.routing.sub_questions,
+            absent_words: &[],
             context: if complexity == Complexity::Chitchat {
                 &[]
             } else {

@@ -182,6 +182,7 @@ async fn answer(
                 complexity,
                 sub_questions: &sub_questions,
                 context,
+                absent_words: &[],
             },
             AnswerSink(sink),
         )

@@ -116,7 +116,9 @@ fn measured(
         line["label"] = json!(passage.label);
         line
     });
-    let sources = items.iter().map(|item| json!({"source": item.source}));
+    let sources = items
+        .iter()
+        .map(|item| json!({"source": item.source, "score": item.score, "measured": item.measured}));
     let passages = labels
         .chain(sources)
         .zip(signals)

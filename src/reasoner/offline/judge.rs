@@ -4,8 +4,6 @@
 //! highest chance, the grade of a passage is that of its best block, and how sure an answer is follows from the
 //! chance of the block it quotes.
 
-#[cfg(test)]
-pub(super) mod letters;
 mod meaning;
 mod model;
 mod order;

@@ -304,7 +304,7 @@ mod tests {
     use super::*;
     use crate::agent::ports::CallOrigin;
     use crate::domain::{
-        Evidence, EvidenceId, LineRange, Literals, Measured, NodeName, RoutingPlan, Score,
+        Earlier, Evidence, EvidenceId, LineRange, Literals, Measured, NodeName, RoutingPlan, Score,
         ToolRecord, Topic,
     };
     use crate::protocol::RunId;
@@ -321,23 +321,12 @@ mod tests {
         }
     }
 
-    fn alone(text: &str) -> Vec<Reading> {
-        vec![Reading {
-            question: asks(text),
-            parts: Vec::new(),
-        }]
-    }
-
-    fn parted(text: &str, parts: &[&str]) -> Vec<Reading> {
+    fn parts(texts: &[&str]) -> Vec<Part> {
         let part = |text: &&str| Part {
             question: asks(text),
             label: (*text).to_owned(),
-            other: None,
         };
-        vec![Reading {
-            question: asks(text),
-            parts: parts.iter().map(part).collect(),
-        }]
+        texts.iter().map(part).collect()
     }
 
     struct Round<'a> {
@@ -354,7 +343,7 @@ mod tests {
         refine: false,
     };
 
-    fn calls(readings: &[Reading], round: &Round<'_>) -> Vec<ToolCall> {
+    fn calls(question: &Question, parts: &[Part], round: &Round<'_>) -> Vec<ToolCall> {
         let run = RunId::generate();
         let record = |call: &ToolCall| ToolRecord {
             call: call.clone(),
@@ -381,8 +370,8 @@ mod tests {
                 calls: None,
                 waits: None,
             },
-            query: &readings[0].question.text,
-            question: &readings[0].question,
+            query: &question.text,
+            question,
             history: &[],
             routing: &RoutingPlan {
                 suggested_tools: round.tools.to_vec(),
@@ -397,45 +386,41 @@ mod tests {
                 .collect::<Vec<_>>(),
             refine: round.refine,
         };
-        plan(&job, readings).calls
+        plan(&job, question, parts).calls
     }
 
     #[test]
-    fn r11_both_readings_of_a_follow_up_are_searched() {
-        let mut readings = alone("And its default?");
-        readings.extend(alone("And the threshold's default?"));
-        let made = calls(&readings, &FIRST);
-        let expected = ["And its default?", "And the threshold's default?"];
-        assert_eq!(
-            made.iter().map(ToolCall::subject).collect::<Vec<_>>(),
-            expected
-        );
+    fn r11_a_question_that_goes_on_is_searched_with_the_words_before_it() {
+        let mut question = asks("And its default?");
+        question.continues = Some(Earlier {
+            question: "What is the threshold?".to_owned(),
+            words: vec!["threshold".to_owned()],
+        });
+        let made = calls(&question, &[], &FIRST);
+        let subjects: Vec<&str> = made.iter().map(ToolCall::subject).collect();
+        assert_eq!(subjects, ["And its default? threshold"]);
     }
 
     #[test]
-    fn r11_parts_are_searched_each_on_its_own() {
-        let readings = parted(
-            "Who made it and when?",
-            &["Who made the pump?", "When was the pump made?"],
-        );
-        let made = calls(&readings, &FIRST);
-        let expected = ["Who made the pump?", "When was the pump made?"];
-        assert_eq!(
-            made.iter().map(ToolCall::subject).collect::<Vec<_>>(),
-            expected
-        );
+    fn r11_parts_are_searched_beside_the_whole() {
+        let texts = ["Who made the pump?", "When was the pump made?"];
+        let whole = "Who made it and when?";
+        let made = calls(&asks(whole), &parts(&texts), &FIRST);
+        let subjects: Vec<&str> = made.iter().map(ToolCall::subject).collect();
+        assert_eq!(subjects, [whole, texts[0], texts[1]]);
     }
 
     #[test]
     fn r11_what_is_written_exactly_is_searched_exactly() {
-        let mut readings = alone("What blocks PROJ-7?");
-        readings[0].question.literals = Literals {
+        let mut question = asks("What blocks PROJ-7?");
+        question.literals = Literals {
             ids: vec!["PROJ-7".to_owned()],
             ..Literals::default()
         };
-        readings[0].question.kind = QuestionKind::Relation;
+        question.kind = QuestionKind::Relation;
         let made = calls(
-            &readings,
+            &question,
+            &[],
             &Round {
                 tools: &[ToolName::GrepSearch, ToolName::HybridSearch],
                 ..FIRST
@@ -459,25 +444,21 @@ mod tests {
 
     #[test]
     fn r21_what_is_missing_is_asked_with_what_good_evidence_says() {
-        let readings = parted(
-            "Which queue does Kestrel use and how often does it try again?",
-            &[
-                "Which queue does Kestrel use?",
-                "How many attempts does it make?",
-            ],
-        );
+        let question = asks("Which queue does Kestrel use and how often does it try again?");
+        let texts = [
+            "Which queue does Kestrel use?",
+            "How many attempts does it make?",
+        ];
         let good = "Kestrel uses the Ibis queue for its jobs. Lunch is at noon in Rome.";
         let round = Round {
             context: &[(good, 0.9), ("The jobs of the shop.", 0.4)],
             refine: true,
             ..FIRST
         };
-        let made = calls(&readings, &round);
+        let made = calls(&question, &parts(&texts), &round);
         let subjects: Vec<&str> = made.iter().map(ToolCall::subject).collect();
         assert!(
-            subjects
-                .iter()
-                .all(|subject| !subject.contains("Which queue does")),
+            subjects.iter().all(|subject| *subject != texts[0]),
             "{subjects:?}"
         );
         assert!(
@@ -494,14 +475,14 @@ mod tests {
 
     #[test]
     fn r21_no_call_is_made_twice() {
-        let readings = alone("How deep is the well?");
+        let question = asks("How deep is the well?");
         let mut made: Vec<ToolCall> = Vec::new();
         for _ in 0..4 {
             let round = Round {
                 made: &made,
                 ..FIRST
             };
-            let more = calls(&readings, &round);
+            let more = calls(&question, &[], &round);
             assert!(
                 !more.is_empty() && more.iter().all(|call| !made.contains(call)),
                 "{more:?}"

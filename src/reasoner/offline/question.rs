@@ -155,27 +155,6 @@ mod tests {
         ] {
             assert_eq!(read(text, &[]).kind, kind, "{text}");
         }
-        for (text, asked, count) in [
-            ("Which two colours can I choose?", "colour", Some(2)),
-            ("四条规则是什么？", "规则", Some(4)),
-            ("Which colours can I choose?", "colour", None),
-            ("What is lit after 2 minutes?", "lit after 2 minut", None),
-        ] {
-            let (terms, found) = things(&read(text, &[]));
-            assert_eq!((terms.join(" ").as_str(), found), (asked, count), "{text}");
-        }
-    }
-
-    #[test]
-    fn r01_what_a_file_says_is_asked_for_as_such() {
-        for (text, content) in [
-            ("What does guide.md say?", true),
-            ("What is in guide.md?", true),
-            ("summarize guide.md:10-20", true),
-            ("What is the default timeout in config.md?", false),
-        ] {
-            assert_eq!(asks_for_content(&read(text, &[])), content, "{text}");
-        }
     }
 
     #[test]
@@ -214,9 +193,15 @@ mod tests {
             answer: "…".to_owned(),
         };
         let next = read("Got it. How do I change it?", &[turn]);
+        let earlier = next.continues.unwrap();
+        assert_eq!(earlier.question, "What is the vector score threshold?");
+        assert_eq!(earlier.words, ["vector", "score", "threshold"]);
+        let told = read("We use Redis. How do I restart it?", &[])
+            .continues
+            .unwrap();
         assert_eq!(
-            next.with_topic.as_deref(),
-            Some("How do I change vector score threshold?")
+            (told.question.as_str(), told.words),
+            ("", vec!["Redis".to_owned()])
         );
     }
 
@@ -229,11 +214,7 @@ mod tests {
             "{topic} ".repeat(4_000)
         );
         let question = read(&text, &[]);
-        assert!(
-            question
-                .with_topic
-                .is_none_or(|meant| meant.len() < 2 * text.len())
-        );
+        assert!(question.search_text().len() < 2 * text.len());
         let quoted = format!("{}{}", "a ".repeat(10_923), "\"".repeat(32_768));
         assert!(read(&quoted, &[]).text.len() == quoted.len());
     }
