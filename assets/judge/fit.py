@@ -12,9 +12,9 @@ Two things are fitted for each language:
   weights     how likely a block answers: logistic over all blocks, each set weighing the same and its blocks that
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
-  block       how likely a quoted block is right by its chance, and
-  answer      how likely an answer is right by the blocks that it quotes: Platt scalings (1999), on the sets that are
-              real documentation, each predicted by weights that saw the other sets only
+  grade       how likely a passage answers by the chance of its best block (Platt 1999), see fit_grade
+  answer      how likely an answer is right by the chance of its best block and the highest cosine of a sentence:
+              logistic, on the sets that are real documentation, each predicted by weights that saw the other sets only
 Figures are out of fold: a set is predicted by a fit on the other sets ("left out").
 """
 import json, math, os, sys
@@ -23,8 +23,9 @@ from scipy.optimize import minimize
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RIDGE, SOFTMAX = 0.01, 1.0
-MOST_BLOCKS, SURE = 3, 0.9  # as in src/reasoner/offline/answer/choose.rs
-ANSWER_FROM = 0.3
+MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
+ANSWER_FROM = 0.4
+KEPT, PRECISE = 0.08, 0.85
 CHINESE = ("cmrc", "drcd", "xquad_zh")
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
 FREE = ("length", "opens", "terms", "sentence_terms", "terms_to_best", "sentence_terms_to_best")
@@ -39,8 +40,8 @@ def lines(path):
 class Set:
     """The blocks of one collection, question by question."""
 
-    def __init__(self, name, questions):
-        self.name = name
+    def __init__(self, name, questions, names):
+        self.name, self.names = name, names
         self.is_docs = any("source" in p for q in questions for p in q["passages"]) and any("gold" in q for q in questions)
         rows, y, weight, question, passage, count = [], [], [], [], [], 0
         self.questions = questions
@@ -71,6 +72,11 @@ class Set:
         asked = np.add.reduceat(self.y, starts) > 0
         self.has_answer = asked  # of the questions that have blocks
         self.group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(self.question)]))
+
+
+    def cosines(self):
+        """The highest cosine of a sentence of each question."""
+        return np.maximum.reduceat(self.x[:, self.names.index("cosine")], self.starts)
 
 
 def logistic(s):
@@ -132,20 +138,15 @@ def ranked_blocks(b, s):
     return found
 
 
-def answers_of(found, block):
-    """Of each question the log-odds that one of its quoted blocks answers, and whether one does: blocks are added until
-    together they are sure."""
-    odds, right = [], []
-    for blocks in found:
-        missed, answers = 1.0, 0.0
-        for chance, y in blocks:
-            missed *= 1 - logistic(block[0] * log_odds(chance) + block[1])
-            answers = max(answers, y)
-            if 1 - missed >= SURE:
-                break
-        odds.append(log_odds(1 - missed))
-        right.append(answers)
-    return np.array(odds), np.array(right)
+def answers_of(s, found):
+    """Of each question the log-odds of its best block and the highest cosine of a sentence, and whether a quoted block
+    answers: the best one or one that is about as likely."""
+    x, right = [], []
+    for blocks, nearest in zip(found, s.cosines()):
+        best = log_odds(blocks[0][0])
+        x.append((best, nearest))
+        right.append(max(y for chance, y in blocks if best - log_odds(chance) <= WITHIN))
+    return np.array(x), np.array(right)
 
 
 def auc(p, y):
@@ -162,22 +163,35 @@ def passages(b, s):
     return np.maximum.reduceat(score, starts), np.maximum.reduceat(s.y, starts)
 
 
-def platt(odds, right):
-    """Slope and offset of the log-odds of being right."""
+def fit_answers(x, right):
+    """Bias and weights of a logistic model of being right."""
+    mean, spread = x.mean(0), x.std(0)
+    z = (x - mean) / spread
 
     def objective(b):
-        s = b[0] * odds + b[1]
-        return (np.logaddexp(0, s) - right * s).mean() + 1e-3 * (b[0] - 1) ** 2
+        s = b[0] + z @ b[1:]
+        return (np.logaddexp(0, s) - right * s).mean() + 0.01 * (b[1:] @ b[1:])
 
-    return minimize(objective, np.array([1.0, 0.0])).x
+    found = minimize(objective, np.zeros(1 + x.shape[1])).x
+    b = found[1:] / spread
+    return np.r_[found[0] - b @ mean, b]
 
 
-def calibrate(found):
-    """How likely a block is right by its chance, and an answer by its blocks."""
-    pairs = np.array([pair for questions in found for blocks in questions for pair in blocks])
-    block = platt(log_odds(pairs[:, 0]), pairs[:, 1])
-    odds, right = (np.concatenate(of) for of in zip(*(answers_of(questions, block) for questions in found)))
-    return block, platt(odds, right)
+def fit_grade(sets, lefts):
+    """Slope and offset of grades: of passages that do not answer a share of KEPT stays above 0.3, and from 0.7 on
+    PRECISE of them answer, each set weighing the same."""
+    odds, y, w = [], [], []
+    for s, left in zip(sets, lefts):
+        grade, answers = passages(left, s)
+        odds.append(log_odds(grade)), y.append(answers), w.append(np.full(len(answers), 1 / len(answers)))
+    odds, y, w = map(np.concatenate, (odds, y, w))
+    low = np.quantile(odds[y == 0], 1 - KEPT)
+    order = np.argsort(-odds)
+    precision = np.cumsum((w * y)[order]) / np.cumsum(w[order])
+    high = max(odds[order][np.flatnonzero(precision >= PRECISE)[-1]], low + 0.5)
+    print(f"  grades: 0.3 at {low:.2f}, 0.7 at {high:.2f}")
+    slope = (log_odds(0.7) - log_odds(0.3)) / (high - low)
+    return slope, log_odds(0.3) - slope * low
 
 
 def report(name, s, b):
@@ -207,7 +221,7 @@ def main():
             if any(p["blocks"] for p in q["passages"]):
                 by_set.setdefault(q["set"], []).append(q)
     gone = [at for at, name in enumerate(names) if name.removesuffix("_to_best") in dropped]
-    all_sets = [Set(name, asked) for name, asked in by_set.items()]
+    all_sets = [Set(name, asked, names) for name, asked in by_set.items()]
     for s in all_sets:
         s.x[:, gone] = 0.0
     text = "# Made by fit.py; see NOTICE. Weights of signals by name.\n"
@@ -217,18 +231,19 @@ def main():
         sets = own if language == "en" else own + [s for s in all_sets if s.is_docs and not is_zh(s)]
         final = fit(sets, names)
         print(language)
-        blocks_of = []
+        blocks_of, lefts = [], []
         for s in sets:
             left = fit([o for o in sets if o.name.split("_")[0] != s.name.split("_")[0]], names)
+            lefts.append(left)
             report(s.name, s, left)
             if s.is_docs:
-                blocks_of.append((s, ranked_blocks(left, s)))
-        block, answer = calibrate([found for _, found in blocks_of])
-        for s, found in blocks_of:
-            rest = [other for o, other in blocks_of if o.name.split("_")[0] != s.name.split("_")[0]]
-            own_block, own_answer = calibrate(rest)
-            odds, right = answers_of(found, own_block)
-            s.confidence, s.right = logistic(own_answer[0] * odds + own_answer[1]), right
+                blocks_of.append((s, answers_of(s, ranked_blocks(left, s))))
+        grade = fit_grade(sets, lefts)
+        stack = lambda pairs: (np.concatenate([x for x, _ in pairs]), np.concatenate([y for _, y in pairs]))
+        answer = fit_answers(*stack([pair for _, pair in blocks_of]))
+        for s, (x, right) in blocks_of:
+            own = fit_answers(*stack([pair for o, pair in blocks_of if o.name.split("_")[0] != s.name.split("_")[0]]))
+            s.confidence, s.right = logistic(own[0] + x @ own[1:]), right
             s.asked = np.array([bool(q["gold"]) for q in s.questions])
         docs = [s for s, _ in blocks_of]
         confidence, right, asked = (np.concatenate([getattr(s, of) for s in docs]) for of in ("confidence", "right", "asked"))
@@ -238,8 +253,8 @@ def main():
             print(f"    confidence {low:.1f}-{high:.1f}: {of.sum():4} answers, {share:.2f} right, {(~asked[of]).sum()} of them cannot be answered")
         digits = lambda value: float(f"{value:.4g}")
         text += f"\n[{language}]\nbias = {digits(final[0])}\n"
-        platts = lambda of: f"{{ slope = {digits(of[0])}, offset = {digits(of[1])} }}"
-        text += f"answer_from = {ANSWER_FROM}\nblock = {platts(block)}\nanswer = {platts(answer)}\n\n[{language}.weights]\n"
+        text += f"answer_from = {ANSWER_FROM}\ngrade = {{ slope = {digits(grade[0])}, offset = {digits(grade[1])} }}\n"
+        text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, cosine = {digits(answer[2])} }}\n\n[{language}.weights]\n"
         text += "".join(f"{name} = {digits(value)}\n" for name, value in zip(names, final[1:]) if abs(value) > 1e-9)
     print(text)
     if "--write" in sys.argv:

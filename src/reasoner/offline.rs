@@ -25,7 +25,7 @@ use crate::agent::ports::{
     self, Analysis, AnalyzeJob, AnswerSink, EmbedError, Embedder, GradeJob, Grades, Identity,
     PlanJob, Planned, Reasoner, ReasonerError, Synthesis, SynthesizeJob,
 };
-use crate::domain::{Complexity, Evidence, Outcome, Question, Turn, Usage};
+use crate::domain::{Complexity, Evidence, Language, Outcome, Question, Turn, Usage};
 use crate::protocol::Mode;
 use crate::text::is_cjk;
 
@@ -68,6 +68,10 @@ impl Reasoner for OfflineReasoner {
             mode: Mode::Offline,
             model: MODEL.to_owned(),
         }
+    }
+
+    fn read(&self, query: &str, history: &[Turn]) -> Question {
+        read(query, history)
     }
 
     async fn analyze(&self, job: AnalyzeJob<'_>) -> Result<Analysis, ReasonerError> {
@@ -133,13 +137,12 @@ impl Reasoner for OfflineReasoner {
             let compose = move |embedder: &dyn Embedder| {
                 let (question, parts) = understand(&query, &history, &planned, &items, embedder);
                 let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
-                let is_name = |word: &&String| !embedder.knows(&word.to_lowercase());
                 Ok(answer::compose(Material {
                     question: &question,
                     parts: &parts,
                     items: &items,
                     verdict: &verdict,
-                    unknown: absent.iter().find(is_name).map(String::as_str),
+                    unknown: unknown_name(&question, &absent, embedder),
                 }))
             };
             self.blocking(compose).await?
@@ -200,6 +203,33 @@ fn understand(
     let question = read(&meant(query), history);
     let parts = question::parts(&question, &planned);
     (question, parts)
+}
+
+/// The first of the `absent` words of a question that is a name rather than a word which documents may say otherwise.
+///
+/// A word that the embedding's vocabulary lacks is a name, and so is one with a capital in the midst of a sentence or
+/// in letters of an alphabet within Chinese. German writes every noun with a capital, and its words are not in the
+/// vocabulary, so there only what is written like code is a name.
+fn unknown_name<'a>(
+    question: &Question,
+    absent: &'a [String],
+    embedder: &dyn Embedder,
+) -> Option<&'a str> {
+    let is_code = |word: &str| {
+        word.chars()
+            .skip(1)
+            .any(|c| c.is_uppercase() || c.is_numeric())
+    };
+    let is_name = |word: &&String| match question.language {
+        Language::Zh => true,
+        Language::De => is_code(word),
+        Language::En => {
+            let is_first = question.text.trim_start().starts_with(word.as_str());
+            let has_capital = word.contains(char::is_uppercase);
+            has_capital && !is_first || !embedder.knows(&word.to_lowercase())
+        }
+    };
+    absent.iter().find(is_name).map(String::as_str)
 }
 
 /// The words of the items, each once.

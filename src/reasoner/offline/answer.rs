@@ -116,8 +116,8 @@ impl Draft<'_> {
             return;
         }
         chosen.truncate(MOST_BLOCKS);
-        let chances: Vec<f64> = chosen.iter().map(|(_, chance)| *chance).collect();
-        self.confidence = whole.confidence(&chances);
+        let best = chosen.iter().map(|(_, chance)| *chance).fold(0.0, f64::max);
+        self.confidence = whole.confidence(best);
         for (choice, _) in chosen {
             self.add(None, choice, question);
         }
@@ -129,7 +129,7 @@ impl Draft<'_> {
         let passages = &self.material.verdict.passages;
         let first = |judgement: &Judgement| {
             let (choice, chance) = best(judgement, passages).first().copied()?;
-            Some((choice, judgement.confidence(&[chance])))
+            Some((choice, judgement.confidence(chance)))
         };
         let found: Vec<Option<(Choice, Confidence)>> = of_parts.iter().map(first).collect();
         let answer_from = self.material.verdict.whole.answer_from();

@@ -15,6 +15,7 @@ use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Confidence, Evidence, Question};
 
 use super::passage::Passage;
+pub(super) use model::log_odds;
 use model::{Calibration, Model};
 use query::Query;
 pub use signals::signal_names;
@@ -27,6 +28,8 @@ pub(super) struct Judgement {
     pub(super) chances: Vec<Vec<f64>>,
     /// The sentence of each block that says most of it, by its place; `None` of a block without sentences.
     pub(super) sentences: Vec<Vec<Option<usize>>>,
+    /// The highest cosine of the question and a sentence.
+    nearest: f64,
     calibration: Calibration,
 }
 
@@ -49,13 +52,9 @@ impl Judgement {
         self.calibration.answer_from
     }
 
-    /// How likely an answer is right that quotes blocks of these chances.
-    pub(super) fn confidence(&self, chances: &[f64]) -> Confidence {
-        let wrong: f64 = chances
-            .iter()
-            .map(|chance| 1.0 - self.calibration.block.scale(*chance))
-            .product();
-        Confidence::clamped(self.calibration.answer.scale(1.0 - wrong))
+    /// How likely an answer is right whose best block has this chance.
+    pub(super) fn confidence(&self, best: f64) -> Confidence {
+        Confidence::clamped(self.calibration.answer.chance(best, self.nearest))
     }
 }
 
@@ -117,6 +116,7 @@ pub(super) fn judge(
     Ok(Judgement {
         chances: chances.collect(),
         sentences: best_sentences(&query, pool),
+        nearest: cosines.iter().flatten().copied().fold(0.0, f64::max),
         calibration: model.calibration(),
     })
 }
@@ -149,7 +149,11 @@ fn promising(query: &Query, pool: &Pool<'_>, most: usize) -> Vec<bool> {
 
 /// The sentence of each block that shares most words with the question.
 fn best_sentences(query: &Query, pool: &Pool<'_>) -> Vec<Vec<Option<usize>>> {
-    let of_block = |block| meaning::best_sentence(query, block).map(|(at, _)| at);
+    let of_block = |block| {
+        meaning::best_sentences(query, block)
+            .first()
+            .map(|(at, _)| *at)
+    };
     let passages = pool.terms.iter();
     passages
         .map(|passage| passage.blocks.iter().map(of_block).collect())

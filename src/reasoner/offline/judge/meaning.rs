@@ -8,11 +8,14 @@ use super::Pool;
 use super::query::Query;
 use super::terms::BlockTerms;
 
-/// Blocks of which a sentence is embedded, those that share most with the question. An embedding costs more than
+/// Sentences that are embedded, of the blocks that share most with the question. An embedding costs more than
 /// everything else that is measured of a block.
 const MOST_EMBEDDED: usize = 16;
 
-/// The cosine of the question and the best sentence of each block of each passage, -1 to 1. Blocks of which nothing is
+/// Sentences of a block that are embedded.
+const EMBEDDED_OF_BLOCK: usize = 2;
+
+/// The cosine of the question and the nearest sentence of each block of each passage, -1 to 1. Blocks of which nothing is
 /// embedded have the lowest cosine of all.
 pub(super) fn cosines(
     query: &Query,
@@ -46,7 +49,8 @@ pub(super) fn cosines(
         .map(|passage| vec![lowest; passage.blocks.len()])
         .collect();
     for (place, cosine) in chosen.iter().zip(known) {
-        cosines[place.passage][place.block] = cosine;
+        let known = &mut cosines[place.passage][place.block];
+        *known = known.max(cosine);
     }
     Ok(cosines)
 }
@@ -58,43 +62,40 @@ struct SentencePlace {
     sentence: usize,
 }
 
-/// The best sentence, by its words, of each of the blocks that share most with the question.
+/// The best sentences, by their words, of the blocks that share most with the question: the best one of each block
+/// before the second best of any.
 fn nearest_in_words(query: &Query, pool: &Pool<'_>, promising: &[bool]) -> Vec<SentencePlace> {
-    let mut ranked: Vec<(f64, SentencePlace)> = Vec::new();
-    for (passage, terms) in pool
-        .terms
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| promising[*at])
-    {
+    let mut ranked: Vec<((usize, f64), SentencePlace)> = Vec::new();
+    let passages = pool.terms.iter().enumerate();
+    for (passage, terms) in passages.filter(|(at, _)| promising[*at]) {
         let found = pool.found[passage].score;
         for (block, terms) in terms.blocks.iter().enumerate() {
-            let Some((sentence, share)) = best_sentence(query, terms) else {
-                continue;
-            };
-            let score = share + query.words.share(&[&terms.with_topic]) + found;
-            ranked.push((
-                score,
-                SentencePlace {
+            let of_block = query.words.share(&[&terms.with_topic]) + found;
+            let best = best_sentences(query, terms)
+                .into_iter()
+                .take(EMBEDDED_OF_BLOCK);
+            for (place, (sentence, share)) in best.enumerate() {
+                let place_of = SentencePlace {
                     passage,
                     block,
                     sentence,
-                },
-            ));
+                };
+                ranked.push(((place, share + of_block), place_of));
+            }
         }
     }
-    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ranked.sort_by(|((a, one), _), ((b, other), _)| a.cmp(b).then(other.total_cmp(one)));
     ranked.truncate(MOST_EMBEDDED);
     ranked.into_iter().map(|(_, place)| place).collect()
 }
 
-/// The sentence of a block that shares most words with the question and how much it shares. Of equal ones it is
-/// the first.
-pub(super) fn best_sentence(query: &Query, block: &BlockTerms) -> Option<(usize, f64)> {
-    let score = |at: usize| {
-        let sentence = &block.sentences[at];
+/// The sentences of a block by how much they share with the question in words, the best first; of equal ones the
+/// first.
+pub(super) fn best_sentences(query: &Query, block: &BlockTerms) -> Vec<(usize, f64)> {
+    let score = |sentence: &HashSet<String>| {
         query.words.share(&[sentence, &block.heading]) + query.words.share(&[sentence])
     };
-    let scores = (0..block.sentences.len()).map(|at| (at, score(at)));
-    scores.rev().max_by(|a, b| a.1.total_cmp(&b.1))
+    let mut scores: Vec<(usize, f64)> = block.sentences.iter().map(score).enumerate().collect();
+    scores.sort_by(|a, b| b.1.total_cmp(&a.1));
+    scores
 }

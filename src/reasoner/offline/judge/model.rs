@@ -30,10 +30,8 @@ pub(super) struct Model {
 pub(super) struct Calibration {
     /// How likely a passage answers by the chance of its best block.
     pub(super) grade: PlattScaling,
-    /// How likely a quoted block is right.
-    pub(super) block: PlattScaling,
-    /// How likely an answer is right by the chance that one of its blocks is.
-    pub(super) answer: PlattScaling,
+    /// How likely an answer is right by the chance of its best block and by how near anything found is in meaning.
+    pub(super) answer: AnswerModel,
     /// From this confidence on an answer is given rather than "not found".
     pub(super) answer_from: f64,
 }
@@ -49,6 +47,23 @@ pub(super) struct PlattScaling {
 impl PlattScaling {
     pub(super) fn scale(self, chance: f64) -> f64 {
         logistic(self.slope * log_odds(chance) + self.offset)
+    }
+}
+
+/// A logistic model of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AnswerModel {
+    bias: f64,
+    /// The weight of the log-odds of the best block.
+    odds: f64,
+    /// The weight of the highest cosine of the question and a sentence.
+    cosine: f64,
+}
+
+impl AnswerModel {
+    pub(super) fn chance(self, best: f64, cosine: f64) -> f64 {
+        logistic(self.bias + self.odds * log_odds(best) + self.cosine * cosine)
     }
 }
 
@@ -101,7 +116,7 @@ fn logistic(sum: f64) -> f64 {
 }
 
 /// The inverse of [`logistic`], finite also at 0 and 1.
-fn log_odds(chance: f64) -> f64 {
+pub(in super::super) fn log_odds(chance: f64) -> f64 {
     let chance = chance.clamp(1e-6, 1.0 - 1e-6);
     (chance / (1.0 - chance)).ln()
 }
@@ -121,14 +136,13 @@ mod tests {
             }
             let Calibration {
                 grade,
-                block,
                 answer,
                 answer_from,
             } = part.calibration;
-            for scaling in [grade, block, answer] {
-                assert!(scaling.scale(0.2) < scaling.scale(0.8));
-                assert!(scaling.scale(0.0).is_finite() && scaling.scale(1.0).is_finite());
-            }
+            assert!(grade.scale(0.2) < grade.scale(0.8) && grade.scale(0.0).is_finite());
+            assert!(answer.chance(0.2, 0.5) < answer.chance(0.8, 0.5));
+            assert!(answer.chance(0.5, 0.2) < answer.chance(0.5, 0.8));
+            assert!(answer.chance(0.0, 1.0).is_finite() && answer.chance(1.0, 1.0).is_finite());
             assert!((0.0..1.0).contains(&answer_from));
         }
     }
