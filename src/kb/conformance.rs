@@ -155,7 +155,7 @@ mod tests {
             let [a, b] = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
                 store
                     .reader()
-                    .lexical(query, 50, Within::all(&NEVER))
+                    .lexical(query, None, 50, Within::all(&NEVER))
                     .unwrap()
             });
             assert_eq!(a.corrections, b.corrections, "{query}");
@@ -283,7 +283,9 @@ mod tests {
     }
 
     fn found(reader: &dyn Reader, query: &str) -> Vec<String> {
-        let found = reader.lexical(query, 10, Within::all(&NEVER)).unwrap();
+        let found = reader
+            .lexical(query, None, 10, Within::all(&NEVER))
+            .unwrap();
         found.matches.into_iter().map(|one| one.source).collect()
     }
 
@@ -399,7 +401,7 @@ mod tests {
             put(engine.one.as_ref(), &NOTES);
             let reader = engine.one.reader();
             let id_of = |query: &str| {
-                let found = reader.lexical(query, 1, Within::all(&NEVER)).unwrap();
+                let found = reader.lexical(query, None, 1, Within::all(&NEVER)).unwrap();
                 found.matches[0].chunk
             };
             let (glaze, kiln) = (id_of("glaze"), id_of("fires"));
@@ -522,7 +524,7 @@ mod tests {
             let search = engine
                 .one
                 .reader()
-                .lexical("glaze", 1, Within::all(&stopped));
+                .lexical("glaze", None, 1, Within::all(&stopped));
             assert!(matches!(search, Err(KbError::Stopped)), "{}", engine.name);
         }
     }
