@@ -14,6 +14,7 @@ mod tests {
     use super::super::error::KbError;
     use super::super::extract::Extraction;
     use super::super::index::fake::{FakeStore, Server};
+    use super::super::index::tokens;
     use super::super::index::{
         ChunkId, ChunkKey, EmbeddedStore, Incoming, Limits, LocalStamp, NameQuery, Reader, Store,
         Wanted, Within,
@@ -166,6 +167,18 @@ mod tests {
                 assert_eq!((&x.source, x.lines), (&y.source, y.lines), "{query}");
             }
         }
+        let names = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
+            let key = tokens::name_key("what is note 4");
+            let found = store
+                .reader()
+                .lexical("kiln", key.as_deref(), 1, Within::all(&NEVER));
+            let named = found.unwrap().named.into_iter();
+            named
+                .map(|found| (found.source, found.lines))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(names[0], names[1]);
+        assert!(!names[0].is_empty());
         for store in [embedded.one.as_ref(), &remote] {
             embed(store);
         }
