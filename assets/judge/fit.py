@@ -22,13 +22,13 @@ import numpy as np
 from scipy.optimize import minimize
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RIDGE, SOFTMAX = 0.01, 1.0
+RIDGE, SOFTMAX = 0.05, 1.0
 MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
 ANSWER_FROM = 0.4
 KEPT, PRECISE = 0.08, 0.85
 CHINESE = ("cmrc", "drcd", "xquad_zh")
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
-FREE = ("length", "opens", "terms", "sentence_terms", "terms_to_best", "sentence_terms_to_best")
+FREE = ("length", "opens")  # a signal may only speak for what its name says, except these
 ANSWERS = ("answers", "relevant")
 
 

@@ -252,7 +252,8 @@ fn fits(lines: &[&str], before: &Block, block: &Block) -> bool {
         // without it and would not be with it.
         return together <= MAX_BYTES || size(&lines[block.start..=block.end]) > MAX_BYTES;
     }
-    !block.heading && before.path == block.path && together <= TARGET_BYTES
+    let is_one = before.path == block.path && !before.metadata;
+    !block.heading && is_one && together <= TARGET_BYTES
 }
 
 fn size(lines: &[&str]) -> usize {

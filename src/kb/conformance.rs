@@ -14,6 +14,7 @@ mod tests {
     use super::super::error::KbError;
     use super::super::extract::Extraction;
     use super::super::index::fake::{FakeStore, Server};
+    use super::super::index::tokens;
     use super::super::index::{
         ChunkId, ChunkKey, Counts, EmbeddedStore, Incoming, Limits, LocalStamp, NameQuery, Reader,
         Store, Wanted, Within,
@@ -155,7 +156,7 @@ mod tests {
             let [a, b] = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
                 store
                     .reader()
-                    .lexical(query, 50, Within::all(&NEVER))
+                    .lexical(query, None, 50, Within::all(&NEVER))
                     .unwrap()
             });
             assert_eq!(a.corrections, b.corrections, "{query}");
@@ -166,6 +167,18 @@ mod tests {
                 assert_eq!((&x.source, x.lines), (&y.source, y.lines), "{query}");
             }
         }
+        let names = [embedded.one.as_ref(), &remote as &dyn Store].map(|store| {
+            let key = tokens::name_key("what is note 4");
+            let found = store
+                .reader()
+                .lexical("kiln", key.as_deref(), 1, Within::all(&NEVER));
+            let named = found.unwrap().named.into_iter();
+            named
+                .map(|found| (found.source, found.lines))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(names[0], names[1]);
+        assert!(!names[0].is_empty());
         for store in [embedded.one.as_ref(), &remote] {
             embed(store);
         }
@@ -283,7 +296,9 @@ mod tests {
     }
 
     fn found(reader: &dyn Reader, query: &str) -> Vec<String> {
-        let found = reader.lexical(query, 10, Within::all(&NEVER)).unwrap();
+        let found = reader
+            .lexical(query, None, 10, Within::all(&NEVER))
+            .unwrap();
         found.matches.into_iter().map(|one| one.source).collect()
     }
 
@@ -399,7 +414,7 @@ mod tests {
             put(engine.one.as_ref(), &NOTES);
             let reader = engine.one.reader();
             let id_of = |query: &str| {
-                let found = reader.lexical(query, 1, Within::all(&NEVER)).unwrap();
+                let found = reader.lexical(query, None, 1, Within::all(&NEVER)).unwrap();
                 found.matches[0].chunk
             };
             let (glaze, kiln) = (id_of("glaze"), id_of("fires"));
@@ -586,7 +601,7 @@ mod tests {
             let search = engine
                 .one
                 .reader()
-                .lexical("glaze", 1, Within::all(&stopped));
+                .lexical("glaze", None, 1, Within::all(&stopped));
             assert!(matches!(search, Err(KbError::Stopped)), "{}", engine.name);
         }
     }

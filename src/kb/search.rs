@@ -95,8 +95,9 @@ pub(super) fn lexical(
     k: usize,
     within: Within<'_>,
 ) -> Result<Vec<Hit>, KbError> {
-    let mut lexical = reader.lexical(not_empty(query)?, pool(k), within)?;
-    let named = named(reader, query, &mut lexical, within)?;
+    let name = tokens::name_key(query);
+    let mut lexical = reader.lexical(not_empty(query)?, name.as_deref(), pool(k), within)?;
+    let named = named(&mut lexical);
     let full = lexical.full_score();
     let measured = lexical.matches.into_iter().map(|found| (found, None));
     let candidates = join(measured.collect(), Vec::new());
@@ -124,7 +125,8 @@ pub(super) fn hybrid(
         let matches = reader.semantic(&vector, pool, asked.within)?;
         Ok::<_, KbError>((vector, matches))
     };
-    let lexical = || reader.lexical(lexical_query, pool, asked.within);
+    let name = tokens::name_key(dense_query);
+    let lexical = || reader.lexical(lexical_query, name.as_deref(), pool, asked.within);
     let embedding = || {
         let embedding = || embed(embedder, dense_query, asked.within);
         caught(panic::catch_unwind(AssertUnwindSafe(embedding)))
@@ -171,7 +173,7 @@ pub(super) fn hybrid(
         None => By::Words,
     };
     let full = lexical.full_score();
-    let named = named(reader, dense_query, &mut lexical, asked.within)?;
+    let named = named(&mut lexical);
     // A corrected query has asked once more already: then everything is fetched in one call.
     let wanted = Wanted {
         passages: rewritten.is_some(),
@@ -185,23 +187,14 @@ pub(super) fn hybrid(
 
 /// The chunks under a heading, or of a document, that is called what is asked for and nothing else.
 /// Those that the words have not brought join the matches.
-fn named(
-    reader: &dyn Reader,
-    query: &str,
-    lexical: &mut LexicalMatches,
-    within: Within<'_>,
-) -> Result<HashSet<ChunkId>, KbError> {
-    let Some(key) = tokens::name_key(query) else {
-        return Ok(HashSet::new());
-    };
-    let found = reader.named(&key, POOL, within)?;
-    let named: HashSet<ChunkId> = found.iter().map(|found| found.chunk).collect();
+fn named(lexical: &mut LexicalMatches) -> HashSet<ChunkId> {
     let known: HashSet<ChunkId> = lexical.matches.iter().map(|found| found.chunk).collect();
-    let more = found
-        .into_iter()
-        .filter(|found| !known.contains(&found.chunk));
-    lexical.matches.extend(more);
-    Ok(named)
+    let named: HashSet<ChunkId> = lexical.named.iter().map(|found| found.chunk).collect();
+    let more = std::mem::take(&mut lexical.named).into_iter();
+    lexical
+        .matches
+        .extend(more.filter(|found| !known.contains(&found.chunk)));
+    named
 }
 
 /// Moves the best of what is called as was asked before all others. Its score is better than theirs by
@@ -211,9 +204,9 @@ fn put_named_first(found: &mut Vec<RankedMatch>, named: &HashSet<ChunkId>) {
     for item in std::mem::take(found) {
         let is_first = first.len() < MOST_NAMED && named.contains(&item.found.chunk);
         if is_first {
-            first.push(item)
+            first.push(item);
         } else {
-            rest.push(item)
+            rest.push(item);
         }
     }
     let best = rest.first().map_or(0.0, |item| item.found.score);

@@ -1,6 +1,9 @@
 //! A named file, or some of its lines. The score is 1.0: it was asked for by name, nothing was
 //! measured.
 
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
 use super::scope::Scope;
 use crate::agent::ports::{Caller, ToolError};
 use crate::domain::{Evidence, EvidenceId, LineRange, Measured, Score, ToolName};
@@ -8,6 +11,8 @@ use crate::kb::{Extraction, KnowledgeBase, Outline};
 
 const MAX_LINES: usize = 400;
 const MAX_BYTES: usize = 40_000;
+/// Of a longer text it is not asked whether its words are the name of a file.
+const MOST_WORDS: usize = 8;
 
 pub(super) fn run(
     base: &KnowledgeBase,
@@ -16,7 +21,10 @@ pub(super) fn run(
     end: Option<usize>,
     (scope, Caller { stop, .. }): (&Scope, Caller<'_>),
 ) -> Result<Vec<Evidence>, ToolError> {
-    let resolved = match base.resolve(path) {
+    let resolved = match base
+        .resolve(path)
+        .or_else(|error| as_called(base, path, stop).ok_or(error))
+    {
         Ok(resolved) => resolved,
         // What others have indexed need not lie here.
         Err(error) => {
@@ -36,6 +44,28 @@ pub(super) fn run(
     }
     let document = base.read_unless(&resolved, stop)?;
     excerpt(source, &document, start, end)
+}
+
+/// The file that is meant by a path which is none: by the last words of it, as many as there can be, or
+/// by a part of its name that no other file has.
+fn as_called(base: &KnowledgeBase, path: &str, stop: &AtomicBool) -> Option<PathBuf> {
+    if path.starts_with(['/', '~']) || path.contains("..") {
+        return None;
+    }
+    let words = path.match_indices(' ').map(|(at, _)| &path[at + 1..]);
+    std::iter::once(path)
+        .chain(words)
+        .take(MOST_WORDS)
+        .find_map(|name| {
+            let named = || {
+                let found = base.documents_named(std::iter::once(name), stop).ok()?;
+                match &found.first()?[..] {
+                    [only] => base.resolve(only).ok(),
+                    _ => None,
+                }
+            };
+            base.resolve(name).ok().or_else(named)
+        })
 }
 
 fn excerpt(

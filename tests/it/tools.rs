@@ -890,3 +890,68 @@ async fn read_file_refuses_a_pipe_instead_of_waiting() {
         }
     }
 }
+
+#[tokio::test]
+async fn r12_a_heading_that_is_what_is_asked_comes_first() {
+    let vault = "A vault holds vaults of vaults: vault, vault, vault.\n\n".repeat(4);
+    let bench = Bench::new(&[
+        ("a.md", &format!("# Storage\n\n{vault}")),
+        ("b.md", &format!("# Backups of a vault\n\n{vault}")),
+        (
+            "glossary.md",
+            "# Glossary\n\n## Key\n\nOpens it.\n\n## Vault\n\nWhere secrets are kept.\n",
+        ),
+        (
+            "plan.md",
+            "---\ntitle: Plan\naliases: [Roadmap]\n---\nFirst the door.\n",
+        ),
+    ]);
+    let tools = toolbox(&bench);
+    for (query, place) in [
+        ("What is a vault?", "glossary.md:7-9"),
+        ("what is the roadmap", "plan.md:5-5"),
+    ] {
+        let call = format!(r#"{{"tool":"hybrid_search","args":{{"semantic_query":"{query}"}}}}"#);
+        let found = run(&tools, &call).await.unwrap();
+        assert_eq!(places(&found)[0], place, "{query}");
+    }
+    let found = grepped(&tools, "secrets").await;
+    assert_eq!(found[0].topic.title, "Glossary");
+    assert_eq!(found[0].topic.headings, ["Glossary"]);
+}
+
+#[tokio::test]
+async fn r12_hits_of_one_section_are_one_passage_of_whole_blocks() {
+    let items = "- an item about kilns\n\n".repeat(5);
+    let other = "Glazes have nothing to do with it.\n\n".repeat(60);
+    let text = format!(
+        "# Pots\n\n## Kilns\n\nKilns are of these kinds:\n\n{items}```sh\nfire kiln\n```\n\n## Glazes\n\n{other}"
+    );
+    let bench = Bench::new(&[("pots.md", &text)]);
+    let tools = toolbox(&bench);
+    let found = grepped(&tools, "kinds").await;
+    assert_eq!(places(&found), ["pots.md:3-19"]);
+    assert!(found[0].text.ends_with("```"), "{}", found[0].text);
+    assert_eq!(found[0].topic.headings, ["Pots"]);
+}
+
+#[tokio::test]
+async fn r12_read_file_knows_names_with_spaces() {
+    let bench = Bench::new(&[
+        ("Heron status.md", "# Heron\n\n## Risks\n\nRain.\n"),
+        ("b.md", "# B\n"),
+    ]);
+    let tools = toolbox(&bench);
+    for path in [
+        "Heron status.md",
+        "risks in Heron status.md",
+        "status.md",
+        "heron status.md",
+    ] {
+        let call = format!(r#"{{"tool":"read_file","args":{{"path":"{path}"}}}}"#);
+        let found = run(&tools, &call).await.unwrap();
+        assert_eq!(places(&found), ["Heron status.md:1-5"], "{path}");
+    }
+    let call = r#"{"tool":"read_file","args":{"path":"missing.md"}}"#;
+    assert!(run(&tools, call).await.is_err());
+}

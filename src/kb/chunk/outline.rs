@@ -17,7 +17,7 @@ const LARGEST: PassageSize = PassageSize {
     lines: 60,
     bytes: 4000,
 };
-/// A block may be larger than a passage, because half of it says little; it may not be larger than this.
+/// A block of code may be larger, because half of it says little, but no larger than this.
 const LARGEST_BLOCK: PassageSize = PassageSize {
     lines: 200,
     bytes: 12_000,
@@ -77,7 +77,7 @@ impl<'d> Outline<'d> {
         let mut section = 0;
         for at in 1..units.len() {
             let (before, unit) = (&units[at - 1], &units[at]);
-            let is_edge = edges.contains(&unit.start);
+            let is_edge = edges.contains(&unit.start) || before.kind == UnitKind::Metadata;
             if is_edge || before.path != unit.path || unit.kind == UnitKind::Heading {
                 section += 1;
             }
@@ -228,11 +228,11 @@ impl<'d> Outline<'d> {
             .unwrap_or(core)
     }
 
-    /// Lists and tables are cut between items and rows where they are long.
+    /// Only of code half says little: what else is long is cut between items, rows and lines.
     fn is_shown_whole(&self, unit: &Unit) -> bool {
         let most = match unit.kind {
-            UnitKind::List | UnitKind::Table => LARGEST,
-            _ => LARGEST_BLOCK,
+            UnitKind::Code => LARGEST_BLOCK,
+            _ => LARGEST,
         };
         unit.end + 1 - unit.start <= most.lines && self.bytes(unit.start, unit.end) <= most.bytes
     }

@@ -115,7 +115,8 @@ impl TextLayout {
         title.filter(|title| !title.is_empty())
     }
 
-    pub(super) fn of(path: &Path) -> Self {
+    /// Of text in a file of that name.
+    pub(in crate::kb) fn of(path: &Path) -> Self {
         let extension = path
             .extension()
             .map(|e| e.to_string_lossy().to_lowercase())

@@ -18,7 +18,7 @@ use super::pattern::Pattern;
 use super::tally::{Candidate, RankClass, Tally};
 use crate::domain::LineRange;
 use crate::kb::error::KbError;
-use crate::kb::extract::{self, MAX_FILE_BYTES};
+use crate::kb::extract::{self, MAX_FILE_BYTES, TextLayout};
 use crate::kb::index::Within;
 use crate::kb::opened::Opened;
 use crate::kb::source::Roots;
@@ -194,6 +194,7 @@ impl FileSearcher<'_> {
             return Ok(false);
         };
         found.forget();
+        found.has_headings = document.shape == TextLayout::Markdown;
         let whole = TextBlock {
             bytes: document.text.as_bytes(),
             line: 1,
@@ -211,6 +212,8 @@ struct Matches<'p> {
     path: &'p Path,
     /// Of a class of passages more than these are of no use.
     keep: usize,
+    /// Whether a line of it that begins with `#` is a heading.
+    has_headings: bool,
     /// Nothing is made for a file without matches.
     known: Option<KnownFile>,
 }
@@ -233,6 +236,7 @@ struct KnownFile {
 struct GrepLine {
     number: usize,
     mask: u64,
+    is_heading: bool,
     offset: u64,
 }
 
@@ -243,6 +247,7 @@ impl<'p> Matches<'p> {
             root,
             path,
             keep,
+            has_headings: TextLayout::of(path) == TextLayout::Markdown,
             known: None,
         }
     }
@@ -320,7 +325,7 @@ impl KnownFile {
                 if fits {
                     open.lines.end = window.end;
                 }
-                if open.class.add(line.mask) {
+                if open.class.add(line.mask, line.is_heading) {
                     open.best_line = line.number;
                     open.offset = line.offset;
                 }
@@ -336,7 +341,7 @@ impl KnownFile {
                 start,
                 end: window.end,
             },
-            class: RankClass::of_line(line.mask),
+            class: RankClass::of_line(line.mask, line.is_heading),
             best_line: line.number,
             offset: line.offset,
         });
@@ -348,6 +353,11 @@ impl KnownFile {
             self.tally.offer(passage);
         }
     }
+}
+
+fn is_heading(line: &[u8]) -> bool {
+    let level = line.iter().take_while(|byte| **byte == b'#').count();
+    (1..=6).contains(&level) && line.get(level) == Some(&b' ')
 }
 
 /// Takes the matching lines of one block.
@@ -365,6 +375,7 @@ impl Sink for LinesOf<'_, '_, '_> {
             self.matches.take(GrepLine {
                 number: self.block.line + found.line_number().map_or(0, |n| n as usize - 1),
                 mask,
+                is_heading: self.matches.has_headings && is_heading(found.bytes()),
                 offset: self.block.offset + found.absolute_byte_offset(),
             });
         }

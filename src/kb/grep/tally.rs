@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::domain::LineRange;
 
 /// Matches beyond these do not make a passage better.
-const MANY_HITS: u8 = 5;
+const MANY_HITS: u8 = 20;
 /// Passages remembered by a thread, at most twice; more only if more are asked for.
 const MAX_REMEMBERED: usize = 4096;
 
@@ -36,6 +36,8 @@ pub(super) struct Candidate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct RankClass {
     words: (u32, u32),
+    /// The words that a heading in it holds: what stands below is about them.
+    heading_mask: u64,
     hits: u8,
     pub mask: u64,
     /// The best of its single lines: words that stand together belong together.
@@ -44,8 +46,9 @@ pub(super) struct RankClass {
 
 impl RankClass {
     /// Of a single line.
-    pub fn of_line(mask: u64) -> Self {
+    pub fn of_line(mask: u64, is_heading: bool) -> Self {
         Self {
+            heading_mask: if is_heading { mask } else { 0 },
             words: (mask.count_ones(), mask.count_ones()),
             hits: 1,
             mask,
@@ -54,7 +57,10 @@ impl RankClass {
     }
 
     /// Takes in one more line; whether it is the best so far.
-    pub fn add(&mut self, mask: u64) -> bool {
+    pub fn add(&mut self, mask: u64, is_heading: bool) -> bool {
+        if is_heading {
+            self.heading_mask |= mask;
+        }
         let better = mask.count_ones() > self.words.1;
         if better {
             self.best_mask = mask;
@@ -176,15 +182,15 @@ impl Tally {
         let mut classes: Vec<_> = self.classes.into_iter().collect();
         // Whole numbers sort; the millionth part of a weight does not matter.
         let worth = |mask: u64| (weight_of(mask, &weights) * 1e6) as u64;
-        classes.sort_by_cached_key(|(class, _)| {
-            std::cmp::Reverse((worth(class.mask), worth(class.best_mask), class.hits()))
-        });
+        let rank = |class: &RankClass| {
+            let words = (worth(class.mask), worth(class.best_mask));
+            (words, worth(class.heading_mask), class.hits())
+        };
+        classes.sort_by_cached_key(|(class, _)| std::cmp::Reverse(rank(class)));
         classes
             .chunk_by(|(a, _), (b, _)| {
                 // Classes of equal worth stand together in the order of the files.
-                worth(a.mask) == worth(b.mask)
-                    && worth(a.best_mask) == worth(b.best_mask)
-                    && a.hits() == b.hits()
+                rank(a) == rank(b)
             })
             .flat_map(|equals| {
                 let mut together: Vec<&Candidate> = equals
@@ -243,9 +249,9 @@ mod tests {
     use super::*;
 
     fn candidate(file: usize, line: usize, masks: &[u64]) -> Candidate {
-        let mut class = RankClass::of_line(masks[0]);
+        let mut class = RankClass::of_line(masks[0], false);
         for &mask in &masks[1..] {
-            class.add(mask);
+            class.add(mask, false);
         }
         Candidate {
             root: 0,
@@ -291,6 +297,20 @@ mod tests {
         }
         assert_eq!(results[0].len(), MAX_REMEMBERED);
         assert!(results.iter().all(|found| *found == results[0]));
+    }
+
+    #[test]
+    fn headings_and_many_matches_come_before_the_first_files() {
+        let mut tally = Tally::new(1, 5);
+        tally.offer(candidate(1, 1, &[1; 3]));
+        tally.offer(candidate(2, 1, &[1; 9]));
+        let mut headed = candidate(3, 1, &[1]);
+        headed.class = RankClass::of_line(1, true);
+        tally.offer(headed);
+        for _ in 0..4 {
+            tally.count_file(1);
+        }
+        assert_eq!(places(tally), ["f003:1", "f002:1", "f001:1"]);
     }
 
     #[test]

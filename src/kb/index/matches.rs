@@ -96,11 +96,16 @@ impl Match {
     }
 }
 
+/// Chunks of one name that come along with a lexical search, at most.
+pub(in crate::kb) const MOST_NAMED: usize = 50;
+
 /// What a lexical search found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::kb) struct LexicalMatches {
     /// Best first, with their BM25.
     pub matches: Vec<Match>,
+    /// At most [`MOST_NAMED`] of those with the name that was asked for, with a score of 0.
+    pub named: Vec<Match>,
     /// The BM25 of a passage that holds all terms of the query well: what makes the scores of
     /// different queries comparable. `None` of an engine that has no statistics of its terms.
     pub full: Option<f64>,

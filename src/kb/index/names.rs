@@ -121,7 +121,9 @@ fn without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, K
     let folded = asked.to_lowercase().replace('\\', "/");
     let ending = format!("/{folded}");
     let plain = spaced(&folded);
-    let ways: [&dyn Fn(&Names<'_>) -> bool; 6] = [
+    // A question holds of `Heron status.pptx` what looks like a name.
+    let last_words = format!(" {folded}");
+    let ways: [&dyn Fn(&Names<'_>) -> bool; 7] = [
         &|n| n.source == folded || n.source.ends_with(&ending),
         // Without its extension.
         &|n| {
@@ -137,6 +139,7 @@ fn without_slips(all: &[DocumentName<'_>], asked: &str) -> Result<NameMatches, K
         },
         &|n| n.is_below(&folded),
         &|n| spaced(without_extension(&n.source)).ends_with(&format!("/{plain}")),
+        &|n| folded.contains('.') && n.file().ends_with(&last_words),
     ];
     let found = (WITHOUT_SLIPS + 1..)
         .zip(ways)

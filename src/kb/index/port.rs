@@ -112,13 +112,15 @@ pub(in crate::kb) trait Reader: Send + Sync {
     ) -> Result<Vec<Passage>, KbError>;
 
     /// The chunks that hold the query's words with their BM25, best first; equal ones in the
-    /// order of [`Match::best_first`], whatever came into the index before or after.
-    fn lexical(&self, query: &str, k: usize, within: Within<'_>)
-    -> Result<LexicalMatches, KbError>;
-
-    /// Chunks with a name of that key (`tokens::name_key`), in the order of [`Match::best_first`], with
-    /// a score of 0.
-    fn named(&self, key: &str, k: usize, within: Within<'_>) -> Result<Vec<Match>, KbError>;
+    /// order of [`Match::best_first`], whatever came into the index before or after. With a `name`, a
+    /// key of `tokens::name_key`, those come along that have a name of that key.
+    fn lexical(
+        &self,
+        query: &str,
+        name: Option<&str>,
+        k: usize,
+        within: Within<'_>,
+    ) -> Result<LexicalMatches, KbError>;
 
     /// The chunks nearest to the vector with their cosine, best first; only those that have one.
     fn semantic(&self, vector: &[f32], k: usize, within: Within<'_>)

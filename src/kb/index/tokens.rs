@@ -168,11 +168,17 @@ pub(in crate::kb) fn name_key(text: &str) -> Option<String> {
     is_name.then(|| terms.join(" "))
 }
 
-/// The keys of names, each once; a numbered heading is also found without its number.
+/// The keys of names, each once; what begins with numbers, as `3.1 Risks` and `ch04-slices`, is also
+/// found without them.
 pub(in crate::kb) fn name_keys(names: &[String]) -> Vec<String> {
     let bare = |name: &str| {
-        let rest =
-            name.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '));
+        let is_joint = |c: char| matches!(c, ' ' | '.' | '-' | '_' | ')');
+        let mut rest = name;
+        while let Some((number, after)) = rest.split_once(is_joint)
+            && (number.is_empty() || number.ends_with(|c: char| c.is_ascii_digit()))
+        {
+            rest = after;
+        }
         (rest.len() < name.len()).then(|| name_key(rest)).flatten()
     };
     let keys = names.iter().flat_map(|name| [name_key(name), bare(name)]);
@@ -436,7 +442,10 @@ mod tests {
         }
         assert_eq!(name_key("What is it?"), None);
         assert_ne!(name_key("Risks"), name_key("What are the risks of Heron?"));
-        assert_eq!(name_keys(&["3.1 Risks".to_owned()]).len(), 2);
+        for name in ["3.1 Risks", "ch04-03-risks", "2. Risks"] {
+            let keys = name_keys(&[name.to_owned()]);
+            assert!(keys.contains(&"risk".to_owned()), "{keys:?}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::domain::{
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::frames::{Frames, filled};
 use self::places::place;
-use self::quote::quote;
+use self::quote::{MOST_LINES, quote};
 use super::judge::Judgement;
 use super::language::language_of;
 use super::passage::Passage;
@@ -34,6 +34,8 @@ pub(super) fn quote_block(
     quote(passage, lines, bold, 1, Frames::for_language(Language::En))
 }
 
+/// Lines of the blocks behind the first one, as long as these are shorter.
+const MOST_LINES_OF_OTHERS: usize = 6;
 /// Places that are named below an answer, or where nothing answers.
 const MOST_PLACES: usize = 3;
 /// Passages below this share of the best grade are no place to look.
@@ -157,7 +159,12 @@ impl Draft<'_> {
     /// Quotes a block below a label; one that is quoted already is not quoted again.
     fn add(&mut self, label: Option<&str>, choice: Choice, question: &Question) {
         let passage = &self.material.verdict.passages[choice.passage];
-        let lines = extent(choice, question, passage);
+        let most_lines = if self.quoted.is_empty() {
+            MOST_LINES
+        } else {
+            MOST_LINES_OF_OTHERS
+        };
+        let lines = extent(choice, most_lines, question, passage);
         let overlaps = |(item, other): &(usize, Range<usize>)| {
             *item == choice.passage && other.start < lines.end && lines.start < other.end
         };

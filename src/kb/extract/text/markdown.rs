@@ -141,7 +141,7 @@ impl Cleaner {
         if let Some(rest) = trimmed.strip_prefix("///") {
             let rest = rest.trim_start_matches('/').trim();
             let (name, title) = rest.split_once('|').unwrap_or((rest, ""));
-            let is_block = name.trim().split_whitespace().count() <= 1;
+            let is_block = name.split_whitespace().count() <= 1;
             self.may_be_option = is_block && !rest.is_empty();
             return is_block.then(|| title.trim().to_owned());
         }
@@ -253,19 +253,13 @@ impl Cleaner {
     /// `[text](target)`; of a link whose target is data, or that is a picture of elsewhere, the text.
     fn link(&mut self, rest: &str) -> Option<(String, usize)> {
         let (text, target, length) = bracketed(rest)?;
-        if let Some((alt, source, whole)) = text.strip_prefix('!').and_then(bracketed) {
-            if whole + 1 == text.trim_end().len() {
-                let is_elsewhere = source.contains("://") || source.is_empty();
-                let is_dropped = is_elsewhere || is_badge(alt, source);
-                return Some((
-                    if is_dropped {
-                        String::new()
-                    } else {
-                        alt.to_owned()
-                    },
-                    length,
-                ));
-            }
+        if let Some((alt, source, whole)) = text.strip_prefix('!').and_then(bracketed)
+            && whole + 1 == text.trim_end().len()
+        {
+            let is_elsewhere = source.contains("://") || source.is_empty();
+            let is_dropped = is_elsewhere || is_badge(alt, source);
+            let said = if is_dropped { "" } else { alt };
+            return Some((said.to_owned(), length));
         }
         let is_data =
             target.starts_with("data:") || target.contains("://") && target.len() > LONGEST_TARGET;

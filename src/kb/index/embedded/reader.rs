@@ -10,7 +10,9 @@ use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
 use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
 use crate::kb::index::limits::{Limits, Within};
-use crate::kb::index::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
+use crate::kb::index::matches::{
+    ChunkId, Fetched, LexicalMatches, MOST_NAMED, Match, Passage, Wanted,
+};
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
 use crate::kb::index::spelling::as_written;
@@ -58,6 +60,22 @@ impl View {
             .into_iter()
             .map(|row| row.and_then(|_| cosines.next()))
             .collect())
+    }
+
+    /// The chunks that have a name of that key.
+    fn named(&self, key: &str, within: Within<'_>) -> Result<Vec<Match>, KbError> {
+        let rows = self.lexical.named(key)?.into_iter();
+        let mut matches: Vec<Match> = rows
+            .filter_map(|row| self.found(self.chunk_of(row)?, 0.0))
+            .filter(|found| {
+                within
+                    .documents
+                    .is_none_or(|these| these.contains(&found.source))
+            })
+            .collect();
+        matches.sort_by(Match::best_first);
+        matches.truncate(MOST_NAMED);
+        Ok(matches)
     }
 
     /// All chunks without a vector: prose first, and what was written last before what is older.
@@ -192,6 +210,7 @@ impl Reader for View {
     fn lexical(
         &self,
         query: &str,
+        name: Option<&str>,
         k: usize,
         within: Within<'_>,
     ) -> Result<LexicalMatches, KbError> {
@@ -225,30 +244,13 @@ impl Reader for View {
                 correction.spelt = as_written(&correction.meant, &texts);
             }
         }
+        let named = name.map_or(Ok(Vec::new()), |key| self.named(key, within))?;
         Ok(LexicalMatches {
             matches,
+            named,
             full: Some(found.full),
             corrections,
         })
-    }
-
-    fn named(&self, key: &str, k: usize, within: Within<'_>) -> Result<Vec<Match>, KbError> {
-        if !self.sound {
-            return Ok(Vec::new());
-        }
-        within.go_on()?;
-        let rows = self.lexical.named(key)?.into_iter();
-        let mut matches: Vec<Match> = rows
-            .filter_map(|row| self.found(self.chunk_of(row)?, 0.0))
-            .filter(|found| {
-                within
-                    .documents
-                    .is_none_or(|these| these.contains(&found.source))
-            })
-            .collect();
-        matches.sort_by(Match::best_first);
-        matches.truncate(k);
-        Ok(matches)
     }
 
     fn semantic(

@@ -9,7 +9,9 @@ use crate::kb::error::KbError;
 use crate::kb::index::chunk_key::ChunkKey;
 use crate::kb::index::document::{Document, NameMatches, NameQuery, PathContents};
 use crate::kb::index::limits::{Limits, Within};
-use crate::kb::index::matches::{ChunkId, Fetched, LexicalMatches, Match, Passage, Wanted};
+use crate::kb::index::matches::{
+    ChunkId, Fetched, LexicalMatches, MOST_NAMED, Match, Passage, Wanted,
+};
 use crate::kb::index::names::{self, DocumentName};
 use crate::kb::index::port::{Counts, PendingCursor, PendingPage, Reader};
 use crate::kb::index::tokens;
@@ -124,6 +126,7 @@ impl Reader for FakeReader {
     fn lexical(
         &self,
         query: &str,
+        name: Option<&str>,
         k: usize,
         within: Within<'_>,
     ) -> Result<LexicalMatches, KbError> {
@@ -150,19 +153,19 @@ impl Reader for FakeReader {
             });
             Some(scores.sum::<f64>()).filter(|score| *score > 0.0)
         });
+        let is_named = |(_, chunk): &(ChunkKey, Chunk)| {
+            let keys = tokens::name_keys(&chunk.names);
+            keys.iter()
+                .any(|own| Some(own.as_str()) == name)
+                .then_some(0.0)
+        };
+        let named = state.best(MOST_NAMED, within, is_named);
         Ok(LexicalMatches {
             matches,
+            named,
             full: None,
             corrections: Vec::new(),
         })
-    }
-
-    fn named(&self, key: &str, k: usize, within: Within<'_>) -> Result<Vec<Match>, KbError> {
-        let state = self.server.call("named", within.limits())?;
-        Ok(state.best(k, within, |(_, chunk)| {
-            let keys = tokens::name_keys(&chunk.names);
-            keys.iter().any(|own| own == key).then_some(0.0)
-        }))
     }
 
     fn semantic(

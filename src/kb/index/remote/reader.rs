@@ -192,14 +192,11 @@ impl Reader for RemoteReader {
     fn lexical(
         &self,
         query: &str,
+        name: Option<&str>,
         k: usize,
         within: Within<'_>,
     ) -> Result<LexicalMatches, KbError> {
-        search::lexical(self, query, k, within)
-    }
-
-    fn named(&self, key: &str, k: usize, within: Within<'_>) -> Result<Vec<Match>, KbError> {
-        search::named(self, key, k, within)
+        search::lexical(self, (query, name), k, within)
     }
 
     fn semantic(

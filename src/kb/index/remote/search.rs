@@ -14,7 +14,9 @@ use super::slips;
 use super::space_reader::RemoteReader;
 use crate::kb::error::KbError;
 use crate::kb::index::limits::{Limits, Within};
-use crate::kb::index::matches::{ChunkId, Correction, Fetched, LexicalMatches, Match, Wanted};
+use crate::kb::index::matches::{
+    ChunkId, Correction, Fetched, LexicalMatches, MOST_NAMED, Match, Wanted,
+};
 use crate::kb::index::near_words::{self, MOST_LOOKED_UP, NearTerm};
 use crate::kb::index::port::Reader;
 use crate::kb::index::quantised::Query;
@@ -29,7 +31,7 @@ const MOST_WITH_SLIPS: usize = 8 * MOST_LOOKED_UP;
 /// The best chunks by BM25.
 pub(super) fn lexical(
     reader: &RemoteReader,
-    query: &str,
+    (query, name): (&str, Option<&str>),
     k: usize,
     within: Within<'_>,
 ) -> Result<LexicalMatches, KbError> {
@@ -41,13 +43,13 @@ pub(super) fn lexical(
     }
     let first = Asked::of(&asked);
     let mut found = reader.ask(limits, Found::default(), |connection, space, _| {
-        ask(connection, space, &first, k, within)
+        ask(connection, space, (&first, name), k, within)
     })?;
     let mut sought = found.sought(&asked);
     if sought.iter().any(|word| word.is_corrected) {
         let again = Asked::corrected(&sought);
         found = reader.ask(limits, Found::default(), |connection, space, _| {
-            ask(connection, space, &again, k, within)
+            ask(connection, space, (&again, name), k, within)
         })?;
         found.renew(&mut sought);
     }
@@ -63,7 +65,14 @@ pub(super) fn lexical(
     matches.sort_by(Match::best_first);
     matches.truncate(k);
     let corrections = corrections(reader, &sought, &matches, limits)?;
+    let named = found.named.into_iter().map(|row| Match {
+        chunk: row.chunk,
+        lines: lines(row.first, row.last),
+        source: row.source,
+        score: 0.0,
+    });
     Ok(LexicalMatches {
+        named: named.collect(),
         full: Some(found.statistics.full_match(&sought)),
         matches,
         corrections,
@@ -143,12 +152,14 @@ struct Found {
     /// Terms that may stand for one that is not there.
     near: Vec<(String, u64)>,
     rows: Vec<FoundRow>,
+    /// Chunks with the name that was asked for.
+    named: Vec<FoundRow>,
 }
 
 fn ask(
     connection: &mut Connection,
     space: i32,
-    asked: &Asked,
+    (asked, name): (&Asked, Option<&str>),
     k: usize,
     within: Within<'_>,
 ) -> Result<Found, KbError> {
@@ -156,12 +167,22 @@ fn ask(
     let amount = k as i32;
     let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
     let numbers = if sources.is_some() {
-        format!("ARRAY(SELECT number FROM documents_{space} WHERE source = ANY ($10))")
+        format!("ARRAY(SELECT number FROM documents_{space} WHERE source = ANY ($11))")
     } else {
         "NULL".to_owned()
     };
-    let statement =
-        format!("SELECT * FROM kb_lexical($1, $2, $3, $4, $5, $6, $7, $8, $9, {numbers})");
+    let of_these = if sources.is_some() {
+        "AND d.source = ANY ($11)"
+    } else {
+        ""
+    };
+    let statement = format!(
+        "SELECT * FROM kb_lexical($1, $2, $3, $4, $5, $6, $7, $8, $9, {numbers})
+        UNION ALL (SELECT 4, c.chunk, d.source, c.first, c.last, '{{}}'::int4[], '{{}}'::int2[], 0,
+            NULL::int, NULL::text, NULL::bigint FROM chunks_{space} c
+            JOIN documents_{space} d ON d.number = c.chunk >> 32
+            WHERE c.names @> ARRAY[$10::text] {of_these} ORDER BY d.source, c.chunk LIMIT {MOST_NAMED})"
+    );
     let mut values: Vec<Typed<'_>> = vec![
         (&space, Type::INT4),
         (&asked.terms, Type::TEXT_ARRAY),
@@ -172,6 +193,7 @@ fn ask(
         (&asked.begin_of, Type::INT4_ARRAY),
         (&asked.begins, Type::TEXT_ARRAY),
         (&amount, Type::INT4),
+        (&name, Type::TEXT),
     ];
     values.extend(sources.as_ref().map(|these| (these as _, Type::TEXT_ARRAY)));
     let rows = connection.rows(within.limits(), &statement, &values)?;
@@ -211,6 +233,7 @@ impl Found {
                 }
             }
             2 => self.near.push((row.get(9), held())),
+            4 => self.named.extend(found_row(row).ok()),
             // A row with gaps is of no use.
             _ => self.rows.extend(found_row(row).ok()),
         }
@@ -307,40 +330,6 @@ fn corrections(
         })
     });
     Ok(corrections.collect())
-}
-
-/// The chunks with a name of that key.
-pub(super) fn named(
-    reader: &RemoteReader,
-    key: &str,
-    k: usize,
-    within: Within<'_>,
-) -> Result<Vec<Match>, KbError> {
-    let limits = within.limits();
-    let amount = k as i64;
-    let sources: Option<Vec<&String>> = within.documents.map(|these| these.iter().collect());
-    let rows = reader.ask(limits, Vec::new(), |connection, space, _| {
-        let of_these = if sources.is_some() {
-            "AND d.source = ANY ($3)"
-        } else {
-            ""
-        };
-        let statement = format!(
-            "SELECT c.chunk, d.source, c.first, c.last FROM chunks_{space} c
-            JOIN documents_{space} d ON d.number = c.chunk >> 32
-            WHERE c.names @> ARRAY[$1] {of_these} ORDER BY d.source, c.chunk LIMIT $2"
-        );
-        let mut values: Vec<Typed<'_>> = vec![(&key, Type::TEXT), (&amount, Type::INT8)];
-        values.extend(sources.as_ref().map(|these| (these as _, Type::TEXT_ARRAY)));
-        connection.rows(limits, &statement, &values)
-    })?;
-    let matches = rows.iter().map(|row| Match {
-        chunk: ChunkId::unpack(row.get::<_, i64>(0).cast_unsigned()),
-        source: row.get(1),
-        lines: lines(row.get(2), row.get(3)),
-        score: 0.0,
-    });
-    Ok(matches.collect())
 }
 
 /// The chunks nearest to a vector.

@@ -8,6 +8,8 @@ use crate::domain::{Question, QuestionKind};
 use super::super::judge::{Judgement, log_odds};
 use super::super::language::terms;
 use super::super::passage::{Block, Passage};
+use super::super::question::subject_terms;
+use super::quote::shown_height;
 
 /// Blocks of an answer.
 pub(super) const MOST_BLOCKS: usize = 3;
@@ -86,23 +88,49 @@ pub(super) fn of_both_sides(
     ranked(judgement).into_iter().find(names_both)
 }
 
-/// The lines to quote for a block: the whole section where its heading is the term whose meaning is asked for.
-pub(super) fn extent(choice: Choice, question: &Question, passage: &Passage) -> Range<usize> {
+/// Lines of a passage that are quoted for its best block: the block with its neighbours in the section, as long as all
+/// of that is short. Where the heading is the term whose meaning is asked for, the whole section is quoted.
+pub(super) fn extent(
+    choice: Choice,
+    most_lines: usize,
+    question: &Question,
+    passage: &Passage,
+) -> Range<usize> {
     let block = &passage.blocks[choice.block];
-    let subject: HashSet<String> = super::super::question::subject_terms(question)
-        .into_iter()
-        .collect();
+    let is_of_section = |at: &usize| passage.blocks[*at].headings == block.headings;
+    let before = (0..choice.block).rev().take_while(is_of_section).last();
+    let after = (choice.block + 1..passage.blocks.len())
+        .take_while(is_of_section)
+        .last();
+    let section = before.unwrap_or(choice.block)..=after.unwrap_or(choice.block);
+    let lines_of = |first: usize, last: usize| {
+        passage.blocks[first].lines.start..passage.blocks[last].lines.end
+    };
+    if is_defined_by(block, question) {
+        return lines_of(*section.start(), *section.end());
+    }
+    let (mut first, mut last) = (choice.block, choice.block);
+    loop {
+        let fits = |first: usize, last: usize| {
+            section.contains(&first)
+                && section.contains(&last)
+                && shown_height(passage, &lines_of(first, last)) <= most_lines
+        };
+        if fits(first, last + 1) {
+            last += 1;
+        } else if first > 0 && fits(first - 1, last) {
+            first -= 1;
+        } else {
+            return lines_of(first, last);
+        }
+    }
+}
+
+/// Whether the heading of a block is the term whose meaning is asked for.
+fn is_defined_by(block: &Block, question: &Question) -> bool {
+    let subject: HashSet<String> = subject_terms(question).into_iter().collect();
     let heading: HashSet<String> = terms(block.heading(), question.language)
         .into_iter()
         .collect();
-    let is_definition =
-        question.kind == QuestionKind::Definition && !heading.is_empty() && heading == subject;
-    if !is_definition {
-        return block.lines.clone();
-    }
-    let of_section = |other: &&Block| other.headings == block.headings;
-    let section = passage.blocks.iter().filter(of_section);
-    let hull = section.map(|block| block.lines.clone());
-    let hull = hull.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end));
-    hull.unwrap_or_else(|| block.lines.clone())
+    question.kind == QuestionKind::Definition && !heading.is_empty() && heading == subject
 }

@@ -9,7 +9,7 @@ use super::frames::Frames;
 use crate::text::Fences;
 
 /// Lines that are shown of a block.
-const MOST_LINES: usize = 12;
+pub(super) const MOST_LINES: usize = 12;
 /// Columns after which a line of prose counts as another one: an answer is about as wide.
 const WRAPPED_AT: usize = 100;
 /// Bytes at which a single line is cut. A line of data may be a document of its own.
@@ -131,6 +131,14 @@ fn written_lines(
         });
     }
     written
+}
+
+/// Lines that some lines of a passage take on a screen.
+pub(super) fn shown_height(passage: &Passage, lines: &Range<usize>) -> usize {
+    written_lines(passage, lines, None)
+        .iter()
+        .map(|line| line.height)
+        .sum()
 }
 
 /// The lines that are shown: the first ones, or those from shortly before the bold ones where these lie deeper.
