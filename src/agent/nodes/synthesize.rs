@@ -1,11 +1,12 @@
 use tokio::sync::mpsc;
 
-use crate::agent::citations::{CitationFilter, renumbered};
+use crate::agent::citations::CitationFilter;
 use crate::agent::context::{Run, Stop, guard};
 use crate::agent::events::EventWriter;
 use crate::agent::ports::{
     AnswerSink, CallOrigin, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob,
 };
+use crate::agent::renumbering::renumbered;
 use crate::agent::state::{AgentState, SearchFailure};
 use crate::domain::{
     Answer, Citation, Complexity, Confidence, Evidence, NodeName, Outcome, Quotation, RouteReason,
