@@ -210,8 +210,8 @@ pub fn know(model: &mut Model, contents: KnowledgeContents) {
 /// Opens the sample questions.
 pub fn offer_samples(model: &mut Model) {
     if model.samples.is_empty() {
-        let words = "There are no sample questions: they are made from headings, once there are \
-                     documents with some.";
+        let words = "There are no sample questions: they are made from headings, and offered where the \
+                     answer is sure.";
         model.notify(NoticeLevel::Info, words);
     } else {
         model.overlay = Some(Overlay::Samples(List::default()));
