@@ -11,6 +11,7 @@ mod dialogue;
 mod events;
 mod nodes;
 pub mod ports;
+mod renumbering;
 mod run;
 mod state;
 mod worker;

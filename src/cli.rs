@@ -41,6 +41,7 @@ use crate::config::{Environment, Overrides, Restated, Settings, survey, variable
 use crate::engine::{EngineError, Resume, doctor as engine_doctor};
 use crate::files::refuse_link;
 use crate::kb::{READER_ARGUMENT, read_documents};
+use crate::protocol::use_local_times;
 use crate::text::nearest;
 use output::CommandFailure;
 use resumable::StartOptions;
@@ -132,6 +133,7 @@ pub fn main() -> ExitCode {
         return read_documents(share.as_deref().and_then(OsStr::to_str));
     }
     install_panic_hook();
+    use_local_times();
     let parsed = Cli::command()
         .after_long_help(settings_help())
         .try_get_matches()

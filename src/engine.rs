@@ -22,6 +22,7 @@ mod paths;
 mod profile;
 mod reading;
 mod routing;
+mod sample_headings;
 mod samples;
 mod sessions;
 mod signals;

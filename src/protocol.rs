@@ -35,7 +35,7 @@ pub use packed::{EventPacker, PackedEvents};
 pub use parts::{CostDetails, EvidenceItem, ItemScore, NumberedItem};
 pub use record::{EvidenceRecord, EvidenceStanding, RunRecord, Step, Verdict};
 pub use sessions::{RecordedSession, SessionCommand, SessionSummary, SessionUpdate};
-pub use stamp::{RunId, Timestamp, new_id};
+pub use stamp::{RunId, Timestamp, new_id, use_local_times};
 pub use statistics::{Hits, Latency, Outcomes, RuleHits, RunStatistics};
 pub use summary::RunSummary;
 

@@ -99,8 +99,7 @@ fn remove_old(folder: &Path) {
 
 /// `2025-11-21`.
 fn today() -> String {
-    let minute = Timestamp::at(SystemTime::now()).minute();
-    minute.split(' ').next().unwrap_or_default().to_owned()
+    Timestamp::at(SystemTime::now()).date()
 }
 
 fn name(day: &str) -> String {

@@ -17,7 +17,7 @@ const QUESTION: usize = 200;
 /// Columns that are left out first where there is no room have the largest numbers.
 const COLUMNS: [Column; 7] = [
     column("id", Side::Left, 0),
-    column("time (UTC)", Side::Left, 2),
+    column("time", Side::Left, 2),
     column("route", Side::Left, 3),
     column("outcome", Side::Left, 1),
     column("calls", Side::Right, 4),

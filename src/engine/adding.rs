@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use crate::agent::ports::{Caveat, Embedder, Narrowed, ToolError, Toolbox, WaitSink};
 use crate::config::Settings;
 use crate::domain::{Evidence, ToolCall};
-use crate::kb::{KbError, KnowledgeBase, Progress};
+use crate::kb::{KbError, KnowledgeBase, Progress, Skipped};
 use crate::text::{one_line, sanitize};
 use crate::tools::KbToolbox;
 
@@ -88,6 +88,8 @@ pub(super) struct WithMore {
     pub(super) path: PathBuf,
     /// What is to be said of it.
     pub(super) line: String,
+    /// The files of all sources that are not in the index, where that is known.
+    pub(super) skipped: Option<Vec<Skipped>>,
 }
 
 impl Adding {
@@ -126,14 +128,15 @@ impl Adding {
         let with = [self.added().as_slice(), std::slice::from_ref(&real)].concat();
         let base = open_with(&self.settings, Arc::clone(&self.built_in), &with)
             .map_err(|error| format!("{named} cannot be added: {error}"))?;
-        match update_words(&base, progress, stop) {
+        let skipped = match update_words(&base, progress, stop) {
             _ if stop.load(Ordering::Relaxed) => {
                 return Err(format!("{named} is not added: it was stopped"));
             }
             // Who writes its index makes it whole; what is there can be searched.
-            Ok(_) | Err(KbError::Locked | KbError::ReadOnly) => {}
+            Ok(report) => Some(report.skipped),
+            Err(KbError::Locked | KbError::ReadOnly) => None,
             Err(error) => return Err(in_words(error)),
-        }
+        };
         if let Err(error) = base.take_vectors_of(before, stop) {
             // They are made anew, then.
             tracing::debug!(%error, "no vectors were taken over");
@@ -155,6 +158,7 @@ impl Adding {
             base,
             path: real,
             line,
+            skipped,
         })
     }
 

@@ -32,6 +32,8 @@ pub(super) struct Contents {
     adding: Arc<Adding>,
     updates: mpsc::Sender<Update>,
     samples: Option<Arc<MakeSamples>>,
+    /// Once a question was asked none is needed to try.
+    is_asked: CancellationToken,
     left_out: Mutex<LeftOut>,
     /// How often something else was changed than documents of the base.
     changes: AtomicU64,
@@ -46,18 +48,20 @@ struct Looked {
 }
 
 impl Contents {
-    /// `samples` makes the questions to try; without it there are none.
+    /// `samples` makes the questions to try until a question is asked; without it there are none.
     pub(super) fn new(
         base: CurrentBase,
         adding: Arc<Adding>,
         updates: mpsc::Sender<Update>,
         samples: Option<Arc<MakeSamples>>,
+        is_asked: CancellationToken,
     ) -> Self {
         Self {
             base,
             adding,
             updates,
             samples,
+            is_asked,
             left_out: Mutex::default(),
             changes: AtomicU64::new(0),
             changed: Notify::new(),
@@ -128,10 +132,23 @@ impl Contents {
                             LOOK_EVERY
                         };
                     samples = looked.samples;
-                    if !self.send(looked.contents).await {
+                    if !self.send(looked.contents.clone()).await {
                         return;
                     }
                     (is_sent, known) = (true, Some(revision));
+                    if looked.contents.samples_are_sought {
+                        samples = self.make(&base).await;
+                        if !Arc::ptr_eq(&base, &self.base.get()) {
+                            continue;
+                        }
+                        let mut contents = looked.contents;
+                        contents.samples_are_sought = false;
+                        let made = samples.as_ref().map(|basis| basis.questions.clone());
+                        contents.samples = Some(made.unwrap_or_default());
+                        if !self.send(contents).await {
+                            return;
+                        }
+                    }
                 } else if !is_sent {
                     // Who waits for it waits no longer.
                     is_sent = self.send(KnowledgeContents::default()).await;
@@ -147,13 +164,25 @@ impl Contents {
         self.updates.send(Update::Contents(contents)).await.is_ok()
     }
 
+    /// Makes questions to try; `None` where they are tried anew at the next look, if ever.
+    async fn make(&self, base: &Arc<KnowledgeBase>) -> Option<Basis> {
+        let (samples, base) = (self.samples.clone()?, Arc::clone(base));
+        let making = move |stop: &AtomicBool| sampled(&base, samples.as_ref(), stop);
+        tokio::select! {
+            biased;
+            () = self.is_asked.cancelled() => None,
+            basis = blocking(making) => basis.ok().flatten(),
+        }
+    }
+
     /// `None` where it failed, which is in the diagnostics.
     async fn look(&self, base: Arc<KnowledgeBase>, samples: &mut Option<Basis>) -> Option<Looked> {
-        let (adding, make) = (Arc::clone(&self.adding), self.samples.clone());
+        let adding = Arc::clone(&self.adding);
+        let are_made = self.samples.is_some();
         let left_out = self.left_out();
         let basis = samples.take();
         let look = move |stop: &AtomicBool| {
-            let mut looked = look(&base, make.as_deref(), basis, stop)?;
+            let mut looked = look(&base, are_made, basis, stop)?;
             looked.contents.sources = sources(&base, &adding, stop)?;
             looked.contents.setting = adding.setting(&base);
             looked.contents.left_out = left_out;
@@ -170,26 +199,22 @@ impl Contents {
 
 fn look(
     base: &KnowledgeBase,
-    make: Option<&MakeSamples>,
+    are_made: bool,
     basis: Option<Basis>,
     stop: &AtomicBool,
 ) -> Result<Looked, KbError> {
     let mut overview = Overview::default();
     base.for_each_document(stop, |document| overview.add(document))?;
     // What is shown stays as long as it is true, so that no digit means another question.
-    let basis = match basis {
-        Some(basis) if basis.stands(base, stop)? => Some(basis),
+    let samples = match basis {
+        Some(basis) if are_made && basis.stands(base, stop)? => Some(basis),
         _ => None,
-    };
-    let samples = match (make, basis) {
-        (None, _) => None,
-        (Some(_), Some(basis)) => Some(basis),
-        (Some(make), None) => sampled(base, make, stop),
     };
     let questions = samples.as_ref().map(|basis| basis.questions.clone());
     let is_empty = overview.is_empty();
     let mut contents = overview.contents();
-    contents.samples = make.map(|_| questions.unwrap_or_default());
+    contents.samples_are_sought = are_made && samples.is_none();
+    contents.samples = are_made.then(|| questions.unwrap_or_default());
     Ok(Looked {
         contents,
         samples,
@@ -270,7 +295,8 @@ mod tests {
         let settings = Settings::resolve(&environment, Overrides::default()).unwrap();
         let adding = Adding::new(&settings, Arc::new(NoMeaning));
         let base = CurrentBase::new(Arc::clone(base));
-        Contents::new(base, Arc::new(adding), updates, samples)
+        let is_asked = CancellationToken::new();
+        Contents::new(base, Arc::new(adding), updates, samples, is_asked)
     }
 
     fn write(base: &KnowledgeBase, docs: &Path, name: &str, text: &str) {
@@ -281,7 +307,9 @@ mod tests {
     async fn next(updates: &mut mpsc::Receiver<Update>) -> KnowledgeContents {
         loop {
             let update = tokio::time::timeout(PATIENCE, updates.recv()).await;
-            if let Update::Contents(contents) = update.unwrap().unwrap() {
+            if let Update::Contents(contents) = update.unwrap().unwrap()
+                && !contents.samples_are_sought
+            {
                 return contents;
             }
         }
@@ -382,6 +410,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn ui_no_sample_is_looked_for_once_a_question_was_asked() {
+        let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let base = base(docs.path(), home.path());
+        write(&base, docs.path(), "a.md", "# A\n");
+        let (updates, mut received) = mpsc::channel(8);
+        let (begun, begins) = channel();
+        let begun = Mutex::new(begun);
+        let make: Arc<MakeSamples> = Arc::new(move |_, stop| {
+            begun.lock().unwrap().send(()).unwrap();
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(KbError::Stopped)
+        });
+        let contents = contents(&base, updates, Some(make));
+        let (end, is_asked) = (CancellationToken::new(), contents.is_asked.clone());
+        let test = async {
+            let begins = tokio::task::spawn_blocking(move || begins.recv_timeout(PATIENCE));
+            begins.await.unwrap().unwrap();
+            is_asked.cancel();
+            assert_eq!(next(&mut received).await.samples, Some(Vec::new()));
+            end.cancel();
+        };
+        tokio::join!(contents.follow(&end), test);
+    }
+
+    #[tokio::test]
     async fn what_the_base_holds_is_sent_though_the_index_is_stopped_meanwhile() {
         let (docs, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let base = base(docs.path(), home.path());
@@ -412,7 +467,9 @@ mod tests {
         loop {
             match received.recv().await.unwrap() {
                 Update::Knowledge(status) if status.stopped => break,
-                Update::Contents(_) => panic!("before it was stopped"),
+                Update::Contents(contents) if !contents.samples_are_sought => {
+                    panic!("before it was stopped")
+                }
                 _ => {}
             }
         }

@@ -84,8 +84,10 @@ impl Conversation {
         let (questions, asked) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let (tasks, to_do) = mpsc::channel(COMMANDS_IN_FLIGHT);
         let (index, asked_of_index) = mpsc::channel(COMMANDS_IN_FLIGHT);
+        let is_asked = CancellationToken::new();
         let to = Receivers {
             agent: questions,
+            is_asked: is_asked.clone(),
             sessions: tasks,
             index,
             statistics: StatisticsReader::new(&engine.audit_log.path, &updates),
@@ -112,12 +114,16 @@ impl Conversation {
             updates: updates.clone(),
         };
         let sessions = tokio::task::spawn_blocking(move || sessions.run(to_do));
-        let samples = (!engine.profile.is_demo).then(|| Samples::new(Handle::current()).maker());
+        let samples = (!engine.profile.is_demo).then(|| {
+            let (base, limits) = (engine.knowledge.clone(), engine.agent.limits);
+            Samples::new(Handle::current(), base, limits).maker()
+        });
         let contents = Contents::new(
             engine.knowledge.clone(),
             engine.adding.clone(),
             updates.clone(),
             samples,
+            is_asked,
         );
         let indexing = Indexing {
             base: engine.knowledge.clone(),

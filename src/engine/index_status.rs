@@ -119,7 +119,11 @@ impl<'a> ToScreen<'a> {
                 }
                 self.contents.may_have_changed();
             }
-            Upkeep::Idle => self.idle(),
+            Upkeep::Idle => {
+                self.idle();
+                // What is found by its meaning, too, may have surer answers.
+                self.contents.may_have_changed();
+            }
             Upkeep::Trouble(error) => self.send(warning(&error)),
             Upkeep::Notice(message) => self.send(Update::Notice {
                 level: NoticeLevel::Info,

@@ -68,11 +68,19 @@ impl Indexing {
                         read = self.read(path, (&mut tasks, &mut waiting)) => read,
                     };
                     match read {
-                        Ok(WithMore { base, path, line }) => {
+                        Ok(WithMore {
+                            base,
+                            path,
+                            line,
+                            skipped,
+                        }) => {
                             self.base.replace(Arc::new(base));
                             self.adding.keep(path);
                             // What it holds is sent behind this line.
                             let _ = self.updates.send(Update::SourceAdded(Ok(line))).await;
+                            if let Some(skipped) = skipped {
+                                self.contents.leave_out(&skipped);
+                            }
                             self.contents.look_again();
                             if let Some(work) = work.take() {
                                 work.end().await;

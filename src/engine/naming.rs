@@ -64,6 +64,8 @@ mod tests {
     use async_trait::async_trait;
     use tokio::sync::mpsc;
 
+    use tokio_util::sync::CancellationToken;
+
     use super::*;
     use crate::agent::ports::{Ports, WaitSink};
     use crate::agent::{Agent, Worker};
@@ -132,6 +134,7 @@ mod tests {
         let (to_agent, agent) = mpsc::channel(8);
         let (updates, received_updates) = mpsc::channel(8);
         let to = Receivers {
+            is_asked: CancellationToken::new(),
             agent: to_agent,
             sessions: mpsc::channel(1).0,
             index: mpsc::channel(1).0,

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::SendError;
 use tokio::task::{self, JoinHandle};
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::ScopedCommand;
 use crate::agent::ports::{ToolError, Toolbox};
@@ -29,6 +30,8 @@ use super::statistics::StatisticsReader;
 /// Who does what the screen wants.
 pub(super) struct Receivers {
     pub(super) agent: mpsc::Sender<ScopedCommand>,
+    /// Cancelled once a question is asked.
+    pub(super) is_asked: CancellationToken,
     pub(super) sessions: mpsc::Sender<Task>,
     pub(super) index: mpsc::Sender<IndexTask>,
     pub(super) statistics: StatisticsReader,
@@ -75,6 +78,9 @@ pub(super) async fn dispatch(
                 Some(Command::LeaveStatistics) => to.statistics.stop(),
                 // Without an agent the screen is to know that nothing is taken any more.
                 Some(other) => {
+                    if matches!(other, Command::Ask { .. }) {
+                        to.is_asked.cancel();
+                    }
                     if other == Command::Forget {
                         let _ = to.sessions.try_send(Task::Begin);
                     }

@@ -53,6 +53,11 @@ impl Router {
         self.reasoner.identity()
     }
 
+    /// The engine itself.
+    pub(super) fn reasoner(&self) -> Arc<dyn Reasoner> {
+        Arc::clone(&self.reasoner)
+    }
+
     /// Routes a question as the first of a conversation.
     pub async fn route(&self, query: &str) -> Result<Routed, EngineError> {
         let question = self.reasoner.read(query, &[]);

@@ -24,9 +24,11 @@ pub struct KnowledgeContents {
     pub left_out: LeftOut,
     /// All files together.
     pub bytes: u64,
-    /// Made from the headings, none where no heading is fit for it; `None` of the bundled demo, which
-    /// has its own.
+    /// Made from the headings and asked before they are offered, none where no answer was sure; `None`
+    /// of the bundled demo, which has its own.
     pub samples: Option<Vec<SampleQuestion>>,
+    /// Whether questions to try are still looked for.
+    pub samples_are_sought: bool,
 }
 
 /// What a folder or file of the knowledge base holds.

@@ -1,7 +1,9 @@
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::Zoned;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
@@ -19,6 +21,14 @@ const DAY: u64 = 86_400_000;
 
 /// Keeps ids in order within a millisecond, and when the clock goes back a little.
 static IDS: Mutex<ContextV7> = Mutex::new(ContextV7::new());
+
+/// In which people are told times.
+static ZONE: OnceLock<TimeZone> = OnceLock::new();
+
+/// From now on people are told times by the clock of this machine; until then by UTC.
+pub fn use_local_times() {
+    let _ = ZONE.set(TimeZone::system());
+}
 
 /// A new id, later in order than all before it in this process.
 pub fn new_id() -> Uuid {
@@ -99,16 +109,29 @@ impl Timestamp {
         format!("{year:04}-{month:02}-{day:02}")
     }
 
-    /// `2025-11-21 12:01`, UTC.
+    /// `2025-11-21 12:01`, as people are told it.
     pub fn minute(self) -> String {
-        let (hour, minute, _) = self.date_time().time().as_hms();
-        format!("{} {hour:02}:{minute:02}", self.date())
+        self.local().strftime("%Y-%m-%d %H:%M").to_string()
     }
 
-    /// `12:01:07.412`, UTC.
+    /// `2025-11-21 12:01 UTC`, or `+01:00` behind it: for who reads it elsewhere.
+    pub fn minute_and_zone(self) -> String {
+        let local = self.local();
+        if local.offset().seconds() == 0 {
+            return format!("{} UTC", self.minute());
+        }
+        local.strftime("%Y-%m-%d %H:%M %:z").to_string()
+    }
+
+    /// `12:01:07.412`, as people are told it.
     pub fn clock(self) -> String {
-        let (hour, minute, second, milli) = self.date_time().time().as_hms_milli();
-        format!("{hour:02}:{minute:02}:{second:02}.{milli:03}")
+        self.local().strftime("%H:%M:%S.%3f").to_string()
+    }
+
+    fn local(self) -> Zoned {
+        let millis = i64::try_from(self.0).unwrap_or(i64::MAX);
+        let moment = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
+        moment.to_zoned(ZONE.get().cloned().unwrap_or(TimeZone::UTC))
     }
 }
 

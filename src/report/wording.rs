@@ -21,7 +21,7 @@ pub(super) fn course(run: &RunSummary) -> String {
     let saved = run.saved.map(|saved| format!("{saved} saved"));
     let forced = run.forced_route.map_or("", |_| ", forced");
     let parts = [
-        Some(format!("{} UTC", run.time.minute())),
+        Some(run.time.minute_and_zone()),
         Some(format!(
             "{}{forced}",
             run.route.map_or(NOTHING, Complexity::as_str)

@@ -54,7 +54,7 @@ pub fn ask(model: &mut Model, question: TurnQuestion) -> (bool, Vec<Effect>) {
     model.prompt.remember(&question.text);
     model.chat.chosen = AnswerFocus::No;
     model.notice = None;
-    model.chat.last();
+    model.chat.follow();
     if model.is_busy() {
         model.queue.push_back(question);
         return (true, Vec::new());
@@ -75,6 +75,9 @@ pub fn next_queued(model: &mut Model) -> Vec<Effect> {
 }
 
 fn begin(model: &mut Model, question: TurnQuestion) -> Vec<Effect> {
+    if model.chat.is_following() {
+        model.chat.follow();
+    }
     let command = Command::Ask {
         query: question.text.clone(),
         route: question.route,
@@ -207,8 +210,8 @@ pub fn know(model: &mut Model, contents: KnowledgeContents) {
 /// Opens the sample questions.
 pub fn offer_samples(model: &mut Model) {
     if model.samples.is_empty() {
-        let words = "There are no sample questions: they are made from headings, once there are \
-                     documents with some.";
+        let words = "There are no sample questions: they are made from headings, and offered where the \
+                     answer is sure.";
         model.notify(NoticeLevel::Info, words);
     } else {
         model.overlay = Some(Overlay::Samples(List::default()));

@@ -95,7 +95,7 @@ pub fn race(model: &mut Model, question: Option<&str>) -> Vec<Effect> {
     model.prompt.remember(&query);
     model.notice = None;
     model.shown = None;
-    model.chat.last();
+    model.chat.follow();
     model.racing = Some(Vec::new());
     model.pending = Some(TurnQuestion {
         text: query.clone(),

@@ -27,6 +27,11 @@ pub enum LayoutWidth {
 /// The least size at which anything is drawn.
 pub const LEAST: (u16, u16) = (40, 10);
 
+/// Lines that an answer can be read in.
+const READABLE: u16 = 14;
+/// Lines of a pane that is folded.
+const FOLDED: u16 = 4;
+
 /// Where everything stands on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrangement {
@@ -249,10 +254,12 @@ impl Arrangement {
         // What can be asked takes more room than an answer that has not been given.
         let share = if model.is_empty() { 56 } else { 48 };
         let room = prompt - 1;
+        // An answer needs lines to be read; the other pane folds to a few before the chat does.
+        let least = (READABLE + 1).min(room.saturating_sub(FOLDED + 1));
         let chat = Split::part(
             model.split.chat,
             room,
-            room * share / 100,
+            (room * share / 100).max(least),
             3,
             room.saturating_sub(4),
         );

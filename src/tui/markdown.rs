@@ -437,13 +437,15 @@ mod tests {
     }
 
     #[test]
-    fn ui_a_tight_table_keeps_its_headings_and_its_column_of_citations() {
+    fn ui_a_tight_table_wraps_its_cells_and_keeps_its_column_of_citations() {
         let text = "| key | does |     |\n|---|---|---|\n| a | what it says and more | [1] |\n\n\
                     | key | source |\n|---|---|\n| a long key | [2] |\n";
         insta::assert_snapshot!(shown(text, 18), @r"
         key  does
         ───  ────────  ───
-        a    what it…  [1]
+        a    what it   [1]
+             says and
+             more
 
         key         source
         ──────────  ──────

@@ -73,8 +73,13 @@ pub struct AuditState {
 /// What the conversation shows at present.
 #[derive(Debug, Clone, Default)]
 pub struct ChatScroll {
-    /// Turn and row at the top; `None` follows the end.
+    /// Turn and row at the top; `None` follows what comes.
     pub anchor: Option<(usize, usize)>,
+    /// Whether the end is followed also where the last answer is longer than the pane, whose beginning
+    /// is shown otherwise.
+    pub at_end: bool,
+    /// Whether there is more below what is seen, though nothing was scrolled.
+    pub goes_on: bool,
     /// Rows to move before the next drawing.
     pub moving: isize,
     /// Rows that are seen.
@@ -114,11 +119,18 @@ impl ChatScroll {
 
     /// To the end, and stays there.
     pub fn last(&mut self) {
-        self.anchor = None;
-        self.moving = 0;
+        self.follow();
+        self.at_end = true;
     }
 
-    /// Whether it stays at the end.
+    /// To what comes next, and to the beginning of it where it is long.
+    pub fn follow(&mut self) {
+        self.anchor = None;
+        self.moving = 0;
+        self.at_end = false;
+    }
+
+    /// Whether nothing was scrolled.
     pub fn is_following(&self) -> bool {
         self.anchor.is_none()
     }

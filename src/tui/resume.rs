@@ -50,7 +50,7 @@ fn words(model: &Model, recorded: &RecordedSession) -> String {
         .turns
         .first()
         .map(|turn| turn.exchange().started.minute());
-    let of = since.map_or_else(String::new, |time| format!(" since {time} UTC"));
+    let of = since.map_or_else(String::new, |time| format!(" since {time}"));
     let name = recorded
         .name
         .as_deref()

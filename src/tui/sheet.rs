@@ -32,7 +32,7 @@ pub fn draw(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buf
     let width = usize::from(room.width);
     let (title, narrowed, count, says, rows) = match &model.overlay {
         Some(Overlay::Sessions(list)) => (
-            " Sessions · times in UTC ",
+            " Sessions · local times ",
             &list.narrowed,
             list.count(),
             sessions_note(list),

@@ -4,7 +4,8 @@ use pulldown_cmark::Alignment;
 use unicode_width::UnicodeWidthStr;
 
 use super::citation_ink::with_citations;
-use super::ink::{Ink, Row, cut, pad};
+use super::ink::{Ink, Row, pad};
+use super::wrap::wrap;
 
 /// A table as it is read.
 #[derive(Default)]
@@ -20,7 +21,7 @@ pub struct Table {
 impl Table {
     const GAP: usize = 2;
 
-    /// In lines of at most `width` cells; the widest columns give way.
+    /// In lines of at most `width` cells: the widest columns give way, and their cells take more lines.
     pub fn layout(self, width: usize) -> Vec<Row> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths = vec![1_usize; columns];
@@ -37,24 +38,31 @@ impl Table {
         }
         let mut lines = Vec::new();
         for (at, row) in self.rows.iter().enumerate() {
-            let mut line = Row::default();
-            for (column, cell) in row.iter().enumerate() {
-                let cell = cut(cell, widths[column]);
-                let blank = widths[column].saturating_sub(cell.width());
-                let text = match self.alignments.get(column) {
-                    Some(Alignment::Right) => format!("{}{cell}", " ".repeat(blank)),
-                    Some(Alignment::Center) => {
-                        pad(&format!("{}{cell}", " ".repeat(blank / 2)), widths[column])
-                    }
-                    _ => pad(&cell, widths[column]),
-                };
-                let gap = if column == 0 { 0 } else { Self::GAP };
-                line.push(
-                    if at == 0 { Ink::Heading } else { Ink::Text },
-                    format!("{}{text}", " ".repeat(gap)),
-                );
+            let ink = if at == 0 { Ink::Heading } else { Ink::Text };
+            let none = Row::default();
+            let cells = row.iter().zip(&widths);
+            let cells: Vec<Vec<Row>> = cells
+                .map(|(cell, width)| wrap(&Row::of(ink, cell.as_str()), &none, &none, *width))
+                .collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            for below in 0..height {
+                let mut line = Row::default();
+                for (column, cell) in cells.iter().enumerate() {
+                    let text = cell.get(below).map(Row::text).unwrap_or_default();
+                    let text = text.trim_end();
+                    let blank = widths[column].saturating_sub(text.width());
+                    let text = match self.alignments.get(column) {
+                        Some(Alignment::Right) => format!("{}{text}", " ".repeat(blank)),
+                        Some(Alignment::Center) => {
+                            pad(&format!("{}{text}", " ".repeat(blank / 2)), widths[column])
+                        }
+                        _ => pad(text, widths[column]),
+                    };
+                    let gap = if column == 0 { 0 } else { Self::GAP };
+                    line.push(ink, format!("{}{text}", " ".repeat(gap)));
+                }
+                lines.push(with_citations(line).fit(width));
             }
-            lines.push(with_citations(line).fit(width));
             if at == 0 {
                 let rule = widths
                     .iter()

@@ -199,7 +199,9 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
         let used = label.width();
         put(buffer, theme, area, &label);
         let room = usize::from(area.width).saturating_sub(used + 3);
-        if places.status.is_none() && room > 0 {
+        // Names side by side share one state.
+        let is_tab = places.status.is_some_and(|(_, at)| at.y == area.y);
+        if !is_tab && room > 0 {
             let status = status(model, pane).fit_parts(room);
             let place = Rect {
                 x: area.x + used as u16,
@@ -230,6 +232,7 @@ fn titles(model: &Model, places: &Arrangement, theme: &Theme, buffer: &mut Buffe
 fn status(model: &Model, pane: Pane) -> Row {
     match pane {
         Pane::Chat if !model.chat.is_following() => Row::of(Ink::Dim, "scrolled: Ctrl+End follows"),
+        Pane::Chat if model.chat.goes_on => Row::of(Ink::Dim, "goes on below: Ctrl+End"),
         Pane::Chat => Row::default(),
         Pane::Path => path::status(model),
         Pane::Evidence => evidence::status(model),

@@ -205,7 +205,7 @@ fn an_answer_for_people_says_that_it_is_offline_and_where_it_is_from() {
     assert!(answer.contains(".md:"), "{answer}");
     let footer = answer.lines().last().unwrap();
     assert!(
-        footer.contains("offline, extractive · simple · 3 calls, 1 saved"),
+        footer.contains("offline, extractive · simple · 3 steps, 1 saved"),
         "{footer}"
     );
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));

@@ -47,7 +47,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
         for wanted in [
             "Question: hello\n",
             "  Route: chitchat.",
-            "Answered, offline, extractive, route chitchat, 1 call, 3 saved",
+            "Answered, offline, extractive, route chitchat, 1 step, 3 saved",
             "Question: Compare graph_related with read_file\n",
             "Node analyze_and_route.\n",
             "  From analyze_and_route to plan: complex.",
@@ -58,7 +58,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Answer: ",
             "Source [1]: ",
             ", lines ",
-            "Run 2: Compare graph_related with read_file. complex, answered, 4 calls",
+            "Run 2: Compare graph_related with read_file. complex, answered, 4 steps",
         ] {
             assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
         }

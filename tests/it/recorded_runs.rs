@@ -134,13 +134,7 @@ fn runs_are_a_table_of_short_ids_without_control_characters() {
         rows,
         [
             vec![
-                "id",
-                "time (UTC)",
-                "route",
-                "outcome",
-                "calls",
-                "saved",
-                "question"
+                "id", "time", "route", "outcome", "calls", "saved", "question"
             ],
             vec!["0000000c", "2026-01-02 03:04", "–", "–", "–", "–", "three"],
             vec![
@@ -692,4 +686,20 @@ fn r23_the_confidence_of_an_answer_is_listed_and_exported_where_it_was_measured(
     let exported = place.run(&["export", RUN_A, "--format", "json"]);
     let exported: Value = serde_json::from_slice(&exported.stdout).unwrap();
     assert_eq!(exported["runs"][0]["confidence"], 0.42);
+}
+
+#[test]
+fn ui_times_are_those_of_the_clock_of_this_machine() {
+    let place = recorded();
+    let told = |args: &[&str]| {
+        let output = place.command(args).env("TZ", "<+0530>-5:30").output();
+        text(&output.unwrap().stdout)
+    };
+    let table = told(&["runs"]);
+    assert!(table.contains("2026-01-02 08:34"), "{table}");
+    let exported = told(&["export", RUN_A]);
+    assert!(exported.contains("2026-01-02 08:34 +05:30"), "{exported}");
+    // Programs are told UTC.
+    let runs = told(&["runs", "--json"]);
+    assert!(runs.contains("2026-01-02T03:04:01.000Z"), "{runs}");
 }

@@ -1,5 +1,6 @@
 //! The screen: events and keys in, cells out.
 
+mod answer;
 mod audit;
 mod citations;
 mod commands;

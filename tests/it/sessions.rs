@@ -175,7 +175,7 @@ fn ui_a_session_over_another_base_says_so_and_calls_nothing_removed() {
     left(terminal);
     let again = ["--continue", "--data-dir", data, "other"];
     let mut terminal = over_heron(&place, &again, "");
-    terminal.wait_for_text("other holds none of the");
+    terminal.wait_for_text("holds none of the");
     terminal.keys("]\r");
     let screen = terminal.wait_for_text("is not in this knowledge base");
     assert!(screen.contains("or of another one"), "{screen}");
@@ -223,7 +223,7 @@ fn listed(terminal: &mut Terminal) -> String {
     terminal.keys("\u{13}");
     terminal.wait_for("the list", |screen| {
         let contents = screen.contents();
-        contents.contains("Sessions · times in UTC") && !contents.contains("reading the audit log")
+        contents.contains("Sessions · local times") && !contents.contains("reading the audit log")
     })
 }
 

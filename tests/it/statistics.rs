@@ -152,8 +152,8 @@ fn ui_stats_of_the_screen_are_those_of_the_whole_log() {
     let shown = terminal.wait_for_text("2026-01-01 to 2026-01-04");
     let total = json_lines(&place.run(&["stats", "--json"]).stdout).remove(0);
     for expected in [
-        format!("reasoning calls made  {} ", total["calls"]),
-        format!("reasoning calls saved {} ", total["saved"]),
+        format!("calls made            {} ", total["calls"]),
+        format!("calls saved           {} ", total["saved"]),
         "few_context         1 run · 25 %".to_owned(),
         "median 15 ms · p95 40 ms · 4 measured".to_owned(),
         "~400 · at the mean of a call".to_owned(),

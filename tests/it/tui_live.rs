@@ -96,7 +96,7 @@ async fn escape_cancels_a_run_half_way_and_the_next_one_works() {
         let contents = screen.contents();
         contents
             .lines()
-            .any(|line| line.contains("analyze_and_route") && line.contains("1 call"))
+            .any(|line| line.contains("analyze_and_route") && line.contains("1 step"))
     });
     terminal.keys(ESC);
     terminal.wait_for_text("cancelled");

@@ -79,6 +79,7 @@ impl Workplace {
             .args(args)
             .current_dir(self.path())
             .env_clear()
+            .env("TZ", "UTC")
             .env("HOME", self.path())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("KB_AGENT_DATA_DIR", self.data())

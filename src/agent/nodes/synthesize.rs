@@ -1,11 +1,12 @@
 use tokio::sync::mpsc;
 
-use crate::agent::citations::{CitationFilter, renumbered};
+use crate::agent::citations::CitationFilter;
 use crate::agent::context::{Run, Stop, guard};
 use crate::agent::events::EventWriter;
 use crate::agent::ports::{
     AnswerSink, CallOrigin, NOTHING_FOUND, NOTHING_FOUND_ZH, Synthesis, SynthesizeJob,
 };
+use crate::agent::renumbering::renumbered;
 use crate::agent::state::{AgentState, SearchFailure};
 use crate::domain::{
     Answer, Citation, Complexity, Confidence, Evidence, NodeName, Outcome, Quotation, RouteReason,
@@ -244,16 +245,11 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
         return Err(Stop::Cancelled);
     }
     held.push(filter.push(&sanitizer.finish()) + &filter.finish());
-    let mut used = filter.used().to_vec();
-    let mut places: Vec<usize> = (1..=context.len()).collect();
+    let places = places(&filter, context.len(), waits_for_numbers);
     if waits_for_numbers {
-        // What is cited comes first, as it is cited; the rest follows as it was.
-        places.retain(|n| !used.contains(n));
-        places.splice(0..0, used.iter().copied());
         held = renumbered(&held, &places);
         let by_number = places.iter().filter_map(|n| context.get(n - 1).cloned());
         context = by_number.collect();
-        used = (1..=used.len()).collect();
         number(run, &context).await;
     }
     for delta in held {
@@ -262,33 +258,40 @@ async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop
     let synthesis = match called {
         Ok(synthesis) => synthesis,
         Err(stop) => {
-            keep_what_came(run, text, cite(&used, &context, &[])).await;
+            keep_what_came(run, text, cite(filter.used(), &places, &context, &[])).await;
             return Err(stop);
         }
     };
 
     run.state.usage.add(synthesis.usage);
     run.events.caveats(synthesis.warnings).await;
+    warn_of_removed(run, &filter).await;
+    if is_blank(&text) {
+        return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
+    }
+    Ok(Answer {
+        text,
+        citations: cite(filter.used(), &places, &context, &synthesis.quoted),
+        outcome: synthesis.outcome,
+        confidence: synthesis.confidence.map(Confidence::rounded),
+    })
+}
+
+/// The places of the items in the order of their numbers: what is cited comes first, as it is cited, and
+/// the rest follows as it was, where the numbers go by the answer.
+fn places(filter: &CitationFilter, count: usize, by_use: bool) -> Vec<usize> {
+    let first = if by_use { filter.used() } else { &[] };
+    let rest = (1..=count).filter(|n| !first.contains(n));
+    first.iter().copied().chain(rest).collect()
+}
+
+async fn warn_of_removed(run: &mut Run<'_>, filter: &CitationFilter) {
     let removed = filter.removed();
     if !removed.is_empty() {
         let marks: Vec<_> = removed.iter().map(|n| format!("[{n}]")).collect();
         let message = format!("removed {}: no such evidence", marks.join(" "));
         run.events.warn("citation_removed", message).await;
     }
-    if is_blank(&text) {
-        return Err(Stop::Failed(NOTHING_TO_SEE.to_owned()));
-    }
-    let quoted = synthesis.quoted.into_iter().filter_map(|quotation| {
-        let n = places.iter().position(|place| *place == quotation.n)? + 1;
-        Some(Quotation { n, ..quotation })
-    });
-    let quoted: Vec<Quotation> = quoted.collect();
-    Ok(Answer {
-        text,
-        citations: cite(&used, &context, &quoted),
-        outcome: synthesis.outcome,
-        confidence: synthesis.confidence.map(Confidence::rounded),
-    })
 }
 
 /// An answer that broke off is kept as far as it came, so that it is in the log and its citations
@@ -306,22 +309,27 @@ async fn pass_on(events: &mut EventWriter, text: &mut String, delta: String) {
     }
 }
 
-fn cite(numbers: &[usize], context: &[Evidence], quoted: &[Quotation]) -> Vec<Citation> {
-    numbers
-        .iter()
-        .filter_map(|&n| {
-            let item = context.get(n.checked_sub(1)?)?;
-            let of_it = quoted.iter().filter(|quotation| quotation.n == n);
-            Some(Citation {
-                n,
-                id: item.id.clone(),
-                source: item.source.clone(),
-                lines: item.lines,
-                place: item.place.clone(),
-                quoted: of_it.map(|quotation| quotation.lines).collect(),
-            })
+/// What the engine's marks of these numbers stand for; the n-th of `places` is called n in the answer.
+fn cite(
+    marks: &[usize],
+    places: &[usize],
+    context: &[Evidence],
+    quoted: &[Quotation],
+) -> Vec<Citation> {
+    let cited = marks.iter().filter_map(|mark| {
+        let at = places.iter().position(|place| place == mark)?;
+        let item = context.get(at)?;
+        let of_it = quoted.iter().filter(|quotation| quotation.n == *mark);
+        Some(Citation {
+            n: at + 1,
+            id: item.id.clone(),
+            source: item.source.clone(),
+            lines: item.lines,
+            place: item.place.clone(),
+            quoted: of_it.map(|quotation| quotation.lines).collect(),
         })
-        .collect()
+    });
+    cited.collect()
 }
 
 /// R23: says that nothing was found, with what came nearest; never a guess.

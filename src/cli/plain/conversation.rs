@@ -302,7 +302,9 @@ impl Plain {
             }
             Update::Session(SessionUpdate::NotResumed(line)) => print_notice(&line),
             Update::Contents(contents) => {
-                self.samples.take(contents.samples.clone());
+                if !contents.samples_are_sought {
+                    self.samples.take(contents.samples.clone());
+                }
                 self.about.contents = Some(contents);
                 match self.doing {
                     PendingReply::Trying(number) => self.try_one(number)?,

@@ -44,7 +44,8 @@ impl NumberedSamples {
     /// All, with their numbers.
     pub(super) fn listed(&self) -> String {
         if self.questions.is_empty() {
-            return "There is no question to try: no document has a heading to make one from.\n"
+            return "There is no question to try: none that was made from the headings had a sure \
+                    answer.\n"
                 .to_owned();
         }
         let questions = self.questions.iter().enumerate();

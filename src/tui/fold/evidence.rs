@@ -120,7 +120,8 @@ impl EvidenceFold {
         let mut order: Vec<usize> = (0..self.rows.len()).filter(listed).collect();
         order.sort_by_cached_key(|at| {
             let row = &self.rows[*at];
-            (self.rank(row), self.number(row).unwrap_or(usize::MAX))
+            let number = self.number(row).unwrap_or(usize::MAX);
+            (!row.is_in_context(), number)
         });
         self.order = order;
         let mut holds = vec![0; self.rows.len()];
@@ -139,17 +140,10 @@ impl EvidenceFold {
         std::iter::successors(place(row), move |at| place(&self.rows[*at])).take(self.rows.len())
     }
 
-    /// What the answer refers to, then what else was sent, each by number, then what else is in the
-    /// context, then what was dropped. What is within another item has no row.
+    /// What was sent, by number, then what else is in the context, then what was dropped. What is within
+    /// another item has no row.
     pub fn rows(&self) -> impl Iterator<Item = &EvidenceRow> {
         self.order.iter().map(|at| &self.rows[*at])
-    }
-
-    fn rank(&self, row: &EvidenceRow) -> u8 {
-        match row.standing {
-            Standing::Dropped | Standing::Within => 2,
-            _ => u8::from(self.is_unused(row)),
-        }
     }
 
     /// How often something has changed: rows of one run and one revision are the same.

@@ -192,7 +192,7 @@ pub fn about(model: &Model, row: &AuditRow, at: usize, count: usize) -> String {
     let started = model.shown_run().map_or(row.ts, |run| run.started);
     let mut about = format!("{} of {count}", at + 1);
     about.push_str(&format!(
-        " · {} · {} UTC",
+        " · {} · {}",
         since(started, row.ts),
         row.ts.clock()
     ));

@@ -40,6 +40,8 @@ pub fn settle(model: &mut Model, size: Size) {
     if let Some(find) = &mut model.find {
         found::search(find, &model.turns, |turn| text_of(turn, width), width);
     }
+    // A question that waits stands at the end.
+    let is_waiting = model.pending.is_some() || !model.queue.is_empty();
     let mut view = Window {
         turns: &mut model.turns,
         laid_out: &mut model.chat.laid_out,
@@ -48,7 +50,12 @@ pub fn settle(model: &mut Model, size: Size) {
     };
     let moving = std::mem::take(&mut model.chat.moving);
     let bottom = view.bottom(height);
-    let mut at = model.chat.anchor.unwrap_or(bottom);
+    let followed = if model.chat.at_end || is_waiting {
+        bottom
+    } else {
+        view.beginning().min(bottom)
+    };
+    let mut at = model.chat.anchor.unwrap_or(followed);
     at = view.moved(at, moving);
     if let Some((turn, n)) = selected.filter(|_| model.chat.reveal) {
         at = view.revealing(turn, n, at.min(bottom), height);
@@ -63,7 +70,12 @@ pub fn settle(model: &mut Model, size: Size) {
     let drawn = view.rows(at.min(bottom), height);
     view.forget_rows(SPARE + height);
     model.chat.reveal = false;
-    model.chat.anchor = (at < bottom).then_some(at);
+    if at >= bottom && moving > 0 {
+        model.chat.at_end = true;
+    }
+    let stays = at >= bottom || model.chat.anchor.is_none() && at == followed;
+    model.chat.anchor = (!stays).then_some(at);
+    model.chat.goes_on = stays && at < bottom;
     model.chat.from = at.min(bottom);
     (model.chat.visible, model.chat.turns) = drawn;
     if let Some((turn, n)) = selected {
@@ -168,6 +180,11 @@ impl Window<'_> {
             left -= rows;
         }
         (0, 0)
+    }
+
+    /// Where the last turn begins.
+    fn beginning(&self) -> (usize, usize) {
+        (self.turns.len().saturating_sub(1), 0)
     }
 
     fn moved(&mut self, from: (usize, usize), by: isize) -> (usize, usize) {

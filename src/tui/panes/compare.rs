@@ -1,5 +1,5 @@
-//! Two runs side by side: path against path, what each cost, the evidence that only one found, and
-//! the answers with the words that differ.
+//! Two runs side by side: the answers with the words that differ, path against path, what each cost,
+//! and the evidence that only one found.
 
 mod answers;
 mod columns;
@@ -36,6 +36,8 @@ pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
     let mut rows = questions(left, right, width);
     rows.push(verdict(left, right, model));
     rows.push(Row::default());
+    rows.extend(answers::rows(left, right, width, half, is_wide));
+    rows.push(Row::default());
     let columns = |left: Vec<Row>, right: Vec<Row>| beside(left, right, half, is_wide);
     rows.extend(columns(
         column(left, model, half),
@@ -45,8 +47,6 @@ pub fn rows(model: &Model, shown: &Comparison, width: usize) -> Vec<Row> {
     rows.extend(figures(left, right, model, half));
     rows.push(Row::default());
     rows.extend(evidence(left, right, half, is_wide));
-    rows.push(Row::default());
-    rows.extend(answers::rows(left, right, width, half, is_wide));
     rows
 }
 

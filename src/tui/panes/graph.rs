@@ -7,13 +7,21 @@ use crate::domain::{Complexity, EDGES, Edge, NodeName, RouteReason};
 use crate::tui::fold::{NodeState, RunView, TakenEdge};
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
+use crate::tui::pane::Pane;
 use crate::tui::path_line::{PathItem, PathLine, Rank};
 
 use super::gutter::{Gutter, is_loop};
-use super::node::{compact_row, node_row};
+use super::node::{compact_row, node_row, sign};
 use super::trace::meter;
 use super::why::why_rows;
 use super::wording::{reason_ink, route_ink};
+
+/// What the keys are on: what was selected, else the node at work, else the first.
+pub fn current(model: &Model) -> PathItem {
+    let active = model.shown_run().and_then(RunView::active);
+    let node = active.unwrap_or(NodeName::AnalyzeAndRoute);
+    model.path.selected.unwrap_or(PathItem::Node(node))
+}
 
 /// The lines for a pane of this size. More than fit only where the nodes alone do not.
 pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<PathLine> {
@@ -24,9 +32,56 @@ pub fn lines(run: Option<&RunView>, model: &Model, width: usize, height: usize) 
         (kept.clone().count() <= height).then(|| kept.cloned().collect())
     });
     match fitting {
+        None if height < NodeName::ALL.len() => folded(run, model, width, height),
         Some(lines) => gutter.beside(lines, run, model.frame, width),
         None => compact(run, model, width, height),
     }
+}
+
+/// All nodes on one line, why the route is what it is, the node that the keys are on, and the meter.
+fn folded(run: Option<&RunView>, model: &Model, width: usize, height: usize) -> Vec<PathLine> {
+    let current = current(model);
+    let node = match current {
+        PathItem::Node(node) => node,
+        PathItem::Meter => NodeName::Synthesize,
+    };
+    let mut lines = vec![PathLine::head(
+        PathItem::Node(node),
+        strip_row(run, current, model).fit(width),
+    )];
+    let reasons = run.map_or_else(Vec::new, |run| {
+        why_rows(run, NodeName::AnalyzeAndRoute, width)
+    });
+    if let Some((rank, row)) = reasons.into_iter().next() {
+        lines.push(PathLine::below(node, rank, row));
+    }
+    let row = compact_row(run, node, model, width);
+    lines.push(PathLine::below(node, Rank::Needed, row.fit(width)));
+    let row = meter(run, model, width);
+    lines.truncate(height.saturating_sub(1).max(1));
+    lines.push(PathLine::head(PathItem::Meter, row));
+    lines
+}
+
+/// The nodes one behind the other, each with the sign of its state.
+fn strip_row(run: Option<&RunView>, current: PathItem, model: &Model) -> Row {
+    let mut row = Row::default();
+    for name in NodeName::ALL {
+        if name != NodeName::ALL[0] {
+            row.push(Ink::Border, " ▸ ");
+        }
+        let state = run.map_or(NodeState::Waiting, |run| run.node(name).state);
+        let (sign, ink) = sign(state, model.frame);
+        row.push(ink, format!("{sign} "));
+        let is_chosen = model.focus == Pane::Path && current == PathItem::Node(name);
+        let ink = match state {
+            _ if is_chosen => Ink::Focus,
+            NodeState::Done => Ink::Text,
+            _ => ink,
+        };
+        row.push(ink, name.as_str());
+    }
+    row
 }
 
 /// A line a node, with what it decided.

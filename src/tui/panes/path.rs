@@ -2,13 +2,14 @@
 
 use ratatui::layout::Size;
 
-use crate::domain::{NodeName, Outcome};
+use crate::domain::Outcome;
 use crate::text::duration;
-use crate::tui::fold::RunView;
 use crate::tui::ink::{Ink, Row};
 use crate::tui::model::Model;
 use crate::tui::pane::Pane;
 use crate::tui::path_line::PathItem;
+
+pub use super::graph::current;
 
 use super::graph::lines;
 use super::trace::unrolled;
@@ -85,13 +86,6 @@ pub fn settle(model: &mut Model, size: Size) {
     model.path.list.selected = at.unwrap_or(0);
     model.path.list.settle(lines.len(), height);
     model.path.lines = lines;
-}
-
-/// What the keys are on: what was selected, else the node at work, else the first.
-pub fn current(model: &Model) -> PathItem {
-    let active = model.shown_run().and_then(RunView::active);
-    let node = active.unwrap_or(NodeName::AnalyzeAndRoute);
-    model.path.selected.unwrap_or(PathItem::Node(node))
 }
 
 /// Which of the drawn rows is selected.

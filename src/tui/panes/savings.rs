@@ -90,7 +90,7 @@ fn sum(turn: &OpenRun) -> Row {
     )
     .with(
         Ink::Text,
-        format!("{whole} of the full pipeline on these rounds",),
+        format!("{whole} of the full pipeline on these rounds"),
     )
 }
 

@@ -12,9 +12,11 @@ use crate::tui::wrap::wrap;
 /// How many of the things that were to be said first are said.
 const GREETINGS: usize = 3;
 
-/// What stands where no heading is fit for a question.
-const NO_SAMPLES: &str = "No question to try: no document has a heading to make one from. Ask what \
-                          the files say, or for a file by its name.";
+/// What stands where no question made from a heading had a sure answer.
+const NO_SAMPLES: &str = "No question to try: none that was made from the headings had a sure answer. \
+                          Ask what the files say, or for a file by its name.";
+/// What stands there until that is known.
+const SEEKING_SAMPLES: &str = "Looking for questions to try …";
 
 /// What an `@` is for.
 const KEPT_WITHIN: &str = "@ in a question names a folder or document to keep it within.";
@@ -176,7 +178,9 @@ fn rows(model: &Model, width: usize, room: WelcomeDetail) -> Vec<Row> {
         }
         say(Row::of(Ink::Dim, "Try one; press its number:"));
     }
-    if model.samples.is_empty() && !model.contents.kinds.is_empty() {
+    if model.contents.samples_are_sought {
+        say(Row::of(Ink::Running, SEEKING_SAMPLES));
+    } else if model.samples.is_empty() && !model.contents.kinds.is_empty() {
         say(Row::of(Ink::Dim, NO_SAMPLES));
     }
     for (first, text) in samples(model) {

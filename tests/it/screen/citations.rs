@@ -9,7 +9,7 @@ use super::{
     KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, ask, played, press, tap, write,
 };
 
-fn read(source: &str, line: usize) -> Vec<Effect> {
+pub fn read(source: &str, line: usize) -> Vec<Effect> {
     vec![Effect::Send(Command::ReadDocument {
         source: source.to_owned(),
         line,
@@ -42,7 +42,7 @@ fn ui_a_key_to_citations_types_nothing_where_there_are_none() {
     assert!(screen.text(100, 30).contains("> ["));
 }
 
-fn click(screen: &mut Screen, column: u16, row: u16) -> Vec<Effect> {
+pub fn click(screen: &mut Screen, column: u16, row: u16) -> Vec<Effect> {
     screen.handle(Msg::Mouse(MouseEvent {
         kind: MouseEventKind::Down(MouseButton::Left),
         column,

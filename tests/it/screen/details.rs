@@ -107,9 +107,8 @@ fn r22_an_item_keeps_its_number_when_the_answer_does_not_use_it() {
     tape.answer(0, "So it is [2].", vec![runs::cite(2, "used.md", (1, 2))]);
     tape.end(Outcome::Answered, 3, 1, None);
     let text = played(tape.events).text(160, 45);
-    // What the answer rests on comes first.
     let mut rest = text.as_str();
-    for row in ["  2 used.md:1-2", "  1 unused.md:1-2", "  3 low.md:1-2"] {
+    for row in ["  1 unused.md:1-2", "  2 used.md:1-2", "  3 low.md:1-2"] {
         let at = rest.find(row).unwrap_or_else(|| panic!("{row}\n{text}"));
         rest = &rest[at..];
     }

@@ -75,7 +75,8 @@ fn ui_a_long_warning_hides_what_lies_below_it() {
         let words = column.take_while(|line| !line.is_empty());
         let words: Vec<&str> = words.flat_map(str::split_whitespace).collect();
         let words = words.join(" ");
-        let said = words.trim_start_matches(['▌', '⚠', ' ']).replace("▌ ", "");
+        let said = words.trim_start_matches(['▌', '●', '⚠', ' ']);
+        let said = said.replace("▌ ", "").replace("● ", "");
         assert_eq!(said, message.trim_end(), "{text}");
     }
 }

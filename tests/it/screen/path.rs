@@ -459,7 +459,7 @@ fn the_meter_tells_where_its_numbers_come_from() {
     tap(&mut screen, KeyCode::Enter);
     let text = screen.text(100, 30);
     assert!(
-        text.contains("synthesize         0 made  1 saved: the answer needed no call"),
+        text.contains("synthesize         0 made  1 saved: the answer needed no step"),
         "{text}"
     );
 }

@@ -197,7 +197,7 @@ fn leaving_works_from_the_list() {
     super::press(&mut screen, KeyCode::F(1), KeyModifiers::NONE);
     assert!(screen.text(160, 45).contains("In the list of sessions"));
     tap(&mut screen, KeyCode::Esc);
-    assert!(screen.text(160, 45).contains("Sessions · times in UTC"));
+    assert!(screen.text(160, 45).contains("Sessions · local times"));
 }
 
 #[test]

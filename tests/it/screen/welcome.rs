@@ -78,6 +78,18 @@ fn ui_the_empty_chat_says_what_ones_own_base_holds() {
 }
 
 #[test]
+fn ui_until_samples_are_known_that_is_said() {
+    let mut screen = over(KnowledgeContents {
+        samples: Some(Vec::new()),
+        samples_are_sought: true,
+        ..contents()
+    });
+    let text = screen.text(160, 45);
+    assert!(text.contains("Looking for questions to try …"), "{text}");
+    assert!(!text.contains("No question to try"), "{text}");
+}
+
+#[test]
 fn ui_where_no_heading_is_usable_that_is_said_and_a_digit_is_typed() {
     let mut screen = over(KnowledgeContents {
         samples: Some(Vec::new()),

@@ -16,7 +16,7 @@ const LONGEST: usize = 20_000;
 /// Wide enough for a paragraph to stand unbroken.
 const UNBROKEN: usize = 100_000;
 
-/// The rows below the evidence.
+/// The rows below the questions.
 pub fn rows(left: &RunView, right: &RunView, width: usize, half: usize, is_wide: bool) -> Vec<Row> {
     let (a, b) = (left.answer.trim(), right.answer.trim());
     if a.is_empty() && b.is_empty() {
