@@ -323,7 +323,11 @@ impl KnowledgeBase {
 
     /// Whether a word occurs in no passage within, not even under another spelling. Blocks.
     pub(crate) fn is_absent(&self, word: &str, within: Within<'_>) -> Result<bool, KbError> {
-        Ok(self.reader().lexical(word, 1, within)?.matches.is_empty())
+        Ok(self
+            .reader()
+            .lexical(word, None, 1, within)?
+            .matches
+            .is_empty())
     }
 
     /// Passages nearest in meaning.
