@@ -78,8 +78,7 @@ impl Reasoner for OfflineReasoner {
         let (query, history) = (job.query.to_owned(), job.history.to_vec());
         let (forced, failed) = (job.forced, job.failed.to_vec());
         let route = move |embedder: &dyn Embedder| {
-            let mended = question::mended(&query, |word| embedder.knows(word), &[]);
-            let question = read(mended.as_deref().unwrap_or(&query), &history);
+            let question = read(&query, &history);
             Ok(route(&question, forced, &failed, embedder))
         };
         let routed = self.blocking(route).await?;
@@ -197,7 +196,7 @@ fn understand(
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let meant = |text: &str| {
         let is_known = |word: &str| embedder.knows(word);
-        question::mended(text, is_known, &words).unwrap_or_else(|| text.to_owned())
+        question::correct_spelling(text, is_known, &words).unwrap_or_else(|| text.to_owned())
     };
     let planned: Vec<String> = planned.iter().map(|part| meant(part)).collect();
     let question = read(&meant(query), history);

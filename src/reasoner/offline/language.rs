@@ -1,75 +1,81 @@
-//! What is known of languages: where words and sentences end, and one table of words each.
+//! The languages: where words and sentences end, and one table of words for each language.
 //!
 //! A table is a file in `assets/language/`; code asks for what a word does, never for the word.
 
-mod names;
-mod numbers;
 mod phrases;
-mod sentences;
 mod table;
 mod terms;
 mod tokens;
 
-pub(super) use names::spelt_out;
-pub(super) use numbers::number_at;
-pub(super) use phrases::Phrases;
-pub(super) use sentences::sentences;
+pub(super) use phrases::{Phrases, longest_at, uncovered};
 pub(super) use table::{Table, table};
-pub(super) use terms::{is_stop, terms, terms_among};
+pub(super) use terms::{identifier_parts, is_stop, terms};
 pub(super) use tokens::{Sign, Token, tokens};
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::Language;
 
-/// The language of a text: the script that most of it is in, then the stop words it holds.
+/// The language of a text: the script that most of it is in, then the form words it holds.
 ///
-/// A Han character counts as a word does, and so does each word of the question form once more: names
-/// in other letters change nothing.
+/// A Han character counts as a word does, and each form word counts twice: names in other letters change
+/// nothing.
 pub(super) fn language_of(text: &str) -> Language {
-    language_among(text, &tokens(text))
-}
-
-/// The same, where the text is parted already.
-pub(super) fn language_among(text: &str, tokens: &[Token]) -> Language {
-    let (mut han, mut kana, mut words) = (0, 0, 0);
-    let mut forms = [0_usize; 3];
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
-        let mut length = 1;
-        match token.sign {
-            Sign::Han => {
-                han += 1;
-                if let Some(found) = table(Language::Zh).stop.at(tokens, at) {
-                    forms[0] += 1;
-                    length = found;
-                    han += found - 1;
-                }
-            }
-            Sign::Kana => kana += 1,
-            Sign::Word => {
-                words += 1;
-                for (count, language) in forms[1..].iter_mut().zip([Language::En, Language::De]) {
-                    let table = table(language);
-                    let said = &table.said;
-                    let social = [&said.greeting, &said.thanks, &said.goodbye];
-                    let known = table.generic.has(&token.word)
-                        || is_stop(&token.word, language)
-                        || social.iter().any(|list| list.at(tokens, at).is_some());
-                    *count += usize::from(known);
-                }
-            }
-            Sign::Mark => {}
-        }
-        at += length;
-    }
-    let [chinese, english, german] = forms;
-    let umlaut = |c| matches!(c, 'ä' | 'ö' | 'ü' | 'ß');
-    if han > kana && han + 2 * chinese > words + 2 * english.max(german) {
+    let tokens = tokens(text);
+    let [han, kana, words] = [Sign::Han, Sign::Kana, Sign::Word]
+        .map(|sign| tokens.iter().filter(|token| token.sign == sign).count());
+    let [zh, en, de] = [Language::Zh, Language::En, Language::De].map(|language| {
+        let table = table(language);
+        let mut lists = vec![&table.stop, &table.generic];
+        lists.extend(table.social());
+        let is_form = |at: &usize| {
+            tokens[*at].language(language) == language
+                && lists.iter().any(|list| list.at(&tokens, *at).is_some())
+        };
+        (0..tokens.len()).filter(is_form).count()
+    });
+    if han > kana && han + 2 * zh > words + 2 * en.max(de) {
         Language::Zh
-    } else if german > english || german == english && text.contains(umlaut) {
+    } else if de > en || de == en && text.contains(['ä', 'ö', 'ü', 'ß']) {
         Language::De
     } else {
         Language::En
     }
+}
+
+/// The sentences of a text, as byte ranges in order (Unicode UAX 29); only a blank line ends one without a mark.
+pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut start = 0;
+    for paragraph in text.split_inclusive("\n\n") {
+        // A single line break would end a sentence.
+        let line = paragraph.replace(['\n', '\r'], " ");
+        let mut goes_on = false;
+        for (at, piece) in line.split_sentence_bound_indices() {
+            let sentence = piece.trim();
+            let from = start + at + piece.len() - piece.trim_start().len();
+            let end = from + sentence.len();
+            match found.last_mut().filter(|_| goes_on) {
+                Some(last) => last.end = end,
+                None if sentence.is_empty() => {}
+                None => found.push(from..end),
+            }
+            goes_on = ends_short(sentence);
+        }
+        start += paragraph.len();
+    }
+    found
+}
+
+/// Whether the full stop behind a text belongs to its last word, an ordinal or an initial: "3. Mai", "J. Doe".
+fn ends_short(text: &str) -> bool {
+    let last = text.strip_suffix('.').unwrap_or_default();
+    let word = last.rsplit(|c: char| !c.is_alphanumeric()).next();
+    let word = word.unwrap_or_default();
+    let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+    !word.is_empty() && word.chars().count() <= 1 + usize::from(is_number)
 }
 
 #[cfg(test)]
@@ -96,6 +102,24 @@ mod tests {
             ("12 + 3", Language::En),
         ] {
             assert_eq!(language_of(text), language, "{text}");
+        }
+    }
+
+    #[test]
+    fn r23_sentences_end_where_a_reader_ends_them() {
+        for (text, count) in [
+            ("Die Miete ist am 3. Mai fällig. Danach wird gemahnt.", 2),
+            ("See vol. 3, e.g. by J. Doe. The rest is lost.", 2),
+            ("Is it so? The answer is no. Nothing else is.", 3),
+            ("It began in 1999. The next came later.", 2),
+            ("3. Mai 2024", 1),
+            ("他说：“好。”然后走了。第二句。", 3),
+            ("One line\nof two\n\nAnother", 2),
+            (" \n\n ", 0),
+        ] {
+            let found = sentences(text);
+            let found: Vec<&str> = found.into_iter().map(|range| &text[range]).collect();
+            assert_eq!(found.len(), count, "{found:?}");
         }
     }
 }

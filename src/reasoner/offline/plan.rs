@@ -1,16 +1,16 @@
 //! Which tools to call (R11), and in a later round what is still missing (R21).
 //!
-//! A round searches for every reading of the question and every part, by the tools that the route
-//! suggests. No call is made twice: what led nowhere is asked in other words or by other means.
+//! A round searches for the question and for each of its parts, by the tools that the route suggests. No call is made
+//! twice: what led nowhere is asked in other words or by other means.
 
-mod refine;
-mod reword;
+use std::collections::HashSet;
 
 use crate::agent::ports::{PlanJob, Planned};
-use crate::domain::{Complexity, KEEP_FROM, Question, QuestionKind, ToolCall, ToolName, Usage};
+use crate::domain::{
+    Complexity, KEEP_FROM, Language, Question, QuestionKind, ToolCall, ToolName, Usage,
+};
 
-use self::refine::{missing, refinement_terms};
-use self::reword::reworded;
+use super::language::{Sign, identifier_parts, sentences, terms, tokens};
 use super::question::{Part, state_values};
 
 /// At most this many calls a round.
@@ -20,89 +20,85 @@ const EVERYTHING: &str = "*";
 /// How many passages a wider search brings.
 const WIDE: usize = 20;
 const WIDER: usize = 40;
+/// A part is covered when good evidence holds this share of its terms: of four words one is often said in
+/// another way.
+const COVERED_FROM: f64 = 0.75;
+/// Words of good evidence that join a search; more would only be more noise.
+const MOST_WORDS: usize = 4;
+/// So many good passages are read for them.
+const MOST_PASSAGES: usize = 3;
 
 /// The calls of this round, most promising first.
 pub(super) fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Planned {
-    let mut calls = Calls {
+    let parts = parts.iter().map(|part| &part.question);
+    let mut round = Round {
         job,
         question,
-        parts,
-        made: Vec::new(),
+        asked: std::iter::once(question).chain(parts).collect(),
+        calls: Vec::new(),
     };
     if job.refine {
-        calls.refine();
+        round.add_refined_calls();
     } else {
-        calls.first();
+        round.add_suggested_calls();
     }
-    if calls.made.is_empty() {
-        calls.last_resort();
+    if round.calls.is_empty() {
+        round.add_wider_search();
     }
-    calls.made.truncate(MOST_CALLS);
+    round.calls.truncate(MOST_CALLS);
     Planned {
-        calls: calls.made,
+        calls: round.calls,
         usage: Usage::ONE_CALL,
         warnings: Vec::new(),
     }
 }
 
-struct Calls<'a> {
+struct Round<'a> {
     job: &'a PlanJob<'a>,
     question: &'a Question,
-    parts: &'a [Part],
-    made: Vec<ToolCall>,
+    /// The whole question, and its parts.
+    asked: Vec<&'a Question>,
+    calls: Vec<ToolCall>,
 }
 
-impl<'a> Calls<'a> {
-    fn first(&mut self) {
-        let again = !self.job.tool_history.is_empty();
-        let asked: Vec<(Question, String)> = self
-            .asked()
-            .into_iter()
-            .map(|question| {
-                // The same words have led nowhere once.
-                let text = if again {
-                    reworded(question)
-                } else {
-                    question.search_text()
-                };
-                (question.clone(), text)
-            })
-            .collect();
+impl Round<'_> {
+    fn add_suggested_calls(&mut self) {
+        // The same words have led nowhere once.
+        let text = if self.job.tool_history.is_empty() {
+            Question::search_text
+        } else {
+            plain_words
+        };
+        let asked = self.asked.clone();
         for tool in self.tools() {
             match tool {
-                ToolName::ReadFile => self.read_files(&asked),
-                ToolName::GraphRelated => self.related(),
-                ToolName::GrepSearch => self.grep(&asked),
-                ToolName::LocalFileQa => self.in_files(),
-                ToolName::HybridSearch => {
-                    for (question, text) in &asked {
-                        self.hybrid(question, text);
-                    }
-                }
+                ToolName::ReadFile => self.add_files(text),
+                ToolName::GraphRelated => self.add_related(),
+                ToolName::GrepSearch => self.add_grep(&asked),
+                ToolName::LocalFileQa => self.add_file_search(),
+                ToolName::HybridSearch => self.add_hybrid_searches(text),
                 ToolName::VectorSearch => {
-                    for (_, text) in &asked {
-                        self.vector(text, None);
+                    for question in &asked {
+                        self.add(vector_search(&text(question), None));
                     }
                 }
             }
         }
     }
 
-    /// The tools that the route suggests, those that the kind of question needs before them.
+    /// The tools that the route suggests, and in front of them the one that the kind of question needs.
     fn tools(&self) -> Vec<ToolName> {
         let mut tools = self.job.routing.suggested_tools.clone();
-        let kind = self.question.kind;
-        let named = !self.question.literals.paths.is_empty();
-        let states = kind == QuestionKind::State && !state_values(self.question).is_empty();
-        if states && self.job.routing.complexity == Complexity::Complex {
+        let asks_state = !state_values(self.question).is_empty();
+        if asks_state && self.job.routing.complexity == Complexity::Complex {
             // Its fields answer by themselves; where none does, another round searches.
             return vec![ToolName::LocalFileQa];
         }
-        let needed = match kind {
+        let needed = match self.question.kind {
             QuestionKind::Overview => Some(ToolName::LocalFileQa),
-            QuestionKind::State if states => Some(ToolName::LocalFileQa),
+            QuestionKind::State if asks_state => Some(ToolName::LocalFileQa),
             QuestionKind::Relation => Some(ToolName::GraphRelated),
-            _ if named => Some(ToolName::ReadFile),
+            _ if !self.question.literals.paths.is_empty() => Some(ToolName::ReadFile),
             _ => None,
         };
         if let Some(tool) = needed.filter(|tool| !tools.contains(tool)) {
@@ -111,118 +107,135 @@ impl<'a> Calls<'a> {
         tools
     }
 
-    /// What no good evidence speaks of yet, asked with what good evidence says about the rest.
-    fn refine(&mut self) {
-        let good = good(self.job);
-        let asked = self.asked();
-        let missing = missing(&asked, &good);
-        let hints = refinement_terms(&asked, &good, self.job.context);
-        let missing: Vec<(Question, String)> = missing
-            .into_iter()
-            .map(|question| (question.clone(), reworded(question)))
-            .collect();
-        for (question, plain) in &missing {
-            self.vector(&question.search_text(), None);
-            let refined = [plain.as_str()]
-                .into_iter()
-                .chain(hints.iter().map(String::as_str));
-            let refined: Vec<&str> = refined.filter(|words| !words.is_empty()).collect();
-            self.hybrid(question, &refined.join(" "));
+    /// Adds searches for what no good evidence covers yet, with words of good evidence about the rest.
+    fn add_refined_calls(&mut self) {
+        let good = good_texts(self.job);
+        let is_missing = |question: &&Question| !is_covered(question, &good);
+        let mut missing: Vec<&Question> = self.asked.iter().copied().filter(is_missing).collect();
+        if missing.is_empty() {
+            // All are covered, and that was not enough.
+            missing.clone_from(&self.asked);
         }
-        self.grep(&missing);
+        let hints = self.refinement_words(&good);
+        for question in &missing {
+            self.add(vector_search(&question.search_text(), None));
+            let text = [vec![plain_words(question)], hints.clone()]
+                .concat()
+                .join(" ");
+            self.add(hybrid_search(&text, question.literals.keywords()));
+        }
+        self.add_grep(&missing);
     }
 
-    /// Everything thought of was tried before: a wider net, then other words.
-    fn last_resort(&mut self) {
-        let asked: Vec<Question> = self.asked().into_iter().cloned().collect();
-        for question in &asked {
-            let plain = reworded(question);
+    /// Words of good evidence to search with for what is missing, the most telling first.
+    ///
+    /// "Which queue does Kestrel use and how often does it try again?" The first part's evidence says that the
+    /// queue is Ibis, and only with that name is the second part found. Such words are rare among the evidence and
+    /// stand near the question's own; names come before other words.
+    fn refinement_words(&self, good: &[&str]) -> Vec<String> {
+        let language = self.question.language;
+        let known: HashSet<&String> = self.asked.iter().flat_map(|it| &it.terms).collect();
+        let evidence = self.job.context.iter();
+        let evidence: Vec<HashSet<String>> = evidence
+            .map(|item| term_set(&item.text, language))
+            .collect();
+        let mut found: Vec<(f64, String, String)> = Vec::new();
+        for text in good.iter().take(MOST_PASSAGES) {
+            for sentence in sentences(text).into_iter().map(|range| &text[range]) {
+                let held = term_set(sentence, language);
+                let near = held.iter().filter(|term| known.contains(term)).count();
+                let words = tokens(sentence).into_iter();
+                let words = words.filter(|it| it.sign == Sign::Word && it.word.len() > 2);
+                for (place, word) in words.enumerate().filter(|_| near > 0) {
+                    let word = &sentence[word.range];
+                    let own = terms(word, language);
+                    let is_new = !own.iter().any(|term| known.contains(term));
+                    let Some(term) = own.into_iter().next().filter(|_| is_new) else {
+                        continue;
+                    };
+                    let doc_freq = evidence.iter().filter(|held| held.contains(&term)).count();
+                    let rarity = (evidence.len() as f64 / doc_freq.max(1) as f64).ln_1p();
+                    let name = if is_name(word, place == 0) { 2.0 } else { 1.0 };
+                    found.push((near as f64 * rarity * name, term, word.to_owned()));
+                }
+            }
+        }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut seen: HashSet<String> = HashSet::new();
+        found.retain(|(_, term, _)| seen.insert(term.clone()));
+        let words = found.into_iter().map(|(_, _, word)| word);
+        words.take(MOST_WORDS).collect()
+    }
+
+    /// Adds the first new one of a wider search and searches in other words, once everything else was tried.
+    fn add_wider_search(&mut self) {
+        for question in self.asked.clone() {
+            let (text, plain) = (question.search_text(), plain_words(question));
             for call in [
-                hybrid(&question.search_text(), Vec::new()),
-                vector(&question.search_text(), Some(WIDE)),
-                hybrid(&plain, Vec::new()),
-                vector(&plain, Some(WIDER)),
+                hybrid_search(&text, Vec::new()),
+                vector_search(&text, Some(WIDE)),
+                hybrid_search(&plain, Vec::new()),
+                vector_search(&plain, Some(WIDER)),
             ] {
-                if self.made.is_empty() {
+                if self.calls.is_empty() {
                     self.add(call);
                 }
             }
         }
     }
 
-    /// What is looked up: the whole question, and its parts.
-    fn asked(&self) -> Vec<&'a Question> {
-        let parts = self.parts.iter().map(|part| &part.question);
-        std::iter::once(self.question).chain(parts).collect()
-    }
-
-    fn hybrid(&mut self, question: &Question, text: &str) {
-        self.add(hybrid(text, question.literals.keywords()));
-    }
-
-    fn vector(&mut self, text: &str, k: Option<usize>) {
-        self.add(vector(text, k));
-    }
-
-    /// One call for all keywords; without keywords, the words that carry the meaning.
-    fn grep(&mut self, asked: &[(Question, String)]) {
-        let mut words: Vec<String> = Vec::new();
-        for (question, _) in asked {
-            words.extend(question.literals.keywords());
+    fn add_hybrid_searches(&mut self, text: impl Fn(&Question) -> String) {
+        for question in self.asked.clone() {
+            self.add(hybrid_search(&text(question), question.literals.keywords()));
         }
+    }
+
+    /// Adds one call for all keywords; without keywords, for the words that carry the meaning.
+    fn add_grep(&mut self, asked: &[&Question]) {
+        let mut words: Vec<String> = Vec::new();
+        words.extend(
+            asked
+                .iter()
+                .flat_map(|question| question.literals.keywords()),
+        );
         if words.is_empty() {
             words.clone_from(&self.job.routing.grep_keywords);
         }
         if words.is_empty() {
-            words.extend(asked.iter().map(|(question, _)| reworded(question)));
+            words.extend(asked.iter().map(|question| plain_words(question)));
         }
-        words.retain(|word| !word.trim().is_empty());
-        let mut known: Vec<String> = Vec::new();
-        for word in words {
-            if !known.contains(&word) {
-                known.push(word);
-            }
-        }
-        let query = match known.as_slice() {
-            [only] if !only.contains(is_special) => only.clone(),
-            several => several
-                .iter()
-                .map(|word| escaped(word))
-                .collect::<Vec<_>>()
-                .join("|"),
-        };
+        let mut seen = HashSet::new();
+        words.retain(|word| !word.trim().is_empty() && seen.insert(word.clone()));
+        let escaped: Vec<String> = words.iter().map(|word| escape(word)).collect();
+        let query = escaped.join("|");
         self.add(ToolCall::GrepSearch { query });
     }
 
-    /// The named files; a search beside them, unless nothing is asked but what they say.
-    fn read_files(&mut self, asked: &[(Question, String)]) {
-        for file in &self.question.literals.paths {
+    /// Adds the named files; searches beside them, unless nothing is asked but what they say.
+    fn add_files(&mut self, text: impl Fn(&Question) -> String) {
+        let paths = &self.question.literals.paths;
+        for file in paths {
             self.add(ToolCall::ReadFile {
                 path: file.path.clone(),
                 start_line: file.start,
                 end_line: file.end,
             });
         }
-        let only_files = matches!(
+        if paths.is_empty() {
+            self.add_file_search();
+        } else if !matches!(
             self.question.kind,
             QuestionKind::File | QuestionKind::Comparison
-        );
-        if self.question.literals.paths.is_empty() {
-            self.in_files();
-        } else if !only_files {
-            for (question, text) in asked {
-                self.hybrid(question, text);
-            }
+        ) {
+            self.add_hybrid_searches(text);
         }
     }
 
-    fn in_files(&mut self) {
-        let question = self.question;
-        let values = state_values(question);
-        let query = if question.kind == QuestionKind::Overview {
-            EVERYTHING.to_owned()
-        } else {
-            question.search_text()
+    fn add_file_search(&mut self) {
+        let values = state_values(self.question);
+        let query = match self.question.kind {
+            QuestionKind::Overview => EVERYTHING.to_owned(),
+            _ => self.question.search_text(),
         };
         self.add(ToolCall::LocalFileQa {
             query,
@@ -232,8 +245,8 @@ impl<'a> Calls<'a> {
         });
     }
 
-    /// What is linked with what the question names.
-    fn related(&mut self) {
+    /// Adds what is linked with what the question names.
+    fn add_related(&mut self) {
         let literals = self.question.literals.clone();
         let paths = literals.paths.into_iter().map(|file| file.path);
         let mut entities: Vec<String> = literals.ids.into_iter().chain(paths).collect();
@@ -245,58 +258,93 @@ impl<'a> Calls<'a> {
         }
     }
 
+    /// Adds a call that was not made before and says what it looks for.
     fn add(&mut self, call: ToolCall) {
-        let before = self
-            .job
-            .tool_history
-            .iter()
-            .any(|record| record.call == call);
-        if !before && !self.made.contains(&call) && !call.subject().trim().is_empty() {
-            self.made.push(call);
+        let mut history = self.job.tool_history.iter();
+        let is_new = !self.calls.contains(&call) && !history.any(|record| record.call == call);
+        if is_new && !call.subject().trim().is_empty() {
+            self.calls.push(call);
         }
     }
 }
 
-/// The texts that were graded well enough to stay, or the best of them where those above the average are
-/// fewer: what they say is taken for what is known.
-fn good<'a>(job: &'a PlanJob<'_>) -> Vec<&'a str> {
-    let graded = || job.context.iter().zip(job.scores);
-    let kept: Vec<f64> = graded()
-        .map(|(_, score)| score.value())
-        .filter(|score| *score >= KEEP_FROM)
+/// The texts that were graded well enough to stay and no worse than the average of those: what they say is taken for
+/// known.
+fn good_texts<'a>(job: &'a PlanJob<'_>) -> Vec<&'a str> {
+    let graded = job.context.iter().zip(job.scores);
+    let kept = graded.filter(|(_, score)| score.value() >= KEEP_FROM);
+    let kept: Vec<(&str, f64)> = kept
+        .map(|(it, score)| (it.text.as_str(), score.value()))
         .collect();
-    let average = kept.iter().sum::<f64>() / kept.len().max(1) as f64;
-    let good = graded().filter(|(_, score)| score.value() >= average.max(KEEP_FROM));
-    good.map(|(item, _)| item.text.as_str()).collect()
+    let average = kept.iter().map(|(_, score)| score).sum::<f64>() / kept.len().max(1) as f64;
+    let good = kept.into_iter().filter(|(_, score)| *score >= average);
+    good.map(|(text, _)| text).collect()
 }
 
-fn hybrid(text: &str, exact_keywords: Vec<String>) -> ToolCall {
+fn is_covered(question: &Question, good: &[&str]) -> bool {
+    let wanted: HashSet<&String> = question.terms.iter().collect();
+    let covers = |text: &&str| {
+        let held = term_set(text, question.language);
+        let found = wanted.iter().filter(|term| held.contains(**term)).count();
+        found as f64 >= COVERED_FROM * wanted.len() as f64
+    };
+    good.iter().any(covers)
+}
+
+fn term_set(text: &str, language: Language) -> HashSet<String> {
+    terms(text, language).into_iter().collect()
+}
+
+/// Whether a word is written as a name: with a capital that does not begin the sentence, or with what no plain word
+/// holds.
+fn is_name(word: &str, is_first: bool) -> bool {
+    word.chars()
+        .skip(usize::from(is_first))
+        .any(char::is_uppercase)
+        || word.contains(|c: char| c.is_numeric() || c == '_')
+}
+
+/// The words that carry the meaning of a question, identifiers as words: "maxItems" is "max Items". The question
+/// itself where none does.
+fn plain_words(question: &Question) -> String {
+    let earlier = question.continues.iter().flat_map(|earlier| &earlier.words);
+    let words: Vec<String> = if question.language == Language::Zh {
+        question.terms.clone()
+    } else {
+        let spelt = |word: &String| {
+            let pieces = word
+                .split('-')
+                .map(|piece| identifier_parts(piece).join(" "));
+            pieces.collect::<Vec<_>>().join("-")
+        };
+        question.words.iter().chain(earlier).map(spelt).collect()
+    };
+    if words.is_empty() {
+        question.search_text()
+    } else {
+        words.join(" ")
+    }
+}
+
+/// A word as a regular expression, which a person reads too: only what has a meaning there is escaped.
+fn escape(word: &str) -> String {
+    let is_special = |c: char| "\\.+*?()|[]{}^$".contains(c);
+    let escape = |c: char| is_special(c).then_some('\\').into_iter().chain([c]);
+    word.chars().flat_map(escape).collect()
+}
+
+fn hybrid_search(text: &str, exact_keywords: Vec<String>) -> ToolCall {
     ToolCall::HybridSearch {
         semantic_query: text.to_owned(),
         exact_keywords,
     }
 }
 
-fn vector(text: &str, k: Option<usize>) -> ToolCall {
+fn vector_search(text: &str, k: Option<usize>) -> ToolCall {
     ToolCall::VectorSearch {
         query: text.to_owned(),
         k,
     }
-}
-
-fn is_special(c: char) -> bool {
-    "\\.+*?()|[]{}^$".contains(c)
-}
-
-fn escaped(word: &str) -> String {
-    let mut escaped = String::with_capacity(word.len());
-    for c in word.chars() {
-        if is_special(c) {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
-    escaped
 }
 
 #[cfg(test)]
@@ -308,15 +356,17 @@ mod tests {
         ToolRecord, Topic,
     };
     use crate::protocol::RunId;
-    use crate::reasoner::offline::language::terms;
-    use crate::reasoner::offline::question::Part;
 
     fn asks(text: &str) -> Question {
         Question {
             text: text.to_owned(),
             asked: text.to_owned(),
-
-            terms: terms(text, crate::domain::Language::En),
+            words: text
+                .split([' ', '?'])
+                .filter(|word| !terms(word, Language::En).is_empty())
+                .map(str::to_owned)
+                .collect(),
+            terms: terms(text, Language::En),
             ..Question::default()
         }
     }
@@ -437,7 +487,7 @@ mod tests {
             [
                 related,
                 grep,
-                hybrid("What blocks PROJ-7?", vec!["PROJ-7".to_owned()])
+                hybrid_search("What blocks PROJ-7?", vec!["PROJ-7".to_owned()])
             ]
         );
     }

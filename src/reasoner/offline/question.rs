@@ -4,54 +4,56 @@
 mod earlier;
 mod kind;
 mod literals;
-mod mended;
-mod part;
 mod parts;
 mod sides;
-mod spans;
+mod span;
+mod spelling;
 mod states;
 
-pub(super) use mended::mended;
-pub(super) use part::{Part, parts};
+pub(super) use parts::{Part, parts};
+pub(super) use spelling::correct_spelling;
 pub(super) use states::state_values;
 
 use crate::domain::{Question, QuestionKind, Turn};
 
+use self::earlier::{earlier_question, told_before};
 use self::kind::kind_of;
 use self::literals::literals_of;
 use self::parts::parts_of;
-use self::spans::Span;
+use self::span::Span;
+use super::language::{terms, tokens};
+
+/// Words in front that only acknowledge, in a conversation: "Got it. How do I change it?".
+const ACKNOWLEDGED: usize = 2;
+/// Tokens of the longest name whose meaning is asked for.
+const LONGEST_NAME: usize = 8;
 
 /// Reads a question in its conversation, oldest turn first. Linear in its length.
 pub fn read(text: &str, history: &[Turn]) -> Question {
-    let tokens = super::language::tokens(text);
-    let whole = Span::of(text, &tokens);
-    let (told, asked) = whole.told_and_asked();
+    let tokens = tokens(text);
+    let whole = Span::new(text, &tokens);
+    let language = whole.language;
+    let (told, asked) = whole.split_context();
     let literals = literals_of(text);
     let parts = parts_of(asked);
     let kind = kind_of(asked, &literals, &parts);
-    let told = told.filter(|told| history.is_empty() || told.content() > ACKNOWLEDGED);
-    let continues = match told {
-        Some(told) => earlier::told(asked, told),
-        None => earlier::earlier(asked, &literals, history),
+    let is_told = |told: &Span<'_>| history.is_empty() || told.count_words() > ACKNOWLEDGED;
+    let continues = match told.filter(is_told) {
+        Some(told) => told_before(asked, &literals, told),
+        None => earlier_question(asked, &literals, history),
     };
-    let defined = defined(asked).or_else(|| ordered(asked, kind));
-    let mut terms = match &defined {
-        Some(text) => super::language::terms(text, whole.language),
-        None => asked.terms(),
-    };
+    let plain = definition(asked).or_else(|| without_order(asked, kind));
+    let asked_terms = plain.as_deref().map(|text| terms(text, language));
+    let mut all_terms = asked_terms.unwrap_or_else(|| asked.terms());
     if let Some(earlier) = &continues {
-        terms.extend(super::language::terms(
-            &earlier.words.join(" "),
-            whole.language,
-        ));
+        all_terms.extend(terms(&earlier.words.join(" "), language));
     }
     Question {
         text: text.to_owned(),
-        asked: defined.unwrap_or_else(|| marked(asked, text)),
-        language: whole.language,
-        terms,
-        words: earlier::content_words(asked),
+        asked: plain.unwrap_or_else(|| asked.as_question()),
+        language,
+        terms: all_terms,
+        words: asked.words(),
         kind,
         continues,
         parts,
@@ -59,50 +61,32 @@ pub fn read(text: &str, history: &[Turn]) -> Question {
     }
 }
 
-/// The words of what a question is about, without those that ask, in order.
+/// The stems of what a question is about, without the words that ask, in order.
 pub(super) fn subject_terms(question: &Question) -> Vec<String> {
-    let tokens = super::language::tokens(&question.asked);
-    Span::of(&question.asked, &tokens).subject().terms()
+    let tokens = tokens(&question.asked);
+    Span::new(&question.asked, &tokens).subject().terms()
 }
 
-/// What asks only what a few words are, in the plain form.
-fn defined(asked: Span<'_>) -> Option<String> {
-    let length = asked.table.frames.defining.at(asked.tokens, 0)?;
+/// A question for the meaning of a name in its plain form. One that says more than a name is asked as it stands.
+fn definition(asked: Span<'_>) -> Option<String> {
+    let length = asked.table.defining.at(asked.tokens, 0)?;
     let end = asked.tokens.iter().rposition(|token| !token.is_mark())? + 1;
-    let name = asked.part(length..end.max(length));
+    let name = asked.slice(length..end.max(length));
     let subject = name.subject();
-    // What says more than a name is asked as it stands.
-    let article = name.tokens.len() - subject.tokens.len();
-    let whole = article <= 1 && name.written().ends_with(subject.written());
-    let words = subject.tokens.len();
-    (whole && (1..=DEFINED).contains(&words))
-        .then(|| asked.table.forms.about.replace("{}", subject.written()))
+    let has_article = name.tokens.len() == subject.tokens.len() + 1;
+    let is_whole = name.as_written().ends_with(subject.as_written())
+        && (has_article || name.tokens.len() == subject.tokens.len());
+    (is_whole && (1..=LONGEST_NAME).contains(&subject.tokens.len()))
+        .then(|| asked.table.question_about(subject.as_written()))
 }
 
 /// What is to be listed, without the word that orders it: "List the ports" asks for nothing called a list.
-fn ordered(asked: Span<'_>, kind: QuestionKind) -> Option<String> {
-    let (length, of) = asked.table.asks.at(asked.tokens, 0)?;
-    let is_order = !asked.table.stop.has(&asked.tokens[0].word);
-    let rest = asked.part(length..asked.tokens.len());
-    (kind == QuestionKind::List && of == kind && is_order && rest.says())
-        .then(|| rest.written().to_owned())
-}
-
-/// In a conversation so few words in front only acknowledge: "Got it. How do I change it?".
-const ACKNOWLEDGED: usize = 2;
-/// Of so many tokens a name is at most.
-const DEFINED: usize = 8;
-
-/// What is asked as it is written, with the mark that the whole ends with.
-fn marked(asked: Span<'_>, text: &str) -> String {
-    let written = asked.written();
-    let mark = text
-        .trim_end()
-        .chars()
-        .next_back()
-        .filter(|c| matches!(c, '?' | '？'));
-    let mark = mark.filter(|c| !written.is_empty() && !written.ends_with(*c));
-    written.chars().chain(mark).collect()
+fn without_order(asked: Span<'_>, kind: QuestionKind) -> Option<String> {
+    let (length, ordered) = asked.table.asks_at(asked.tokens, 0)?;
+    let is_order = ordered == QuestionKind::List && !asked.table.stop.has(&asked.tokens[0].word);
+    let rest = asked.slice(length..);
+    (kind == QuestionKind::List && is_order && rest.has_terms())
+        .then(|| rest.as_written().to_owned())
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use crate::domain::{
     Complexity, Cue, Language, Parts, QueryType, Question, QuestionKind, RoutingPlan, ToolRecord,
 };
 
+use self::reasons::{measured, reason_of_simple, sentence};
 use self::replies::{is_all_social, reply};
 use self::tools::{query_type, tools_for};
 use super::language::table;
@@ -25,17 +26,17 @@ use super::language::table;
 const SMALL_TALK_FROM: f64 = 0.8;
 /// The same in Chinese, where nothing but the words is weighed: .981, and .71 is taken.
 const SMALL_TALK_ZH_FROM: f64 = 0.9;
-/// From this one on a question is complex; of ten Chinese ones so taken one is not.
+/// From this probability on a question is complex; of ten Chinese ones so taken one is not.
 const COMPLEX_FROM: f64 = 0.5;
 const COMPLEX_ZH_FROM: f64 = 0.6;
-/// Longer messages have something to say, in characters.
+/// Characters of the longest small talk; longer messages have something to say.
 const LONGEST_TALK: usize = 160;
 
 /// A route with its reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Routed {
     pub(super) plan: RoutingPlan,
-    /// What is answered to small talk.
+    /// The reply to small talk.
     pub(super) reply: Option<String>,
     /// What decided the route, the most important first; nothing where the user did.
     pub(super) because: Vec<Cue>,
@@ -50,62 +51,54 @@ pub(super) fn route(
     failed: &[ToolRecord],
     embedder: &dyn Embedder,
 ) -> Routed {
-    let talk = SmallTalk::of(question, embedder);
-    let taken = match forced {
-        None => {
-            failed.is_empty()
-                && !wants_knowledge(question)
-                && talk.probability >= from(question.language)
-        }
+    let talk = SmallTalk::measure(question, embedder);
+    let is_talk = match forced {
         Some(forced) => forced == Complexity::Chitchat,
+        None => failed.is_empty() && !wants_knowledge(question) && talk.is_likely(),
     };
-    let mut routed = if taken {
-        Routed {
-            plan: RoutingPlan {
-                query_type: QueryType::Chitchat,
-                complexity: Complexity::Chitchat,
-                ..RoutingPlan::default()
-            },
-            reply: Some(reply(&question.text, question.language)),
-            because: talk.because(question),
-            small_talk: talk.probability,
-        }
+    let (plan, because) = if is_talk {
+        let plan = RoutingPlan {
+            query_type: QueryType::Chitchat,
+            complexity: Complexity::Chitchat,
+            ..RoutingPlan::default()
+        };
+        (plan, talk.reasons())
     } else {
-        knowledge(question, forced, failed, talk.probability)
+        plan_knowledge(question, forced, failed)
     };
-    if forced.is_some() {
-        routed.because.clear();
-    }
-    routed
-}
-
-/// From which probability on a message is small talk.
-fn from(language: Language) -> f64 {
-    match language {
-        Language::Zh => SMALL_TALK_ZH_FROM,
-        Language::En | Language::De => SMALL_TALK_FROM,
+    Routed {
+        plan,
+        reply: is_talk.then(|| reply(&question.text, question.language)),
+        because: if forced.is_some() {
+            Vec::new()
+        } else {
+            because
+        },
+        small_talk: talk.probability,
     }
 }
 
-/// Whether it asks on of what was talked about ("why?" alone would be small talk), or compares two things.
+/// Whether a question goes on from what was talked about ("why?" alone would be small talk), or compares two things.
 fn wants_knowledge(question: &Question) -> bool {
     let goes_on = question.continues.is_some() && question.kind != QuestionKind::Other;
     goes_on || matches!(question.parts, Parts::Sides { .. })
 }
 
-fn knowledge(
+/// The plan of a question that is looked up, and what decided it.
+fn plan_knowledge(
     question: &Question,
     forced: Option<Complexity>,
     failed: &[ToolRecord],
-    small_talk: f64,
-) -> Routed {
-    let (judged, because) = complexity(question);
-    // Only a complex question is graded, so one that comes back was complex.
-    let complexity = match forced {
-        Some(forced) => forced,
-        None if !failed.is_empty() => Complexity::Complex,
-        None => judged,
-    };
+) -> (RoutingPlan, Vec<Cue>) {
+    let (judged, mut because) = complexity(question);
+    let mut complexity = forced.unwrap_or(judged);
+    if !failed.is_empty() {
+        // Only a complex question is graded, so one that comes back was complex.
+        complexity = forced.unwrap_or(Complexity::Complex);
+        because = vec![sentence(
+            "nothing useful was found before; another way is tried",
+        )];
+    }
     let query_type = query_type(question);
     let mut plan = RoutingPlan {
         query_type,
@@ -116,97 +109,65 @@ fn knowledge(
         grep_keywords: question.literals.keywords(),
     };
     plan.reconcile();
-    let because = if failed.is_empty() {
-        because
-    } else {
-        vec![reasons::sentence(
-            "nothing useful was found before; another way is tried",
-        )]
-    };
-    Routed {
-        plan,
-        reply: None,
-        because,
-        small_talk,
-    }
+    (plan, because)
 }
 
 /// Whether a question needs several look-ups: it has parts, or the weights say so.
 fn complexity(question: &Question) -> (Complexity, Vec<Cue>) {
-    match &question.parts {
-        Parts::Sides { .. } => {
-            return (
-                Complexity::Complex,
-                vec![reasons::sentence("two things are compared")],
-            );
-        }
-        Parts::Several { .. } => {
-            return (
-                Complexity::Complex,
-                vec![reasons::sentence("several questions are asked at once")],
-            );
-        }
-        Parts::One => {}
-    }
-    let (judge, from): (fn(&str) -> f64, f64) = match question.language {
-        Language::En => (learned::complexity, COMPLEX_FROM),
-        Language::Zh => (learned::complexity_zh, COMPLEX_ZH_FROM),
+    let complex = |reason| (Complexity::Complex, vec![sentence(reason)]);
+    let simple = reason_of_simple(question.kind);
+    let (judge, from): (fn(&str) -> f64, f64) = match (&question.parts, question.language) {
+        (Parts::Sides { .. }, _) => return complex("two things are compared"),
+        (Parts::Several { .. }, _) => return complex("several questions are asked at once"),
         // Nothing was learned: what has no parts is one look-up.
-        Language::De => {
-            return (
-                Complexity::Simple,
-                vec![reasons::sentence(reasons::of_simple(question.kind))],
-            );
-        }
+        (Parts::One, Language::De) => return (Complexity::Simple, vec![sentence(simple)]),
+        (Parts::One, Language::En) => (learned::complexity, COMPLEX_FROM),
+        (Parts::One, Language::Zh) => (learned::complexity_zh, COMPLEX_ZH_FROM),
     };
-    if judge(&question.text) >= from {
-        let because = reasons::measured(
-            "the question ties several facts together",
-            "complex",
-            &question.text,
-            judge,
-        );
-        (Complexity::Complex, because)
+    let text = question.text.as_str();
+    if judge(text) >= from {
+        let reason = "the question ties several facts together";
+        (
+            Complexity::Complex,
+            measured(reason, "complex", text, judge),
+        )
     } else {
-        let because = reasons::measured(
-            reasons::of_simple(question.kind),
-            "simple",
-            &question.text,
-            |text| 1.0 - judge(text),
-        );
-        (Complexity::Simple, because)
+        let judge = |text: &str| 1.0 - judge(text);
+        (Complexity::Simple, measured(simple, "simple", text, judge))
     }
 }
 
 /// The parts as questions that stand alone.
 fn sub_questions(question: &Question) -> Vec<String> {
-    let about = |side: &String| table(question.language).forms.about.replace("{}", side);
+    let table = table(question.language);
     match &question.parts {
         Parts::One => Vec::new(),
-        Parts::Sides { left, right } => vec![about(left), about(right)],
+        Parts::Sides { left, right } => {
+            vec![table.question_about(left), table.question_about(right)]
+        }
         Parts::Several { questions } => questions.clone(),
     }
 }
 
 /// How likely a message is small talk, and the vector it was judged with.
-struct SmallTalk {
+struct SmallTalk<'a> {
+    question: &'a Question,
     probability: f64,
     vector: Vec<f32>,
 }
 
-impl SmallTalk {
-    fn of(question: &Question, embedder: &dyn Embedder) -> Self {
+impl<'a> SmallTalk<'a> {
+    fn measure(question: &'a Question, embedder: &dyn Embedder) -> Self {
         let text = question.text.as_str();
-        let literal =
-            !question.literals.keywords().is_empty() || !question.literals.paths.is_empty();
+        let literals = &question.literals;
+        let is_named = !literals.keywords().is_empty() || !literals.paths.is_empty();
+        let is_long = text.chars().nth(LONGEST_TALK).is_some();
         let mut talk = Self {
+            question,
             probability: 0.0,
             vector: Vec::new(),
         };
-        if literal
-            || text.chars().nth(LONGEST_TALK).is_some()
-            || !text.contains(char::is_alphanumeric)
-        {
+        if is_named || is_long || !text.contains(char::is_alphanumeric) {
             return talk;
         }
         if question.language == Language::En {
@@ -216,26 +177,32 @@ impl SmallTalk {
                 _ => return talk,
             }
         }
-        talk.probability = talk.judged(text, question.language);
+        talk.probability = talk.judge(text);
         talk
     }
 
-    fn judged(&self, text: &str, language: Language) -> f64 {
-        match language {
+    fn judge(&self, text: &str) -> f64 {
+        match self.question.language {
             Language::En => learned::small_talk(text, &self.vector),
             Language::Zh => learned::small_talk_zh(text),
-            // Nothing was learned: a greeting is one where nothing else is said.
-            Language::De => f64::from(u8::from(is_all_social(text, language))),
+            // Nothing was learned: a message is small talk where nothing else is said.
+            Language::De => f64::from(u8::from(is_all_social(text, Language::De))),
         }
     }
 
-    fn because(&self, question: &Question) -> Vec<Cue> {
-        reasons::measured(
-            "small talk; nothing to look up",
-            "chitchat",
-            &question.text,
-            |text| self.judged(text, question.language),
-        )
+    fn is_likely(&self) -> bool {
+        let from = match self.question.language {
+            Language::Zh => SMALL_TALK_ZH_FROM,
+            Language::En | Language::De => SMALL_TALK_FROM,
+        };
+        self.probability >= from
+    }
+
+    fn reasons(&self) -> Vec<Cue> {
+        let reason = "small talk; nothing to look up";
+        measured(reason, "chitchat", &self.question.text, |text| {
+            self.judge(text)
+        })
     }
 }
 

@@ -3,114 +3,85 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::phrases::{Kinds, Phrases};
+use super::phrases::Phrases;
+use super::tokens::Token;
 use crate::domain::{Language, QuestionKind};
 
-/// The words of a language by what they do; the files say more.
+/// The words of a language by what they do; the files say more of each list.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct Table {
-    pub(in super::super) stop: Phrases,
-    pub(in super::super) keep: Phrases,
-    pub(in super::super) generic: Phrases,
-    pub(in super::super) starts: Phrases,
-    pub(in super::super) asks_in_front: bool,
-    pub(in super::super) head_first: bool,
-    pub(in super::super) drops_subjects: bool,
-    pub(in super::super) comparing: Phrases,
-    pub(in super::super) comparatives: Phrases,
-    pub(in super::super) pronouns: Phrases,
-    pub(in super::super) leads: Phrases,
-    pub(in super::super) relatives: Phrases,
-    pub(in super::super) links: Phrases,
-    pub(in super::super) states: Phrases,
-    pub(in super::super) relations: Phrases,
-    pub(in super::super) whole: Phrases,
-    pub(in super::super) holding: Phrases,
-    pub(in super::super) plural: Vec<String>,
-    pub(in super::super) before_files: Vec<String>,
-    pub(in super::super) months: Vec<Vec<String>>,
-    pub(in super::super) numbers: HashMap<String, u64>,
-    pub(in super::super) asks: Kinds<QuestionKind>,
-    pub(in super::super) stemmer: Stemming,
-    pub(in super::super) frames: Frames,
-    pub(in super::super) joints: Joints,
-    pub(in super::super) abbreviations: Abbreviations,
-    pub(in super::super) forms: Forms,
-    pub(in super::super) said: Social<Phrases>,
-    pub(in super::super) replies: Social<String>,
+pub struct Table {
+    pub stop: Phrases,
+    pub keep: Phrases,
+    pub generic: Phrases,
+    pub starts: Phrases,
+    pub asks_in_front: bool,
+    pub head_first: bool,
+    pub drops_subjects: bool,
+    pub comparing: Phrases,
+    pub comparatives: Phrases,
+    pub pronouns: Phrases,
+    pub leads: Phrases,
+    pub relatives: Phrases,
+    pub links: Phrases,
+    pub states: Phrases,
+    pub relations: Phrases,
+    pub whole: Phrases,
+    pub holding: Phrases,
+    pub plural: Vec<String>,
+    pub before_files: Vec<String>,
+    pub polite_front: Phrases,
+    pub indirect: Phrases,
+    pub whether: Phrases,
+    pub defining: Phrases,
+    pub polite_back: Phrases,
+    pub side_joints: Phrases,
+    pub between_sides: Phrases,
+    pub between_choices: Phrases,
+    pub beyond: Phrases,
+    pub part_joints: Phrases,
+    about: String,
+    topic_brackets: [String; 2],
+    pub stemmer: String,
+    pub asks: HashMap<QuestionKind, Phrases>,
+    pub small_talk: Vec<SmallTalk>,
 }
 
-/// How inflection is taken off.
+/// What is said in small talk, and the reply to it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct Stemming {
-    pub(in super::super) algorithm: String,
-}
-
-/// Polite frames around a question.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in super::super) struct Frames {
-    pub(in super::super) front: Phrases,
-    pub(in super::super) leading: Phrases,
-    pub(in super::super) whether: Phrases,
-    pub(in super::super) defining: Phrases,
-    pub(in super::super) back: Phrases,
-}
-
-/// What stands between sides and parts.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in super::super) struct Joints {
-    pub(in super::super) sides: Phrases,
-    pub(in super::super) between: Phrases,
-    pub(in super::super) choice: Phrases,
-    pub(in super::super) beyond: Phrases,
-    pub(in super::super) parts: Phrases,
-}
-
-/// Words that end with a full stop which ends no sentence.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in super::super) struct Abbreviations {
-    pub(in super::super) always: Vec<String>,
-    pub(in super::super) before_numbers: Vec<String>,
-    pub(in super::super) in_midst: Vec<String>,
-    pub(in super::super) ordinals_after: Vec<String>,
-}
-
-/// Questions with a gap.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in super::super) struct Forms {
-    pub(in super::super) about: String,
-    pub(in super::super) with_topic: String,
-}
-
-impl Forms {
-    /// A question with its topic, which is cut where it is long; a gap within either stays as it is.
-    pub(in super::super) fn with_topic(&self, question: &str, topic: &str) -> String {
-        let end = (0..=LONGEST_TOPIC.min(topic.len())).rfind(|end| topic.is_char_boundary(*end));
-        let topic = &topic[..end.unwrap_or(0)];
-        let (before, rest) = self.with_topic.split_once("{question}").unwrap_or_default();
-        let (between, after) = rest.split_once("{topic}").unwrap_or((rest, ""));
-        format!("{before}{question}{between}{topic}{after}")
-    }
+pub struct SmallTalk {
+    pub said: Phrases,
+    pub reply: String,
 }
 
 /// Bytes of a topic.
 const LONGEST_TOPIC: usize = 400;
 
-/// One of each kind of small talk.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in super::super) struct Social<T> {
-    pub(in super::super) greeting: T,
-    pub(in super::super) thanks: T,
-    pub(in super::super) goodbye: T,
-    pub(in super::super) identity: T,
-    pub(in super::super) other: T,
+impl Table {
+    /// The longest phrase that asks and begins at a token: its number of tokens, and what it asks for.
+    pub fn asks_at(&self, tokens: &[Token], at: usize) -> Option<(usize, QuestionKind)> {
+        let kinds = self.asks.iter();
+        let found = kinds.filter_map(|(kind, list)| Some((list.at(tokens, at)?, *kind)));
+        found.max_by_key(|(length, _)| *length)
+    }
+
+    /// The question that asks what a name means.
+    pub fn question_about(&self, name: &str) -> String {
+        self.about.replace("{}", name)
+    }
+
+    /// A question with its topic in brackets, which is cut where it is long.
+    pub fn with_topic(&self, question: &str, topic: &str) -> String {
+        let [open, close] = &self.topic_brackets;
+        let topic = &topic[..topic.floor_char_boundary(LONGEST_TOPIC)];
+        format!("{question}{open}{topic}{close}")
+    }
+
+    /// All that is said in small talk.
+    pub fn social(&self) -> Vec<&Phrases> {
+        self.small_talk.iter().map(|talk| &talk.said).collect()
+    }
 }
 
 /// The table of a language.
@@ -118,7 +89,7 @@ pub(in super::super) struct Social<T> {
     clippy::expect_used,
     reason = "the files are part of the program, and a test reads them"
 )]
-pub(in super::super) fn table(language: Language) -> &'static Table {
+pub fn table(language: Language) -> &'static Table {
     static TABLES: LazyLock<[Table; 3]> = LazyLock::new(|| {
         FILES.map(|file| toml::from_str(file).expect("a table of words can be read"))
     });
@@ -128,9 +99,6 @@ pub(in super::super) fn table(language: Language) -> &'static Table {
         Language::De => 2,
     }]
 }
-
-/// All languages that have a table.
-pub(in super::super) const LANGUAGES: [Language; 3] = [Language::En, Language::Zh, Language::De];
 
 const FILES: [&str; 3] = [
     include_str!("../../../../assets/language/en.toml"),
@@ -142,40 +110,24 @@ const FILES: [&str; 3] = [
 mod tests {
     use super::*;
 
-    /// The keys of a table and of the tables in it.
-    fn keys(file: &str) -> Vec<String> {
-        let table: toml::Table = toml::from_str(file).unwrap();
-        let mut keys = Vec::new();
-        for (key, value) in &table {
-            keys.push(key.clone());
-            let inner = value
-                .as_table()
-                .filter(|_| key != "numbers" && key != "ordinals");
-            keys.extend(
-                inner
-                    .into_iter()
-                    .flatten()
-                    .map(|(name, _)| format!("{key}.{name}")),
-            );
-        }
-        keys.sort();
-        keys
-    }
-
     #[test]
-    fn every_language_has_every_key() {
-        for (file, language) in FILES.iter().zip(LANGUAGES) {
-            assert_eq!(keys(file), keys(FILES[0]), "{language:?}");
-            assert_eq!(table(language).months.len(), 12, "{language:?}");
-            assert!(table(language).forms.about.contains("{}"), "{language:?}");
+    fn every_language_has_every_kind_and_no_phrase_asks_for_two() {
+        for language in [Language::En, Language::Zh, Language::De] {
+            let table = table(language);
+            assert_eq!(table.asks.len(), 14, "{language:?}");
+            assert_eq!(table.small_talk.len(), 5, "{language:?}");
+            assert!(table.about.contains("{}"), "{language:?}");
         }
-        assert_eq!(
-            keys(FILES[0])
-                .iter()
-                .filter(|key| key.starts_with("asks."))
-                .count(),
-            14
-        );
+        for file in FILES {
+            let table: toml::Table = toml::from_str(file).unwrap();
+            let lists = table["asks"].as_table().unwrap().values();
+            let phrases: Vec<&str> = lists
+                .flat_map(|list| list.as_array().unwrap())
+                .map(|phrase| phrase.as_str().unwrap())
+                .collect();
+            let distinct: std::collections::HashSet<&&str> = phrases.iter().collect();
+            assert_eq!(distinct.len(), phrases.len());
+        }
     }
 
     #[test]

@@ -8,122 +8,83 @@ use crate::domain::Language;
 ///
 /// An identifier counts as a whole and as its parts, so that `MAX_ITERATIONS` is met by "max
 /// iterations". Scripts without spaces become pairs of characters: measured as good as a dictionary.
-pub(in super::super) fn terms(text: &str, language: Language) -> Vec<String> {
-    terms_among(text, &tokens(text), language)
-}
-
-/// The same of some tokens of a text.
-pub(in super::super) fn terms_among(
-    text: &str,
-    tokens: &[Token],
-    language: Language,
-) -> Vec<String> {
-    let stemmer = stemmer(language);
+pub fn terms(text: &str, language: Language) -> Vec<String> {
+    let algorithm = Algorithm::from_name(&table(language).stemmer).ok();
+    let stemmer = algorithm.map(Stemmer::new);
+    let tokens = tokens(text);
     let mut terms = Vec::new();
+    // Neighbouring characters of a script without spaces.
     let mut run: Vec<&Token> = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        if run
-            .last()
-            .is_some_and(|last| last.range.end < token.range.start)
-        {
-            push_pairs(&mut run, &mut terms);
-        }
         let table = table(token.language(language));
-        if let Some(length) = table.keep.at(tokens, at) {
-            run.extend(&tokens[at..at + length]);
-            at += length;
-            continue;
-        }
-        let stop = table.stop.at(tokens, at);
-        if stop.is_none() && matches!(token.sign, Sign::Han | Sign::Kana) {
-            run.push(token);
-        } else {
+        let kept = table.keep.at(&tokens, at);
+        let stop = table.stop.at(&tokens, at).filter(|_| kept.is_none());
+        let length = kept.or(stop).unwrap_or(1);
+        let is_unspaced = matches!(token.sign, Sign::Han | Sign::Kana);
+        let joins = is_unspaced && stop.is_none();
+        let is_apart = |last: &&Token| last.range.end < token.range.start;
+        if !joins || run.last().is_some_and(is_apart) {
             push_pairs(&mut run, &mut terms);
         }
-        if stop.is_none() && token.sign == Sign::Word {
+        if joins {
+            run.extend(&tokens[at..at + length]);
+        } else if token.sign == Sign::Word && stop.is_none() {
             push_word(&text[token.range.clone()], language, stemmer, &mut terms);
         }
-        at += stop.unwrap_or(1);
+        at += length;
     }
     push_pairs(&mut run, &mut terms);
     terms
 }
 
-/// Whether a word says nothing by itself.
-pub(in super::super) fn is_stop(word: &str, language: Language) -> bool {
+/// Whether a word carries no meaning by itself.
+pub fn is_stop(word: &str, language: Language) -> bool {
     table(language).stop.has(word)
 }
 
-impl Token {
-    /// Whose table holds it, in a text of this language.
-    pub(in super::super) fn language(&self, of_text: Language) -> Language {
-        match (self.sign, of_text) {
-            (Sign::Han | Sign::Kana, _) => Language::Zh,
-            (Sign::Word | Sign::Mark, Language::Zh) => Language::En,
-            (Sign::Word | Sign::Mark, language) => language,
-        }
-    }
-
-    pub(in super::super) fn is_mark(&self) -> bool {
-        self.sign == Sign::Mark
-    }
-}
-
-fn stemmer(language: Language) -> Option<Stemmer> {
-    let language = if language == Language::Zh {
-        Language::En
-    } else {
-        language
-    };
-    let algorithm = Algorithm::from_name(&table(language).stemmer.algorithm).ok()?;
-    Some(Stemmer::new(algorithm))
-}
-
 fn push_word(word: &str, language: Language, stemmer: Option<Stemmer>, terms: &mut Vec<String>) {
-    let parts = parts_of(word);
+    let parts = identifier_parts(word);
     if parts.len() > 1 {
         terms.push(word.to_lowercase());
     }
-    for part in parts {
-        let part = part.to_lowercase();
+    for part in parts.into_iter().map(str::to_lowercase) {
         let says = part.len() > 1 || part.chars().all(char::is_numeric);
-        if says && !is_stop(&part, language) {
-            let plain = part.chars().all(char::is_alphabetic);
-            let stem = stemmer
-                .filter(|_| plain)
-                .map(|stemmer| stemmer.stem(&part).into_owned());
-            terms.push(stem.unwrap_or(part));
+        if !says || is_stop(&part, language) {
+            continue;
         }
+        let is_plain = part.chars().all(char::is_alphabetic);
+        terms.push(match stemmer.filter(|_| is_plain) {
+            Some(stemmer) => stemmer.stem(&part).into_owned(),
+            None => part,
+        });
     }
 }
 
-/// `max_iterations` and `MaxIterations` are "max" and "iterations".
-fn parts_of(word: &str) -> Vec<&str> {
+/// The words of an identifier: `max_iterations` and `MaxIterations` are "max" and "iterations".
+pub fn identifier_parts(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
-    let mut from = 0;
-    let mut lower_before = false;
-    for (at, c) in word.char_indices() {
-        let separator = matches!(c, '_' | '-');
-        if separator || c.is_uppercase() && lower_before {
-            parts.push(&word[from..at]);
-            from = if separator { at + 1 } else { at };
+    for piece in word.split(['_', '-']) {
+        let mut from = 0;
+        let pairs = piece.char_indices().zip(piece.char_indices().skip(1));
+        for ((_, before), (at, c)) in pairs {
+            if before.is_lowercase() && c.is_uppercase() {
+                parts.push(&piece[from..at]);
+                from = at;
+            }
         }
-        lower_before = c.is_lowercase();
+        parts.push(&piece[from..]);
     }
-    parts.push(&word[from..]);
     parts.retain(|part| !part.is_empty());
     parts
 }
 
 fn push_pairs(run: &mut Vec<&Token>, terms: &mut Vec<String>) {
-    match run.as_slice() {
-        [single] => terms.push(single.word.clone()),
-        many => terms.extend(
-            many.windows(2)
-                .map(|pair| format!("{}{}", pair[0].word, pair[1].word)),
-        ),
+    if let [single] = run.as_slice() {
+        terms.push(single.word.clone());
     }
+    let pairs = run.windows(2);
+    terms.extend(pairs.map(|pair| format!("{}{}", pair[0].word, pair[1].word)));
     run.clear();
 }
 

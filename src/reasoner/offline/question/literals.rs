@@ -1,225 +1,155 @@
-use super::super::language::{language_of, table};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::language::{is_stop, language_of, table};
 use crate::domain::{Language, Literals, NamedPath};
 use crate::text::is_cjk;
 
+/// More of a kind are only in a text that is pasted rather than asked.
+const MOST: usize = 64;
+
+/// What stands between quotation marks.
+static QUOTATION: LazyLock<Regex> = LazyLock::new(|| {
+    compile(r#"["“„]([^"“”„]{1,120})["“”]|`([^`]{1,120})`|「([^」]{1,120})」|《([^》]{1,120})》"#)
+});
+/// A run of letters, figures and the signs of names.
+static RUN: LazyLock<Regex> = LazyLock::new(|| compile(r"[\w./:-]+"));
+/// A file at the beginning of a run, by an ending that names a document rather than a product or a version such as
+/// 1.2; a name may have several dots.
+static PATH: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?x)^[:-]*(.*?\.(?i:md|markdown|txt|rst|adoc|org|pdf|docx|pptx|xlsx|odt|epub|html?|csv|tsv|jsonl?|ya?ml|toml
+    |xml|ini|env|log|rs|py|js|ts|go|java|c|h|cpp|sh|sql|ipynb|eml|rtf))(?:$|[^A-Za-z0-9._/-]|[._/-](?:$|[^A-Za-z0-9]))",
+    )
+});
+/// The lines behind a file.
+static LINES: LazyLock<Regex> = LazyLock::new(|| compile(r"^:(\d+)(?:-(\d+))?"));
+/// An id such as `PROJ-123`.
+static ID: LazyLock<Regex> = LazyLock::new(|| compile(r"^([A-Za-z][A-Za-z0-9_]+)-([0-9]{1,7})$"));
+/// A name of code: with an underscore; of five capitals; with a capital behind two letters, the second small, as of
+/// `VectorTool` and not `iPhone`; of capitals and then figures, as of `BM25`.
+static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
+    compile(
+        r"(?x)^(?: [A-Za-z0-9.-][A-Za-z0-9_.-]*_[A-Za-z0-9_.-]* | (?:[0-9_-]*[A-Z]){5}[A-Z0-9_-]*
+    | [A-Za-z0-9]+[a-z][A-Z][A-Za-z0-9]* | [A-Z]{2,}[0-9]+ )$",
+    )
+});
+
+#[expect(
+    clippy::expect_used,
+    reason = "the patterns are constants, and tests use each"
+)]
+fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern can be read")
+}
+
 /// What in a text must be found as it is written.
-pub(super) fn literals_of(text: &str) -> Literals {
+pub fn literals_of(text: &str) -> Literals {
     let mut found = Literals::default();
-    let rest = take_quoted(text, &mut found);
-    let mut word = String::new();
-    for c in rest.chars().chain([' ']) {
-        if c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':') {
-            word.push(c);
-        } else if !word.is_empty() {
-            take_run(&word, &mut found);
-            word.clear();
+    for captures in QUOTATION.captures_iter(text) {
+        let quoted = captures.iter().skip(1).flatten().next();
+        let quoted = quoted.map_or("", |it| it.as_str().trim());
+        let is_single = !quoted.contains(char::is_whitespace);
+        if let Some((path, "")) = named_path(quoted).filter(|_| is_single) {
+            add(&mut found.paths, path);
+        } else if let Some(id) = id(quoted) {
+            add(&mut found.ids, id);
+        } else if !quoted.is_empty() {
+            add(&mut found.quotations, quoted.to_owned());
+        }
+    }
+    let unquoted = QUOTATION.replace_all(text, " ");
+    let runs = RUN.find_iter(&unquoted).map(|run| run.as_str());
+    for mut rest in runs.filter(|run| !run.contains("://")) {
+        // Where words are written without spaces a run holds more than one name.
+        while let Some((path, behind)) = named_path(rest) {
+            add(&mut found.paths, path);
+            rest = behind;
+        }
+        for word in rest.split(is_cjk) {
+            add_name(word, &mut found);
         }
     }
     found
 }
 
-/// Quotation marks stand at most so many characters apart.
-const LONGEST_QUOTATION: usize = 120;
-
-/// Takes what stands between quotation marks; returns the rest.
-fn take_quoted(text: &str, found: &mut Literals) -> String {
-    let mut left = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        let close = match c {
-            '"' => Some("\"”“"),
-            '`' => Some("`"),
-            '“' => Some("”"),
-            '„' => Some("“”\""),
-            '「' => Some("」"),
-            '《' => Some("》"),
-            _ => None,
-        };
-        let inside = close.and_then(|close| {
-            let mut marks = rest.char_indices().take(LONGEST_QUOTATION);
-            marks.find(|(_, c)| close.contains(*c)).map(|(end, _)| end)
-        });
-        match inside.map(|end| (rest[..end].trim(), end)) {
-            Some((quoted, end)) if !quoted.is_empty() => {
-                take_quotation(quoted, found);
-                left.push(' ');
-                rest = &rest[end..];
-                rest = rest.strip_prefix(|_| true).unwrap_or(rest);
-            }
-            _ => left.push(c),
-        }
-    }
-    left
-}
-
-fn take_quotation(quoted: &str, found: &mut Literals) {
-    let single = !quoted.contains(char::is_whitespace);
-    if let Some((path, "")) = named_path(quoted).filter(|_| single) {
-        add(&mut found.paths, path);
-    } else if let Some(id) = id(quoted) {
-        add(&mut found.ids, id);
-    } else {
-        add(&mut found.quotations, quoted.to_owned());
-    }
-}
-
-/// A run of letters, figures and the signs of names; where words are written without spaces it holds
-/// more than one name.
-fn take_run(run: &str, found: &mut Literals) {
-    let mut rest = if run.contains("://") { "" } else { run };
-    while let Some((path, behind)) = named_path(rest) {
-        add(&mut found.paths, path);
-        rest = behind;
-    }
-    for word in rest.split(is_cjk) {
-        take_word(word, found);
-    }
-}
-
-fn take_word(word: &str, found: &mut Literals) {
-    let option = word.trim_end_matches(['.', ':', '-', '/']);
-    let word = option.trim_start_matches(['.', ':', '-', '/']);
-    if let Some(name) = option.strip_prefix("--")
-        && name.len() > 1
-        && name.starts_with(|c: char| c.is_ascii_lowercase())
-        && !table(Language::En).stop.has(name)
-    {
+fn add_name(word: &str, found: &mut Literals) {
+    let signs = ['.', ':', '-', '/'];
+    let option = word.trim_end_matches(signs);
+    let word = option.trim_start_matches(signs);
+    let is_option = option.strip_prefix("--").is_some_and(|name| {
+        name.len() > 1
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && !is_stop(name, Language::En)
+    });
+    let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
+    if is_option {
         add(&mut found.identifiers, option.to_owned());
     } else if let Some(id) = id(word) {
         add(&mut found.ids, id);
-    } else if is_identifier(word) {
+    } else if letters > 1 && !word.starts_with("Mc") && IDENTIFIER.is_match(word) {
         add(&mut found.identifiers, word.to_owned());
     }
 }
 
-/// Endings that name a document rather than a product such as Node.js or a version such as 1.2.
-#[rustfmt::skip]
-const ENDINGS: &[&str] = &[
-    "md", "markdown", "txt", "rst", "adoc", "org", "pdf", "docx", "pptx", "xlsx", "odt", "epub", "html", "htm", "csv",
-    "tsv", "json", "jsonl", "yaml", "yml", "toml", "xml", "ini", "env", "log", "rs", "py", "js", "ts", "go", "java",
-    "c", "h", "cpp", "sh", "sql", "ipynb", "eml", "rtf",
-];
-
-/// The first file that a run of characters names, and what stands behind it. A name may have several dots:
-/// its ending is the last that no further letter follows.
+/// The first file that a run of characters names, and what stands behind it.
 fn named_path(run: &str) -> Option<(NamedPath, &str)> {
-    let ending_at = |dot: usize| {
-        let behind = &run[dot + 1..];
-        let length = behind
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(behind.len());
-        let (ending, rest) = behind.split_at(length);
-        let goes_on = rest.strip_prefix(['.', '-', '_', '/']);
-        let goes_on =
-            goes_on.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
-        let known = ENDINGS.contains(&ending.to_ascii_lowercase().as_str());
-        (known && !goes_on).then_some(dot + 1 + length)
-    };
-    let end = run.match_indices('.').find_map(|(dot, _)| ending_at(dot))?;
-    let path = run[..end].trim_start_matches([':', '-']);
-    let path = without_verbs(path);
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let (stem, ending) = name.rsplit_once('.')?;
+    let found = PATH.captures(run)?.get(1)?;
+    let path = without_verbs(found.as_str());
+    let (stem, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
     // "Node.js" is a product; "app.js" and "src/Node.js" are files.
-    let product = ending == "js" && path == name && stem.starts_with(char::is_uppercase);
-    if stem.is_empty() || product {
+    let is_product = ending == "js" && !path.contains('/') && stem.starts_with(char::is_uppercase);
+    if stem.is_empty() || is_product {
         return None;
     }
-    let lines = run[end..].strip_prefix(':').unwrap_or_default();
-    let length = lines
-        .find(|c: char| !c.is_ascii_digit() && c != '-')
-        .unwrap_or(lines.len());
-    let behind = if length > 0 {
-        &lines[length..]
-    } else {
-        &run[end..]
+    let behind = &run[found.end()..];
+    let lines = LINES.captures(behind);
+    let number = |group: usize| lines.as_ref()?.get(group)?.as_str().parse::<usize>().ok();
+    let start = number(1).filter(|start| *start > 0);
+    let end = number(2)
+        .or(start)
+        .filter(|end| start.is_some_and(|start| start <= *end));
+    let path = NamedPath {
+        path: path.to_owned(),
+        start: start.filter(|_| end.is_some()),
+        end,
     };
-    let (start, last) = lines[..length]
-        .split_once('-')
-        .unwrap_or((&lines[..length], &lines[..length]));
-    let number = |text: &str| text.parse::<usize>().ok().filter(|line| *line > 0);
-    let (start, end) = match (number(start), number(last)) {
-        (Some(start), Some(end)) if start <= end => (Some(start), Some(end)),
-        _ => (None, None),
-    };
-    Some((
-        NamedPath {
-            path: path.to_owned(),
-            start,
-            end,
-        },
-        behind,
-    ))
+    let length = lines.as_ref().map_or(0, |lines| lines[0].len());
+    Some((path, &behind[length..]))
 }
 
-/// Chinese runs on without a space, so that a verb may stand right in front of a name.
+/// A file's name without the verb that stands right in front of it, as Chinese is written without spaces.
 fn without_verbs(mut path: &str) -> &str {
     let verbs = &table(language_of(path)).before_files;
-    while let Some(rest) = verbs
-        .iter()
-        .find_map(|verb| path.strip_prefix(verb.as_str()))
-    {
-        // A name of nothing but such words is a name.
-        if rest.starts_with('.') {
-            break;
-        }
-        path = rest;
+    // A name of nothing but such words is a name.
+    let strip = |path: &'_ str| -> Option<usize> {
+        let mut rests = verbs
+            .iter()
+            .filter_map(|verb| path.strip_prefix(verb.as_str()));
+        rests
+            .next()
+            .filter(|rest| !rest.starts_with('.'))
+            .map(str::len)
+    };
+    while let Some(length) = strip(path) {
+        path = &path[path.len() - length..];
     }
     // In front of the letters of another script stands no part of the name.
     let first = path.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(0);
-    let dense = path[..first].chars().all(is_cjk) && path[first..].contains('/');
-    if dense { &path[first..] } else { path }
+    let is_unspaced = path[..first].chars().all(is_cjk) && path[first..].contains('/');
+    if is_unspaced { &path[first..] } else { path }
 }
 
-/// An id such as `PROJ-123`, in the case in which ids are kept: letters, a hyphen, figures.
+/// An id in the case in which ids are kept. "mid-2020" and "top-10" in small letters are words.
 fn id(word: &str) -> Option<String> {
-    let (project, number) = word.rsplit_once('-')?;
-    let letters = project
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let figures = (1..=7).contains(&number.len()) && number.chars().all(|c| c.is_ascii_digit());
-    // "mid-2020" and "top-10" in small letters are words.
-    let small = project.chars().all(|c| c.is_ascii_lowercase());
-    let year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
-    let is_id = letters
-        && figures
-        && project.len() >= 2
-        && project.starts_with(|c: char| c.is_ascii_alphabetic())
-        && !(small && (year || table(Language::En).stop.has(project)));
-    is_id.then(|| word.to_uppercase())
+    let captures = ID.captures(word)?;
+    let (project, number) = (&captures[1], &captures[2]);
+    let is_small = project.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
+    let is_word = is_small && (is_year || is_stop(project, Language::En));
+    (!is_word).then(|| word.to_uppercase())
 }
-
-fn is_identifier(word: &str) -> bool {
-    let letters = word.chars().filter(char::is_ascii_alphabetic).count();
-    if letters < 2 || !word.is_ascii() || word.contains('/') || word.contains(':') {
-        return false;
-    }
-    let has_lower = word.chars().any(|c| c.is_ascii_lowercase());
-    let snake = word.contains('_') && !word.starts_with('_');
-    let shouted = !has_lower && letters >= 5 && !word.contains('.');
-    snake || shouted || is_camel(word) || is_code(word)
-}
-
-/// Capitals, then figures: `BM25`, `MD5`; "Q3" and "A4" are no names of anything.
-fn is_code(word: &str) -> bool {
-    let figures = word.trim_start_matches(|c: char| c.is_ascii_uppercase());
-    let capitals = word.len() - figures.len();
-    !figures.is_empty() && capitals > 1 && figures.chars().all(|c| c.is_ascii_digit())
-}
-
-/// A capital after a small letter, twice begun: `VectorTool`, `tantivyStore`; not `iPhone`, `eBay`.
-fn is_camel(word: &str) -> bool {
-    let bytes = word.as_bytes();
-    let raised = bytes
-        .windows(2)
-        .skip(1)
-        .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    raised && bytes.iter().all(u8::is_ascii_alphanumeric) && !word.starts_with("Mc")
-}
-
-/// A text with more of a kind is pasted rather than asked.
-const MOST: usize = 64;
 
 fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
     if list.len() < MOST && !list.contains(&item) {

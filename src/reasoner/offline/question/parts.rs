@@ -1,15 +1,71 @@
+//! Several questions in one breath, and the parts of a question as questions of their own.
+
+use super::super::language::table;
 use super::earlier::with_subject;
-use super::sides::sides_of;
-use super::spans::Span;
-use crate::domain::{Parts, QuestionKind};
+use super::read;
+use super::sides::{aspect, sides_of};
+use super::span::{Span, ends_sentence};
+use crate::domain::{Parts, Question, QuestionKind};
 
 /// At most this many parts; the rest would only be more searches.
 const MOST: usize = 4;
 /// Longer texts are pasted rather than asked, in tokens.
 const LONGEST: usize = 400;
 
+/// A part of a question, as a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    pub question: Question,
+    /// The heading of its piece of an answer.
+    pub label: String,
+}
+
+impl Part {
+    fn new(text: &str) -> Self {
+        Self {
+            question: read(text, &[]),
+            label: text
+                .trim_end_matches(['?', '？', '.', '。', ' '])
+                .to_owned(),
+        }
+    }
+
+    /// What a comparison asks of one side: its name, with the words that name neither and do not compare.
+    fn of_side(question: &Question, own: &str, other: &str) -> Self {
+        let without = |text: &str, name: &str| {
+            let lower = text.to_lowercase();
+            let at = lower.find(&name.to_lowercase()).unwrap_or(text.len());
+            let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
+            format!("{before} {}", rest.get(name.len()..).unwrap_or_default())
+        };
+        let rest = without(&without(&question.asked, own), other);
+        let table = table(question.language);
+        let text = match aspect(&rest) {
+            Some(aspect) => table.with_topic(&aspect, own),
+            None => table.question_about(own),
+        };
+        Self {
+            question: read(&text, &[]),
+            label: own.to_owned(),
+        }
+    }
+}
+
+/// The parts that a route was planned with; without any, the question is one.
+pub fn parts(question: &Question, planned: &[String]) -> Vec<Part> {
+    match &question.parts {
+        _ if planned.is_empty() => Vec::new(),
+        Parts::Sides { left, right } => vec![
+            Part::of_side(question, left, right),
+            Part::of_side(question, right, left),
+        ],
+        Parts::Several { questions } => questions.iter().map(|text| Part::new(text)).collect(),
+        Parts::One => planned.iter().map(|text| Part::new(text)).collect(),
+    }
+}
+
 /// What a question is made of.
-pub(super) fn parts_of(asked: Span<'_>) -> Parts {
+pub fn parts_of(asked: Span<'_>) -> Parts {
     if asked.tokens.len() > LONGEST {
         return Parts::One;
     }
@@ -24,110 +80,78 @@ fn several(asked: Span<'_>) -> Option<Parts> {
     let mut pieces: Vec<Span<'_>> = Vec::new();
     let mut from = 0;
     for end in clause_ends(asked) {
-        let piece = asked.part(from..end);
-        if piece.says() && asks(piece) {
-            pieces.push(piece);
+        let piece = asked.slice(from..end);
+        if piece.has_terms() && is_question(piece) {
+            pieces.push(without_joint(piece));
             from = end;
         }
     }
     pieces.truncate(MOST);
-    let [first, _, ..] = pieces.as_slice() else {
+    let [first, others @ ..] = pieces.as_slice() else {
         return None;
     };
     let topic = first.subject().before_verb();
-    let questions = pieces.iter().enumerate().map(|(at, piece)| {
-        let piece = without_joint(*piece);
-        if at == 0 {
-            question(piece)
-        } else {
-            with_subject(piece, topic).unwrap_or_else(|| question(piece))
-        }
-    });
-    Some(Parts::Several {
-        questions: questions.collect(),
-    })
+    let written = |piece: &Span<'_>| {
+        let mark = if piece.is_unspaced() { "？" } else { "?" };
+        piece.as_written().to_owned() + mark
+    };
+    let mut questions = vec![written(first)];
+    questions.extend(
+        others
+            .iter()
+            .map(|piece| with_subject(*piece, topic).unwrap_or_else(|| written(piece))),
+    );
+    (!others.is_empty()).then_some(Parts::Several { questions })
 }
 
 /// Where clauses end that could be questions of their own: behind a mark, and in front of a joint or a
 /// comma behind which another question begins. The last is the end.
 fn clause_ends(asked: Span<'_>) -> Vec<usize> {
-    let count = asked.tokens.len();
-    let table = asked.table;
-    let mut ends = Vec::new();
-    for at in 1..count {
-        let mark = asked.tokens[at - 1].word.as_str();
-        let hard = matches!(
-            mark,
-            "?" | "？" | "!" | "！" | "。" | "." | ";" | "；" | "\n"
-        );
-        let soft = matches!(mark, "," | "，");
-        let joint = table.joints.parts.at(asked.tokens, at);
+    let (table, tokens) = (asked.table, asked.tokens);
+    let ends = |at: &usize| {
+        let before = &tokens[at - 1];
+        let is_comma = matches!(before.word.as_str(), "," | "，");
+        let joint = table.part_joints.at(tokens, *at);
         let begins = at + joint.unwrap_or(0);
-        let clause = soft && !table.asks_in_front;
-        let tells = table.relatives.at(asked.tokens, begins).is_some()
-            || table.relatives.at(asked.tokens, at - 1).is_some();
-        if hard
-            || clause
+        // "… changes, which is rare" asks nothing more.
+        let is_relative = table.relatives.at(tokens, begins).is_some()
+            || table.relatives.at(tokens, at - 1).is_some();
+        ends_sentence(before)
+            || is_comma && !table.asks_in_front
             || joint.is_some() && begins_question(asked, begins, true)
-            || soft && !tells && begins_question(asked, begins, false)
-        {
-            ends.push(at);
-        }
-    }
-    ends.push(count);
-    ends
+            || is_comma && !is_relative && begins_question(asked, begins, false)
+    };
+    let ends = (1..tokens.len()).filter(ends);
+    ends.chain([tokens.len()]).collect()
 }
 
-/// Whether a question begins here; behind a mere comma a single word that asks may only go on.
-fn begins_question(asked: Span<'_>, at: usize, joined: bool) -> bool {
+/// Whether a question begins at a token; behind a mere comma a single word that asks may only go on.
+fn begins_question(asked: Span<'_>, at: usize, is_joined: bool) -> bool {
     use QuestionKind::{Other, When, Where, Who};
-    let table = asked.table;
-    let at = at + table.frames.front.at(asked.tokens, at).unwrap_or(0);
-    let behind_link = table.links.at(asked.tokens, at).unwrap_or(0);
-    match table.asks.at(asked.tokens, at + behind_link) {
-        Some((length, kind)) => joined || length > 1 || !matches!(kind, When | Where | Who | Other),
-        None => false,
-    }
+    let (table, tokens) = (asked.table, asked.tokens);
+    let at = at + table.polite_front.at(tokens, at).unwrap_or(0);
+    let at = at + table.links.at(tokens, at).unwrap_or(0);
+    table.asks_at(tokens, at).is_some_and(|(length, kind)| {
+        is_joined || length > 1 || !matches!(kind, When | Where | Who | Other)
+    })
 }
 
 /// Whether a clause asks or orders something.
-fn asks(piece: Span<'_>) -> bool {
-    let piece = without_joint(piece).unframed();
-    let count = piece.tokens.len();
-    if piece.table.asks_in_front {
-        let marked = piece.tokens.last().is_some_and(|token| token.word == "?");
-        let starts = piece.table.starts.at(piece.tokens, 0).is_some();
-        return marked || starts || begins_question(piece, 0, true);
+fn is_question(piece: Span<'_>) -> bool {
+    let clause = without_joint(piece).without_frames();
+    if !clause.table.asks_in_front {
+        return clause.asks();
     }
-    (0..count).any(|at| piece.table.asks.at(piece.tokens, at).is_some())
+    let starts = clause.table.starts.at(clause.tokens, 0).is_some();
+    starts || begins_question(clause, 0, true)
 }
 
+/// A clause without the joint in front and the marks around it.
 fn without_joint(piece: Span<'_>) -> Span<'_> {
-    let marks = piece
-        .tokens
-        .iter()
-        .take_while(|token| token.is_mark())
-        .count();
-    let joint = piece
-        .table
-        .joints
-        .parts
-        .at(piece.tokens, marks)
-        .unwrap_or(0);
-    let end = piece
-        .tokens
-        .iter()
-        .rposition(|token| !token.is_mark())
-        .map_or(0, |at| at + 1);
-    piece.part(marks + joint..end.max(marks + joint))
-}
-
-fn question(piece: Span<'_>) -> String {
-    format!(
-        "{}{}",
-        piece.written(),
-        if piece.is_dense() { '？' } else { '?' }
-    )
+    let piece = piece.slice(piece.leading_marks()..);
+    let joint = piece.table.part_joints.at(piece.tokens, 0).unwrap_or(0);
+    let end = piece.tokens.iter().rposition(|token| !token.is_mark());
+    piece.slice(joint..end.map_or(joint, |at| at + 1))
 }
 
 #[cfg(test)]
@@ -143,8 +167,8 @@ mod tests {
                 ["What is a chunk?", "How long is it (chunk)?"],
             ),
             (
-                "Who owns the portal, and when was the cache cleared?",
-                ["Who owns the portal?", "when was the cache cleared?"],
+                "Who owns the portal, and when was the old cache cleared?",
+                ["Who owns the portal?", "when was the old cache cleared?"],
             ),
             (
                 "什么是混合检索，默认端口是多少？",
@@ -152,7 +176,10 @@ mod tests {
             ),
             (
                 "Was ist eine Kaution und wann wird die Miete fällig?",
-                ["Was ist eine Kaution?", "wann wird die Miete fällig?"],
+                [
+                    "Was ist eine Kaution?",
+                    "wann wird die Miete fällig (Kaution)?",
+                ],
             ),
         ] {
             let questions = questions.map(str::to_owned).to_vec();

@@ -1,121 +1,105 @@
-use super::super::language::{Phrases, number_at, tokens};
-use super::spans::Span;
+use super::super::language::{Phrases, Token, tokens, uncovered};
+use super::span::Span;
 
 /// The two sides of a comparison, as they are called.
 ///
 /// They stand on both sides of a joint that compares by itself ("versus"), or of any joint beside a word
 /// that compares: behind it ("the difference between A and B"), in front of it ("how do A and B differ")
 /// or around it ("A differs from B").
-pub(super) fn sides_of(clause: Span<'_>) -> Option<(String, String)> {
-    let count = clause.tokens.len();
-    let (table, joints) = (clause.table, &clause.table.joints);
-    if let Some((at, length)) = clause.first(&joints.sides) {
-        return named(clause.part(0..at), clause.part(at + length..count));
+pub fn sides_of(clause: Span<'_>) -> Option<(String, String)> {
+    let table = clause.table;
+    if let Some((at, length)) = clause.find(&table.side_joints) {
+        return names_of_sides(clause.slice(..at), clause.slice(at + length..));
     }
-    let comparing = clause
-        .first(&table.comparing)
-        .map(|found| (found, &joints.between, 1));
-    let choosing = || Some((clause.first(&table.comparatives)?, &joints.choice, BEYOND));
-    let ((at, length), between, reach) = comparing.or_else(choosing)?;
+    let comparing = clause.find(&table.comparing);
+    let (at, length) = comparing.or_else(|| clause.find(&table.comparatives))?;
+    let (joints, reach) = match comparing {
+        Some(_) => (&table.between_sides, 1),
+        None => (&table.between_choices, BEYOND),
+    };
     let behind = at + length;
     let beyond = (behind..behind + reach)
-        .find_map(|place| Some((place, joints.beyond.at(clause.tokens, place)?)));
-    let around = beyond
-        .and_then(|(place, length)| named(clause.part(0..at), clause.part(place + length..count)));
-    around
-        .or_else(|| parted(clause.part(behind..count), between))
-        .or_else(|| parted(clause.part(0..at), between))
+        .find_map(|place| Some(place + table.beyond.at(clause.tokens, place)?));
+    beyond
+        .and_then(|from| names_of_sides(clause.slice(..at), clause.slice(from..)))
+        .or_else(|| sides_of_joint(clause.slice(behind..), joints))
+        .or_else(|| sides_of_joint(clause.slice(..at), joints))
 }
 
 /// What is compared of two things: what is left where their names, and what compares and asks, are gone.
-pub(super) fn aspect(rest: &str) -> Option<String> {
+pub fn aspect(rest: &str) -> Option<String> {
     let tokens = tokens(rest);
-    let span = Span::of(rest, &tokens);
+    let span = Span::new(rest, &tokens);
     let table = span.table;
-    let mut kept: Vec<&str> = Vec::new();
-    let mut at = 0;
-    while at < span.tokens.len() {
-        let lists = [
-            &table.comparing,
-            &table.comparatives,
-            &table.stop,
-            &table.generic,
-            &table.joints.between,
-            &table.joints.sides,
-            &table.starts,
-        ];
-        let asks = table.asks.at(span.tokens, at).map(|(length, _)| length);
-        let length = lists
-            .iter()
-            .filter_map(|list| list.at(span.tokens, at))
-            .max()
-            .max(asks);
-        if length.is_none() && !span.tokens[at].is_mark() {
-            kept.push(span.part(at..at + 1).written());
-        }
-        at += length.unwrap_or(1);
-    }
-    let joint = if span.is_dense() { "" } else { " " };
-    (!kept.is_empty()).then(|| kept.join(joint))
+    let lists = [
+        &table.comparing,
+        &table.comparatives,
+        &table.stop,
+        &table.generic,
+        &table.between_sides,
+        &table.side_joints,
+        &table.starts,
+    ];
+    let lists: Vec<&Phrases> = lists.into_iter().chain(table.asks.values()).collect();
+    let places = uncovered(&lists, span.tokens).into_iter();
+    let words: Vec<&str> = places.map(|at| span.slice(at..=at).as_written()).collect();
+    let space = if span.is_unspaced() { "" } else { " " };
+    (!words.is_empty()).then(|| words.join(space))
 }
 
-/// "Has more members than": so far behind a comparative.
+/// Tokens behind a comparative: "has more members than".
 const BEYOND: usize = 6;
+/// A side of more tokens is no name.
+const LONGEST: usize = 16;
 
-/// What stands on both sides of the first joint that has something on both.
-fn parted(span: Span<'_>, joints: &Phrases) -> Option<(String, String)> {
-    let count = span.tokens.len();
-    let joint = (1..count).find_map(|at| {
+/// The sides of the first joint that has something in front of it.
+fn sides_of_joint(span: Span<'_>, joints: &Phrases) -> Option<(String, String)> {
+    let joint = (1..span.tokens.len()).find_map(|at| {
         let length = joints.at(span.tokens, at)?;
-        let says = !span.is_kept(at) && span.part(0..at).subject().says();
-        says.then_some((at, length))
-    })?;
-    named(span.part(0..joint.0), span.part(joint.0 + joint.1..count))
+        let is_joint = !span.is_kept(at) && span.slice(..at).subject().has_terms();
+        is_joint.then_some((at, length))
+    });
+    let (at, length) = joint?;
+    names_of_sides(span.slice(..at), span.slice(at + length..))
 }
 
 /// Both sides without what asks; what is said of one side for both is said of the other too.
-fn named(left: Span<'_>, right: Span<'_>) -> Option<(String, String)> {
+fn names_of_sides(left: Span<'_>, right: Span<'_>) -> Option<(String, String)> {
     let table = left.table;
-    let marks = right
-        .tokens
-        .iter()
-        .position(super::super::language::Token::is_mark);
-    let right = right.part(0..marks.unwrap_or(right.tokens.len()));
-    let bare = right
-        .tokens
-        .first()
-        .is_some_and(|token| !table.stop.has(&token.word));
+    let end = right.tokens.iter().position(Token::is_mark);
+    let right = right.slice(..end.unwrap_or(right.tokens.len()));
+    let first = right.tokens.first()?;
+    let has_article = table.stop.has(&first.word);
     // "More than 5" compares nothing.
-    let asks = table.asks.at(right.tokens, 0).is_some();
-    if asks || number_at(right.tokens, 0, right.language).is_some() {
+    let is_number = first.word.starts_with(|c: char| c.is_ascii_digit());
+    if is_number || table.asks_at(right.tokens, 0).is_some() {
         return None;
     }
-    let from = left
-        .tokens
-        .iter()
-        .rposition(super::super::language::Token::is_mark);
-    let from = from.map_or(0, |at| at + 1);
-    let left = left.part(from..left.tokens.len()).subject();
+    let from = left.tokens.iter().rposition(Token::is_mark);
+    let left = left.slice(from.map_or(0, |at| at + 1)..).subject();
     let right = right.subject();
-    if !left.says() || !right.says() || left.tokens.len().max(right.tokens.len()) > LONGEST {
+    let is_long = left.tokens.len().max(right.tokens.len()) > LONGEST;
+    if is_long || !left.has_terms() || !right.has_terms() {
         return None;
     }
-    let link = |side: Span<'_>| table.links.first(side.tokens).filter(|(at, _)| *at > 0);
-    let (mut first, mut second) = (left.written().to_owned(), right.written().to_owned());
+    let link = |side: Span<'_>| {
+        let places = 1..side.tokens.len();
+        let mut links = places.filter_map(|at| Some((at, table.links.at(side.tokens, at)?)));
+        links.next()
+    };
+    let (mut first, mut second) = (left.as_written().to_owned(), right.as_written().to_owned());
     match (link(left), link(right)) {
-        (Some((at, length)), None) if table.head_first && bare => {
-            second = format!("{} {second}", left.part(0..at + length).written());
+        // "The retention of logs and backups".
+        (Some((at, length)), None) if table.head_first && !has_article => {
+            second = format!("{} {second}", left.slice(..at + length).as_written());
         }
         (None, Some((at, _))) if !table.head_first => {
-            first.push_str(right.part(at..right.tokens.len()).written());
+            first.push_str(right.slice(at..).as_written());
         }
         _ => {}
     }
     (first.to_lowercase() != second.to_lowercase()).then_some((first, second))
 }
-
-/// A side of more tokens is no name.
-const LONGEST: usize = 16;
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::super::language::{Phrases, Token, tokens};
 use crate::domain::{Question, QuestionKind};
-use crate::text::is_cjk;
 
 static STATES: LazyLock<BTreeMap<String, State>> = LazyLock::new(|| {
     toml::from_str(include_str!("../../../../assets/language/states.toml")).unwrap_or_default()
@@ -20,7 +20,6 @@ struct State {
     mark: Option<String>,
     words: Vec<String>,
     /// The state of what is not in this one.
-    #[serde(default)]
     denied: Option<String>,
     /// States that it stands for.
     #[serde(default)]
@@ -28,81 +27,51 @@ struct State {
 }
 
 /// The values that a field has in the state that is asked for, a box among them; none where the question
-/// asks for no state that is known.
-pub(in crate::reasoner::offline) fn state_values(question: &Question) -> Vec<String> {
+/// asks for no known state.
+pub fn state_values(question: &Question) -> Vec<String> {
     if question.kind != QuestionKind::State {
         return Vec::new();
     }
-    let text = question.asked.to_lowercase();
-    let words: Vec<&str> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let said = STATES.values().filter_map(|state| {
-        let said = state
-            .words
-            .iter()
-            .filter_map(|word| Said::of(word, &text, &words));
-        Some((said.max_by_key(|said| said.length)?, state))
-    });
+    let tokens = tokens(&question.asked);
+    let found = STATES
+        .values()
+        .filter_map(|state| Some((said(state, &tokens)?, state)));
     // "Not done" holds "done" and means another state.
-    let Some((said, state)) = said.max_by_key(|(said, _)| said.length) else {
-        return Vec::new();
-    };
-    let state = match (said.denied, &state.denied) {
-        (false, _) => Some(state),
-        (true, Some(other)) => STATES.get(other),
-        (true, None) => None,
-    };
+    let longest = found.max_by_key(|((length, _), _)| *length);
+    let state = longest.and_then(|((_, before), state)| {
+        let denies = |token: &Token| DENIALS.contains(&token.word.as_str());
+        match before.iter().any(denies) {
+            true => STATES.get(state.denied.as_ref()?),
+            false => Some(state),
+        }
+    });
     let Some(state) = state else {
         return Vec::new();
     };
-    let others = state.includes.iter().filter_map(|name| STATES.get(name));
-    let states = std::iter::once(state).chain(others);
+    let included = state.includes.iter().filter_map(|name| STATES.get(name));
     let mut values: Vec<String> = Vec::new();
-    for value in states.flat_map(|state| state.words.iter().chain(&state.mark)) {
-        if !values.contains(value) {
-            values.push(value.clone());
-        }
+    for state in std::iter::once(state).chain(included) {
+        values.extend(state.words.iter().chain(&state.mark).cloned());
     }
     values
 }
 
-/// A state as a question says it.
-struct Said {
-    /// Characters.
-    length: usize,
-    /// Whether it is said not to be so.
-    denied: bool,
-}
+/// Words in front of a state that say it is not so.
+const DENIALS: [&str; 8] = ["not", "t", "never", "nicht", "keine", "没", "未", "不"];
 
-impl Said {
-    /// Of a state's word in the text and its words; none where it is not said, or only wished for.
-    fn of(state: &str, text: &str, words: &[&str]) -> Option<Self> {
-        let length = state.chars().count();
-        if state.contains(is_cjk) {
-            let before = &text[..text.find(state)?];
-            let denied = before.chars().rev().take(2).any(|c| "没未不".contains(c));
-            return Some(Self { length, denied });
-        }
-        let parts: Vec<&str> = state.split(' ').collect();
-        let at = words
-            .windows(parts.len())
-            .position(|window| window == parts)?;
-        let before = &words[at.saturating_sub(2)..at];
+/// The length in bytes of the longest word for a state in a question, and the two tokens in front of it.
+fn said<'a>(state: &State, tokens: &'a [Token]) -> Option<(usize, &'a [Token])> {
+    let phrases = Phrases::from(state.words.clone());
+    let said = (0..tokens.len()).filter_map(|at| {
+        let last = at + phrases.at(tokens, at)? - 1;
+        let before = &tokens[at.saturating_sub(2)..at];
         // "What has to be done" asks for no state.
-        if before
+        let is_wish = before
             .last()
-            .is_some_and(|word| matches!(*word, "be" | "to"))
-        {
-            return None;
-        }
-        let denies = |word: &&str| matches!(*word, "not" | "t" | "never" | "nicht" | "keine");
-        Some(Self {
-            length,
-            denied: before.iter().any(denies),
-        })
-    }
+            .is_some_and(|it| matches!(it.word.as_str(), "be" | "to"));
+        (!is_wish).then(|| (tokens[last].range.end - tokens[at].range.start, before))
+    });
+    said.max_by_key(|(length, _)| *length)
 }
 
 #[cfg(test)]

@@ -5,94 +5,64 @@ use std::sync::LazyLock;
 
 /// More words than this say nothing new about the kind of a message.
 const MOST_WORDS: usize = 80;
-const BEGIN: &str = "<";
-const END: &str = ">";
-/// Runs of letters of these lengths are read; the sign tells them from words.
+/// Runs of letters of these lengths are read.
 const LETTERS: [usize; 2] = [3, 4];
-const LETTER_SIGN: &str = "#";
 
 /// Lower-case words without apostrophes; a Han character is a word. A run of digits becomes `0`.
 pub(super) fn tokens(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
-    for c in text.chars() {
-        if words.len() >= MOST_WORDS {
-            return words;
-        }
-        if matches!(c, '\'' | '’' | '‘') {
-            continue;
-        }
-        let han = is_han(c);
-        if han || is_sign(c) {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-            if han {
-                words.push(c.to_string());
-            }
-        } else if c.is_ascii_digit() {
-            if !word.ends_with('0') {
-                word.push('0');
-            }
-        } else {
+    let letters = text.chars().filter(|c| !matches!(c, '\'' | '’' | '‘'));
+    // The sign at the end ends the last word.
+    for c in letters.chain([' ']) {
+        if is_han(c) || is_sign(c) {
+            words.push(std::mem::take(&mut word));
+            words.extend(is_han(c).then(|| c.to_string()));
+        } else if !c.is_ascii_digit() {
             word.extend(c.to_lowercase());
+        } else if !word.ends_with('0') {
+            word.push('0');
         }
     }
-    if !word.is_empty() {
-        words.push(word);
-    }
+    words.retain(|word| !word.is_empty());
     words.truncate(MOST_WORDS);
     words
 }
 
-/// The words and pairs of words, the borders of the text among them; sorted, without repetition.
+/// Fingerprints of the words and pairs of words, the borders of the text among them; sorted, without repetition.
 pub(super) fn fingerprints_of_words(words: &[String]) -> Vec<u32> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    fingerprints(&words, 2)
+    fingerprints(words.iter().map(String::as_str).collect(), 2)
 }
 
-/// Words, pairs of words, and runs of three and four letters within a word, its borders counting as letters: what
-/// typing errors leave of it.
+/// Fingerprints of words, pairs of words, and runs of three and four letters within a word, its borders counting as
+/// letters: what typing errors leave of it. A sign in front tells the runs from words.
 pub(super) fn fingerprints_of_letters(words: &[String]) -> Vec<u32> {
     let mut prints = fingerprints_of_words(words);
     for word in words {
-        let letters: Vec<char> = BEGIN
-            .chars()
-            .chain(word.chars())
-            .chain(END.chars())
-            .collect();
-        for length in LETTERS {
-            let runs = letters.windows(length);
-            prints.extend(runs.map(|run| {
-                let run: String = LETTER_SIGN.chars().chain(run.iter().copied()).collect();
-                fingerprint([run.as_str()].into_iter())
-            }));
+        let letters: Vec<char> = format!("<{word}>").chars().collect();
+        for run in LETTERS.iter().flat_map(|length| letters.windows(*length)) {
+            let run: String = ['#'].iter().chain(run).collect();
+            prints.push(fingerprint(&[run]));
         }
     }
-    prints.sort_unstable();
-    prints.dedup();
-    prints
+    sorted(prints)
 }
 
-/// Runs of up to three words of the form: words outside the list become one sign a run.
+/// Fingerprints of runs of up to three words of the form: words outside the list become one sign a run.
 pub(super) fn fingerprints_of_form(words: &[String]) -> Vec<u32> {
     let mut signs: Vec<&str> = Vec::with_capacity(words.len());
     for word in words {
-        let sign = if listed("form", word) {
-            word.as_str()
-        } else if word == "0" {
-            "0"
-        } else if is_past(word) {
-            "_ed"
-        } else {
-            "_"
+        let sign = match word.as_str() {
+            word if is_listed("form", word) || word == "0" => word,
+            word if is_past(word) => "_ed",
+            _ => "_",
         };
         match signs.last_mut() {
             Some(last) if sign == "_" && matches!(*last, "_" | "__") => *last = "__",
             _ => signs.push(sign),
         }
     }
-    fingerprints(&signs, 3)
+    fingerprints(signs, 3)
 }
 
 /// How many runs of words no small talk of the training data holds, for each length up to
@@ -100,17 +70,17 @@ pub(super) fn fingerprints_of_form(words: &[String]) -> Vec<u32> {
 pub(super) fn foreign_counts(
     words: &[String],
     longest: usize,
-    knows: impl Fn(u32) -> bool,
+    is_known: impl Fn(u32) -> bool,
 ) -> Vec<f64> {
-    let mut counts: Vec<f64> = (1..=longest)
-        .map(|length| {
-            let runs = words.windows(length);
-            let foreign = runs.filter(|run| !knows(fingerprint(run.iter().map(String::as_str))));
-            capped(foreign.count(), 4, 2.0)
-        })
-        .collect();
-    counts.push(capped(words.len(), 12, 12.0));
-    counts
+    let foreign = (1..=longest).map(|length| {
+        let runs = words.windows(length);
+        capped(
+            runs.filter(|run| !is_known(fingerprint(run))).count(),
+            4,
+            2.0,
+        )
+    });
+    foreign.chain([capped(words.len(), 12, 12.0)]).collect()
 }
 
 /// The length of a question in three numbers from 0 to 2.
@@ -127,19 +97,18 @@ pub(super) fn length_counts(words: &[String]) -> [f64; 3] {
 pub(super) fn complexity_counts(words: &[String]) -> [f64; 16] {
     let count = words.len();
     let inner = words.get(1..).unwrap_or_default();
-    let about: Vec<bool> = words.iter().map(|word| !listed("form", word)).collect();
-    let runs = (0..count).filter(|at| about[*at] && (*at == 0 || !about[at - 1]));
-    let asking = |word: &String| listed("asking", word);
-    let first_asking = words.iter().position(asking);
-    let first_is = |list| words.first().is_some_and(|word| listed(list, word));
+    let is_topic: Vec<bool> = words.iter().map(|word| !is_listed("form", word)).collect();
+    let topic_runs = (0..count).filter(|at| is_topic[*at] && (*at == 0 || !is_topic[at - 1]));
+    let first_asking = words.iter().position(|word| is_listed("asking", word));
+    let first_is = |list| words.first().is_some_and(|word| is_listed(list, word));
     let inside = |wanted: &str| inner.iter().any(|word| word == wanted);
-    let many = |list, words: &[String]| words.iter().filter(|word| listed(list, word)).count();
+    let count_of = |list, words: &[String]| words.iter().filter(|it| is_listed(list, it)).count();
     [
         capped(count, 8, 8.0),
         capped(count.saturating_sub(8), 8, 8.0),
         capped(count.saturating_sub(16), 24, 12.0),
-        capped(many("relative", inner), 3, 2.0),
-        capped(many("preposition", words), 6, 3.0),
+        capped(count_of("relative", inner), 3, 2.0),
+        capped(count_of("preposition", words), 6, 3.0),
         capped(words.iter().filter(|word| is_past(word)).count(), 3, 2.0),
         flag(inside("or")),
         flag(inside("and")),
@@ -147,15 +116,15 @@ pub(super) fn complexity_counts(words: &[String]) -> [f64; 16] {
         flag(first_is("asking")),
         flag(first_asking.is_some_and(|at| at * 2 > count)),
         flag(first_asking.is_none()),
-        capped(many("asking", words), 3, 2.0),
-        capped(runs.count(), 6, 3.0),
-        capped(about.iter().filter(|it| **it).count(), 12, 6.0),
+        capped(count_of("asking", words), 3, 2.0),
+        capped(topic_runs.count(), 6, 3.0),
+        capped(is_topic.iter().filter(|it| **it).count(), 12, 6.0),
         flag(words.iter().any(|word| word == "0")),
     ]
 }
 
 /// Whether a list of words by which the form of a question is read holds this one.
-fn listed(list: &str, word: &str) -> bool {
+fn is_listed(list: &str, word: &str) -> bool {
     static LISTS: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
         let lines = include_str!("../../../../assets/routing/words.txt").lines();
         let lists = lines.filter_map(|line| line.split_once(':'));
@@ -178,31 +147,26 @@ fn flag(it: bool) -> f64 {
     f64::from(u8::from(it))
 }
 
-fn fingerprints(words: &[&str], longest: usize) -> Vec<u32> {
-    let bordered: Vec<&str> = [BEGIN]
-        .into_iter()
-        .chain(words.iter().copied())
-        .chain([END])
-        .collect();
-    let mut prints: Vec<u32> = words
-        .iter()
-        .map(|word| fingerprint([*word].into_iter()))
-        .collect();
-    for length in 2..=longest {
-        let runs = bordered.windows(length);
-        prints.extend(runs.map(|run| fingerprint(run.iter().copied())));
-    }
+fn fingerprints(words: Vec<&str>, longest: usize) -> Vec<u32> {
+    let mut prints: Vec<u32> = words.chunks(1).map(fingerprint).collect();
+    let bordered = [vec!["<"], words, vec![">"]].concat();
+    let runs = (2..=longest).flat_map(|length| bordered.windows(length));
+    prints.extend(runs.map(fingerprint));
+    sorted(prints)
+}
+
+fn sorted(mut prints: Vec<u32>) -> Vec<u32> {
     prints.sort_unstable();
     prints.dedup();
     prints
 }
 
 /// FNV-1a over the words with a space between them, folded to 24 bits.
-fn fingerprint<'a>(words: impl Iterator<Item = &'a str>) -> u32 {
+fn fingerprint(words: &[impl AsRef<str>]) -> u32 {
     let mut value: u32 = 0x811c_9dc5;
-    for (at, word) in words.enumerate() {
+    for (at, word) in words.iter().enumerate() {
         let space = if at == 0 { "" } else { " " };
-        for byte in space.bytes().chain(word.bytes()) {
+        for byte in space.bytes().chain(word.as_ref().bytes()) {
             value = (value ^ u32::from(byte)).wrapping_mul(0x0100_0193);
         }
     }
@@ -213,20 +177,13 @@ fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
-/// What parts words; the letters of all scripts do not.
+/// Whether a character separates words; the letters of all scripts do not.
 fn is_sign(c: char) -> bool {
-    match c {
-        '\0'..='\u{7f}' => !c.is_ascii_alphanumeric(),
-        '\u{80}'..='\u{bf}'
-        | '×'
-        | '÷'
-        | '\u{2000}'..='\u{2bff}'
-        | '\u{2e00}'..='\u{2e7f}'
-        | '\u{3000}'..='\u{303f}'
-        | '\u{e000}'..='\u{f8ff}'
-        | '\u{fe00}'..='\u{fe4f}'
-        | '\u{ff00}'..='\u{ffef}'
-        | '\u{1f000}'..='\u{1ffff}' => true,
-        _ => false,
-    }
+    #[rustfmt::skip]
+    let is_other_sign = matches!(
+        u32::from(c),
+        0x80..=0xbf | 0xd7 | 0xf7 | 0x2000..=0x2bff | 0x2e00..=0x2e7f | 0x3000..=0x303f | 0xe000..=0xf8ff
+        | 0xfe00..=0xfe4f | 0xff00..=0xffef | 0x1_f000..=0x1_ffff
+    );
+    is_other_sign || c.is_ascii() && !c.is_ascii_alphanumeric()
 }

@@ -11,46 +11,7 @@ use super::features::{
 };
 use super::weights::Weights;
 
-/// How likely an English message is small talk, 0 to 1, by its words and by its vector, where there is one.
-pub(super) fn small_talk(text: &str, vector: &[f32]) -> f64 {
-    let Some(weights) = Weights::read(SMALL_TALK) else {
-        return 0.0;
-    };
-    let words = tokens(text);
-    let mut counts = foreign_counts(&words, 1, |print| weights.knows(print));
-    counts.extend(vector.iter().map(|value| VECTOR * f64::from(*value)));
-    weights.probability(&fingerprints_of_letters(&words), &counts)
-}
-
-/// How likely a Chinese message is small talk.
-pub(super) fn small_talk_zh(text: &str) -> f64 {
-    let Some(weights) = Weights::read(SMALL_TALK_ZH) else {
-        return 0.0;
-    };
-    let words = tokens(text);
-    let counts = foreign_counts(&words, 2, |print| weights.knows(print));
-    weights.probability(&fingerprints_of_words(&words), &counts)
-}
-
-/// How likely an English question is complex, 0 to 1.
-pub(super) fn complexity(question: &str) -> f64 {
-    let Some(weights) = Weights::read(COMPLEXITY) else {
-        return 0.0;
-    };
-    let words = tokens(question);
-    weights.probability(&fingerprints_of_form(&words), &complexity_counts(&words))
-}
-
-/// The same of a Chinese question.
-pub(super) fn complexity_zh(question: &str) -> f64 {
-    let Some(weights) = Weights::read(COMPLEXITY_ZH) else {
-        return 0.0;
-    };
-    let words = tokens(question);
-    weights.probability(&fingerprints_of_words(&words), &length_counts(&words))
-}
-
-/// What a vector of length 1 is multiplied with, beside n-grams that count 1 each.
+/// The factor of a vector of length 1, beside n-grams that count 1 each.
 const VECTOR: f64 = 6.0;
 
 const SMALL_TALK: &[u8] = include_bytes!("../../../../assets/routing/small-talk-en.bin");
@@ -60,6 +21,49 @@ const COMPLEXITY_ZH: &[u8] = include_bytes!("../../../../assets/routing/complexi
 
 #[cfg(test)]
 pub(super) const FILES: [&[u8]; 4] = [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH];
+
+/// How likely an English message is small talk, 0 to 1, by its words and by its vector, where there is one.
+pub(super) fn small_talk(text: &str, vector: &[f32]) -> f64 {
+    probability(SMALL_TALK, text, |weights, words| {
+        let mut counts = foreign_counts(words, 1, |print| weights.knows(print));
+        counts.extend(vector.iter().map(|value| VECTOR * f64::from(*value)));
+        (fingerprints_of_letters(words), counts)
+    })
+}
+
+/// How likely a Chinese message is small talk.
+pub(super) fn small_talk_zh(text: &str) -> f64 {
+    probability(SMALL_TALK_ZH, text, |weights, words| {
+        let counts = foreign_counts(words, 2, |print| weights.knows(print));
+        (fingerprints_of_words(words), counts)
+    })
+}
+
+/// How likely an English question is complex, 0 to 1.
+pub(super) fn complexity(question: &str) -> f64 {
+    probability(COMPLEXITY, question, |_, words| {
+        (fingerprints_of_form(words), complexity_counts(words).into())
+    })
+}
+
+/// How likely a Chinese question is complex.
+pub(super) fn complexity_zh(question: &str) -> f64 {
+    probability(COMPLEXITY_ZH, question, |_, words| {
+        (fingerprints_of_words(words), length_counts(words).into())
+    })
+}
+
+/// The probability that a file of weights gives the fingerprints and counts of a text.
+fn probability(
+    file: &'static [u8],
+    text: &str,
+    features: impl Fn(&Weights, &[String]) -> (Vec<u32>, Vec<f64>),
+) -> f64 {
+    Weights::read(file).map_or(0.0, |weights| {
+        let (prints, counts) = features(&weights, &tokens(text));
+        weights.probability(&prints, &counts)
+    })
+}
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 
 use crate::domain::{Cue, QuestionKind};
 
-/// So many words are told.
+/// At most so many words are told.
 const WORDS: usize = 3;
 /// A word that changes the probability by less decided nothing.
 const DECIDING_FROM: f64 = 0.05;
@@ -19,7 +19,7 @@ pub(super) fn sentence(reason: &str) -> Cue {
 }
 
 /// Why a question needs one look-up only.
-pub(super) fn of_simple(kind: QuestionKind) -> &'static str {
+pub(super) fn reason_of_simple(kind: QuestionKind) -> &'static str {
     match kind {
         QuestionKind::Definition => "one meaning is asked for; nothing to compare",
         QuestionKind::How => "one way to do something is asked for; nothing to compare",
@@ -27,13 +27,7 @@ pub(super) fn of_simple(kind: QuestionKind) -> &'static str {
         QuestionKind::List | QuestionKind::State => "one list is asked for; nothing to compare",
         QuestionKind::File => "one document is asked for; nothing to compare",
         QuestionKind::Overview => "the documents as a whole are asked for",
-        QuestionKind::When
-        | QuestionKind::Where
-        | QuestionKind::Who
-        | QuestionKind::Quantity
-        | QuestionKind::Comparison
-        | QuestionKind::Relation
-        | QuestionKind::Other => "one fact is asked for; nothing to compare",
+        _ => "one fact is asked for; nothing to compare",
     }
 }
 
@@ -45,32 +39,25 @@ pub(super) fn measured(
     text: &str,
     judge: impl Fn(&str) -> f64,
 ) -> Vec<Cue> {
-    let whole = judge(text);
-    let probability = Cue {
-        cue: name.to_owned(),
-        weight: Some(whole),
+    let weighed = |cue: String, weight| Cue {
+        cue,
+        weight: Some(weight),
     };
-    let mut cues = vec![sentence(reason), probability];
+    let whole = judge(text);
+    let mut cues = vec![sentence(reason), weighed(name.to_owned(), whole)];
     let words: Vec<&str> = text.split_whitespace().take(MOST_WORDS + 1).collect();
     if !(2..=MOST_WORDS).contains(&words.len()) || text.contains(crate::text::is_cjk) {
         return cues;
     }
-    let mut falls: Vec<(usize, f64)> = (0..words.len())
-        .map(|at| {
-            (
-                at,
-                whole - judge(&[&words[..at], &words[at + 1..]].concat().join(" ")),
-            )
-        })
-        .filter(|(_, fall)| *fall >= DECIDING_FROM)
-        .collect();
-    falls.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    cues.extend(falls.into_iter().take(WORDS).map(|(at, fall)| {
-        let word = words[at].trim_matches(|c: char| !c.is_alphanumeric());
-        Cue {
-            cue: format!("\"{word}\""),
-            weight: Some(fall),
-        }
+    let falls = words.iter().enumerate().map(|(at, word)| {
+        let others = [&words[..at], &words[at + 1..]].concat().join(" ");
+        (*word, whole - judge(&others))
+    });
+    let mut falls: Vec<(&str, f64)> = falls.filter(|(_, fall)| *fall >= DECIDING_FROM).collect();
+    falls.sort_by(|a, b| b.1.total_cmp(&a.1));
+    cues.extend(falls.into_iter().take(WORDS).map(|(word, fall)| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        weighed(format!("\"{word}\""), fall)
     }));
     cues
 }

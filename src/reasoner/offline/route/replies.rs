@@ -3,39 +3,21 @@
 
 use crate::domain::Language;
 
-use super::super::language::{Phrases, Token, table, tokens};
+use super::super::language::{Token, table, tokens, uncovered};
 
-/// The reply to the last thing said of which the table knows; to a greeting only where nothing else was.
+/// The reply to the most telling thing that a message says; to a greeting only where nothing else is said.
 pub(super) fn reply(message: &str, language: Language) -> String {
-    let table = table(language);
+    let talk = &table(language).small_talk;
     let tokens = tokens(message);
-    let (said, replies) = (&table.said, &table.replies);
-    let kinds: [(&Phrases, &String); 4] = [
-        (&said.identity, &replies.identity),
-        (&said.goodbye, &replies.goodbye),
-        (&said.thanks, &replies.thanks),
-        (&said.greeting, &replies.greeting),
-    ];
-    let found = kinds
-        .iter()
-        .find(|(phrases, _)| phrases.first(&tokens).is_some());
-    found.map_or(&replies.other, |(_, reply)| reply).clone()
+    let said = talk.iter().find(|talk| talk.said.is_in(&tokens));
+    let reply = said.or(talk.last()).map(|talk| talk.reply.clone());
+    reply.unwrap_or_default()
 }
 
 /// Whether a message is nothing but what the table has a reply to.
 pub(super) fn is_all_social(message: &str, language: Language) -> bool {
-    let said = &table(language).said;
-    let lists = [&said.greeting, &said.thanks, &said.goodbye, &said.identity];
     let tokens = tokens(message);
-    let mut at = 0;
-    while at < tokens.len() {
-        match lists.iter().filter_map(|list| list.at(&tokens, at)).max() {
-            Some(length) => at += length,
-            None if tokens[at].is_mark() => at += 1,
-            None => return false,
-        }
-    }
-    !tokens.iter().all(Token::is_mark)
+    !tokens.iter().all(Token::is_mark) && uncovered(&table(language).social(), &tokens).is_empty()
 }
 
 #[cfg(test)]
@@ -56,15 +38,14 @@ mod tests {
             ("Guten Morgen", Language::De, "greeting"),
             ("Vielen Dank und tschüss", Language::De, "goodbye"),
         ] {
-            let replies = &table(language).replies;
-            let expected = match kind {
-                "greeting" => &replies.greeting,
-                "thanks" => &replies.thanks,
-                "goodbye" => &replies.goodbye,
-                "identity" => &replies.identity,
-                _ => &replies.other,
-            };
-            assert_eq!(reply(message, language), *expected, "{message}");
+            let kinds = ["identity", "goodbye", "thanks", "greeting", "other"];
+            let expected = kinds.iter().position(|it| *it == kind).unwrap();
+            let replies = &table(language).small_talk;
+            assert_eq!(
+                reply(message, language),
+                replies[expected].reply,
+                "{message}"
+            );
         }
     }
 
