@@ -136,12 +136,13 @@ impl Reasoner for OfflineReasoner {
             let compose = move |embedder: &dyn Embedder| {
                 let (question, parts) = understand(&query, &history, &planned, &items, embedder);
                 let verdict = Verdict::reach(&question, &parts, &items, embedder)?;
+                let unknown = unknown_name(&question, &absent, &items, embedder);
                 Ok(answer::compose(Material {
                     question: &question,
                     parts: &parts,
                     items: &items,
                     verdict: &verdict,
-                    unknown: unknown_name(&question, &absent, embedder),
+                    unknown: unknown.as_deref(),
                 }))
             };
             self.blocking(compose).await?
@@ -204,16 +205,32 @@ fn understand(
     (question, parts)
 }
 
-/// The first of the `absent` words of a question that is a name rather than a word which documents may say otherwise.
+/// A name in a question that is said nowhere: one that no item holds, however its parts are joined, or the first of
+/// the `absent` words that is a name rather than a word which documents may say otherwise.
 ///
 /// A word that the embedding's vocabulary lacks is a name, and so is one with a capital in the midst of a sentence or
 /// in letters of an alphabet within Chinese. German writes every noun with a capital, and its words are not in the
 /// vocabulary, so there only what is written like code is a name.
-fn unknown_name<'a>(
+fn unknown_name(
     question: &Question,
-    absent: &'a [String],
+    absent: &[String],
+    items: &[Evidence],
     embedder: &dyn Embedder,
-) -> Option<&'a str> {
+) -> Option<String> {
+    let joined = |text: &str| -> String {
+        let letters = text.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let texts: Vec<String> = items
+        .iter()
+        .map(|item| joined(&format!("{} {}", item.source, item.text)))
+        .collect();
+    let literals = &question.literals;
+    let mut names = literals.ids.iter().chain(&literals.identifiers);
+    let is_said = |name: &String| texts.iter().any(|text| text.contains(&joined(name)));
+    if let Some(name) = names.find(|name| !is_said(name)) {
+        return Some(name.clone());
+    }
     let is_code = |word: &str| {
         word.chars()
             .skip(1)
@@ -228,7 +245,7 @@ fn unknown_name<'a>(
             has_capital && !is_first || !embedder.knows(&word.to_lowercase())
         }
     };
-    absent.iter().find(is_name).map(String::as_str)
+    absent.iter().find(is_name).cloned()
 }
 
 /// The words of the items, each once.

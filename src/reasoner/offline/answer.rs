@@ -6,24 +6,25 @@
 mod choose;
 mod frames;
 mod listing;
+mod material;
 mod places;
 mod quote;
 
 use std::ops::Range;
 
 use crate::domain::{
-    Confidence, Evidence, Language, LineRange, Outcome, Parts, Question, Quotation,
+    Confidence, Language, LineRange, Outcome, Parts, Question, Quotation,
 };
 
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::frames::{Frames, filled};
+pub(super) use self::material::Material;
 use self::places::place;
 use self::quote::{MOST_LINES, quote};
 use super::judge::Judgement;
 use super::language::language_of;
 use super::passage::Passage;
 use super::question::Part;
-use super::verdict::Verdict;
 
 /// Lines of a passage as an answer quotes them, and the lines of the passage that it shows.
 pub(super) fn quote_block(
@@ -42,17 +43,6 @@ const MOST_PLACES: usize = 3;
 const NEAR_BEST: f64 = 0.25;
 /// A block that names both sides of a comparison is quoted alone from this chance on.
 const BOTH_FROM: f64 = 0.2;
-
-/// What is answered from.
-#[derive(Clone, Copy)]
-pub(super) struct Material<'a> {
-    pub(super) question: &'a Question,
-    pub(super) parts: &'a [Part],
-    pub(super) items: &'a [Evidence],
-    pub(super) verdict: &'a Verdict,
-    /// A name in the question that occurs nowhere in the base.
-    pub(super) unknown: Option<&'a str>,
-}
 
 /// An answer as the engine gives it.
 #[derive(Debug, Clone, PartialEq)]

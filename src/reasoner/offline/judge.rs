@@ -7,16 +7,17 @@
 mod meaning;
 mod model;
 mod order;
+mod pool;
 mod query;
 mod signals;
 mod terms;
 
 use crate::agent::ports::{EmbedError, Embedder};
-use crate::domain::{Confidence, Evidence, Question};
+use crate::domain::{Confidence, Question};
 
-use super::passage::Passage;
 pub(super) use model::log_odds;
 use model::{Calibration, Model};
+pub(super) use pool::{Pool, SearchMeasure};
 use query::Query;
 pub use signals::signal_names;
 pub(super) use terms::PassageTerms;
@@ -55,38 +56,6 @@ impl Judgement {
     /// How likely an answer is right whose best block has this chance.
     pub(super) fn confidence(&self, best: f64) -> Confidence {
         Confidence::clamped(self.calibration.answer.chance(best, self.nearest))
-    }
-}
-
-/// The passages of a question with their words, read once for the whole and its parts.
-#[derive(Debug)]
-pub(super) struct Pool<'a> {
-    pub(super) passages: &'a [Passage],
-    pub(super) terms: Vec<PassageTerms>,
-    /// What a search measured of each.
-    pub(super) found: Vec<SearchMeasure>,
-}
-
-/// What a search measured of a passage, each 0 where it measured nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct SearchMeasure {
-    /// How likely it is relevant, 0–1.
-    pub(super) score: f64,
-    /// The cosine with the question.
-    pub(super) cosine: f64,
-    /// BM25 as a share of a full match, 0–1.
-    pub(super) share: f64,
-}
-
-impl SearchMeasure {
-    pub(super) fn of(item: &Evidence) -> Self {
-        let measured = &item.measured;
-        let is_ranked = measured.lexical_rank.or(measured.vector_rank).is_some();
-        Self {
-            score: if is_ranked { item.score.value() } else { 0.0 },
-            cosine: measured.cosine.unwrap_or_default(),
-            share: measured.share.unwrap_or_default(),
-        }
     }
 }
 

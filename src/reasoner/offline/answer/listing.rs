@@ -5,7 +5,8 @@ use crate::domain::{Evidence, MOST_LISTED, QuestionKind, Score, ToolName};
 use super::super::passage::readable;
 use super::super::question::state_values;
 use super::frames::{Frames, filled};
-use super::{Material, place};
+use super::material::Material;
+use super::places::place;
 
 /// Characters of a line.
 const LONGEST_LINE: usize = 200;

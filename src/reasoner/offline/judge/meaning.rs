@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::agent::ports::{EmbedError, Embedder};
 
-use super::Pool;
+use super::pool::Pool;
 use super::query::Query;
 use super::terms::BlockTerms;
 

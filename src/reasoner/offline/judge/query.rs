@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::domain::{Question, QuestionKind};
 
 use super::super::question::subject_terms;
-use super::Pool;
 use super::order::NeighbourPairs;
+use super::pool::Pool;
 use super::terms::{BlockTerms, grams, written};
 
 /// The words of a question with their weights among the blocks of a pool.

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use crate::domain::QuestionKind;
 
 use super::super::passage::{Block, BlockKind};
+use super::pool::{Pool, SearchMeasure};
 use super::query::Query;
 use super::terms::{BlockTerms, PassageTerms};
-use super::{Pool, SearchMeasure};
 
 /// A block with all that is known of it.
 struct Candidate<'a> {

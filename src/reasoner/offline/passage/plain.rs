@@ -52,7 +52,11 @@ fn block(
     kind: BlockKind,
     above: &[String],
 ) -> Option<Block> {
-    let is_filled = |line: &String| line.chars().any(char::is_alphanumeric);
+    let is_code = kind == BlockKind::Code;
+    let is_filled = |line: &String| {
+        line.chars()
+            .any(|c| c.is_alphanumeric() || is_code && !c.is_whitespace())
+    };
     let first = lines[range.clone()].iter().position(is_filled)?;
     let last = lines[range.clone()].iter().rposition(is_filled)?;
     let range = range.start + first..range.start + last + 1;

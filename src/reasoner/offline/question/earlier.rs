@@ -14,7 +14,7 @@ const OWN: usize = 4;
 /// A question of at most so many words that asks nothing is a fragment.
 const FRAGMENT: usize = 3;
 /// A part of a question with more words of its own needs no subject from another part.
-const OWN_OF_PART: usize = 2;
+const OWN_OF_PART: usize = 1;
 /// Words that are taken from an earlier question.
 const MOST_WORDS: usize = 12;
 /// Words in front of a pronoun that may be a verb and what belongs to it.
