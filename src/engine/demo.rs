@@ -26,11 +26,14 @@ pub const SAMPLES: &[(&str, &str)] = &[
     ("chitchat", "hello"),
     ("simple", "What are the four rules?"),
     ("complex · rule", "Compare rules.md with thresholds.md"),
-    ("complex · graded", "Compare graph_related with read_file"),
-    ("refine", "Compare vector_search with keyword matching"),
+    (
+        "complex · graded",
+        "What is corrective grading, and when does it run?",
+    ),
+    ("refine", "How does vector_search differ from grep_search?"),
     (
         "re-retrieve",
-        "Which colours can I choose and where are they kept?",
+        "What happens to weak evidence, and what happens when all of it is weak?",
     ),
     (
         "not found",

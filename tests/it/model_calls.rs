@@ -97,7 +97,7 @@ fn an_offline_plan_says_what_decided_it_and_calls_no_model() {
     for (question, cue, has_weight) in [
         (
             "Compare vector_search with grep_search",
-            "a comparison",
+            "two things are compared",
             false,
         ),
         ("What is corrective grading?", "a single look-up", true),

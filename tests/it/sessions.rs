@@ -260,7 +260,7 @@ fn conversations_are_named_exported_deleted_and_resumed_in_place() {
     // Resumed in place: the panes show it, and the next question belongs to it.
     terminal.keys("fourrules\r");
     let screen = terminal.wait_for_text("Resumed: 1 run");
-    assert!(screen.contains("The rule read_file matches"), "{screen}");
+    assert!(screen.contains("auto-approve rules are tried"), "{screen}");
     assert!(!screen.contains("corrective"), "{screen}");
     terminal.keys("and the second one?\r");
     terminal.wait_for("the second answer", |screen| {

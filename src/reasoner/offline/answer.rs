@@ -12,9 +12,7 @@ mod quote;
 
 use std::ops::Range;
 
-use crate::domain::{
-    Confidence, Language, LineRange, Outcome, Parts, Question, Quotation,
-};
+use crate::domain::{Confidence, Language, LineRange, Outcome, Parts, Question, Quotation};
 
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::frames::{Frames, filled};

@@ -147,7 +147,10 @@ async fn r05_follow_ups_are_searched_with_their_topic() {
         };
         let calls = plan(query, &routing, round).await;
         assert!(
-            calls.iter().all(|call| call.subject().contains(topic)),
+            calls.iter().all(|call| {
+                let subject = call.subject();
+                topic.split(' ').all(|word| subject.contains(word))
+            }),
             "{calls:?}"
         );
     }
@@ -202,7 +205,9 @@ async fn r11_parts_are_planned_together() {
         .filter(|call| call.tool() == ToolName::GrepSearch)
         .collect();
     assert_eq!(grep.len(), 1, "{calls:?}");
-    assert_eq!(grep[0].subject(), "PROJ-12|hybrid_search");
+    let mut words: Vec<&str> = grep[0].subject().split('|').collect();
+    words.sort_unstable();
+    assert_eq!(words, ["PROJ-12", "hybrid_search"]);
     let hybrid = calls
         .iter()
         .filter(|call| call.tool() == ToolName::HybridSearch)
