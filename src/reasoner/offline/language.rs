@@ -7,7 +7,7 @@ mod table;
 mod terms;
 mod tokens;
 
-pub(super) use phrases::{Phrases, longest_at, uncovered};
+pub(super) use phrases::Phrases;
 pub(super) use table::{Table, table};
 pub(super) use terms::{identifier_parts, is_stop, terms};
 pub(super) use tokens::{Sign, Token, tokens};

@@ -127,44 +127,41 @@ impl Round<'_> {
         self.add_grep(&missing);
     }
 
-    /// Words of good evidence to search with for what is missing, the most telling first.
+    /// Words of the good sentence that holds most of the question's terms, to search with for what is missing; names
+    /// come before other words.
     ///
     /// "Which queue does Kestrel use and how often does it try again?" The first part's evidence says that the
-    /// queue is Ibis, and only with that name is the second part found. Such words are rare among the evidence and
-    /// stand near the question's own; names come before other words.
+    /// queue is Ibis, and only with that name is the second part found.
     fn refinement_words(&self, good: &[&str]) -> Vec<String> {
         let language = self.question.language;
         let known: HashSet<&String> = self.asked.iter().flat_map(|it| &it.terms).collect();
-        let evidence = self.job.context.iter();
-        let evidence: Vec<HashSet<String>> = evidence
-            .map(|item| term_set(&item.text, language))
+        let is_known = |term: &String| known.contains(term);
+        let good = good.iter().take(MOST_PASSAGES);
+        let all = good.flat_map(|text| sentences(text).into_iter().map(|range| &text[range]));
+        let shared = |text: &&str| {
+            term_set(text, language)
+                .iter()
+                .filter(|it| is_known(it))
+                .count()
+        };
+        let Some(sentence) = all.filter(|text| shared(text) > 0).max_by_key(shared) else {
+            return Vec::new();
+        };
+        let tokens = tokens(sentence)
+            .into_iter()
+            .filter(|it| it.sign == Sign::Word);
+        let words = tokens.map(|it| &sentence[it.range]).enumerate();
+        let mut words: Vec<(bool, &str)> = words
+            .map(|(place, word)| (is_name(word, place == 0), word))
+            .filter(|(_, word)| {
+                let terms = terms(word, language);
+                !terms.is_empty() && !terms.iter().any(is_known)
+            })
             .collect();
-        let mut found: Vec<(f64, String, String)> = Vec::new();
-        for text in good.iter().take(MOST_PASSAGES) {
-            for sentence in sentences(text).into_iter().map(|range| &text[range]) {
-                let held = term_set(sentence, language);
-                let near = held.iter().filter(|term| known.contains(term)).count();
-                let words = tokens(sentence).into_iter();
-                let words = words.filter(|it| it.sign == Sign::Word && it.word.len() > 2);
-                for (place, word) in words.enumerate().filter(|_| near > 0) {
-                    let word = &sentence[word.range];
-                    let own = terms(word, language);
-                    let is_new = !own.iter().any(|term| known.contains(term));
-                    let Some(term) = own.into_iter().next().filter(|_| is_new) else {
-                        continue;
-                    };
-                    let doc_freq = evidence.iter().filter(|held| held.contains(&term)).count();
-                    let rarity = (evidence.len() as f64 / doc_freq.max(1) as f64).ln_1p();
-                    let name = if is_name(word, place == 0) { 2.0 } else { 1.0 };
-                    found.push((near as f64 * rarity * name, term, word.to_owned()));
-                }
-            }
-        }
-        found.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let mut seen: HashSet<String> = HashSet::new();
-        found.retain(|(_, term, _)| seen.insert(term.clone()));
-        let words = found.into_iter().map(|(_, _, word)| word);
-        words.take(MOST_WORDS).collect()
+        words.sort_by_key(|(is_name, _)| !is_name);
+        words.dedup();
+        let words = words.into_iter().take(MOST_WORDS);
+        words.map(|(_, word)| word.to_owned()).collect()
     }
 
     /// Adds the first new one of a wider search and searches in other words, once everything else was tried.

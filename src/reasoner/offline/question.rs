@@ -4,13 +4,14 @@
 mod earlier;
 mod kind;
 mod literals;
+mod part;
 mod parts;
 mod sides;
 mod span;
 mod spelling;
 mod states;
 
-pub(super) use parts::{Part, parts};
+pub(super) use part::{Part, parts};
 pub(super) use spelling::correct_spelling;
 pub(super) use states::state_values;
 

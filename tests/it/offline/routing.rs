@@ -163,7 +163,7 @@ async fn r05_follow_ups_are_searched_with_their_topic() {
     )
     .await;
     assert_eq!(outcome, Outcome::Answered);
-    assert!(text.contains("default is 0.8. [1]"), "{text}");
+    assert!(text.contains("default is 0.8"), "{text}");
 }
 
 #[tokio::test]

@@ -12,9 +12,6 @@ pub struct Phrases {
     by_first: HashMap<String, Vec<Vec<String>>>,
 }
 
-/// Tokens of the longest phrase that is looked for at the end of a text.
-const LONGEST: usize = 6;
-
 impl Phrases {
     /// The number of tokens of the longest phrase that begins at a token.
     pub fn at(&self, tokens: &[Token], at: usize) -> Option<usize> {
@@ -25,14 +22,6 @@ impl Phrases {
         };
         let phrases = self.by_first.get(&rest.first()?.word)?;
         phrases.iter().find(is_next).map(Vec::len)
-    }
-
-    /// The number of tokens of the longest phrase that the tokens end with.
-    pub fn at_end(&self, tokens: &[Token]) -> Option<usize> {
-        let lengths = (1..=LONGEST.min(tokens.len())).rev();
-        let mut lengths =
-            lengths.filter(|length| self.at(tokens, tokens.len() - length) == Some(*length));
-        lengths.next()
     }
 
     /// Whether the tokens hold a phrase.
@@ -61,28 +50,4 @@ impl From<Vec<String>> for Phrases {
         }
         Self { by_first }
     }
-}
-
-/// The number of tokens of the longest phrase of any list that begins at a token.
-pub fn longest_at<'a>(
-    lists: impl IntoIterator<Item = &'a Phrases>,
-    tokens: &[Token],
-    at: usize,
-) -> Option<usize> {
-    let lengths = lists.into_iter().filter_map(|list| list.at(tokens, at));
-    lengths.max()
-}
-
-/// The places of the tokens that are neither marks nor in a phrase of the lists.
-pub fn uncovered(lists: &[&Phrases], tokens: &[Token]) -> Vec<usize> {
-    let mut places = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        let length = longest_at(lists.iter().copied(), tokens, at);
-        if length.is_none() && !tokens[at].is_mark() {
-            places.push(at);
-        }
-        at += length.unwrap_or(1);
-    }
-    places
 }

@@ -78,6 +78,22 @@ impl Table {
         format!("{question}{open}{topic}{close}")
     }
 
+    /// The places of the tokens that are neither marks nor in a phrase of the lists.
+    pub fn uncovered(&self, lists: &[&Phrases], tokens: &[Token]) -> Vec<usize> {
+        let mut places = Vec::new();
+        let mut at = 0;
+        while at < tokens.len() {
+            let kept = self.keep.at(tokens, at);
+            let phrase = lists.iter().filter_map(|list| list.at(tokens, at)).max();
+            let length = kept.or(phrase).unwrap_or(1);
+            if kept.is_some() || phrase.is_none() && !tokens[at].is_mark() {
+                places.extend(at..at + length);
+            }
+            at += length;
+        }
+        places
+    }
+
     /// All that is said in small talk.
     pub fn social(&self) -> Vec<&Phrases> {
         self.small_talk.iter().map(|talk| &talk.said).collect()

@@ -1,6 +1,6 @@
 //! The earlier question whose words a question needs to be understood.
 
-use super::super::language::{Token, tokens, uncovered};
+use super::super::language::{Token, tokens};
 use super::literals::literals_of;
 use super::span::Span;
 use crate::domain::{Earlier, Literals, QuestionKind, Turn};
@@ -35,7 +35,11 @@ pub fn earlier_question(asked: Span<'_>, literals: &Literals, history: &[Turn]) 
     let questions = recent
         .iter()
         .map(|(text, tokens)| Span::new(text, tokens).without_frames());
-    let is_social = |span: &Span<'_>| uncovered(&span.table.social(), span.tokens).is_empty();
+    let is_social = |span: &Span<'_>| {
+        span.table
+            .uncovered(&span.table.social(), span.tokens)
+            .is_empty()
+    };
     let questions: Vec<Span<'_>> = questions
         .filter(|span| span.has_terms() && !is_social(span))
         .collect();

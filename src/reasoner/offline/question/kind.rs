@@ -1,4 +1,4 @@
-use super::super::language::{Phrases, uncovered};
+use super::super::language::Phrases;
 use super::span::Span;
 use crate::domain::{Literals, Parts, QuestionKind};
 
@@ -77,5 +77,5 @@ fn is_about_everything(asked: Span<'_>, wanted: Option<QuestionKind>) -> bool {
     let lists: Vec<&Phrases> = lists.into_iter().chain(table.asks.values()).collect();
     matches!(wanted, None | Some(Definition | List | Other | Overview))
         && (wanted == Some(Overview) || table.whole.is_in(tokens))
-        && uncovered(&lists, tokens).is_empty()
+        && table.uncovered(&lists, tokens).is_empty()
 }

@@ -1,4 +1,4 @@
-use super::super::language::{Phrases, Token, tokens, uncovered};
+use super::super::language::{Phrases, Token, tokens};
 use super::span::Span;
 
 /// The two sides of a comparison, as they are called.
@@ -41,7 +41,7 @@ pub fn aspect(rest: &str) -> Option<String> {
         &table.starts,
     ];
     let lists: Vec<&Phrases> = lists.into_iter().chain(table.asks.values()).collect();
-    let places = uncovered(&lists, span.tokens).into_iter();
+    let places = table.uncovered(&lists, span.tokens).into_iter();
     let words: Vec<&str> = places.map(|at| span.slice(at..=at).as_written()).collect();
     let space = if span.is_unspaced() { "" } else { " " };
     (!words.is_empty()).then(|| words.join(space))

@@ -2,7 +2,7 @@
 
 use std::slice::SliceIndex;
 
-use super::super::language::{Phrases, Sign, Table, Token, language_of, longest_at, table, terms};
+use super::super::language::{Phrases, Sign, Table, Token, language_of, table, terms};
 use crate::domain::Language;
 
 /// Tokens of a text that follow each other.
@@ -170,7 +170,7 @@ impl<'a> Span<'a> {
         let starts = |at: usize| table.starts.at(tokens, at).is_some();
         let places = (0..tokens.len().min(LONGEST_FRAME)).rev();
         // "How do I check whether …" asks how.
-        let mut places = places.filter(|at| !(0..*at).any(asks) && !(*at > 0 && starts(0)));
+        let mut places = places.filter(|at| *at == 0 || !starts(0) && !(0..*at).any(asks));
         let found = places.find_map(|at| {
             let behind = at + table.indirect.at(tokens, at)?;
             let begins = behind + self.slice(behind..).leading_marks();
@@ -196,32 +196,26 @@ impl<'a> Span<'a> {
             };
             rest = rest.slice(length..);
         }
-        while let Some(shorter) = rest.without_end([&self.table.polite_back]) {
-            rest = shorter;
-        }
+        let rest = rest.without_end(&[&self.table.polite_back]);
         if rest.has_terms() { rest } else { self }
     }
 
     /// Without what asks, joins and compares at its ends.
     pub fn subject(self) -> Self {
         let table = self.table;
-        let form = || {
-            let lists = [&table.stop, &table.generic, &table.comparing];
-            lists.into_iter().chain(table.asks.values())
-        };
-        let mut rest = self;
-        while let Some(first) = rest.tokens.first() {
-            let lists = form().chain([&table.leads, &table.starts]);
-            let phrase = longest_at(lists, rest.tokens, 0).filter(|_| !rest.is_kept(0));
-            match phrase.or(first.is_mark().then_some(1)) {
-                Some(length) => rest = rest.slice(length..),
-                None => break,
-            }
-        }
-        while let Some(shorter) = rest.without_end(form().chain([&table.polite_back])) {
-            rest = shorter;
-        }
-        rest
+        let form = [&table.stop, &table.generic, &table.comparing];
+        let form = || form.into_iter().chain(table.asks.values());
+        let front: Vec<&Phrases> = form().chain([&table.leads, &table.starts]).collect();
+        let back: Vec<&Phrases> = form().chain([&table.polite_back]).collect();
+        let first = table.uncovered(&front, self.tokens).first().copied();
+        self.without_end(&back)
+            .slice(first.unwrap_or(self.tokens.len())..)
+    }
+
+    /// Without the phrases of the lists and the marks at its end.
+    fn without_end(self, lists: &[&Phrases]) -> Self {
+        let last = self.table.uncovered(lists, self.tokens).pop();
+        self.slice(..last.map_or(0, |last| last + 1))
     }
 
     /// What stands in front of the first auxiliary: "colours" of "colours can I choose".
@@ -237,17 +231,6 @@ impl<'a> Span<'a> {
         } else {
             self
         }
-    }
-
-    /// Without the longest phrase of the lists that it ends with, or the mark.
-    fn without_end<'b>(self, lists: impl IntoIterator<Item = &'b Phrases>) -> Option<Self> {
-        let last = self.tokens.len().checked_sub(1)?;
-        if self.tokens[last].is_mark() {
-            return Some(self.slice(..last));
-        }
-        let lengths = lists.into_iter().filter_map(|it| it.at_end(self.tokens));
-        let length = lengths.max().filter(|_| !self.is_kept(last))?;
-        Some(self.slice(..last + 1 - length))
     }
 }
 

@@ -40,9 +40,10 @@ pub fn state_values(question: &Question) -> Vec<String> {
     let longest = found.max_by_key(|((length, _), _)| *length);
     let state = longest.and_then(|((_, before), state)| {
         let denies = |token: &Token| DENIALS.contains(&token.word.as_str());
-        match before.iter().any(denies) {
-            true => STATES.get(state.denied.as_ref()?),
-            false => Some(state),
+        if before.iter().any(denies) {
+            STATES.get(state.denied.as_ref()?)
+        } else {
+            Some(state)
         }
     });
     let Some(state) = state else {

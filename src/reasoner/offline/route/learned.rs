@@ -19,9 +19,6 @@ const SMALL_TALK_ZH: &[u8] = include_bytes!("../../../../assets/routing/small-ta
 const COMPLEXITY: &[u8] = include_bytes!("../../../../assets/routing/complexity-en.bin");
 const COMPLEXITY_ZH: &[u8] = include_bytes!("../../../../assets/routing/complexity-zh.bin");
 
-#[cfg(test)]
-pub(super) const FILES: [&[u8]; 4] = [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH];
-
 /// How likely an English message is small talk, 0 to 1, by its words and by its vector, where there is one.
 pub(super) fn small_talk(text: &str, vector: &[f32]) -> f64 {
     probability(SMALL_TALK, text, |weights, words| {
@@ -64,6 +61,9 @@ fn probability(
         weights.probability(&prints, &counts)
     })
 }
+
+#[cfg(test)]
+pub(super) const FILES: [&[u8]; 4] = [SMALL_TALK, SMALL_TALK_ZH, COMPLEXITY, COMPLEXITY_ZH];
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 
 use crate::domain::Language;
 
-use super::super::language::{Token, table, tokens, uncovered};
+use super::super::language::{Token, table, tokens};
 
 /// The reply to the most telling thing that a message says; to a greeting only where nothing else is said.
 pub(super) fn reply(message: &str, language: Language) -> String {
@@ -16,8 +16,8 @@ pub(super) fn reply(message: &str, language: Language) -> String {
 
 /// Whether a message is nothing but what the table has a reply to.
 pub(super) fn is_all_social(message: &str, language: Language) -> bool {
-    let tokens = tokens(message);
-    !tokens.iter().all(Token::is_mark) && uncovered(&table(language).social(), &tokens).is_empty()
+    let (table, tokens) = (table(language), tokens(message));
+    !tokens.iter().all(Token::is_mark) && table.uncovered(&table.social(), &tokens).is_empty()
 }
 
 #[cfg(test)]
