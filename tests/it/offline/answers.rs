@@ -80,11 +80,6 @@ async fn r23_what_belongs_together_is_quoted_together() {
             "backup.md",
             "# Backup\n\nTo restore a file:\n\n```sh\nexport REPO=sftp:nas\nrestore notes.md\n```\n\nIt takes an hour.",
         ),
-        item(
-            3,
-            "retry.py",
-            "LIMIT = 5\n\n\ndef backoff(attempt):\n    pause = 2 ** attempt\n\n    return pause\n\n\ndef other():\n    pass",
-        ),
     ];
     for (query, expected) in [
         (
@@ -94,10 +89,6 @@ async fn r23_what_belongs_together_is_quoted_together() {
         (
             "How do I restore a file?",
             "To restore a file:\n\n```sh\nexport REPO=sftp:nas\nrestore notes.md\n```",
-        ),
-        (
-            "Show the function backoff",
-            "def backoff(attempt):\n    pause = 2 ** attempt\n\n    return pause",
         ),
     ] {
         let (text, outcome, _) = answer(query, &[], Complexity::Simple, &[], &context).await;

@@ -1,4 +1,5 @@
-//! Answers that list documents rather than quote them: what the whole base holds, and what is in some state.
+//! Answers that list documents rather than quote them: what the whole base holds, what is in some state, and what
+//! hangs together.
 
 use crate::domain::{Evidence, MOST_LISTED, QuestionKind, Score, ToolName};
 
@@ -11,11 +12,12 @@ use super::places::place;
 /// Characters of a line.
 const LONGEST_LINE: usize = 200;
 
-/// The list that a question for all documents or for a state asks for; `None` for any other question.
+/// The list that a question for all documents, for a state or for a relation asks for; `None` for any other question.
 pub(super) fn listing(material: &Material<'_>) -> Option<String> {
     match material.question.kind {
         QuestionKind::Overview => documents(material),
         QuestionKind::State => in_state(material),
+        QuestionKind::Relation => linked(material),
         _ => None,
     }
 }
@@ -71,6 +73,50 @@ fn in_state(material: &Material<'_>) -> Option<String> {
     }
     lines.dedup();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The fields that name the ticket in question or, in its own document, any other one, a line each.
+fn linked(material: &Material<'_>) -> Option<String> {
+    let [id] = &material.question.literals.ids[..] else {
+        return None;
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for (at, (item, passage)) in material
+        .items
+        .iter()
+        .zip(&material.verdict.passages)
+        .enumerate()
+    {
+        let is_own = item.source.to_uppercase().contains(id.as_str());
+        let names_one = |line: &&str| {
+            let words = line.split(|c: char| !c.is_alphanumeric() && c != '-');
+            let mut ids = words.filter(|word| is_ticket(word));
+            let is_field = line.contains([':', '：']) && !line.starts_with('#');
+            is_field && ids.any(|other| is_own != other.eq_ignore_ascii_case(id))
+        };
+        for line in item.text.lines().filter(names_one) {
+            lines.push(format!(
+                "- {} – {} [{}]",
+                passage.title,
+                readable(line.trim()),
+                at + 1
+            ));
+        }
+    }
+    lines.dedup();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// `PROJ-123`: capitals, a hyphen, figures.
+fn is_ticket(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(project, number)| {
+        project.len() > 1
+            && project
+                .chars()
+                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+            && !number.is_empty()
+            && number.chars().all(|c| c.is_ascii_digit())
+    })
 }
 
 /// Whether a line is a task with such a box, or has a field or cell with such a value.

@@ -12,6 +12,8 @@ use super::terms::BlockTerms;
 /// everything else that is measured of a block.
 const MOST_EMBEDDED: usize = 16;
 
+/// Bytes below which a sentence says little without the heading above it, as "At dawn." does.
+const LEANS_ON_HEADING: usize = 50;
 /// Sentences of a block that are embedded.
 const EMBEDDED_OF_BLOCK: usize = 2;
 
@@ -26,10 +28,16 @@ pub(super) fn cosines(
     let chosen = nearest_in_words(query, pool, promising);
     let text = |place: &SentencePlace| {
         let block = &pool.passages[place.passage].blocks[place.block];
-        block.sentences[place.sentence].text.as_str()
+        let sentence = block.sentences[place.sentence].text.as_str();
+        if sentence.len() < LEANS_ON_HEADING {
+            format!("{}: {sentence}", block.heading())
+        } else {
+            sentence.to_owned()
+        }
     };
+    let sentences: Vec<String> = chosen.iter().map(text).collect();
     let mut texts: Vec<&str> = std::iter::once(query.text.as_str())
-        .chain(chosen.iter().map(text))
+        .chain(sentences.iter().map(String::as_str))
         .collect();
     let mut once = HashSet::new();
     texts.retain(|text| !text.trim().is_empty() && once.insert(*text));
@@ -39,9 +47,9 @@ pub(super) fn cosines(
         let (a, b) = (vectors.get(query.text.as_str())?, vectors.get(text)?);
         Some(f64::from(a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>()))
     };
-    let known: Vec<f64> = chosen
+    let known: Vec<f64> = sentences
         .iter()
-        .map(|place| cosine(text(place)).unwrap_or_default())
+        .map(|text| cosine(text).unwrap_or_default())
         .collect();
     let lowest = known.iter().copied().reduce(f64::min).unwrap_or_default();
     let passages = pool.passages.iter();
