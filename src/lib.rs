@@ -137,20 +137,17 @@
 //! 8. The demo base: the number of tools in `README.md`, `tools.md` and `zh/工具.md` of `assets/demo-kb`, the tool in
 //!    the last two, a section in `tools-files.md` or `tools-search.md`; its number in CHANGELOG.md.
 //!
-//! Where its questions are a new kind: `QuestionKind` in `domain/question.rs`, `reasoner/offline/question/kind.rs` (a
-//! kind told by what stands beside the name of a file takes the names away first, as `asks_for_content` in
-//! `question.rs` does, by a function moved to `reasoner/offline/question/literals.rs`: `kind.rs` may not use
-//! `question.rs`), `reasoner/offline/route.rs`, `tests/it/offline/routing.rs`, and a question to its answer in
+//! Where its questions are a new kind: `QuestionKind` in `domain/question.rs`, `reasoner/offline/question/kind.rs`,
+//! `reasoner/offline/route.rs`, `tests/it/offline/routing.rs`, and a question to its answer in
 //! `tests/it/demo.rs`. Its words stand in each `assets/language/*.toml` and in `reasoner/offline/language/table.rs`: a
 //! key of `[asks]` where the words decide by themselves (the test of `table.rs` has the number of keys), a list of its
 //! own where two of them must meet. A number or name that the call takes from the question is read in
 //! `reasoner/offline/question.rs`.
 //!
-//! Where the answer is not a quotation that the judge chooses: `reasoner/offline/answer.rs` with a file beside
-//! `answer/overview.rs`, `answer/frames.rs` and `assets/language/frames.toml`. Evidence is exactly the lines that it
-//! names: a tool that counts returns the lines it counted, and the number is made of them with the answer, as
-//! `answer/overview.rs` does with documents. A fact that stands in no line, such as a date, is a field of `Measured`
-//! in `domain/evidence.rs` (optional, `serde(default)`), which `kb/search.rs` fills; models see it by
+//! Where the answer is not a quotation that the judge chooses: `reasoner/offline/answer/listing.rs`, with
+//! `assets/language/frames.toml` for what it says of its own. Evidence is exactly the lines that it names: a tool that
+//! counts returns the lines it counted. A fact that stands in no line, such as a date, is a field of `Measured` in
+//! `domain/evidence.rs` (optional, `serde(default)`), which `kb/search.rs` fills; models see it by
 //! `reasoner/llm/prompt/synthesize.rs`, readers of exports by `report/wording.rs`.
 //!
 //! `search --tool` takes ways of searching (`kb::SearchMode`), not tools.

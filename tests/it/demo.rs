@@ -97,7 +97,7 @@ const EXPECTED: &[(&str, Expected)] = &[
     ),
     (
         "re-retrieve",
-        ("aptgptgaptgs", "answered", 9, None, &["weak"]),
+        ("aptgaptgs", "answered", 7, None, &["RE_RETRIEVE starts the search afresh"]),
     ),
     (
         "not found",
