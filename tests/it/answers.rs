@@ -40,15 +40,15 @@ struct Bounds {
 
 const DEMO: Bounds = Bounds {
     right: 0.74,
-    invented: 0.05,
-    right_after: 0.74,
-    invented_after: 0.06,
+    invented: 0.36,
+    right_after: 0.73,
+    invented_after: 0.37,
 };
 const HOME: Bounds = Bounds {
-    right: 0.72,
-    invented: 0.12,
-    right_after: 0.70,
-    invented_after: 0.12,
+    right: 0.83,
+    invented: 0.27,
+    right_after: 0.82,
+    invented_after: 0.34,
 };
 const OFFICE: Bounds = Bounds {
     right: 0.70,

@@ -97,7 +97,13 @@ const EXPECTED: &[(&str, Expected)] = &[
     ),
     (
         "re-retrieve",
-        ("aptgaptgs", "answered", 7, None, &["RE_RETRIEVE starts the search afresh"]),
+        (
+            "aptgaptgs",
+            "answered",
+            7,
+            None,
+            &["RE_RETRIEVE starts the search afresh"],
+        ),
     ),
     (
         "not found",
@@ -105,7 +111,7 @@ const EXPECTED: &[(&str, Expected)] = &[
             "aptgaptgaptgs",
             "not_found",
             9,
-            None,
+            Some("few_context"),
             &["Nothing in the knowledge base"],
         ),
     ),

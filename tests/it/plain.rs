@@ -59,7 +59,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Answer: ",
             "Source [1]: ",
             ", lines ",
-            "Run 2: What is corrective grading, and when does it run?. complex, answered, 4 steps",
+            "Run 2: What is corrective grading, and when does it run?. complex, answered, look yourself, 4 steps",
         ] {
             assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
         }

@@ -165,29 +165,30 @@ async fn emit_text(events: &mut EventWriter, text: String) {
     events.emit(EventBody::AnswerDelta { text }).await;
 }
 
+/// The words of the question that occur nowhere in the knowledge base; none of small talk.
+async fn absent_words(run: &Run<'_>, chitchat: bool) -> Result<Vec<String>, Stop> {
+    if chitchat {
+        return Ok(Vec::new());
+    }
+    let words = &run.state.question.words;
+    run.guard(run.ports.tools.absent_words(words)).await
+}
+
 /// Asks the engine and passes its pieces on, cleaned and with their citations checked.
 async fn stream_answer(run: &mut Run<'_>, chitchat: bool) -> Result<Answer, Stop> {
-    let mut context = if chitchat {
-        Vec::new()
+    let (mut context, mut filter) = if chitchat {
+        (Vec::new(), CitationFilter::passing_all())
     } else {
-        std::mem::take(&mut run.state.context)
-    };
-    let mut filter = if chitchat {
-        CitationFilter::passing_all()
-    } else {
-        CitationFilter::new(context.len())
+        let context = std::mem::take(&mut run.state.context);
+        let filter = CitationFilter::new(context.len());
+        (context, filter)
     };
     // Numbers that are shown stay as they are, so those that go by the answer wait for all of it.
     let waits_for_numbers = !context.is_empty() && run.ports.reasoner.answers_at_once();
     if !waits_for_numbers {
         number(run, &context).await;
     }
-    let absent_words = if chitchat {
-        Vec::new()
-    } else {
-        let words = &run.state.question.words;
-        run.guard(run.ports.tools.absent_words(words)).await?
-    };
+    let absent_words = absent_words(run, chitchat).await?;
     let run_id = run.events.run().clone();
     let job = SynthesizeJob {
         // Not by `run.origin`: the events are written meanwhile.

@@ -28,7 +28,7 @@ use super::question::Part;
 pub(super) fn quote_block(
     passage: &Passage,
     lines: &Range<usize>,
-    bold: Option<Range<usize>>,
+    bold: Option<&Range<usize>>,
 ) -> quote::Quote {
     quote(passage, lines, bold, 1, Frames::for_language(Language::En))
 }
@@ -162,7 +162,7 @@ impl Draft<'_> {
         let block = &passage.blocks[choice.block];
         let several = block.sentences.len() > 1;
         let bold = choice.sentence.filter(|_| several);
-        let bold = bold.map(|at| block.sentences[at].range.clone());
+        let bold = bold.map(|at| &block.sentences[at].range);
         let quote = quote(passage, &lines, bold, choice.passage + 1, self.frames);
         let heading = label
             .map(|label| format!("**{label}**\n\n"))

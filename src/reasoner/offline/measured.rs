@@ -97,7 +97,7 @@ pub fn quote_best_block(
     let quote = quote_block(
         &passage,
         &block.lines,
-        best.map(|at| block.sentences[at].range.clone()),
+        best.map(|at| &block.sentences[at].range),
     );
     Ok(Some(QuotedBlock {
         sentences: quote.lines,

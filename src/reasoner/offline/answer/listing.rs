@@ -129,9 +129,9 @@ fn has_value(line: &str, values: &[String]) -> bool {
         let bare = text
             .trim_matches(|c: char| !c.is_alphanumeric())
             .replace(['_', '-'], " ");
-        values.iter().any(|value| *value == bare)
+        values.contains(&bare)
     };
-    let mut cells = line.split(['|', ';', '；']).flat_map(|cell| {
+    let mut cells = line.split(['|', ';', '；']).filter_map(|cell| {
         cell.split_once([':', '：'])
             .map(|(_, value)| value)
             .or(Some(cell))

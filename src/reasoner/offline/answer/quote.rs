@@ -34,7 +34,7 @@ pub(in super::super) struct Quote {
 pub(super) fn quote(
     passage: &Passage,
     lines: &Range<usize>,
-    bold: Option<Range<usize>>,
+    bold: Option<&Range<usize>>,
     number: usize,
     frames: &Frames,
 ) -> Quote {
@@ -87,7 +87,7 @@ struct WrittenLine {
 fn written_lines(
     passage: &Passage,
     lines: &Range<usize>,
-    bold: Option<Range<usize>>,
+    bold: Option<&Range<usize>>,
 ) -> Vec<WrittenLine> {
     let mut fences = Fences::default();
     let mut at = 0;
@@ -99,7 +99,7 @@ fn written_lines(
             continue;
         }
         let is_code = fences.hold(line.trim_start());
-        let marked = bold.as_ref().and_then(|bold| {
+        let marked = bold.and_then(|bold| {
             let start = bold.start.max(bytes.start);
             let end = bold.end.min(bytes.end);
             (start < end).then(|| start - bytes.start..end - bytes.start)

@@ -51,9 +51,10 @@ pub(in super::super) fn readable(line: &str) -> String {
     let code = |at: usize| at % 2 == 1;
     let mut masked = String::new();
     for (at, piece) in pieces.iter().enumerate() {
-        match code(at) {
-            true => masked.push_str(&format!("\u{1}{at}\u{1}")),
-            false => masked.push_str(piece),
+        if code(at) {
+            masked.push_str(&format!("\u{1}{at}\u{1}"));
+        } else {
+            masked.push_str(piece);
         }
     }
     let mut text = replaced(&masked);
