@@ -116,7 +116,7 @@ mod tests {
             ),
             (
                 "什么是混合检索，默认端口是多少？",
-                ["什么是混合检索？", "默认端口是多少（混合检索）？"],
+                ["什么是混合检索？", "默认端口是多少？"],
             ),
             (
                 "Was ist eine Kaution und wann wird die Miete fällig?",
