@@ -101,7 +101,7 @@ async fn escape_cancels_a_run_half_way_and_the_next_one_works() {
         let contents = screen.contents();
         contents
             .lines()
-            .any(|line| line.contains("analyze_and_route") && line.contains("1 step"))
+            .any(|line| line.contains("analyze_and_route") && line.contains("1 call"))
     });
     terminal.keys(ESC);
     terminal.wait_for_text("cancelled");

@@ -314,7 +314,20 @@ fn plain_words(question: &Question) -> String {
                 .map(|piece| identifier_parts(piece).join(" "));
             pieces.collect::<Vec<_>>().join("-")
         };
-        question.words.iter().chain(earlier).map(spelt).collect()
+        // A number in groups stays whole: what is masked elsewhere must be recognised here too.
+        let carries = |word: &&str| {
+            question
+                .words
+                .iter()
+                .any(|known| word.contains(known.as_str()))
+        };
+        let asked = question.asked.split_whitespace().filter(carries);
+        let trimmed =
+            asked.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+        trimmed
+            .chain(earlier.cloned())
+            .map(|word| spelt(&word))
+            .collect()
     };
     if words.is_empty() {
         question.search_text()
