@@ -18,6 +18,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::Language;
 
+/// Tokens of a text that may be small talk.
+const LONGEST_TALK: usize = 40;
+
 /// The language of a text: the script that most of it is in, then the form words it holds.
 ///
 /// A Han character counts as a word does, and each form word counts twice: names in other letters change
@@ -29,7 +32,9 @@ pub(super) fn language_of(text: &str) -> Language {
     let [zh, en, de] = [Language::Zh, Language::En, Language::De].map(|language| {
         let table = table(language);
         let mut lists = vec![&table.stop, &table.generic];
-        lists.extend(table.social());
+        if tokens.len() < LONGEST_TALK {
+            lists.extend(table.social());
+        }
         let is_form = |at: &usize| {
             tokens[*at].language(language) == language
                 && lists.iter().any(|list| list.at(&tokens, *at).is_some())

@@ -170,6 +170,8 @@ mod tests {
             ("List", "List"),
             ("请列出所有的颜色", "所有的颜色"),
             ("Invoice no. 5 is missing. Where is it?", "Where is it?"),
+            ("Was Dr. King born there?", "Was Dr. King born there?"),
+            ("『胴丸』的名称是什么？", "『胴丸』的名称是什么？"),
         ] {
             assert_eq!(read(text, &[]).asked, asked, "{text}");
         }

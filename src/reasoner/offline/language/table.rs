@@ -20,6 +20,7 @@ pub struct Table {
     pub drops_subjects: bool,
     pub comparing: Phrases,
     pub comparatives: Phrases,
+    pub numerals: Phrases,
     pub pronouns: Phrases,
     pub leads: Phrases,
     pub relatives: Phrases,

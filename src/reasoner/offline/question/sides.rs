@@ -71,7 +71,8 @@ fn names_of_sides(left: Span<'_>, right: Span<'_>) -> Option<(String, String)> {
     let first = right.tokens.first()?;
     let has_article = table.stop.has(&first.word);
     // "More than 5" compares nothing.
-    let is_number = first.word.starts_with(|c: char| c.is_ascii_digit());
+    let is_number = first.word.starts_with(|c: char| c.is_ascii_digit())
+        || table.numerals.at(right.tokens, 0).is_some();
     if is_number || table.asks_at(right.tokens, 0).is_some() {
         return None;
     }
@@ -164,6 +165,7 @@ mod tests {
     fn r03_what_only_looks_like_a_comparison_is_one_question() {
         for text in [
             "Can I bring more than 5 guests?",
+            "Does the airline allow more than one bag?",
             "Tell me more about logs and backups",
             "Where is the difference stored?",
             "Who wrote Pride and Prejudice?",

@@ -45,7 +45,8 @@ impl<'a> Span<'a> {
         let (Some(first), Some(last)) = (self.tokens.first(), self.tokens.last()) else {
             return "";
         };
-        let opens = |c: char| c.is_ascii_punctuation() && !"\"`'(),.;:?!".contains(c);
+        let is_apart = |c: char| "\"`'“”‘’「」《》()（）,.;:?!，。；：？！、".contains(c);
+        let opens = |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !is_apart(c);
         let start = self.text[..first.range.start].trim_end_matches(opens).len();
         let written = &self.text[start..last.range.end];
         let pairs = ["“”", "「」", "《》", "()", "（）"];
@@ -138,13 +139,16 @@ impl<'a> Span<'a> {
     /// A question that says nothing by itself ("… Why?") is taken together with what is told.
     pub fn split_context(self) -> (Option<Self>, Self) {
         let is_end = |at: &usize| {
-            let before = at.checked_sub(2).map_or("", |at| &self.tokens[at].word);
-            let is_short = before.chars().count() == 1;
-            // "Invoice no. 5".
+            let before = at.checked_sub(2).map(|it| self.slice(it..=it));
+            let word = before.map_or("", Self::as_written);
+            // "Dr. King", "St. Augustine", "Invoice no. 5".
+            let is_title =
+                word.starts_with(char::is_uppercase) && word.ends_with(char::is_lowercase);
             let is_number = self.tokens[*at]
                 .word
                 .starts_with(|c: char| c.is_ascii_digit());
-            ends_sentence(&self.tokens[at - 1]) && !is_short && !is_number
+            let is_short = word.len() <= 3 && (is_title || is_number) || word.chars().count() == 1;
+            ends_sentence(&self.tokens[at - 1]) && !is_short
         };
         let mut begins = 0;
         for at in (1..self.tokens.len()).filter(is_end).take(SENTENCES) {
