@@ -7,7 +7,8 @@ const SURE_FROM: f64 = 0.9;
 /// From here on an answer is called likely.
 const LIKELY_FROM: f64 = 0.7;
 
-/// The calibrated chance that an answer is right, 0–1.
+/// The fitted chance that an answer is right, 0–1. How well it holds for documents that the fit did not see is told in
+/// `assets/judge/NOTICE`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Confidence(f64);
@@ -16,11 +17,11 @@ pub struct Confidence(f64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfidenceLevel {
-    /// At least nine of ten such answers are right.
+    /// The fitted chance is at least 0.9.
     Sure,
-    /// At least seven of ten such answers are right.
+    /// The fitted chance is at least 0.7.
     Likely,
-    /// The reader has to look at the sources.
+    /// The fitted chance is lower: the reader has to look at the sources.
     Unsure,
 }
 

@@ -13,8 +13,8 @@ use super::quote::shown_height;
 
 /// Blocks of an answer.
 pub(super) const MOST_BLOCKS: usize = 3;
-/// A block whose log-odds lie further below those of the best block adds nothing to it: of the questions over real
-/// manuals that three blocks answer, the nearer ones answer all but one in fifty, with five blocks for every six.
+/// A block whose log-odds lie further below those of the best block adds nothing to it: of the questions over the
+/// manuals of `assets/judge/NOTICE` that three blocks answer, the nearer ones answer all but one in fifty, with five blocks for every six.
 const WITHIN: f64 = 2.0;
 
 /// A block, by the place of its passage and its own.
