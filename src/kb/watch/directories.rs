@@ -131,23 +131,43 @@ impl WatchedDirectories {
                 Err(_) => {}
             }
         }
-        for each in folders(folder) {
-            match system.watch(&each, RecursiveMode::NonRecursive) {
-                Ok(()) => {
-                    self.single.insert(each);
-                }
-                Err(error) if is_limit(&error) => return Err(error),
-                // It was there a moment ago: nothing is missed.
-                Err(error) if !is_folder(&each) => {
-                    tracing::debug!(%error, "a folder vanished before it was watched");
-                }
-                Err(error) => {
-                    self.barred.insert(each, reason(&error));
-                }
+        // A folder that appears between the walk and the watch of the folder above it is in neither:
+        // the walk is repeated until it finds no folder that was not tried.
+        let mut tried = HashSet::new();
+        loop {
+            let mut found = folders(folder);
+            found.retain(|each| tried.insert(each.clone()));
+            if found.is_empty() {
+                break;
+            }
+            for each in found {
+                self.watch_one(system, each)?;
             }
         }
         for left in before.iter().filter(|left| !self.single.contains(*left)) {
             let _ = system.unwatch(left);
+        }
+        Ok(())
+    }
+
+    /// Watches one folder without those below it. An error says that no more can be watched.
+    fn watch_one<W: Watcher>(
+        &mut self,
+        system: &mut W,
+        folder: PathBuf,
+    ) -> Result<(), notify::Error> {
+        match system.watch(&folder, RecursiveMode::NonRecursive) {
+            Ok(()) => {
+                self.single.insert(folder);
+            }
+            Err(error) if is_limit(&error) => return Err(error),
+            // It was there a moment ago: nothing is missed.
+            Err(error) if !is_folder(&folder) => {
+                tracing::debug!(%error, "a folder vanished before it was watched");
+            }
+            Err(error) => {
+                self.barred.insert(folder, reason(&error));
+            }
         }
         Ok(())
     }
@@ -321,6 +341,25 @@ mod tests {
         tree.appeared(&["new"]);
         assert_eq!(tree.watched(), ["", "a", "new", "new/deep", "new/deep/er"]);
         assert_eq!(tree.barred(), [tree.root.path().join("new/barred")]);
+    }
+
+    #[test]
+    fn a_folder_that_appears_while_the_others_are_being_watched_is_watched_too() {
+        let mut tree = Tree::with(&["a"], &[]);
+        let late = tree.root.path().join("late/deep");
+        let folders = |folder: &Path| {
+            let found = all_folders(folder);
+            fs::create_dir_all(&late).unwrap();
+            found
+        };
+        let place = WatchedPlace {
+            path: tree.root.path().to_owned(),
+            recursive: true,
+        };
+        tree.watched
+            .watch(&mut tree.system, &place, &folders)
+            .unwrap();
+        assert_eq!(tree.watched(), ["", "a", "late", "late/deep"]);
     }
 
     #[test]
