@@ -23,7 +23,7 @@ use rten_tensor::prelude::AsView;
 use rten_tensor::{NdTensor, Tensor};
 use thread_priority::ThreadPriority;
 
-use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder};
+use crate::agent::ports::{BulkPriority, Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
 use crate::threads;
 use crate::threads::InBulk;
 
@@ -38,6 +38,8 @@ pub const MODEL_ID: &str = "all-MiniLM-L6-v2-int8-256-gloss";
 pub const DIMENSIONS: usize = 384;
 /// How many tokens of a text are read, both marks included; the rest is not seen.
 pub const MAX_TOKENS: usize = 256;
+/// What the asset calls the output of the last layer.
+const STATES: &str = "o464_0";
 
 /// The embedded model. Nothing is loaded before the first text; then it stays.
 ///
@@ -84,6 +86,21 @@ impl Embedder for SentenceEmbedding {
             [text] => loaded.at_once(text).map(|made| vec![made]),
             _ => loaded.embed(texts, &loaded.pools, caller.stop, |_| true),
         };
+        if caller.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        made.map(Some)
+    }
+
+    fn embed_tokens(
+        &self,
+        texts: &[&str],
+        tokens: TokensWanted,
+        caller: Caller<'_>,
+    ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
+        let loaded = self.loaded()?;
+        let each = |text: &str, pool: &_| loaded.tokens_of(text, tokens, pool);
+        let made = loaded.each(texts, &loaded.pools, caller.stop, |_| true, each);
         if caller.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -138,6 +155,8 @@ struct Loaded {
     ids: NodeId,
     mask: NodeId,
     out: NodeId,
+    /// The vectors of the tokens, of which `out` is the mean.
+    states: NodeId,
     pools: Vec<Arc<ThreadPool>>,
     /// As many for work in bulk, which leaves the cores to whatever else wants them; made when there
     /// is some.
@@ -184,6 +203,7 @@ impl Loaded {
             ids: node("ids")?,
             mask: node("mask")?,
             out: node("out")?,
+            states: node(STATES)?,
             tokens: WordPiece::bert_uncased(),
             pools: (0..workers).map(|_| pool_of_one()).collect(),
             behind: OnceLock::new(),
@@ -211,28 +231,41 @@ impl Loaded {
         stop: &AtomicBool,
         may_go_on: impl Fn(usize) -> bool + Sync,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let each = |text: &str, pool: &_| self.one(text, pool);
+        self.each(texts, pools, stop, may_go_on, each)
+    }
+
+    /// Runs the model for each text, some at a time.
+    fn each<T: Send + Sync>(
+        &self,
+        texts: &[&str],
+        pools: &[Arc<ThreadPool>],
+        stop: &AtomicBool,
+        may_go_on: impl Fn(usize) -> bool + Sync,
+        make: impl Fn(&str, &Arc<ThreadPool>) -> Result<T, EmbedError> + Sync,
+    ) -> Result<Vec<T>, EmbedError> {
         let is_wanted = || !stop.load(Ordering::Relaxed);
         let workers = pools.len().min(texts.len());
         let start = self.turn.fetch_add(workers, Ordering::Relaxed);
         let pool = |worker: usize| &pools[start.wrapping_add(worker) % pools.len()];
         if workers == 1 {
             let texts = texts.iter().take_while(|_| is_wanted());
-            return texts.map(|text| self.one(text, pool(0))).collect();
+            return texts.map(|text| make(text, pool(0))).collect();
         }
         let next = AtomicUsize::new(0);
-        let slots: Vec<OnceLock<Result<Vec<f32>, EmbedError>>> =
+        let slots: Vec<OnceLock<Result<T, EmbedError>>> =
             texts.iter().map(|_| OnceLock::new()).collect();
         thread::scope(|scope| {
             for worker in 0..workers {
                 let (pool, next, slots) = (pool(worker), &next, &slots);
-                let may_go_on = &may_go_on;
+                let (may_go_on, make) = (&may_go_on, &make);
                 scope.spawn(move || {
                     while is_wanted()
                         && may_go_on(worker)
                         && let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed))
                             .filter(|at| *at < texts.len())
                     {
-                        slots[at].get_or_init(|| self.one(texts[at], pool));
+                        slots[at].get_or_init(|| make(texts[at], pool));
                     }
                 });
             }
@@ -248,28 +281,52 @@ impl Loaded {
 
     fn one(&self, text: &str, pool: &Arc<ThreadPool>) -> Result<Vec<f32>, EmbedError> {
         let ids = self.tokens.encode(&gloss::in_english(text), MAX_TOKENS);
+        let vector = self.run(ids, self.out, DIMENSIONS, pool)?;
+        Ok(normalised(vector))
+    }
+
+    fn tokens_of(
+        &self,
+        text: &str,
+        wanted: TokensWanted,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<TokenVectors, EmbedError> {
+        let most = wanted.most.min(MAX_TOKENS);
+        let tokens = if wanted.as_written {
+            self.tokens.encode(text, most)
+        } else {
+            self.tokens.encode(&gloss::in_english(text), most)
+        };
+        let states = self.run(tokens.clone(), self.states, tokens.len() * DIMENSIONS, pool)?;
+        let vectors = states.chunks(DIMENSIONS);
+        Ok(TokenVectors {
+            vectors: vectors.map(|state| normalised(state.to_vec())).collect(),
+            tokens,
+        })
+    }
+
+    /// The numbers of one node for one text, which must be so many.
+    fn run(
+        &self,
+        ids: Vec<i32>,
+        node: NodeId,
+        numbers: usize,
+        pool: &Arc<ThreadPool>,
+    ) -> Result<Vec<f32>, EmbedError> {
         let length = ids.len();
         let ids = NdTensor::from_data([1, length], ids);
         let mask = NdTensor::from_data([1, length], vec![1.0_f32; length]);
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
-        let [out] = self
-            .model
-            .run_n(
-                vec![(self.ids, ids.into()), (self.mask, mask.into())],
-                [self.out],
-                Some(options),
-            )
-            .map_err(failed)?;
+        let inputs = vec![(self.ids, ids.into()), (self.mask, mask.into())];
+        let run = self.model.run_n(inputs, [node], Some(options));
+        let [out] = run.map_err(failed)?;
         let out: Tensor<f32> = out.try_into().map_err(failed)?;
-        let vector = out.to_vec();
-        if vector.len() != DIMENSIONS {
-            let what = format!(
-                "the model gave {} numbers instead of {DIMENSIONS}",
-                vector.len()
-            );
+        let made = out.to_vec();
+        if made.len() != numbers {
+            let what = format!("the model gave {} numbers instead of {numbers}", made.len());
             return Err(EmbedError(what.into()));
         }
-        Ok(normalised(vector))
+        Ok(made)
     }
 }
 

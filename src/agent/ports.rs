@@ -343,7 +343,24 @@ pub trait Embedder: Send + Sync {
         self.embed(texts).map(Some)
     }
 
-    /// The same for work in bulk, which can wait for a server to recover.
+    /// The vectors of the tokens of each text, in its order; `None` soon after the caller wants no
+    /// more. Where the embedding has one vector for a whole text, that counts as one token.
+    fn embed_tokens(
+        &self,
+        texts: &[&str],
+        tokens: TokensWanted,
+        caller: Caller<'_>,
+    ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
+        let _ = tokens;
+        let vectors = self.embed_stoppable(texts, caller)?;
+        let one = |vector| TokenVectors {
+            tokens: vec![0],
+            vectors: vec![vector],
+        };
+        Ok(vectors.map(|vectors| vectors.into_iter().map(one).collect()))
+    }
+
+    /// [`Embedder::embed`] for work in bulk, which can wait for a server to recover.
     fn embed_unless(
         &self,
         texts: &[&str],
@@ -353,6 +370,25 @@ pub trait Embedder: Send + Sync {
         let _ = priority;
         self.embed_stoppable(texts, stop.into())
     }
+}
+
+/// Which tokens of a text are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokensWanted {
+    /// The first so many, marks at both ends included.
+    pub most: usize,
+    /// Those of the text as it is written, though the embedding knows the language only by way of
+    /// English: for texts in one language, whose tokens are compared.
+    pub as_written: bool,
+}
+
+/// The tokens of a text, each with its vector of length 1 in the context of the others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TokenVectors {
+    /// Their numbers in the vocabulary.
+    pub tokens: Vec<i32>,
+    /// As many, each as long as those of [`Embedder::embed`].
+    pub vectors: Vec<Vec<f32>>,
 }
 
 /// How work in bulk shares the cores with everything else that runs on the machine.

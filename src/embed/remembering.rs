@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::agent::ports::{Caller, EmbedError, Embedder};
+use crate::agent::ports::{Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
 
 /// How many vectors are remembered where nothing else is said: a few runs' worth, about 12 MB at 384 dimensions.
 const CAPACITY: usize = 8192;
@@ -90,6 +90,16 @@ impl Embedder for CachedEmbedder {
             }
         }
         Ok(Some(found.into_iter().flatten().collect()))
+    }
+
+    /// Vectors of tokens are too many to be remembered.
+    fn embed_tokens(
+        &self,
+        texts: &[&str],
+        tokens: TokensWanted,
+        caller: Caller<'_>,
+    ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
+        self.inner.embed_tokens(texts, tokens, caller)
     }
 
     fn is_cpu_bound(&self) -> bool {

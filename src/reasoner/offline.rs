@@ -33,7 +33,7 @@ pub use judge::signal_names;
 pub use measured::{Given, Signals, best_sentence, measure_signals, quote_best_block};
 
 use answer::Material;
-use embedding::{Vectors, WhileWanted};
+use embedding::{KnownTokens, WhileWanted};
 use question::Part;
 pub use question::read;
 use route::route;
@@ -48,7 +48,7 @@ const PIECE: usize = 4;
 /// The embedded thinking engine.
 pub struct OfflineReasoner {
     embedder: Arc<dyn Embedder>,
-    vectors: Arc<Vectors>,
+    known: Arc<KnownTokens>,
 }
 
 impl OfflineReasoner {
@@ -56,7 +56,7 @@ impl OfflineReasoner {
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         Self {
             embedder,
-            vectors: Arc::default(),
+            known: Arc::default(),
         }
     }
 }
@@ -167,11 +167,11 @@ impl OfflineReasoner {
         work: impl FnOnce(&dyn Embedder) -> Result<T, EmbedError> + Send + 'static,
     ) -> Result<T, ReasonerError> {
         let embedder = Arc::clone(&self.embedder);
-        let vectors = Arc::clone(&self.vectors);
+        let known = Arc::clone(&self.known);
         let work = move |stop: &AtomicBool| {
             work(&WhileWanted {
                 embedder: embedder.as_ref(),
-                vectors: &vectors,
+                known: &known,
                 stop,
             })
         };

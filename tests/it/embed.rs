@@ -5,7 +5,9 @@
 //! (the reference evaluator of onnx 1.23). The second tells a mistake in tokenizing, running or
 //! pooling from what the smaller weights cost. Numbers are kept in 8 bits: .0001 of cosine.
 
-use kb_agent::agent::ports::Embedder;
+use std::sync::atomic::AtomicBool;
+
+use kb_agent::agent::ports::{Embedder, TokensWanted};
 use kb_agent::embed::{DIMENSIONS, MODEL_ID, SentenceEmbedding};
 
 struct Reference {
@@ -118,4 +120,31 @@ fn r12_any_text_has_a_vector() {
     }
     assert!(embedding.embed(&[]).unwrap().is_empty());
     assert_eq!(embedding.model_id(), MODEL_ID);
+}
+
+#[test]
+fn r17_the_tokens_of_a_text_have_vectors_in_its_context() {
+    let embedding = SentenceEmbedding::new();
+    let never = AtomicBool::new(false);
+    let tokens = |texts: &[&str], most, as_written| {
+        let wanted = TokensWanted { most, as_written };
+        let made = embedding.embed_tokens(texts, wanted, (&never).into());
+        made.unwrap().unwrap()
+    };
+    let made = tokens(&["The gate opens.", "A rusty gate", "法师"], 64, true);
+    // With the marks at both ends.
+    let lengths: Vec<usize> = made.iter().map(|text| text.tokens.len()).collect();
+    assert_eq!(lengths, [6, 5, 4]);
+    for text in &made {
+        assert_eq!(text.vectors.len(), text.tokens.len());
+        for vector in &text.vectors {
+            assert!((cosine(vector, vector) - 1.0).abs() < 1e-3);
+        }
+    }
+    let (gate, other) = (&made[0].vectors[2], &made[1].vectors);
+    let nearest =
+        (0..5).max_by(|a, b| cosine(gate, &other[*a]).total_cmp(&cosine(gate, &other[*b])));
+    assert_eq!(nearest, Some(3), "the same word");
+    assert_eq!(tokens(&["The gate opens."], 4, true)[0].tokens.len(), 4);
+    assert_ne!(tokens(&["法师"], 64, false)[0].tokens, made[2].tokens);
 }

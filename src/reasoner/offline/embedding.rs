@@ -1,24 +1,27 @@
 //! The embedding as the judge uses it: stopped with the work that asked for it, and with the vectors of
-//! the texts that were looked at last.
+//! the tokens of the texts that were looked at last.
 //!
 //! A run looks at one passage several times: in grading, in answering, and for each part and reading of a
 //! question. A vector depends on its text alone, so nothing changes but the time that it takes.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use crate::agent::ports::{EmbedError, Embedder};
+use crate::agent::ports::{Caller, EmbedError, Embedder, TokenVectors, TokensWanted};
 
-/// About 3 MB with vectors of 384 numbers.
-const MOST: NonZeroUsize = NonZeroUsize::new(2_048).unwrap();
+/// About 18 MB with 96 tokens a text and 384 numbers a token.
+const MOST: NonZeroUsize = NonZeroUsize::new(128).unwrap();
 
-/// The vectors of the texts that were embedded last, by the hashes of these.
-pub(super) struct Vectors(Mutex<LruCache<[u8; 32], Vec<f32>>>);
+/// The hash of a text, and which of its tokens.
+type TokensKey = ([u8; 32], TokensWanted);
 
-impl Default for Vectors {
+/// The vectors of the tokens of the texts that were looked at last.
+pub(super) struct KnownTokens(Mutex<LruCache<TokensKey, TokenVectors>>);
+
+impl Default for KnownTokens {
     fn default() -> Self {
         Self(Mutex::new(LruCache::new(MOST)))
     }
@@ -27,8 +30,14 @@ impl Default for Vectors {
 /// An embedding for one piece of work, until that is stopped.
 pub(super) struct WhileWanted<'a> {
     pub(super) embedder: &'a dyn Embedder,
-    pub(super) vectors: &'a Vectors,
+    pub(super) known: &'a KnownTokens,
     pub(super) stop: &'a AtomicBool,
+}
+
+impl WhileWanted<'_> {
+    fn known(&self) -> MutexGuard<'_, LruCache<TokensKey, TokenVectors>> {
+        self.known.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Embedder for WhileWanted<'_> {
@@ -37,39 +46,36 @@ impl Embedder for WhileWanted<'_> {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let stopped = || EmbedError("it was stopped".into());
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(stopped());
-        }
-        let keys: Vec<[u8; 32]> = texts
-            .iter()
-            .map(|text| *blake3::hash(text.as_bytes()).as_bytes())
-            .collect();
-        let mut found: Vec<Option<Vec<f32>>> = {
-            let mut known = self
-                .vectors
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+        let made = self.embedder.embed_stoppable(texts, self.stop.into())?;
+        made.ok_or_else(|| EmbedError("it was stopped".into()))
+    }
+
+    fn embed_tokens(
+        &self,
+        texts: &[&str],
+        tokens: TokensWanted,
+        _: Caller<'_>,
+    ) -> Result<Option<Vec<TokenVectors>>, EmbedError> {
+        let hash = |text: &str| *blake3::hash(text.as_bytes()).as_bytes();
+        let keys: Vec<TokensKey> = texts.iter().map(|text| (hash(text), tokens)).collect();
+        let mut found: Vec<Option<TokenVectors>> = {
+            let mut known = self.known();
             keys.iter().map(|key| known.get(key).cloned()).collect()
         };
         let new: Vec<usize> = (0..texts.len()).filter(|at| found[*at].is_none()).collect();
-        if !new.is_empty() {
-            let missing: Vec<&str> = new.iter().map(|at| texts[*at]).collect();
-            let made = self.embedder.embed_stoppable(&missing, self.stop.into())?;
-            let made = made.ok_or_else(stopped)?;
-            let mut known = self
-                .vectors
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            for (at, vector) in new.into_iter().zip(made) {
-                known.put(keys[at], vector.clone());
-                found[at] = Some(vector);
-            }
+        let missing: Vec<&str> = new.iter().map(|at| texts[*at]).collect();
+        let made = self
+            .embedder
+            .embed_tokens(&missing, tokens, self.stop.into())?;
+        let Some(made) = made.filter(|_| !self.stop.load(Ordering::Relaxed)) else {
+            return Err(EmbedError("it was stopped".into()));
+        };
+        let mut known = self.known();
+        for (at, vectors) in new.into_iter().zip(made) {
+            known.put(keys[at], vectors.clone());
+            found[at] = Some(vectors);
         }
-        let all: Option<Vec<Vec<f32>>> = found.into_iter().collect();
-        all.ok_or_else(|| EmbedError("it made fewer vectors than texts".into()))
+        Ok(found.into_iter().collect())
     }
 
     fn knows(&self, word: &str) -> bool {
@@ -82,6 +88,11 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
+
+    const WANTED: TokensWanted = TokensWanted {
+        most: 9,
+        as_written: true,
+    };
 
     /// Counts what it is given.
     struct Counting(AtomicUsize);
@@ -100,15 +111,18 @@ mod tests {
     #[test]
     fn r17_a_text_is_embedded_once_however_often_it_is_looked_at() {
         let counting = Counting(AtomicUsize::new(0));
-        let (vectors, stop) = (Vectors::default(), AtomicBool::new(false));
+        let (known, stop) = (KnownTokens::default(), AtomicBool::new(false));
         let embedding = WhileWanted {
             embedder: &counting,
-            vectors: &vectors,
+            known: &known,
             stop: &stop,
         };
         let lengths = |texts: &[&str]| -> Vec<f32> {
-            let made = embedding.embed(texts).unwrap();
-            made.into_iter().map(|vector| vector[0]).collect()
+            let made = embedding
+                .embed_tokens(texts, WANTED, (&stop).into())
+                .unwrap();
+            let made = made.unwrap().into_iter();
+            made.map(|text| text.vectors[0][0]).collect()
         };
         assert_eq!(lengths(&["a", "bb", "ccc"]), [1.0, 2.0, 3.0]);
         assert_eq!(lengths(&["dddd", "bb", "a"]), [4.0, 2.0, 1.0]);
@@ -122,6 +136,10 @@ mod tests {
         lengths(&["a"]);
         assert_eq!(counting.0.load(Ordering::Relaxed), 5 + many.len());
         stop.store(true, Ordering::Relaxed);
-        assert!(embedding.embed(&["a"]).is_err());
+        assert!(
+            embedding
+                .embed_tokens(&["a"], WANTED, (&stop).into())
+                .is_err()
+        );
     }
 }

@@ -29,8 +29,10 @@ pub(super) struct Judgement {
     pub(super) chances: Vec<Vec<f64>>,
     /// The sentence of each block that says most of it, by its place; `None` of a block without sentences.
     pub(super) sentences: Vec<Vec<Option<usize>>>,
-    /// The highest cosine of the question and a sentence.
+    /// How near the nearest block is in meaning.
     nearest: f64,
+    /// The greatest share of the question's words that a passage holds.
+    covered: f64,
     calibration: Calibration,
 }
 
@@ -55,7 +57,11 @@ impl Judgement {
 
     /// How likely an answer is right whose best block has this chance.
     pub(super) fn confidence(&self, best: f64) -> Confidence {
-        Confidence::clamped(self.calibration.answer.chance(best, self.nearest))
+        Confidence::clamped(
+            self.calibration
+                .answer
+                .chance(best, self.nearest, self.covered),
+        )
     }
 }
 
@@ -69,9 +75,9 @@ pub(super) fn judge(
 ) -> Result<Judgement, EmbedError> {
     let query = Query::read(question, pool);
     let promising = promising(&query, pool, most);
-    let cosines = meaning::cosines(&query, pool, &promising, embedder)?;
+    let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
     let model = Model::for_language(question.language);
-    let rows = signals::rows(&query, pool, &cosines);
+    let rows = signals::rows(&query, pool, &nearness);
     let chances = rows.iter().zip(&promising).map(|(rows, is_promising)| {
         let chance = |row: &Vec<f64>| {
             if *is_promising {
@@ -85,7 +91,8 @@ pub(super) fn judge(
     Ok(Judgement {
         chances: chances.collect(),
         sentences: best_sentences(&query, pool),
-        nearest: cosines.iter().flatten().copied().fold(0.0, f64::max),
+        nearest: nearness.iter().flatten().copied().fold(0.0, f64::max),
+        covered: query.greatest_share(pool),
         calibration: model.calibration(),
     })
 }
@@ -99,8 +106,8 @@ pub(super) fn measure(
 ) -> Result<Vec<Vec<Vec<f64>>>, EmbedError> {
     let query = Query::read(question, pool);
     let promising = promising(&query, pool, most);
-    let cosines = meaning::cosines(&query, pool, &promising, embedder)?;
-    Ok(signals::rows(&query, pool, &cosines))
+    let nearness = meaning::nearness(&query, pool, &promising, embedder)?;
+    Ok(signals::rows(&query, pool, &nearness))
 }
 
 /// Which of the passages are among the `most` that the search and the words put first.

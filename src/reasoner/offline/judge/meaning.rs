@@ -1,100 +1,136 @@
-//! How near the blocks of a pool are to a question in meaning.
+//! How near the blocks of a pool are to a question in meaning, token by token.
+//!
+//! One vector for a whole block says what it is about; whether it holds each thing that is asked for shows in its
+//! tokens. So each token of the question looks for the nearest token of the block (late interaction: Khattab and
+//! Zaharia, ColBERT, 2020), and a token that few blocks hold counts more.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
 
-use crate::agent::ports::{EmbedError, Embedder};
+use crate::agent::ports::{EmbedError, Embedder, TokenVectors, TokensWanted};
 
 use super::pool::Pool;
 use super::query::Query;
 use super::terms::BlockTerms;
 
-/// Sentences that are embedded, of the blocks that share most with the question. An embedding costs more than
-/// everything else that is measured of a block.
-const MOST_EMBEDDED: usize = 16;
+/// Blocks that are embedded, those that share most with the question. It costs more than everything else that is
+/// measured of a block.
+const MOST_BLOCKS: usize = 12;
+/// Tokens of a block that are looked at, those of its headings included.
+const MOST_TOKENS: usize = 96;
+/// Headings that stand before the text of a block, the innermost ones.
+const HEADINGS: usize = 2;
+/// How much the best sentence of a block counts where the blocks to be embedded are chosen.
+const SENTENCE_SHARE: f64 = 0.3;
 
-/// Bytes below which a sentence says little without the heading above it, as "At dawn." does.
-const LEANS_ON_HEADING: usize = 50;
-/// Sentences of a block that are embedded.
-const EMBEDDED_OF_BLOCK: usize = 2;
-
-/// The cosine of the question and the nearest sentence of each block of each passage, -1 to 1. Blocks of which nothing is
-/// embedded have the lowest cosine of all.
-pub(super) fn cosines(
+/// How near each block of each passage is to the question, -1 to 1. A block that is not looked at is as far as the
+/// farthest of the others.
+pub(super) fn nearness(
     query: &Query,
     pool: &Pool<'_>,
     promising: &[bool],
     embedder: &dyn Embedder,
 ) -> Result<Vec<Vec<f64>>, EmbedError> {
     let chosen = nearest_in_words(query, pool, promising);
-    let text = |place: &SentencePlace| {
-        let block = &pool.passages[place.passage].blocks[place.block];
-        let sentence = block.sentences[place.sentence].text.as_str();
-        if sentence.len() < LEANS_ON_HEADING {
-            format!("{}: {sentence}", block.heading())
-        } else {
-            sentence.to_owned()
-        }
+    let text = |(passage, block): &(usize, usize)| {
+        let block = &pool.passages[*passage].blocks[*block];
+        let headings = &block.headings[block.headings.len().saturating_sub(HEADINGS)..];
+        format!("{}: {}", headings.join(" "), block.text)
     };
-    let sentences: Vec<String> = chosen.iter().map(text).collect();
-    let mut texts: Vec<&str> = std::iter::once(query.text.as_str())
-        .chain(sentences.iter().map(String::as_str))
+    let texts: Vec<String> = chosen.iter().map(text).collect();
+    let texts: Vec<&str> = std::iter::once(query.text.as_str())
+        .chain(texts.iter().map(String::as_str))
         .collect();
-    let mut once = HashSet::new();
-    texts.retain(|text| !text.trim().is_empty() && once.insert(*text));
-    let vectors: HashMap<&str, Vec<f32>> =
-        texts.iter().copied().zip(embedder.embed(&texts)?).collect();
-    let cosine = |text: &str| {
-        let (a, b) = (vectors.get(query.text.as_str())?, vectors.get(text)?);
-        Some(f64::from(a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>()))
-    };
-    let known: Vec<f64> = sentences
+    let never = AtomicBool::new(false);
+    let of_another_language = chosen
         .iter()
-        .map(|text| cosine(text).unwrap_or_default())
+        .filter(|(passage, _)| pool.terms[*passage].language != query.language);
+    let wanted = TokensWanted {
+        most: MOST_TOKENS,
+        as_written: 2 * of_another_language.count() < chosen.len(),
+    };
+    let vectors = embedder.embed_tokens(&texts, wanted, (&never).into())?;
+    let (question, blocks) = vectors
+        .as_deref()
+        .and_then(<[TokenVectors]>::split_first)
+        .ok_or_else(|| EmbedError("it made no vector of the question".into()))?;
+    let weights = token_weights(question, blocks);
+    let known: Vec<f64> = blocks
+        .iter()
+        .map(|block| late_interaction(question, &weights, block))
         .collect();
-    let lowest = known.iter().copied().reduce(f64::min).unwrap_or_default();
+    let farthest = known.iter().copied().reduce(f64::min).unwrap_or_default();
     let passages = pool.passages.iter();
-    let mut cosines: Vec<Vec<f64>> = passages
-        .map(|passage| vec![lowest; passage.blocks.len()])
+    let mut nearness: Vec<Vec<f64>> = passages
+        .map(|passage| vec![farthest; passage.blocks.len()])
         .collect();
-    for (place, cosine) in chosen.iter().zip(known) {
-        let known = &mut cosines[place.passage][place.block];
-        *known = known.max(cosine);
+    for ((passage, block), near) in chosen.into_iter().zip(known) {
+        nearness[passage][block] = near;
     }
-    Ok(cosines)
+    Ok(nearness)
 }
 
-/// Where a sentence stands.
-struct SentencePlace {
-    passage: usize,
-    block: usize,
-    sentence: usize,
-}
-
-/// The best sentences, by their words, of the blocks that share most with the question: the best one of each block
-/// before the second best of any.
-fn nearest_in_words(query: &Query, pool: &Pool<'_>, promising: &[bool]) -> Vec<SentencePlace> {
-    let mut ranked: Vec<((usize, f64), SentencePlace)> = Vec::new();
+/// The blocks that share most with the question in words, by the places of their passages and their own.
+fn nearest_in_words(query: &Query, pool: &Pool<'_>, promising: &[bool]) -> Vec<(usize, usize)> {
+    let mut ranked: Vec<(f64, (usize, usize))> = Vec::new();
     let passages = pool.terms.iter().enumerate();
     for (passage, terms) in passages.filter(|(at, _)| promising[*at]) {
-        let found = pool.found[passage].score;
         for (block, terms) in terms.blocks.iter().enumerate() {
-            let of_block = query.words.share(&[&terms.with_topic]) + found;
-            let best = best_sentences(query, terms)
-                .into_iter()
-                .take(EMBEDDED_OF_BLOCK);
-            for (place, (sentence, share)) in best.enumerate() {
-                let place_of = SentencePlace {
-                    passage,
-                    block,
-                    sentence,
-                };
-                ranked.push(((place, share + of_block), place_of));
-            }
+            let sentence = best_sentences(query, terms).first().map_or(0.0, |it| it.1);
+            let share = query.words.share(&[&terms.with_topic]);
+            let found = pool.found[passage].score;
+            ranked.push((share + found + SENTENCE_SHARE * sentence, (passage, block)));
         }
     }
-    ranked.sort_by(|((a, one), _), ((b, other), _)| a.cmp(b).then(other.total_cmp(one)));
-    ranked.truncate(MOST_EMBEDDED);
+    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    ranked.truncate(MOST_BLOCKS);
     ranked.into_iter().map(|(_, place)| place).collect()
+}
+
+/// The inverse document frequency of each token of a question (Robertson and Spärck Jones 1976), a block counting as
+/// a document; 0 of the marks at both ends.
+fn token_weights(question: &TokenVectors, blocks: &[TokenVectors]) -> Vec<f32> {
+    let mut doc_freq: HashMap<i32, usize> = HashMap::new();
+    for block in blocks {
+        let once: HashSet<i32> = block.tokens.iter().copied().collect();
+        for token in once {
+            *doc_freq.entry(token).or_default() += 1;
+        }
+    }
+    let count = blocks.len() as f32;
+    let weight = |token: &i32| {
+        let held = doc_freq.get(token).copied().unwrap_or_default() as f32;
+        (1.0 + count / (1.0 + held)).ln()
+    };
+    let mut weights: Vec<f32> = question.tokens.iter().map(weight).collect();
+    if weights.len() > MARKS {
+        weights[0] = 0.0;
+        *weights.last_mut().unwrap_or(&mut 0.0) = 0.0;
+    }
+    weights
+}
+
+/// The marks at both ends of a text.
+const MARKS: usize = 2;
+
+/// The mean cosine of the tokens of a question, each with the nearest token of a block.
+fn late_interaction(question: &TokenVectors, weights: &[f32], block: &TokenVectors) -> f64 {
+    let first = usize::from(block.vectors.len() > MARKS);
+    let nearest = |token: &Vec<f32>| {
+        let others = block.vectors[first..].iter();
+        let cosines = others.map(|other| token.iter().zip(other).map(|(a, b)| a * b).sum::<f32>());
+        cosines.fold(-1.0, f32::max)
+    };
+    let tokens = question.vectors.iter().zip(weights);
+    let weighed = tokens.filter(|(_, weight)| **weight > 0.0);
+    let (sum, total) = weighed.fold((0.0, 0.0), |(sum, total), (token, weight)| {
+        (sum + weight * nearest(token), total + weight)
+    });
+    if total > 0.0 {
+        f64::from(sum / total)
+    } else {
+        0.0
+    }
 }
 
 /// The sentences of a block by how much they share with the question in words, the best first; of equal ones the
@@ -106,4 +142,38 @@ pub(super) fn best_sentences(query: &Query, block: &BlockTerms) -> Vec<(usize, f
     let mut scores: Vec<(usize, f64)> = block.sentences.iter().map(score).enumerate().collect();
     scores.sort_by(|a, b| b.1.total_cmp(&a.1));
     scores
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(tokens: &[i32]) -> TokenVectors {
+        let direction = |token: &i32| (0..8).map(|at| f32::from(u8::from(at == *token))).collect();
+        TokenVectors {
+            tokens: tokens.to_vec(),
+            vectors: tokens.iter().map(direction).collect(),
+        }
+    }
+
+    #[test]
+    fn r17_a_token_that_few_blocks_hold_counts_more_than_one_that_all_hold() {
+        // 0 and 1 mark the ends.
+        let question = text(&[0, 2, 3, 1]);
+        let blocks = [text(&[0, 2, 1]), text(&[0, 2, 5, 1]), text(&[0, 2, 3, 1])];
+        let weights = token_weights(&question, &blocks);
+        assert!(weights[2] > weights[1] && weights[1] > 0.0);
+        assert_eq!((weights[0], weights[3]), (0.0, 0.0));
+        let near = blocks.map(|block| late_interaction(&question, &weights, &block));
+        assert!((near[2] - 1.0).abs() < 1e-6);
+        assert!(near[0] < 0.5 && near[0] > 0.0, "the common one alone");
+    }
+
+    #[test]
+    fn r17_texts_of_one_vector_are_compared_by_it() {
+        let (question, same, other) = (text(&[2]), text(&[2]), text(&[3]));
+        let weights = token_weights(&question, std::slice::from_ref(&same));
+        assert!((late_interaction(&question, &weights, &same) - 1.0).abs() < 1e-6);
+        assert!(late_interaction(&question, &weights, &other).abs() < 1e-6);
+    }
 }

@@ -30,7 +30,7 @@ pub(super) struct Model {
 pub(super) struct Calibration {
     /// How likely a passage answers by the chance of its best block.
     pub(super) grade: PlattScaling,
-    /// How likely an answer is right by the chance of its best block and by how near anything found is in meaning.
+    /// How likely an answer is right.
     pub(super) answer: AnswerModel,
     /// From this confidence on an answer is given rather than "not found".
     pub(super) answer_from: f64,
@@ -57,13 +57,16 @@ pub(super) struct AnswerModel {
     bias: f64,
     /// The weight of the log-odds of the best block.
     odds: f64,
-    /// The weight of the highest cosine of the question and a sentence.
-    cosine: f64,
+    /// The weight of how near the nearest block is in meaning.
+    nearness: f64,
+    /// The weight of the greatest share of the question's words that a passage holds.
+    coverage: f64,
 }
 
 impl AnswerModel {
-    pub(super) fn chance(self, best: f64, cosine: f64) -> f64 {
-        logistic(self.bias + self.odds * log_odds(best) + self.cosine * cosine)
+    pub(super) fn chance(self, best: f64, nearness: f64, coverage: f64) -> f64 {
+        let odds = self.odds * log_odds(best);
+        logistic(self.bias + odds + self.nearness * nearness + self.coverage * coverage)
     }
 }
 
@@ -140,9 +143,11 @@ mod tests {
                 answer_from,
             } = part.calibration;
             assert!(grade.scale(0.2) < grade.scale(0.8) && grade.scale(0.0).is_finite());
-            assert!(answer.chance(0.2, 0.5) < answer.chance(0.8, 0.5));
-            assert!(answer.chance(0.5, 0.2) < answer.chance(0.5, 0.8));
-            assert!(answer.chance(0.0, 1.0).is_finite() && answer.chance(1.0, 1.0).is_finite());
+            let middle = answer.chance(0.5, 0.5, 0.5);
+            assert!(answer.chance(0.8, 0.5, 0.5) > middle);
+            assert!(answer.chance(0.5, 0.8, 0.5) > middle);
+            assert!(answer.chance(0.5, 0.5, 0.8) > middle);
+            assert!(answer.chance(0.0, 1.0, 1.0).is_finite());
             assert!((0.0..1.0).contains(&answer_from));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::domain::{Question, QuestionKind};
+use crate::domain::{Language, Question, QuestionKind};
 
 use super::super::question::subject_terms;
 use super::order::NeighbourPairs;
@@ -15,6 +15,7 @@ pub(super) struct Query {
     /// What is compared in meaning.
     pub(super) text: String,
     pub(super) kind: QuestionKind,
+    pub(super) language: Language,
     pub(super) neighbours: NeighbourPairs,
     pub(super) words: IdfWeights,
     /// The words as they are written, small ones too.
@@ -38,12 +39,19 @@ impl Query {
         Self {
             text: question.search_text(),
             kind: question.kind,
+            language: question.language,
             neighbours: NeighbourPairs::of(terms),
             words: weigh(terms.clone(), |block| &block.held),
             written: weigh(written(&question.asked).collect(), |block| &block.written),
             grams: grams(terms.iter()),
             subject: subject_terms(question).into_iter().collect(),
         }
+    }
+
+    /// The greatest share of the words that a passage of the pool holds, by weight.
+    pub(super) fn greatest_share(&self, pool: &Pool<'_>) -> f64 {
+        let shares = pool.terms.iter().map(|it| self.words.share(&[&it.all]));
+        shares.fold(0.0, f64::max)
     }
 }
 

@@ -17,10 +17,8 @@ struct Candidate<'a> {
     block: &'a Block,
     terms: &'a BlockTerms,
     passage_terms: &'a PassageTerms,
-    /// The cosine of the question and its best sentence.
-    cosine: f64,
-    /// The highest cosine of a block of the passage.
-    passage_cosine: f64,
+    /// How near it is to the question in meaning.
+    nearness: f64,
     /// The words of the block before it in its section.
     before: Option<&'a BlockTerms>,
     /// The greatest share of the question's words that a passage holds which names this one's document.
@@ -50,8 +48,7 @@ const SIGNALS: &[(&str, Scope, Signal)] = &[
     ("written", Alone, as_written),
     ("grams", Relative, grams),
     ("near", Relative, near),
-    ("cosine", Relative, cosine),
-    ("passage_cosine", Relative, passage_cosine),
+    ("nearness", Relative, nearness),
     ("found", Alone, found),
     ("found_cosine", Alone, found_cosine),
     ("found_share", Alone, found_share),
@@ -77,7 +74,7 @@ pub fn signal_names() -> Vec<String> {
 }
 
 /// A row of signals for each block of each passage.
-pub(super) fn rows(query: &Query, pool: &Pool<'_>, cosines: &[Vec<f64>]) -> Vec<Vec<Vec<f64>>> {
+pub(super) fn rows(query: &Query, pool: &Pool<'_>, nearness: &[Vec<f64>]) -> Vec<Vec<Vec<f64>>> {
     let best = |of: fn(&SearchMeasure) -> f64| pool.found.iter().map(of).fold(0.0, f64::max);
     let best_found = SearchMeasure {
         score: best(|it| it.score),
@@ -86,7 +83,6 @@ pub(super) fn rows(query: &Query, pool: &Pool<'_>, cosines: &[Vec<f64>]) -> Vec<
     };
     let mut rows: Vec<Vec<Vec<f64>>> = Vec::with_capacity(pool.passages.len());
     for (at, passage) in pool.passages.iter().enumerate() {
-        let passage_cosine = cosines[at].iter().copied().fold(0.0, f64::max);
         let found = SearchMeasure {
             score: pool.found[at].score - best_found.score,
             cosine: pool.found[at].cosine - best_found.cosine,
@@ -107,8 +103,7 @@ pub(super) fn rows(query: &Query, pool: &Pool<'_>, cosines: &[Vec<f64>]) -> Vec<
                 terms: &pool.terms[at].blocks[block],
                 before: before.map(|before| &pool.terms[at].blocks[before]),
                 passage_terms: &pool.terms[at],
-                cosine: cosines[at][block],
-                passage_cosine,
+                nearness: nearness[at][block],
                 linked,
                 found,
             };
@@ -197,14 +192,9 @@ fn near(query: &Query, candidate: &Candidate<'_>) -> f64 {
     query.neighbours.share_near(&candidate.terms.in_order)
 }
 
-/// The cosine of the nearest sentence.
-fn cosine(_: &Query, candidate: &Candidate<'_>) -> f64 {
-    candidate.cosine
-}
-
-/// The cosine of the nearest sentence of the passage.
-fn passage_cosine(_: &Query, candidate: &Candidate<'_>) -> f64 {
-    candidate.passage_cosine
+/// How near the block is in meaning.
+fn nearness(_: &Query, candidate: &Candidate<'_>) -> f64 {
+    candidate.nearness
 }
 
 /// The score that the search gave the passage, less the best of all.

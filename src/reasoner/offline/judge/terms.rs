@@ -11,6 +11,7 @@ use super::super::passage::{Block, Passage};
 /// The words of a passage.
 #[derive(Debug)]
 pub(in super::super) struct PassageTerms {
+    pub(super) language: Language,
     pub(super) blocks: Vec<BlockTerms>,
     /// Each name of the document, as words.
     pub(super) names: Vec<HashSet<String>>,
@@ -61,6 +62,7 @@ impl PassageTerms {
             names,
             all,
             named_by: Vec::new(),
+            language,
         }
     }
 
