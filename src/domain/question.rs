@@ -25,10 +25,10 @@ pub struct Question {
     pub continues: Option<Earlier>,
 }
 
-/// What was said before a question that goes on from it.
+/// What was asked before a question that goes on from it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Earlier {
-    /// The earlier question as it was asked; empty where the message itself says it.
+    /// The earlier question as it was asked.
     pub question: String,
     /// Its words that carry meaning, as they are written.
     pub words: Vec<String>,

@@ -9,7 +9,7 @@ mod tokens;
 
 pub(super) use phrases::Phrases;
 pub(super) use table::{Table, table};
-pub(super) use terms::{identifier_parts, is_stop, terms};
+pub(super) use terms::terms;
 pub(super) use tokens::{Sign, Token, tokens};
 
 use std::ops::Range;
@@ -17,9 +17,6 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::Language;
-
-/// Tokens of a text that may be small talk.
-const LONGEST_TALK: usize = 40;
 
 /// The language of a text: the script that most of it is in, then the form words it holds.
 ///
@@ -32,9 +29,7 @@ pub(super) fn language_of(text: &str) -> Language {
     let [zh, en, de] = [Language::Zh, Language::En, Language::De].map(|language| {
         let table = table(language);
         let mut lists = vec![&table.stop, &table.generic];
-        if tokens.len() < LONGEST_TALK {
-            lists.extend(table.social());
-        }
+        lists.extend(table.social());
         let is_form = |at: &usize| {
             tokens[*at].language(language) == language
                 && lists.iter().any(|list| list.at(&tokens, *at).is_some())

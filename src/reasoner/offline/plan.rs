@@ -7,19 +7,18 @@ use std::collections::HashSet;
 
 use crate::agent::ports::{PlanJob, Planned};
 use crate::domain::{
-    Complexity, KEEP_FROM, Language, Question, QuestionKind, ToolCall, ToolName, Usage,
+    Complexity, Language, Question, QuestionKind, SUFFICIENT_FROM, ToolCall, ToolName, Usage,
 };
 
-use super::language::{Sign, identifier_parts, sentences, terms, tokens};
+use super::language::{sentences, terms};
 use super::question::{Part, state_values};
 
 /// At most this many calls a round.
 const MOST_CALLS: usize = 6;
 /// The query that stands for all documents.
 const EVERYTHING: &str = "*";
-/// How many passages a wider search brings.
-const WIDE: usize = 20;
-const WIDER: usize = 40;
+/// How many passages wider searches bring.
+const WIDER: [usize; 2] = [20, 40];
 /// A part is covered when good evidence holds this share of its terms: of four words one is often said in
 /// another way.
 const COVERED_FROM: f64 = 0.75;
@@ -42,8 +41,14 @@ pub(super) fn plan(job: &PlanJob<'_>, question: &Question, parts: &[Part]) -> Pl
     } else {
         round.add_suggested_calls();
     }
-    if round.calls.is_empty() {
-        round.add_wider_search();
+    let wider = WIDER.iter().flat_map(|k| {
+        let search = |question: &&Question| vector_search(&question.search_text(), Some(*k));
+        round.asked.iter().map(search)
+    });
+    for call in wider.collect::<Vec<_>>() {
+        if round.calls.is_empty() {
+            round.add(call);
+        }
     }
     round.calls.truncate(MOST_CALLS);
     Planned {
@@ -72,11 +77,16 @@ impl Round<'_> {
         let asked = self.asked.clone();
         for tool in self.tools() {
             match tool {
-                ToolName::ReadFile => self.add_files(text),
+                ToolName::ReadFile => self.add_named_files(),
                 ToolName::GraphRelated => self.add_related(),
                 ToolName::GrepSearch => self.add_grep(&asked),
                 ToolName::LocalFileQa => self.add_file_search(),
-                ToolName::HybridSearch => self.add_hybrid_searches(text),
+                ToolName::HybridSearch => {
+                    for question in &asked {
+                        let keywords = question.literals.keywords();
+                        self.add(hybrid_search(&text(question), keywords));
+                    }
+                }
                 ToolName::VectorSearch => {
                     for question in &asked {
                         self.add(vector_search(&text(question), None));
@@ -86,118 +96,66 @@ impl Round<'_> {
         }
     }
 
-    /// The tools that the route suggests, and in front of them the one that the kind of question needs.
+    /// The tools that the route suggests; where a state is asked for, the one that reads fields comes first.
     fn tools(&self) -> Vec<ToolName> {
         let mut tools = self.job.routing.suggested_tools.clone();
-        let asks_state = !state_values(self.question).is_empty();
-        if asks_state && self.job.routing.complexity == Complexity::Complex {
-            // Its fields answer by themselves; where none does, another round searches.
-            return vec![ToolName::LocalFileQa];
-        }
-        let needed = match self.question.kind {
-            QuestionKind::Overview => Some(ToolName::LocalFileQa),
-            QuestionKind::State if asks_state => Some(ToolName::LocalFileQa),
-            QuestionKind::Relation => Some(ToolName::GraphRelated),
-            _ if !self.question.literals.paths.is_empty() => Some(ToolName::ReadFile),
-            _ => None,
-        };
-        if let Some(tool) = needed.filter(|tool| !tools.contains(tool)) {
-            tools.insert(0, tool);
+        if self.question.kind == QuestionKind::State {
+            if self.job.routing.complexity == Complexity::Complex {
+                // Fields answer by themselves; where none does, another round searches.
+                tools.clear();
+            }
+            tools.insert(0, ToolName::LocalFileQa);
         }
         tools
     }
 
     /// Adds searches for what no good evidence covers yet, with words of good evidence about the rest.
     fn add_refined_calls(&mut self) {
-        let good = good_texts(self.job);
+        let graded = self.job.context.iter().zip(self.job.scores);
+        let good = graded.filter(|(_, score)| score.value() >= SUFFICIENT_FROM);
+        let good: Vec<&str> = good.map(|(item, _)| item.text.as_str()).collect();
         let is_missing = |question: &&Question| !is_covered(question, &good);
         let mut missing: Vec<&Question> = self.asked.iter().copied().filter(is_missing).collect();
         if missing.is_empty() {
             // All are covered, and that was not enough.
             missing.clone_from(&self.asked);
         }
-        let hints = self.refinement_words(&good);
+        let words = self.words_of(&good);
         for question in &missing {
             self.add(vector_search(&question.search_text(), None));
-            let text = [vec![plain_words(question)], hints.clone()]
-                .concat()
-                .join(" ");
-            self.add(hybrid_search(&text, question.literals.keywords()));
+            let text = format!("{} {words}", plain_words(question));
+            self.add(hybrid_search(text.trim(), question.literals.keywords()));
         }
         self.add_grep(&missing);
     }
 
-    /// Words of the good sentence that holds most of the question's terms, to search with for what is missing; names
-    /// come before other words.
+    /// New words of the good sentence that holds most of the question's terms, to search with for what is missing.
     ///
     /// "Which queue does Kestrel use and how often does it try again?" The first part's evidence says that the
     /// queue is Ibis, and only with that name is the second part found.
-    fn refinement_words(&self, good: &[&str]) -> Vec<String> {
-        let language = self.question.language;
+    fn words_of(&self, good: &[&str]) -> String {
         let known: HashSet<&String> = self.asked.iter().flat_map(|it| &it.terms).collect();
-        let is_known = |term: &String| known.contains(term);
-        let good = good.iter().take(MOST_PASSAGES);
-        let all = good.flat_map(|text| sentences(text).into_iter().map(|range| &text[range]));
+        let terms_of = |text: &str| terms(text, self.question.language);
         let shared = |text: &&str| {
-            term_set(text, language)
+            terms_of(text)
                 .iter()
-                .filter(|it| is_known(it))
+                .filter(|it| known.contains(it))
                 .count()
         };
-        let Some(sentence) = all.filter(|text| shared(text) > 0).max_by_key(shared) else {
-            return Vec::new();
-        };
-        let tokens = tokens(sentence)
-            .into_iter()
-            .filter(|it| it.sign == Sign::Word);
-        let words = tokens.map(|it| &sentence[it.range]).enumerate();
-        let mut words: Vec<(bool, &str)> = words
-            .map(|(place, word)| (is_name(word, place == 0), word))
-            .filter(|(_, word)| {
-                let terms = terms(word, language);
-                !terms.is_empty() && !terms.iter().any(is_known)
-            })
-            .collect();
-        words.sort_by_key(|(is_name, _)| !is_name);
-        words.dedup();
-        let words = words.into_iter().take(MOST_WORDS);
-        words.map(|(_, word)| word.to_owned()).collect()
-    }
-
-    /// Adds the first new one of a wider search and searches in other words, once everything else was tried.
-    fn add_wider_search(&mut self) {
-        for question in self.asked.clone() {
-            let (text, plain) = (question.search_text(), plain_words(question));
-            for call in [
-                hybrid_search(&text, Vec::new()),
-                vector_search(&text, Some(WIDE)),
-                hybrid_search(&plain, Vec::new()),
-                vector_search(&plain, Some(WIDER)),
-            ] {
-                if self.calls.is_empty() {
-                    self.add(call);
-                }
-            }
-        }
-    }
-
-    fn add_hybrid_searches(&mut self, text: impl Fn(&Question) -> String) {
-        for question in self.asked.clone() {
-            self.add(hybrid_search(&text(question), question.literals.keywords()));
-        }
+        let good = good.iter().take(MOST_PASSAGES);
+        let all = good.flat_map(|text| sentences(text).into_iter().map(|range| &text[range]));
+        let sentence = all.filter(|text| shared(text) > 0).max_by_key(shared);
+        let words = sentence.unwrap_or_default();
+        let words = words.split(|c: char| !c.is_alphanumeric());
+        let is_new = |word: &&str| !terms_of(word).is_empty() && shared(word) == 0;
+        let words: Vec<&str> = words.filter(is_new).take(MOST_WORDS).collect();
+        words.join(" ")
     }
 
     /// Adds one call for all keywords; without keywords, for the words that carry the meaning.
     fn add_grep(&mut self, asked: &[&Question]) {
-        let mut words: Vec<String> = Vec::new();
-        words.extend(
-            asked
-                .iter()
-                .flat_map(|question| question.literals.keywords()),
-        );
-        if words.is_empty() {
-            words.clone_from(&self.job.routing.grep_keywords);
-        }
+        let keywords = asked.iter().map(|question| question.literals.keywords());
+        let mut words: Vec<String> = keywords.flatten().collect();
         if words.is_empty() {
             words.extend(asked.iter().map(|question| plain_words(question)));
         }
@@ -208,23 +166,13 @@ impl Round<'_> {
         self.add(ToolCall::GrepSearch { query });
     }
 
-    /// Adds the named files; searches beside them, unless nothing is asked but what they say.
-    fn add_files(&mut self, text: impl Fn(&Question) -> String) {
-        let paths = &self.question.literals.paths;
-        for file in paths {
+    fn add_named_files(&mut self) {
+        for file in self.question.literals.paths.clone() {
             self.add(ToolCall::ReadFile {
-                path: file.path.clone(),
+                path: file.path,
                 start_line: file.start,
                 end_line: file.end,
             });
-        }
-        if paths.is_empty() {
-            self.add_file_search();
-        } else if !matches!(
-            self.question.kind,
-            QuestionKind::File | QuestionKind::Comparison
-        ) {
-            self.add_hybrid_searches(text);
         }
     }
 
@@ -244,13 +192,9 @@ impl Round<'_> {
 
     /// Adds what is linked with what the question names.
     fn add_related(&mut self) {
-        let literals = self.question.literals.clone();
-        let paths = literals.paths.into_iter().map(|file| file.path);
-        let mut entities: Vec<String> = literals.ids.into_iter().chain(paths).collect();
-        if entities.is_empty() {
-            entities.extend(literals.quotations.into_iter().chain(literals.identifiers));
-        }
-        for entity_id in entities {
+        let literals = &self.question.literals;
+        let paths = literals.paths.iter().map(|file| file.path.clone());
+        for entity_id in literals.keywords().into_iter().chain(paths) {
             self.add(ToolCall::GraphRelated { entity_id });
         }
     }
@@ -265,75 +209,29 @@ impl Round<'_> {
     }
 }
 
-/// The texts that were graded well enough to stay and no worse than the average of those: what they say is taken for
-/// known.
-fn good_texts<'a>(job: &'a PlanJob<'_>) -> Vec<&'a str> {
-    let graded = job.context.iter().zip(job.scores);
-    let kept = graded.filter(|(_, score)| score.value() >= KEEP_FROM);
-    let kept: Vec<(&str, f64)> = kept
-        .map(|(it, score)| (it.text.as_str(), score.value()))
-        .collect();
-    let average = kept.iter().map(|(_, score)| score).sum::<f64>() / kept.len().max(1) as f64;
-    let good = kept.into_iter().filter(|(_, score)| *score >= average);
-    good.map(|(text, _)| text).collect()
-}
-
 fn is_covered(question: &Question, good: &[&str]) -> bool {
     let wanted: HashSet<&String> = question.terms.iter().collect();
-    let covers = |text: &&str| {
-        let held = term_set(text, question.language);
+    good.iter().any(|text| {
+        let held: HashSet<String> = terms(text, question.language).into_iter().collect();
         let found = wanted.iter().filter(|term| held.contains(**term)).count();
         found as f64 >= COVERED_FROM * wanted.len() as f64
-    };
-    good.iter().any(covers)
+    })
 }
 
-fn term_set(text: &str, language: Language) -> HashSet<String> {
-    terms(text, language).into_iter().collect()
-}
-
-/// Whether a word is written as a name: with a capital that does not begin the sentence, or with what no plain word
-/// holds.
-fn is_name(word: &str, is_first: bool) -> bool {
-    word.chars()
-        .skip(usize::from(is_first))
-        .any(char::is_uppercase)
-        || word.contains(|c: char| c.is_numeric() || c == '_')
-}
-
-/// The words that carry the meaning of a question, identifiers as words: "maxItems" is "max Items". The question
-/// itself where none does.
+/// The words that carry the meaning of a question; the question itself where none does. A number in groups stays whole:
+/// what is masked elsewhere must be recognised here too.
 fn plain_words(question: &Question) -> String {
-    let earlier = question.continues.iter().flat_map(|earlier| &earlier.words);
-    let words: Vec<String> = if question.language == Language::Zh {
-        question.terms.clone()
-    } else {
-        let spelt = |word: &String| {
-            let pieces = word
-                .split('-')
-                .map(|piece| identifier_parts(piece).join(" "));
-            pieces.collect::<Vec<_>>().join("-")
-        };
-        // A number in groups stays whole: what is masked elsewhere must be recognised here too.
-        let carries = |word: &&str| {
-            question
-                .words
-                .iter()
-                .any(|known| word.contains(known.as_str()))
-        };
-        let asked = question.asked.split_whitespace().filter(carries);
-        let trimmed =
-            asked.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
-        trimmed
-            .chain(earlier.cloned())
-            .map(|word| spelt(&word))
-            .collect()
-    };
-    if words.is_empty() {
-        question.search_text()
-    } else {
-        words.join(" ")
+    if question.terms.is_empty() {
+        return question.search_text();
     }
+    if question.language == Language::Zh {
+        return question.terms.join(" ");
+    }
+    let text = question.search_text();
+    let carries = |word: &&str| !terms(word, question.language).is_empty();
+    let words = text.split_whitespace().filter(carries);
+    let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// A word as a regular expression, which a person reads too: only what has a meaning there is escaped.
@@ -482,7 +380,11 @@ mod tests {
             &question,
             &[],
             &Round {
-                tools: &[ToolName::GrepSearch, ToolName::HybridSearch],
+                tools: &[
+                    ToolName::GraphRelated,
+                    ToolName::GrepSearch,
+                    ToolName::HybridSearch,
+                ],
                 ..FIRST
             },
         );

@@ -51,30 +51,58 @@ pub(super) fn route(
     failed: &[ToolRecord],
     embedder: &dyn Embedder,
 ) -> Routed {
-    let talk = SmallTalk::measure(question, embedder);
+    let (text, language) = (question.text.as_str(), question.language);
+    let vector = vector_of_talk(question, embedder);
+    let talk = |text: &str| match (&vector, language) {
+        (None, _) => 0.0,
+        // Nothing was learned: a message is small talk where nothing else is said.
+        (_, Language::De) => f64::from(u8::from(is_all_social(text, language))),
+        (Some(vector), _) => learned::small_talk(text, language, vector),
+    };
+    let small_talk = talk(text);
+    let from = match language {
+        Language::Zh => SMALL_TALK_ZH_FROM,
+        Language::En | Language::De => SMALL_TALK_FROM,
+    };
     let is_talk = match forced {
         Some(forced) => forced == Complexity::Chitchat,
-        None => failed.is_empty() && !wants_knowledge(question) && talk.is_likely(),
+        None => failed.is_empty() && !wants_knowledge(question) && small_talk >= from,
     };
-    let (plan, because) = if is_talk {
+    let (plan, mut because) = if is_talk {
         let plan = RoutingPlan {
             query_type: QueryType::Chitchat,
             complexity: Complexity::Chitchat,
             ..RoutingPlan::default()
         };
-        (plan, talk.reasons())
+        let mut because = vec![sentence("small talk; nothing to look up")];
+        because.extend(measured("chitchat", text, talk));
+        (plan, because)
     } else {
         plan_knowledge(question, forced, failed)
     };
+    if forced.is_some() {
+        because.clear();
+    }
     Routed {
         plan,
-        reply: is_talk.then(|| reply(&question.text, question.language)),
-        because: if forced.is_some() {
-            Vec::new()
-        } else {
-            because
-        },
-        small_talk: talk.probability,
+        reply: is_talk.then(|| reply(text, language)),
+        because,
+        small_talk,
+    }
+}
+
+/// What a message is judged by beside its words: the vector of an English one, else nothing. `None` where it says too
+/// much, or too little, to be small talk, or where its vector is missing.
+fn vector_of_talk(question: &Question, embedder: &dyn Embedder) -> Option<Vec<f32>> {
+    let (text, literals) = (question.text.as_str(), &question.literals);
+    let is_named = !literals.keywords().is_empty() || !literals.paths.is_empty();
+    let is_long = text.chars().nth(LONGEST_TALK).is_some();
+    if is_named || is_long || !text.contains(char::is_alphanumeric) {
+        return None;
+    }
+    match question.language {
+        Language::En => embedder.embed(&[text]).ok()?.pop(),
+        Language::Zh | Language::De => Some(Vec::new()),
     }
 }
 
@@ -90,19 +118,17 @@ fn plan_knowledge(
     forced: Option<Complexity>,
     failed: &[ToolRecord],
 ) -> (RoutingPlan, Vec<Cue>) {
-    let (judged, mut because) = complexity(question);
-    let mut complexity = forced.unwrap_or(judged);
-    if !failed.is_empty() {
+    let (judged, because) = if failed.is_empty() {
+        complexity(question)
+    } else {
         // Only a complex question is graded, so one that comes back was complex.
-        complexity = forced.unwrap_or(Complexity::Complex);
-        because = vec![sentence(
-            "nothing useful was found before; another way is tried",
-        )];
-    }
+        let reason = "nothing useful was found before; another way is tried";
+        (Complexity::Complex, vec![sentence(reason)])
+    };
     let query_type = query_type(question);
     let mut plan = RoutingPlan {
         query_type,
-        complexity,
+        complexity: forced.unwrap_or(judged),
         parts: question.parts.clone(),
         sub_questions: sub_questions(question),
         suggested_tools: tools_for(query_type, &question.literals, failed),
@@ -114,95 +140,40 @@ fn plan_knowledge(
 
 /// Whether a question needs several look-ups: it has parts, or the weights say so.
 fn complexity(question: &Question) -> (Complexity, Vec<Cue>) {
-    let complex = |reason| (Complexity::Complex, vec![sentence(reason)]);
-    let simple = reason_of_simple(question.kind);
-    let (judge, from): (fn(&str) -> f64, f64) = match (&question.parts, question.language) {
-        (Parts::Sides { .. }, _) => return complex("two things are compared"),
-        (Parts::Several { .. }, _) => return complex("several questions are asked at once"),
-        // Nothing was learned: what has no parts is one look-up.
-        (Parts::One, Language::De) => return (Complexity::Simple, vec![sentence(simple)]),
-        (Parts::One, Language::En) => (learned::complexity, COMPLEX_FROM),
-        (Parts::One, Language::Zh) => (learned::complexity_zh, COMPLEX_ZH_FROM),
+    let (text, language) = (question.text.as_str(), question.language);
+    let complex = match &question.parts {
+        Parts::Sides { .. } => "two things are compared",
+        Parts::Several { .. } => "several questions are asked at once",
+        Parts::One => "the question ties several facts together",
     };
-    let text = question.text.as_str();
+    let mut complex = vec![sentence(complex)];
+    let mut simple = vec![sentence(&reason_of_simple(question.kind))];
+    let from = match (&question.parts, language) {
+        (Parts::Sides { .. } | Parts::Several { .. }, _) => return (Complexity::Complex, complex),
+        // Nothing was learned: what has no parts is one look-up.
+        (Parts::One, Language::De) => return (Complexity::Simple, simple),
+        (Parts::One, Language::En) => COMPLEX_FROM,
+        (Parts::One, Language::Zh) => COMPLEX_ZH_FROM,
+    };
+    let judge = |text: &str| learned::complexity(text, language);
     if judge(text) >= from {
-        let reason = "the question ties several facts together";
-        (
-            Complexity::Complex,
-            measured(reason, "complex", text, judge),
-        )
+        complex.extend(measured("complex", text, judge));
+        (Complexity::Complex, complex)
     } else {
-        let judge = |text: &str| 1.0 - judge(text);
-        (Complexity::Simple, measured(simple, "simple", text, judge))
+        simple.extend(measured("simple", text, |text| 1.0 - judge(text)));
+        (Complexity::Simple, simple)
     }
 }
 
 /// The parts as questions that stand alone.
 fn sub_questions(question: &Question) -> Vec<String> {
-    let table = table(question.language);
     match &question.parts {
         Parts::One => Vec::new(),
         Parts::Sides { left, right } => {
+            let table = table(question.language);
             vec![table.question_about(left), table.question_about(right)]
         }
         Parts::Several { questions } => questions.clone(),
-    }
-}
-
-/// How likely a message is small talk, and the vector it was judged with.
-struct SmallTalk<'a> {
-    question: &'a Question,
-    probability: f64,
-    vector: Vec<f32>,
-}
-
-impl<'a> SmallTalk<'a> {
-    fn measure(question: &'a Question, embedder: &dyn Embedder) -> Self {
-        let text = question.text.as_str();
-        let literals = &question.literals;
-        let is_named = !literals.keywords().is_empty() || !literals.paths.is_empty();
-        let is_long = text.chars().nth(LONGEST_TALK).is_some();
-        let mut talk = Self {
-            question,
-            probability: 0.0,
-            vector: Vec::new(),
-        };
-        if is_named || is_long || !text.contains(char::is_alphanumeric) {
-            return talk;
-        }
-        if question.language == Language::En {
-            // Without its vector nothing is taken for small talk.
-            match embedder.embed(&[text]).map(|mut vectors| vectors.pop()) {
-                Ok(Some(vector)) => talk.vector = vector,
-                _ => return talk,
-            }
-        }
-        talk.probability = talk.judge(text);
-        talk
-    }
-
-    fn judge(&self, text: &str) -> f64 {
-        match self.question.language {
-            Language::En => learned::small_talk(text, &self.vector),
-            Language::Zh => learned::small_talk_zh(text),
-            // Nothing was learned: a message is small talk where nothing else is said.
-            Language::De => f64::from(u8::from(is_all_social(text, Language::De))),
-        }
-    }
-
-    fn is_likely(&self) -> bool {
-        let from = match self.question.language {
-            Language::Zh => SMALL_TALK_ZH_FROM,
-            Language::En | Language::De => SMALL_TALK_FROM,
-        };
-        self.probability >= from
-    }
-
-    fn reasons(&self) -> Vec<Cue> {
-        let reason = "small talk; nothing to look up";
-        measured(reason, "chitchat", &self.question.text, |text| {
-            self.judge(text)
-        })
     }
 }
 

@@ -15,15 +15,10 @@ pub struct Table {
     pub keep: Phrases,
     pub generic: Phrases,
     pub starts: Phrases,
-    pub asks_in_front: bool,
-    pub head_first: bool,
-    pub drops_subjects: bool,
     pub comparing: Phrases,
     pub comparatives: Phrases,
-    pub numerals: Phrases,
     pub pronouns: Phrases,
     pub leads: Phrases,
-    pub relatives: Phrases,
     pub links: Phrases,
     pub states: Phrases,
     pub relations: Phrases,
@@ -32,17 +27,12 @@ pub struct Table {
     pub plural: Vec<String>,
     pub before_files: Vec<String>,
     pub polite_front: Phrases,
-    pub indirect: Phrases,
-    pub whether: Phrases,
-    pub defining: Phrases,
     pub polite_back: Phrases,
     pub side_joints: Phrases,
     pub between_sides: Phrases,
     pub between_choices: Phrases,
-    pub beyond: Phrases,
     pub part_joints: Phrases,
     about: String,
-    topic_brackets: [String; 2],
     pub stemmer: String,
     pub asks: HashMap<QuestionKind, Phrases>,
     pub small_talk: Vec<SmallTalk>,
@@ -56,9 +46,6 @@ pub struct SmallTalk {
     pub reply: String,
 }
 
-/// Bytes of a topic.
-const LONGEST_TOPIC: usize = 400;
-
 impl Table {
     /// The longest phrase that asks and begins at a token: its number of tokens, and what it asks for.
     pub fn asks_at(&self, tokens: &[Token], at: usize) -> Option<(usize, QuestionKind)> {
@@ -70,13 +57,6 @@ impl Table {
     /// The question that asks what a name means.
     pub fn question_about(&self, name: &str) -> String {
         self.about.replace("{}", name)
-    }
-
-    /// A question with its topic in brackets, which is cut where it is long.
-    pub fn with_topic(&self, question: &str, topic: &str) -> String {
-        let [open, close] = &self.topic_brackets;
-        let topic = &topic[..topic.floor_char_boundary(LONGEST_TOPIC)];
-        format!("{question}{open}{topic}{close}")
     }
 
     /// The places of the tokens that are neither marks nor in a phrase of the lists.

@@ -38,11 +38,6 @@ pub fn terms(text: &str, language: Language) -> Vec<String> {
     terms
 }
 
-/// Whether a word carries no meaning by itself.
-pub fn is_stop(word: &str, language: Language) -> bool {
-    table(language).stop.has(word)
-}
-
 fn push_word(word: &str, language: Language, stemmer: Option<Stemmer>, terms: &mut Vec<String>) {
     let parts = identifier_parts(word);
     if parts.len() > 1 {
@@ -50,7 +45,7 @@ fn push_word(word: &str, language: Language, stemmer: Option<Stemmer>, terms: &m
     }
     for part in parts.into_iter().map(str::to_lowercase) {
         let says = part.len() > 1 || part.chars().all(char::is_numeric);
-        if !says || is_stop(&part, language) {
+        if !says || table(language).stop.has(&part) {
             continue;
         }
         let is_plain = part.chars().all(char::is_alphabetic);
@@ -62,7 +57,7 @@ fn push_word(word: &str, language: Language, stemmer: Option<Stemmer>, terms: &m
 }
 
 /// The words of an identifier: `max_iterations` and `MaxIterations` are "max" and "iterations".
-pub fn identifier_parts(word: &str) -> Vec<&str> {
+fn identifier_parts(word: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for piece in word.split(['_', '-']) {
         let mut from = 0;

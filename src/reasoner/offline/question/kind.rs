@@ -1,5 +1,6 @@
 use super::super::language::Phrases;
 use super::span::Span;
+use super::states::values_said;
 use crate::domain::{Literals, Parts, QuestionKind};
 
 /// The kind of answer that a question wants, by its first words that ask and what it names.
@@ -18,7 +19,10 @@ pub fn kind_of(asked: Span<'_>, literals: &Literals, parts: &Parts) -> QuestionK
         Overview
     } else if (is_open || is_of_named) && has(&asked.table.relations) {
         Relation
-    } else if matches!(wanted, Some(List | Other | Quantity)) && has(&asked.table.states) {
+    } else if matches!(wanted, Some(List | Other | Quantity))
+        && has(&asked.table.states)
+        && !values_said(asked.tokens).is_empty()
+    {
         State
     } else if !literals.paths.is_empty() {
         File
@@ -42,40 +46,39 @@ fn kind_by_words(asked: Span<'_>) -> Option<QuestionKind> {
     Some(next.unwrap_or(kind))
 }
 
-/// Whether the noun in front of the verb is plural by its ending. Names are not, whatever they end with.
+/// Whether the first words mean several things by their ending: "drawers does the desk have". Names do not.
 fn is_plural(rest: Span<'_>) -> bool {
-    let noun = rest.before_verb();
-    let at = if noun.tokens.len() < rest.tokens.len() {
-        noun.tokens.len() - 1
-    } else {
-        0
+    let table = rest.table;
+    let means = |at: &usize| {
+        [&table.stop, &table.generic]
+            .iter()
+            .all(|it| !it.has(&rest.tokens[*at].word))
     };
-    let noun = rest.slice(at..=at);
-    let word = noun.as_written();
-    let has_ending = rest
-        .table
-        .plural
-        .iter()
-        .any(|it| word.ends_with(it.as_str()));
-    has_ending
-        && word.starts_with(char::is_lowercase)
-        && !rest.table.generic.has(word)
-        && noun.terms().first().is_some_and(|stem| stem != word)
+    (0..rest.tokens.len()).take_while(means).any(|at| {
+        let noun = rest.slice(at..=at);
+        let word = noun.as_written();
+        table
+            .plural
+            .iter()
+            .any(|ending| word.ends_with(ending.as_str()))
+            && word.starts_with(char::is_lowercase)
+            && noun.terms().first().is_some_and(|stem| stem != word)
+    })
 }
 
 /// Whether nothing is asked but what all documents hold.
 fn is_about_everything(asked: Span<'_>, wanted: Option<QuestionKind>) -> bool {
     use QuestionKind::{Definition, List, Other, Overview};
-    let (table, tokens) = (asked.table, asked.tokens);
-    let lists = [
+    let table = asked.table;
+    let mut lists = vec![
         &table.whole,
         &table.holding,
         &table.stop,
         &table.starts,
         &table.generic,
     ];
-    let lists: Vec<&Phrases> = lists.into_iter().chain(table.asks.values()).collect();
+    lists.extend(table.asks.values());
     matches!(wanted, None | Some(Definition | List | Other | Overview))
-        && (wanted == Some(Overview) || table.whole.is_in(tokens))
-        && table.uncovered(&lists, tokens).is_empty()
+        && (wanted == Some(Overview) || table.whole.is_in(asked.tokens))
+        && table.uncovered(&lists, asked.tokens).is_empty()
 }

@@ -2,7 +2,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::super::language::{is_stop, language_of, table};
+use super::super::language::{language_of, table};
 use crate::domain::{Language, Literals, NamedPath};
 use crate::text::is_cjk;
 
@@ -15,18 +15,18 @@ static QUOTATION: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// A run of letters, figures and the signs of names.
 static RUN: LazyLock<Regex> = LazyLock::new(|| compile(r"[\w./:-]+"));
-/// A file at the beginning of a run, by an ending that names a document rather than a product or a version such as
-/// 1.2; a name may have several dots.
+/// A file at the beginning of a run with its lines, by an ending that names a document rather than a product or a
+/// version such as 1.2; a name may have several dots.
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     compile(
         r"(?x)^[:-]*(.*?\.(?i:md|markdown|txt|rst|adoc|org|pdf|docx|pptx|xlsx|odt|epub|html?|csv|tsv|jsonl?|ya?ml|toml
-    |xml|ini|env|log|rs|py|js|ts|go|java|c|h|cpp|sh|sql|ipynb|eml|rtf))(?:$|[^A-Za-z0-9._/-]|[._/-](?:$|[^A-Za-z0-9]))",
+    |xml|ini|env|log|rs|py|js|ts|go|java|c|h|cpp|sh|sql|ipynb|eml|rtf))(:(\d+)(?:-(\d+))?)?(?:$|[^A-Za-z0-9._/-]|[._/-](?:$|[^A-Za-z0-9]))",
     )
 });
-/// The lines behind a file.
-static LINES: LazyLock<Regex> = LazyLock::new(|| compile(r"^:(\d+)(?:-(\d+))?"));
 /// An id such as `PROJ-123`.
 static ID: LazyLock<Regex> = LazyLock::new(|| compile(r"^([A-Za-z][A-Za-z0-9_]+)-([0-9]{1,7})$"));
+/// An option of a command, such as `--verbose`.
+static OPTION: LazyLock<Regex> = LazyLock::new(|| compile("^--[a-z][a-z0-9-]+$"));
 /// A name of code: with an underscore; of five capitals; with a capital behind two letters, the second small, as of
 /// `VectorTool` and not `iPhone`; of capitals and then figures, as of `BM25`.
 static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
@@ -78,13 +78,8 @@ fn add_name(word: &str, found: &mut Literals) {
     let signs = ['.', ':', '-', '/'];
     let option = word.trim_end_matches(signs);
     let word = option.trim_start_matches(signs);
-    let is_option = option.strip_prefix("--").is_some_and(|name| {
-        name.len() > 1
-            && name.starts_with(|c: char| c.is_ascii_lowercase())
-            && !is_stop(name, Language::En)
-    });
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
-    if is_option {
+    if OPTION.is_match(option) {
         add(&mut found.identifiers, option.to_owned());
     } else if let Some(id) = id(word) {
         add(&mut found.ids, id);
@@ -95,50 +90,40 @@ fn add_name(word: &str, found: &mut Literals) {
 
 /// The first file that a run of characters names, and what stands behind it.
 fn named_path(run: &str) -> Option<(NamedPath, &str)> {
-    let found = PATH.captures(run)?.get(1)?;
-    let path = without_verbs(found.as_str());
+    let found = PATH.captures(run)?;
+    let path = without_verbs(found.get(1)?.as_str());
     let (stem, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
     // "Node.js" is a product; "app.js" and "src/Node.js" are files.
     let is_product = ending == "js" && !path.contains('/') && stem.starts_with(char::is_uppercase);
     if stem.is_empty() || is_product {
         return None;
     }
-    let behind = &run[found.end()..];
-    let lines = LINES.captures(behind);
-    let number = |group: usize| lines.as_ref()?.get(group)?.as_str().parse::<usize>().ok();
-    let start = number(1).filter(|start| *start > 0);
-    let end = number(2)
-        .or(start)
-        .filter(|end| start.is_some_and(|start| start <= *end));
+    let number = |group: usize| found.get(group)?.as_str().parse::<usize>().ok();
+    let start = number(3).filter(|start| *start > 0);
+    let end = start.and_then(|start| number(4).or(Some(start)).filter(|end| start <= *end));
     let path = NamedPath {
         path: path.to_owned(),
-        start: start.filter(|_| end.is_some()),
+        start: end.and(start),
         end,
     };
-    let length = lines.as_ref().map_or(0, |lines| lines[0].len());
-    Some((path, &behind[length..]))
+    let behind = found.get(2).or(found.get(1))?.end();
+    Some((path, &run[behind..]))
 }
 
-/// A file's name without the verb that stands right in front of it, as Chinese is written without spaces.
+/// A file's name without the verbs that stand right in front of it, as Chinese is written without spaces. A name of
+/// nothing but such words is a name.
 fn without_verbs(mut path: &str) -> &str {
     let verbs = &table(language_of(path)).before_files;
-    // A name of nothing but such words is a name.
-    let strip = |path: &'_ str| -> Option<usize> {
-        let mut rests = verbs
-            .iter()
-            .filter_map(|verb| path.strip_prefix(verb.as_str()));
-        rests
-            .next()
-            .filter(|rest| !rest.starts_with('.'))
-            .map(str::len)
-    };
-    while let Some(length) = strip(path) {
-        path = &path[path.len() - length..];
+    while let Some(rest) = verbs
+        .iter()
+        .find_map(|verb| path.strip_prefix(verb.as_str()))
+    {
+        if rest.starts_with('.') {
+            break;
+        }
+        path = rest;
     }
-    // In front of the letters of another script stands no part of the name.
-    let first = path.find(|c: char| c.is_ascii_alphanumeric()).unwrap_or(0);
-    let is_unspaced = path[..first].chars().all(is_cjk) && path[first..].contains('/');
-    if is_unspaced { &path[first..] } else { path }
+    path
 }
 
 /// An id in the case in which ids are kept. "mid-2020" and "top-10" in small letters are words.
@@ -147,7 +132,7 @@ fn id(word: &str) -> Option<String> {
     let (project, number) = (&captures[1], &captures[2]);
     let is_small = project.bytes().all(|byte| byte.is_ascii_lowercase());
     let is_year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
-    let is_word = is_small && (is_year || is_stop(project, Language::En));
+    let is_word = is_small && (is_year || table(Language::En).stop.has(project));
     (!is_word).then(|| word.to_uppercase())
 }
 

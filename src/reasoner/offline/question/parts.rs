@@ -13,39 +13,31 @@ pub fn parts_of(asked: Span<'_>) -> Parts {
     if asked.tokens.len() > LONGEST {
         return Parts::One;
     }
-    several(asked)
-        .or_else(|| sides_of(asked).map(|(left, right)| Parts::Sides { left, right }))
-        .unwrap_or_default()
+    let questions = several(asked);
+    if questions.len() > 1 {
+        return Parts::Several { questions };
+    }
+    let sides = sides_of(asked).map(|(left, right)| Parts::Sides { left, right });
+    sides.unwrap_or_default()
 }
 
 /// Questions asked in one breath. What asks nothing belongs to the question behind it, else to the one
 /// in front of it.
-fn several(asked: Span<'_>) -> Option<Parts> {
+fn several(asked: Span<'_>) -> Vec<String> {
     let mut pieces: Vec<Span<'_>> = Vec::new();
     let mut from = 0;
     for end in clause_ends(asked) {
-        let piece = asked.slice(from..end);
+        let piece = without_joint(asked.slice(from..end));
         if piece.has_terms() && is_question(piece) {
-            pieces.push(without_joint(piece));
+            pieces.push(piece);
             from = end;
         }
     }
-    pieces.truncate(MOST);
-    let [first, others @ ..] = pieces.as_slice() else {
-        return None;
-    };
-    let topic = first.subject().before_verb();
-    let written = |piece: &Span<'_>| {
-        let mark = if piece.is_unspaced() { "？" } else { "?" };
-        piece.as_written().to_owned() + mark
-    };
-    let mut questions = vec![written(first)];
-    questions.extend(
-        others
-            .iter()
-            .map(|piece| with_subject(*piece, topic).unwrap_or_else(|| written(piece))),
-    );
-    (!others.is_empty()).then_some(Parts::Several { questions })
+    let topic = pieces.first().map(|first| first.subject());
+    let pieces = pieces.iter().take(MOST);
+    pieces
+        .filter_map(|piece| Some(with_subject(*piece, topic?)))
+        .collect()
 }
 
 /// Where clauses end that could be questions of their own: behind a mark, and in front of a joint or a
@@ -57,13 +49,9 @@ fn clause_ends(asked: Span<'_>) -> Vec<usize> {
         let is_comma = matches!(before.word.as_str(), "," | "，");
         let joint = table.part_joints.at(tokens, *at);
         let begins = at + joint.unwrap_or(0);
-        // "… changes, which is rare" asks nothing more.
-        let is_relative = table.relatives.at(tokens, begins).is_some()
-            || table.relatives.at(tokens, at - 1).is_some();
         ends_sentence(before)
-            || is_comma && !table.asks_in_front
-            || joint.is_some() && begins_question(asked, begins, true)
-            || is_comma && !is_relative && begins_question(asked, begins, false)
+            || is_comma && asked.is_chinese()
+            || (is_comma || joint.is_some()) && begins_question(asked, begins, joint.is_some())
     };
     let ends = (1..tokens.len()).filter(ends);
     ends.chain([tokens.len()]).collect()
@@ -81,13 +69,14 @@ fn begins_question(asked: Span<'_>, at: usize, is_joined: bool) -> bool {
 }
 
 /// Whether a clause asks or orders something.
-fn is_question(piece: Span<'_>) -> bool {
-    let clause = without_joint(piece).without_frames();
-    if !clause.table.asks_in_front {
-        return clause.asks();
+fn is_question(clause: Span<'_>) -> bool {
+    let clause = clause.without_frames();
+    let starts = || clause.table.starts.at(clause.tokens, 0).is_some();
+    if clause.is_chinese() {
+        clause.asks()
+    } else {
+        starts() || begins_question(clause, 0, true)
     }
-    let starts = clause.table.starts.at(clause.tokens, 0).is_some();
-    starts || begins_question(clause, 0, true)
 }
 
 /// A clause without the joint in front and the marks around it.

@@ -31,27 +31,21 @@ pub fn correct_spelling(
     for piece in question.split_inclusive(is_outside) {
         let word = piece.trim_end_matches(is_outside);
         let lower = word.to_lowercase();
-        let capitals = usize::from(corrected.is_empty());
-        let is_plain = word.bytes().all(|byte| byte.is_ascii_alphabetic())
-            && !word
-                .bytes()
-                .skip(capitals)
-                .any(|byte| byte.is_ascii_uppercase());
-        let is_misspelt = is_plain
-            && LETTERS.contains(&word.len())
+        let rest = if corrected.is_empty() { &lower } else { word };
+        let is_misspelt = LETTERS.contains(&word.len())
+            && rest.bytes().all(|byte| byte.is_ascii_lowercase())
             && !vocabulary.contains(&lower.as_str())
             && !is_known(&lower)
             && !named.iter().any(|name| name.contains(word));
         let near = vocabulary.iter().filter(|other| {
+            let letters = lower.len().min(other.len());
             is_misspelt
                 && LETTERS.contains(&other.len())
                 && other.as_bytes()[0] == lower.as_bytes()[0]
+                && osa_distance(&lower, other) <= 1 + usize::from(letters >= 8)
         });
-        let near = near.map(|other| (osa_distance(&lower, other), *other));
-        let near = near.filter(|(distance, other)| {
-            *distance <= 1 + usize::from(lower.len().min(other.len()) >= 8)
-        });
-        corrected.push_str(near.min().map_or(word, |(_, other)| other));
+        let nearest = near.min_by_key(|other| (osa_distance(&lower, other), **other));
+        corrected.push_str(nearest.map_or(word, |other| *other));
         corrected.push_str(&piece[word.len()..]);
     }
     (corrected != question).then_some(corrected)

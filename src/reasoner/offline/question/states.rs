@@ -26,53 +26,48 @@ struct State {
     includes: Vec<String>,
 }
 
-/// The values that a field has in the state that is asked for, a box among them; none where the question
-/// asks for no known state.
-pub fn state_values(question: &Question) -> Vec<String> {
-    if question.kind != QuestionKind::State {
-        return Vec::new();
-    }
-    let tokens = tokens(&question.asked);
-    let found = STATES
-        .values()
-        .filter_map(|state| Some((said(state, &tokens)?, state)));
-    // "Not done" holds "done" and means another state.
-    let longest = found.max_by_key(|((length, _), _)| *length);
-    let state = longest.and_then(|((_, before), state)| {
-        let denies = |token: &Token| DENIALS.contains(&token.word.as_str());
-        if before.iter().any(denies) {
-            STATES.get(state.denied.as_ref()?)
-        } else {
-            Some(state)
-        }
-    });
-    let Some(state) = state else {
-        return Vec::new();
-    };
-    let included = state.includes.iter().filter_map(|name| STATES.get(name));
-    let mut values: Vec<String> = Vec::new();
-    for state in std::iter::once(state).chain(included) {
-        values.extend(state.words.iter().chain(&state.mark).cloned());
-    }
-    values
-}
-
 /// Words in front of a state that say it is not so.
 const DENIALS: [&str; 8] = ["not", "t", "never", "nicht", "keine", "没", "未", "不"];
 
-/// The length in bytes of the longest word for a state in a question, and the two tokens in front of it.
-fn said<'a>(state: &State, tokens: &'a [Token]) -> Option<(usize, &'a [Token])> {
-    let phrases = Phrases::from(state.words.clone());
-    let said = (0..tokens.len()).filter_map(|at| {
-        let last = at + phrases.at(tokens, at)? - 1;
-        let before = &tokens[at.saturating_sub(2)..at];
-        // "What has to be done" asks for no state.
-        let is_wish = before
-            .last()
-            .is_some_and(|it| matches!(it.word.as_str(), "be" | "to"));
-        (!is_wish).then(|| (tokens[last].range.end - tokens[at].range.start, before))
-    });
-    said.max_by_key(|(length, _)| *length)
+/// The values that a field has in the state that is asked for, a box among them; none where the question
+/// asks for no known state.
+pub fn state_values(question: &Question) -> Vec<String> {
+    if question.kind == QuestionKind::State {
+        values_said(&tokens(&question.asked))
+    } else {
+        Vec::new()
+    }
+}
+
+/// The values of the state that is said by the longest words: "not done" holds "done" and means another state.
+pub fn values_said(tokens: &[Token]) -> Vec<String> {
+    let mut longest = 0;
+    let mut said: Option<&State> = None;
+    for state in STATES.values() {
+        let phrases = Phrases::from(state.words.clone());
+        for at in 0..tokens.len() {
+            let length = phrases.at(tokens, at).unwrap_or(0);
+            let bytes: usize = tokens[at..at + length].iter().map(|it| it.word.len()).sum();
+            let is_behind = |words: &[&str], count: usize| {
+                let mut before = tokens[at.saturating_sub(count)..at].iter();
+                before.any(|token| words.contains(&token.word.as_str()))
+            };
+            // "What has to be done" asks for no state.
+            if bytes > longest && !is_behind(&["be", "to"], 1) {
+                longest = bytes;
+                said = match &state.denied {
+                    _ if !is_behind(&DENIALS, 2) => Some(state),
+                    Some(other) => STATES.get(other),
+                    None => None,
+                };
+            }
+        }
+    }
+    let included = said.iter().flat_map(|state| &state.includes);
+    let included = included.filter_map(|name| STATES.get(name));
+    let states = said.into_iter().chain(included);
+    let values = states.flat_map(|state| state.words.iter().chain(&state.mark));
+    values.cloned().collect()
 }
 
 #[cfg(test)]

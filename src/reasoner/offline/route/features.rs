@@ -3,30 +3,33 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use regex::Regex;
+
 /// More words than this say nothing new about the kind of a message.
 const MOST_WORDS: usize = 80;
 /// Runs of letters of these lengths are read.
 const LETTERS: [usize; 2] = [3, 4];
 
+/// A Han character, or a run of letters of any other script and figures.
+static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let han = r"\u{3400}-\u{4dbf}\u{4e00}-\u{9fff}\u{f900}-\u{faff}";
+    let signs = concat!(
+        r"\x00-/:-@\[-`{-\u{bf}\u{d7}\u{f7}\u{2000}-\u{2bff}\u{2e00}-\u{2e7f}\u{3000}-\u{303f}",
+        r"\u{e000}-\u{f8ff}\u{fe00}-\u{fe4f}\u{ff00}-\u{ffef}\u{1f000}-\u{1ffff}",
+    );
+    Regex::new(&format!("[{han}]|[^{han}{signs}]+")).ok()
+});
+static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("[0-9]+").ok());
+
 /// Lower-case words without apostrophes; a Han character is a word. A run of digits becomes `0`.
 pub(super) fn tokens(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let letters = text.chars().filter(|c| !matches!(c, '\'' | '’' | '‘'));
-    // The sign at the end ends the last word.
-    for c in letters.chain([' ']) {
-        if is_han(c) || is_sign(c) {
-            words.push(std::mem::take(&mut word));
-            words.extend(is_han(c).then(|| c.to_string()));
-        } else if !c.is_ascii_digit() {
-            word.extend(c.to_lowercase());
-        } else if !word.ends_with('0') {
-            word.push('0');
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words.truncate(MOST_WORDS);
-    words
+    let text = text.replace(['\'', '’', '‘'], "");
+    let (Some(word), Some(digits)) = (&*WORD, &*DIGITS) else {
+        return Vec::new();
+    };
+    let text = digits.replace_all(&text, "0");
+    let words = word.find_iter(&text).take(MOST_WORDS);
+    words.map(|word| word.as_str().to_lowercase()).collect()
 }
 
 /// Fingerprints of the words and pairs of words, the borders of the text among them; sorted, without repetition.
@@ -34,8 +37,8 @@ pub(super) fn fingerprints_of_words(words: &[String]) -> Vec<u32> {
     fingerprints(words.iter().map(String::as_str).collect(), 2)
 }
 
-/// Fingerprints of words, pairs of words, and runs of three and four letters within a word, its borders counting as
-/// letters: what typing errors leave of it. A sign in front tells the runs from words.
+/// The same, and fingerprints of runs of letters within a word with its borders: what typing errors leave of it. A
+/// sign in front tells the runs from words.
 pub(super) fn fingerprints_of_letters(words: &[String]) -> Vec<u32> {
     let mut prints = fingerprints_of_words(words);
     for word in words {
@@ -74,11 +77,8 @@ pub(super) fn foreign_counts(
 ) -> Vec<f64> {
     let foreign = (1..=longest).map(|length| {
         let runs = words.windows(length);
-        capped(
-            runs.filter(|run| !is_known(fingerprint(run))).count(),
-            4,
-            2.0,
-        )
+        let foreign = runs.filter(|run| !is_known(fingerprint(run)));
+        capped(foreign.count(), 4, 2.0)
     });
     foreign.chain([capped(words.len(), 12, 12.0)]).collect()
 }
@@ -171,19 +171,4 @@ fn fingerprint(words: &[impl AsRef<str>]) -> u32 {
         }
     }
     (value ^ (value >> 24)) & 0x00ff_ffff
-}
-
-fn is_han(c: char) -> bool {
-    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
-}
-
-/// Whether a character separates words; the letters of all scripts do not.
-fn is_sign(c: char) -> bool {
-    #[rustfmt::skip]
-    let is_other_sign = matches!(
-        u32::from(c),
-        0x80..=0xbf | 0xd7 | 0xf7 | 0x2000..=0x2bff | 0x2e00..=0x2e7f | 0x3000..=0x303f | 0xe000..=0xf8ff
-        | 0xfe00..=0xfe4f | 0xff00..=0xffef | 0x1_f000..=0x1_ffff
-    );
-    is_other_sign || c.is_ascii() && !c.is_ascii_alphanumeric()
 }

@@ -10,6 +10,7 @@ use super::features::{
     foreign_counts, length_counts, tokens,
 };
 use super::weights::Weights;
+use crate::domain::Language;
 
 /// The factor of a vector of length 1, beside n-grams that count 1 each.
 const VECTOR: f64 = 6.0;
@@ -19,47 +20,32 @@ const SMALL_TALK_ZH: &[u8] = include_bytes!("../../../../assets/routing/small-ta
 const COMPLEXITY: &[u8] = include_bytes!("../../../../assets/routing/complexity-en.bin");
 const COMPLEXITY_ZH: &[u8] = include_bytes!("../../../../assets/routing/complexity-zh.bin");
 
-/// How likely an English message is small talk, 0 to 1, by its words and by its vector, where there is one.
-pub(super) fn small_talk(text: &str, vector: &[f32]) -> f64 {
-    probability(SMALL_TALK, text, |weights, words| {
-        let mut counts = foreign_counts(words, 1, |print| weights.knows(print));
-        counts.extend(vector.iter().map(|value| VECTOR * f64::from(*value)));
-        (fingerprints_of_letters(words), counts)
-    })
-}
-
-/// How likely a Chinese message is small talk.
-pub(super) fn small_talk_zh(text: &str) -> f64 {
-    probability(SMALL_TALK_ZH, text, |weights, words| {
-        let counts = foreign_counts(words, 2, |print| weights.knows(print));
-        (fingerprints_of_words(words), counts)
-    })
-}
-
-/// How likely an English question is complex, 0 to 1.
-pub(super) fn complexity(question: &str) -> f64 {
-    probability(COMPLEXITY, question, |_, words| {
-        (fingerprints_of_form(words), complexity_counts(words).into())
-    })
-}
-
-/// How likely a Chinese question is complex.
-pub(super) fn complexity_zh(question: &str) -> f64 {
-    probability(COMPLEXITY_ZH, question, |_, words| {
-        (fingerprints_of_words(words), length_counts(words).into())
-    })
-}
-
-/// The probability that a file of weights gives the fingerprints and counts of a text.
-fn probability(
-    file: &'static [u8],
-    text: &str,
-    features: impl Fn(&Weights, &[String]) -> (Vec<u32>, Vec<f64>),
-) -> f64 {
+/// How likely an English or Chinese message is small talk, 0 to 1, by its words and by its vector, where there is one.
+pub(super) fn small_talk(text: &str, language: Language, vector: &[f32]) -> f64 {
+    let words = tokens(text);
+    let (file, longest, prints) = if language == Language::Zh {
+        (SMALL_TALK_ZH, 2, fingerprints_of_words(&words))
+    } else {
+        (SMALL_TALK, 1, fingerprints_of_letters(&words))
+    };
     Weights::read(file).map_or(0.0, |weights| {
-        let (prints, counts) = features(&weights, &tokens(text));
+        let mut counts = foreign_counts(&words, longest, |print| weights.knows(print));
+        counts.extend(vector.iter().map(|value| VECTOR * f64::from(*value)));
         weights.probability(&prints, &counts)
     })
+}
+
+/// How likely an English or Chinese question is complex, 0 to 1.
+pub(super) fn complexity(text: &str, language: Language) -> f64 {
+    let words = tokens(text);
+    let (file, prints, counts) = if language == Language::Zh {
+        let prints = fingerprints_of_words(&words);
+        (COMPLEXITY_ZH, prints, length_counts(&words).to_vec())
+    } else {
+        let prints = fingerprints_of_form(&words);
+        (COMPLEXITY, prints, complexity_counts(&words).to_vec())
+    };
+    Weights::read(file).map_or(0.0, |weights| weights.probability(&prints, &counts))
 }
 
 #[cfg(test)]
@@ -82,10 +68,10 @@ mod tests {
             let vector = row["vector"].as_array().into_iter().flatten();
             let vector: Vec<f32> = vector.map(|value| value.as_f64().unwrap() as f32).collect();
             let computed = match model {
-                "small-talk-en" => small_talk(text, &vector),
-                "small-talk-zh" => small_talk_zh(text),
-                "complexity-zh" => complexity_zh(text),
-                _ => complexity(text),
+                "small-talk-en" => small_talk(text, Language::En, &vector),
+                "small-talk-zh" => small_talk(text, Language::Zh, &[]),
+                "complexity-zh" => complexity(text, Language::Zh),
+                _ => complexity(text, Language::En),
             };
             let expected = row["probability"].as_f64().unwrap();
             assert!(
@@ -101,18 +87,22 @@ mod tests {
     #[test]
     fn case_and_punctuation_change_nothing() {
         let question = "What is the name of the team that owns the service behind the portal?";
-        let expected = complexity(question).to_bits();
+        let expected = complexity(question, Language::En).to_bits();
         for other in [
             question.to_lowercase(),
             question.to_uppercase(),
             question.trim_end_matches('?').to_owned(),
             question.replace(' ', "  "),
         ] {
-            assert_eq!(complexity(&other).to_bits(), expected, "{other}");
+            assert_eq!(
+                complexity(&other, Language::En).to_bits(),
+                expected,
+                "{other}"
+            );
         }
         assert_eq!(
-            small_talk("What’s up?", &[]).to_bits(),
-            small_talk("whats up", &[]).to_bits()
+            small_talk("What’s up?", Language::En, &[]).to_bits(),
+            small_talk("whats up", Language::En, &[]).to_bits()
         );
     }
 }

@@ -5,14 +5,15 @@ use crate::domain::{Literals, QueryType, Question, QuestionKind, ToolName, ToolR
 /// What kind of looking-up a question asks for.
 pub(super) fn query_type(question: &Question) -> QueryType {
     let literals = &question.literals;
-    let named = !(literals.keywords().is_empty() && literals.paths.is_empty());
+    let has_path = !literals.paths.is_empty();
+    let has_keyword = !literals.keywords().is_empty();
     match question.kind {
         // Links are followed from something; without a name there is nothing to follow.
-        QuestionKind::Relation if named => QueryType::Relational,
+        QuestionKind::Relation if has_path || has_keyword => QueryType::Relational,
         QuestionKind::File | QuestionKind::Overview => QueryType::FileDiscovery,
-        _ if !literals.paths.is_empty() => QueryType::FileDiscovery,
-        _ if literals.keywords().is_empty() => QueryType::Conceptual,
-        _ => QueryType::Exact,
+        _ if has_path => QueryType::FileDiscovery,
+        _ if has_keyword => QueryType::Exact,
+        _ => QueryType::Conceptual,
     }
 }
 
@@ -23,28 +24,20 @@ pub(super) fn tools_for(
     failed: &[ToolRecord],
 ) -> Vec<ToolName> {
     use ToolName::{GraphRelated, GrepSearch, HybridSearch, LocalFileQa, ReadFile, VectorSearch};
-    let wished = match kind {
-        QueryType::Exact => vec![GrepSearch, HybridSearch],
-        QueryType::Relational => vec![GraphRelated, HybridSearch],
-        QueryType::FileDiscovery if !literals.paths.is_empty() => vec![ReadFile],
-        QueryType::FileDiscovery => vec![LocalFileQa],
-        QueryType::Conceptual | QueryType::Chitchat => vec![HybridSearch],
+    let first = match kind {
+        QueryType::Exact => GrepSearch,
+        QueryType::Relational => GraphRelated,
+        QueryType::FileDiscovery if !literals.paths.is_empty() => ReadFile,
+        // What this tool brings is approved unseen, so only where a file is asked for.
+        QueryType::FileDiscovery => LocalFileQa,
+        QueryType::Conceptual | QueryType::Chitchat => HybridSearch,
     };
-    if failed.is_empty() {
-        return wished;
-    }
-    let tried = |tool: &ToolName| failed.iter().any(|record| record.call.tool() == *tool);
-    let mut tools: Vec<ToolName> = wished.into_iter().filter(|tool| !tried(tool)).collect();
-    if tools.is_empty() {
-        // What `local_file_qa` brings is approved unseen, so only where a file is asked for.
-        let files = (kind == QueryType::FileDiscovery).then_some(LocalFileQa);
-        let others = files
-            .into_iter()
-            .chain([HybridSearch, VectorSearch, GrepSearch]);
-        tools.extend(others.filter(|tool| !tried(tool)).take(1));
-    }
-    // The plan asks in other words what was asked before.
-    if !tools.contains(&HybridSearch) {
+    let untried = |tool: &ToolName| failed.iter().all(|record| record.call.tool() != *tool);
+    let others = [first, HybridSearch, VectorSearch, GrepSearch].into_iter();
+    let mut tools: Vec<ToolName> = others.filter(untried).take(1).collect();
+    let is_file = kind == QueryType::FileDiscovery && failed.is_empty();
+    // After a failure the plan asks in other words what was asked before.
+    if !is_file && !tools.contains(&HybridSearch) {
         tools.push(HybridSearch);
     }
     tools
