@@ -91,7 +91,7 @@ impl Draft<'_> {
             ..
         } = self.material;
         let (passages, whole) = (&verdict.passages, &verdict.whole);
-        let mut chosen = best(whole, passages);
+        let mut chosen = best(question, whole, passages);
         if let Parts::Sides { left, right } = &question.parts {
             let both = of_both_sides((left, right), question, whole, passages);
             match both.filter(|(_, chance)| *chance >= BOTH_FROM) {
@@ -117,11 +117,12 @@ impl Draft<'_> {
     /// no part is answered.
     fn quote_parts(&mut self, parts: &[Part], of_parts: &[Judgement]) -> bool {
         let passages = &self.material.verdict.passages;
-        let first = |judgement: &Judgement| {
-            let (choice, chance) = best(judgement, passages).first().copied()?;
+        let first = |(part, judgement): (&Part, &Judgement)| {
+            let (choice, chance) = best(&part.question, judgement, passages).first().copied()?;
             Some((choice, judgement.confidence(chance)))
         };
-        let found: Vec<Option<(Choice, Confidence)>> = of_parts.iter().map(first).collect();
+        let found: Vec<Option<(Choice, Confidence)>> =
+            parts.iter().zip(of_parts).map(first).collect();
         let answer_from = self.material.verdict.whole.answer_from();
         let is_answered = |found: &Option<(Choice, Confidence)>| {
             found.is_some_and(|(_, confidence)| confidence.value() >= answer_from)

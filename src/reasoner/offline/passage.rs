@@ -6,14 +6,15 @@
 
 mod block;
 mod markdown;
+mod markup;
 mod plain;
-mod readable;
 
 use crate::domain::{Evidence, PlaceUnit};
 use crate::text::stem;
 
 pub(super) use block::{Block, BlockKind, Sentence};
-pub(super) use readable::readable;
+pub(super) use markup::Layout;
+use markup::Markup;
 
 /// An evidence item, read once for all questions.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub(super) struct Passage {
     pub(super) text: String,
     /// In order; none overlaps another.
     pub(super) blocks: Vec<Block>,
+    /// What in the text is not shown.
+    pub(super) markup: Markup,
 }
 
 impl Passage {
@@ -42,10 +45,14 @@ impl Passage {
             .collect();
         let above = item.topic.headings.as_slice();
         let ending = ending_of(&item.source);
-        let blocks = match item.place.as_ref().map(|place| place.unit) {
-            Some(PlaceUnit::Slide) => plain::whole(&lines, above),
-            Some(PlaceUnit::Row) => plain::rows(&lines, above),
-            _ if plain::is_code(&ending) => plain::code(&lines, above),
+        let bare = |blocks| (blocks, Markup::default());
+        let (blocks, markup) = match item.place.as_ref().map(|place| place.unit) {
+            Some(PlaceUnit::Slide) => bare(plain::whole(&lines, above)),
+            Some(PlaceUnit::Row) => bare(plain::rows(&lines, above)),
+            _ if plain::is_code(&ending) => {
+                let markup = Markup::of_code(&text, &ending);
+                (plain::code(&lines, above), markup)
+            }
             _ => markdown::blocks(&text, above),
         };
         let title = match item.topic.title.trim() {
@@ -58,8 +65,14 @@ impl Passage {
             aliases: item.topic.aliases.clone(),
             start: item.lines.start,
             blocks,
+            markup,
             text,
         }
+    }
+
+    /// Its lines as they are read.
+    pub(super) fn readable(&self) -> String {
+        self.markup.readable(&self.text, &(0..self.text.len()))
     }
 
     /// One paragraph of sentences that were split before, a line each.
@@ -88,6 +101,7 @@ impl Passage {
             title: title.to_owned(),
             aliases: Vec::new(),
             start: 1,
+            markup: Markup::default(),
             text,
             blocks: if sentences.is_empty() {
                 Vec::new()

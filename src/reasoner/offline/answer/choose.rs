@@ -7,7 +7,7 @@ use crate::domain::{Question, QuestionKind};
 
 use super::super::judge::{Judgement, log_odds};
 use super::super::language::terms;
-use super::super::passage::{Block, Passage};
+use super::super::passage::{Block, BlockKind, Passage};
 use super::super::question::subject_terms;
 use super::quote::shown_height;
 
@@ -46,10 +46,27 @@ pub(super) fn ranked(judgement: &Judgement) -> Vec<(Choice, f64)> {
 
 /// The best block, and those that are about as likely to answer: where it is not plain which block answers, the reader
 /// needs the others too.
-pub(super) fn best(judgement: &Judgement, passages: &[Passage]) -> Vec<(Choice, f64)> {
+pub(super) fn best(
+    question: &Question,
+    judgement: &Judgement,
+    passages: &[Passage],
+) -> Vec<(Choice, f64)> {
     let mut chosen: Vec<(Choice, f64)> = Vec::new();
     let block = |choice: &Choice| &passages[choice.passage].blocks[choice.block];
+    let asked = terms(&question.asked, question.language);
+    let has_asked_field = |block: &Block| {
+        let mut labels = block.text.lines().filter_map(|line| line.split_once(':'));
+        labels.any(|(label, _)| {
+            label_terms(label, question)
+                .iter()
+                .any(|term| asked.contains(term))
+        })
+    };
     for (choice, chance) in ranked(judgement) {
+        // What metadata say is no answer to anything but a question for a field.
+        if block(&choice).kind == BlockKind::Fields && !has_asked_field(block(&choice)) {
+            continue;
+        }
         let is_near = chosen
             .first()
             .is_none_or(|(_, best)| log_odds(*best) - log_odds(chance) <= WITHIN);
@@ -97,7 +114,11 @@ pub(super) fn extent(
     passage: &Passage,
 ) -> Range<usize> {
     let block = &passage.blocks[choice.block];
-    let is_of_section = |at: &usize| passage.blocks[*at].headings == block.headings;
+    let is_of_section = |at: &usize| {
+        let other = &passage.blocks[*at];
+        let is_text = |block: &Block| block.kind != BlockKind::Fields;
+        other.headings == block.headings && is_text(other) == is_text(block)
+    };
     let before = (0..choice.block).rev().take_while(is_of_section).last();
     let after = (choice.block + 1..passage.blocks.len())
         .take_while(is_of_section)
@@ -133,4 +154,9 @@ fn is_defined_by(block: &Block, question: &Question) -> bool {
         .into_iter()
         .collect();
     question.kind == QuestionKind::Definition && !heading.is_empty() && heading == subject
+}
+
+/// The words of the label of a field: `depends_on`, `**Depends on**`.
+pub(super) fn label_terms(label: &str, question: &Question) -> Vec<String> {
+    terms(&label.replace(['_', '-', '*'], " "), question.language)
 }
