@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::domain::{Question, QuestionKind};
+use crate::domain::Question;
 
 use super::super::judge::{Judgement, log_odds};
 use super::super::language::terms;
 use super::super::passage::{Block, BlockKind, Passage};
-use super::super::question::subject_terms;
 use super::quote::shown_height;
 
 /// Blocks of an answer.
@@ -106,54 +105,31 @@ pub(super) fn of_both_sides(
 }
 
 /// Lines of a passage that are quoted for its best block: the block with its neighbours in the section, as long as all
-/// of that is short. Where the heading is the term whose meaning is asked for, the whole section is quoted.
-pub(super) fn extent(
-    choice: Choice,
-    most_lines: usize,
-    question: &Question,
-    passage: &Passage,
-) -> Range<usize> {
+/// of that is short.
+pub(super) fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usize> {
     let block = &passage.blocks[choice.block];
-    let is_of_section = |at: &usize| {
-        let other = &passage.blocks[*at];
-        let is_text = |block: &Block| block.kind != BlockKind::Fields;
-        other.headings == block.headings && is_text(other) == is_text(block)
-    };
-    let before = (0..choice.block).rev().take_while(is_of_section).last();
-    let after = (choice.block + 1..passage.blocks.len())
-        .take_while(is_of_section)
-        .last();
-    let section = before.unwrap_or(choice.block)..=after.unwrap_or(choice.block);
+    let is_text = |block: &Block| block.kind != BlockKind::Fields;
     let lines_of = |first: usize, last: usize| {
         passage.blocks[first].lines.start..passage.blocks[last].lines.end
     };
-    if is_defined_by(block, question) {
-        return lines_of(*section.start(), *section.end());
-    }
+    let is_added = |at: usize, first: usize, last: usize| {
+        let other = passage.blocks.get(at);
+        other.is_some_and(|other| {
+            other.headings == block.headings
+                && is_text(other) == is_text(block)
+                && shown_height(passage, &lines_of(first, last)) <= most_lines
+        })
+    };
     let (mut first, mut last) = (choice.block, choice.block);
     loop {
-        let fits = |first: usize, last: usize| {
-            section.contains(&first)
-                && section.contains(&last)
-                && shown_height(passage, &lines_of(first, last)) <= most_lines
-        };
-        if fits(first, last + 1) {
+        if is_added(last + 1, first, last + 1) {
             last += 1;
-        } else if first > 0 && fits(first - 1, last) {
+        } else if first > 0 && is_added(first - 1, first - 1, last) {
             first -= 1;
         } else {
             return lines_of(first, last);
         }
     }
-}
-
-/// Whether the heading of a block is the term whose meaning is asked for.
-fn is_defined_by(block: &Block, question: &Question) -> bool {
-    let subject: HashSet<String> = subject_terms(question).into_iter().collect();
-    let heading: HashSet<String> = terms(block.heading(), question.language)
-        .into_iter()
-        .collect();
-    question.kind == QuestionKind::Definition && !heading.is_empty() && heading == subject
 }
 
 /// The words of the label of a field: `depends_on`, `**Depends on**`.

@@ -85,33 +85,31 @@ fn related(material: &Material<'_>) -> Option<String> {
     let [id] = &question.literals.ids[..] else {
         return None;
     };
+    let relations = &table(question.language).relations;
     let asked = question.asked.to_uppercase();
     let (before, behind) = asked.split_once(id.as_str())?;
     let [before, behind] = [before, behind].map(|text| terms(text, question.language));
-    let is_passive = |text: &str| {
-        let mut words = tokens(text).into_iter();
-        words.any(|token| PASSIVE.contains(&token.word.as_str()))
-    };
-    let relations = &table(question.language).relations;
+    let is_passive = |text: &str| tokens(text).iter().any(|it| PASSIVE.contains(&&*it.word));
     let mut listed: Vec<String> = Vec::new();
     for (at, passage) in material.verdict.passages.iter().enumerate() {
         let is_own = names(&passage.source, id);
-        for (label, value) in fields(&passage.readable()) {
-            if !relations.is_in(&tokens(&label.replace('_', " "))) {
-                continue;
-            }
-            let label_terms = label_terms(&label, question);
+        // A field may hold a list.
+        let text = passage
+            .readable()
+            .replace("\n  - ", " ")
+            .replace("\n- ", " ");
+        for (label, value) in text.lines().filter_map(|line| line.split_once([':', '：'])) {
+            let spaced = label.replace('_', " ");
+            let label_terms = label_terms(label, question);
             let is_in = |said: &[String]| label_terms.iter().any(|term| said.contains(term));
-            let is_turned = is_passive(&asked) != is_passive(&label.replace('_', " "));
-            let tells =
-                (is_in(&before) || is_in(&behind)) && is_own == (is_in(&behind) != is_turned);
-            if tells && (is_own || names(&value, id)) {
-                let said = without_citations(&value).into_owned();
-                listed.push(format!(
-                    "- {} – {label}: {said} [{}]",
-                    passage.title,
-                    at + 1
-                ));
+            let is_turned = is_passive(&asked) != is_passive(&spaced);
+            let is_asked = relations.is_in(&tokens(&spaced))
+                && (is_in(&before) || is_in(&behind))
+                && is_own == (is_in(&behind) != is_turned);
+            if is_asked && (is_own || names(value, id)) {
+                let field = format!("{label}:{value}").replace('*', "");
+                let said = without_citations(field.trim());
+                listed.push(format!("- {} – {said} [{}]", passage.title, at + 1));
             }
         }
     }
@@ -119,38 +117,12 @@ fn related(material: &Material<'_>) -> Option<String> {
     (!listed.is_empty()).then(|| listed.join("\n"))
 }
 
-/// The labels of a text with what they hold, on their lines or as items below.
-fn fields(text: &str) -> Vec<(String, String)> {
-    let mut fields: Vec<(String, String)> = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let (label, value) = line.split_once([':', '：']).unwrap_or_default();
-        match (line.strip_prefix("- "), fields.last_mut()) {
-            (Some(item), Some((_, value))) if label.is_empty() => {
-                let joint = if value.is_empty() { "" } else { ", " };
-                value.push_str(&format!("{joint}{item}"));
-            }
-            // A line without a label ends the field above it.
-            _ => fields.push((
-                label.trim_matches(['-', '*', '#', ' ']).to_owned(),
-                value.trim_matches(['*', ' ']).to_owned(),
-            )),
-        }
-    }
-    fields.retain(|(_, value)| value.contains(char::is_alphanumeric));
-    fields
-}
-
-/// Whether a text holds an id that no longer one holds.
+/// Whether a text holds an id, as a word or in front of a hyphen.
 fn names(text: &str, id: &str) -> bool {
     let text = text.to_uppercase();
-    let mut found = text.match_indices(id);
-    found.any(|(at, _)| {
-        let ends = [
-            text[..at].chars().next_back(),
-            text[at + id.len()..].chars().next(),
-        ];
-        !ends.into_iter().flatten().any(char::is_alphanumeric)
-    })
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
+    let is_id = |rest: &str| rest.is_empty() || rest.starts_with('-');
+    words.any(|word| word.strip_prefix(id).is_some_and(is_id))
 }
 
 /// Whether a line is a task with such a box, or has a field or cell with such a value.

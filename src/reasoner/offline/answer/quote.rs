@@ -72,14 +72,14 @@ pub(super) fn quote(
     if let Some(layout) = shown.last().and_then(|line| line.layout)
         && !ends_all_blocks(&body)
     {
-        let fence = layout.opening.trim_end_matches(|c| !matches!(c, '`' | '~'));
+        let marks = layout.opening.chars();
+        let fence: String = marks.take_while(|c| matches!(c, '`' | '~')).collect();
         body.push_str(&format!("\n{fence}"));
     }
     let body = without_citations(&body);
-    let is_left_out = |line: &&Line| line.height > 0 && !line.is_blank;
     let beyond = all[..window.start].iter().chain(&all[window.end..]);
-    let left_out = beyond.filter(is_left_out).count() + usize::from(is_cut);
-    let is_prose = |line: &Line| line.height > 0 && !line.is_blank && line.layout.is_none();
+    let left_out = beyond.filter(|line| !line.is_blank).count() + usize::from(is_cut);
+    let is_prose = |line: &Line| !line.is_blank && line.layout.is_none();
     let cited = shown.iter().rposition(is_prose).filter(|_| left_out == 0);
     let mut written: Vec<String> = Vec::new();
     for (at, text) in body.split('\n').enumerate() {
@@ -187,11 +187,13 @@ fn window(lines: &[Line<'_>], bold: Option<&Range<usize>>) -> Range<usize> {
     if first.contains(&end) || begin == 0 {
         return first;
     }
-    // From the paragraph or item that holds the sentence on, or else from the sentence.
+    // From the paragraph or item that holds the sentence on, and from further above where that shows as much.
     let opens = |at: &usize| *at == 0 || lines[*at].begins_item || !is_text(&lines[*at - 1]);
-    let paragraph = (0..=begin).rev().find(opens).map(fitting);
     let holds = |window: &Range<usize>| window.contains(&end);
-    paragraph.filter(holds).unwrap_or_else(|| fitting(begin))
+    let mut windows = (0..=begin).filter(opens).map(fitting).filter(holds);
+    let nearest = windows.clone().next_back();
+    let is_as_much = |window: &Range<usize>| Some(window.end) == nearest.as_ref().map(|it| it.end);
+    windows.find(is_as_much).unwrap_or_else(|| fitting(begin))
 }
 
 /// What stands above the lines that are shown where that is more than they are.
@@ -269,8 +271,9 @@ mod tests {
             lines.concat()
         };
         let list = quoted("a.md", &lines("- "), "line 15");
-        assert!(list.starts_with("…\n\n- **line 15**\n- line 16"), "{list}");
-        assert!(list.ends_with("- line 20\n\n… 14 more lines [1]"), "{list}");
+        assert!(list.starts_with("…\n\n- line 9\n"), "{list}");
+        assert!(list.contains("\n- **line 15**\n"), "{list}");
+        assert!(list.ends_with("- line 20\n\n… 8 more lines [1]"), "{list}");
         let prose = lines("").lines().take(11).collect::<Vec<_>>().join("\n");
         let code = quoted("a.md", &format!("{prose}\n```sh\nb\n```\n"), "");
         assert!(code.ends_with("line 11\n\n… 3 more lines [1]"), "{code}");

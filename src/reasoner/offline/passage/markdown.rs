@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{BrokenLink, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BrokenLink, Event, Options, Parser, Tag, TagEnd};
 
 use super::block::{Block, BlockKind, Sentence};
 use super::markup::{Markup, is_link};
@@ -42,7 +42,7 @@ struct Reader<'a> {
     starts: Vec<usize>,
     depth: usize,
     /// The headings above, each with its level.
-    headings: Vec<(HeadingLevel, String)>,
+    headings: Vec<(usize, String)>,
     opens_section: bool,
     /// The block that is being read.
     open: Option<Block>,
@@ -52,15 +52,6 @@ struct Reader<'a> {
     markup: Markup,
 }
 
-const LEVELS: [HeadingLevel; 6] = [
-    HeadingLevel::H1,
-    HeadingLevel::H2,
-    HeadingLevel::H3,
-    HeadingLevel::H4,
-    HeadingLevel::H5,
-    HeadingLevel::H6,
-];
-
 impl<'a> Reader<'a> {
     fn new(text: &'a str, above: &[String]) -> Self {
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
@@ -68,7 +59,7 @@ impl<'a> Reader<'a> {
             text,
             starts: std::iter::once(0).chain(ends).collect(),
             depth: 0,
-            headings: LEVELS.into_iter().zip(above.iter().cloned()).collect(),
+            headings: (1..).zip(above.iter().cloned()).collect(),
             opens_section: true,
             open: None,
             run: None,
@@ -92,7 +83,9 @@ impl<'a> Reader<'a> {
             Event::End(tag) => {
                 self.depth = self.depth.saturating_sub(1);
                 match tag {
-                    TagEnd::Heading(level) if self.depth == 0 => self.enter(*level, &range),
+                    TagEnd::Heading(level) if self.depth == 0 => {
+                        self.enter(*level as usize, &range);
+                    }
                     TagEnd::TableRow => self.add_sentence(range),
                     tag if is_inline(*tag) => {}
                     _ => self.end_run(),
@@ -130,7 +123,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Goes on below a heading.
-    fn enter(&mut self, level: HeadingLevel, range: &Range<usize>) {
+    fn enter(&mut self, level: usize, range: &Range<usize>) {
         let title = self.markup.readable(self.text, range);
         let title = title.lines().next().unwrap_or_default();
         let title = title.trim_matches(['#', ' ']).replace(['*', '`'], "");
@@ -247,12 +240,8 @@ fn joined(blocks: Vec<Block>, belong_together: impl Fn(&Block, &Block) -> bool) 
 fn introduces(before: &Block, block: &Block) -> bool {
     let text = before.text.trim_end_matches(['*', '_', ' ']);
     let announces = text.ends_with([':', '：', ',', '，']);
-    before.kind == BlockKind::Paragraph
-        && match block.kind {
-            BlockKind::Code => true,
-            BlockKind::List | BlockKind::Table if announces => true,
-            _ => is_caption(before) && !is_caption(block),
-        }
+    let is_named = is_caption(before) && !is_caption(block);
+    before.kind == BlockKind::Paragraph && (block.kind == BlockKind::Code || announces || is_named)
 }
 
 /// Characters of a caption.
