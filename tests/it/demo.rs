@@ -265,6 +265,32 @@ fn r12_relations_are_answered_from_their_end() {
     ] {
         assert_tells(&answer_in(&ask_frozen(question)), &expected);
     }
+    for (question, listed) in [
+        (
+            "Which ticket depends on PROJ-103?",
+            "- PROJ-104: Vector score threshold too strict – Depends on: PROJ-103 [1]\n\
+             - PROJ-105: Audit of fast-path hits – Depends on: PROJ-101, PROJ-102, PROJ-103 [2]",
+        ),
+        (
+            "What blocks PROJ-104?",
+            "- PROJ-103: Rule pre-filter before grading – Blocks: PROJ-104, PROJ-105 [1]",
+        ),
+        (
+            "What does PROJ-103 depend on?",
+            "- PROJ-103: Rule pre-filter before grading – Depends on: PROJ-102 [1]",
+        ),
+    ] {
+        assert_eq!(answer_in(&ask_frozen(question)), listed, "{question}");
+    }
+}
+
+#[test]
+fn r23_a_comparison_without_a_block_for_both_sides_quotes_one_a_side() {
+    let answer = answer_in(&ask_frozen("Compare the simple path with the complex path"));
+    assert!(
+        answer.starts_with("**simple path**\n\n") && answer.contains("\n\n**complex path**\n\n"),
+        "{answer}"
+    );
 }
 
 #[test]

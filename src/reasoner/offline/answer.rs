@@ -10,9 +10,10 @@ mod material;
 mod places;
 mod quote;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::domain::{Confidence, Language, LineRange, Outcome, Parts, Question, Quotation};
+use crate::domain::{Confidence, Language, LineRange, Outcome, Parts, Quotation};
 
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::frames::{Frames, filled};
@@ -39,8 +40,6 @@ const MOST_LINES_OF_OTHERS: usize = 6;
 const MOST_PLACES: usize = 3;
 /// Passages below this share of the best grade are no place to look.
 const NEAR_BEST: f64 = 0.25;
-/// A block that names both sides of a comparison is quoted alone from this chance on.
-const BOTH_FROM: f64 = 0.2;
 
 /// An answer as the engine gives it.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,10 +90,13 @@ impl Draft<'_> {
             ..
         } = self.material;
         let (passages, whole) = (&verdict.passages, &verdict.whole);
-        let mut chosen = best(whole, passages);
+        let mut chosen = best(question, whole, passages);
         if let Parts::Sides { left, right } = &question.parts {
             let both = of_both_sides((left, right), question, whole, passages);
-            match both.filter(|(_, chance)| *chance >= BOTH_FROM) {
+            let answers = |(_, chance): &(Choice, f64)| {
+                whole.confidence(*chance).value() >= whole.answer_from()
+            };
+            match both.filter(answers) {
                 Some(both) => {
                     chosen.retain(|(choice, _)| *choice != both.0);
                     chosen.insert(0, both);
@@ -109,7 +111,7 @@ impl Draft<'_> {
         let best = chosen.iter().map(|(_, chance)| *chance).fold(0.0, f64::max);
         self.confidence = whole.confidence(best);
         for (choice, _) in chosen {
-            self.add(None, choice, question);
+            self.add(None, choice);
         }
     }
 
@@ -117,11 +119,12 @@ impl Draft<'_> {
     /// no part is answered.
     fn quote_parts(&mut self, parts: &[Part], of_parts: &[Judgement]) -> bool {
         let passages = &self.material.verdict.passages;
-        let first = |judgement: &Judgement| {
-            let (choice, chance) = best(judgement, passages).first().copied()?;
+        let first = |(part, judgement): (&Part, &Judgement)| {
+            let (choice, chance) = best(&part.question, judgement, passages).first().copied()?;
             Some((choice, judgement.confidence(chance)))
         };
-        let found: Vec<Option<(Choice, Confidence)>> = of_parts.iter().map(first).collect();
+        let found: Vec<Option<(Choice, Confidence)>> =
+            parts.iter().zip(of_parts).map(first).collect();
         let answer_from = self.material.verdict.whole.answer_from();
         let is_answered = |found: &Option<(Choice, Confidence)>| {
             found.is_some_and(|(_, confidence)| confidence.value() >= answer_from)
@@ -129,11 +132,17 @@ impl Draft<'_> {
         if !found.iter().any(is_answered) {
             return false;
         }
+        let block = |found: &Option<(Choice, Confidence)>| {
+            found.map(|(choice, _)| (choice.passage, choice.block))
+        };
+        // One block for all parts speaks of none of them alone.
+        let is_one = found.iter().all(|it| block(it) == block(&found[0]));
         let mut least = 1.0_f64;
         for (part, found) in parts.iter().zip(&found).take(MOST_BLOCKS) {
             least = least.min(found.map_or(0.0, |(_, confidence)| confidence.value()));
             match found.filter(|_| is_answered(found)) {
-                Some((choice, _)) => self.add(Some(&part.label), choice, &part.question),
+                Some((choice, _)) if is_one => self.add(None, choice),
+                Some((choice, _)) => self.add(Some(&part.label), choice),
                 None => self
                     .sections
                     .push(format!("**{}**\n\n{}", part.label, self.frames.missing)),
@@ -145,14 +154,14 @@ impl Draft<'_> {
     }
 
     /// Quotes a block below a label; one that is quoted already is not quoted again.
-    fn add(&mut self, label: Option<&str>, choice: Choice, question: &Question) {
+    fn add(&mut self, label: Option<&str>, choice: Choice) {
         let passage = &self.material.verdict.passages[choice.passage];
         let most_lines = if self.quoted.is_empty() {
             MOST_LINES
         } else {
             MOST_LINES_OF_OTHERS
         };
-        let lines = extent(choice, most_lines, question, passage);
+        let lines = extent(choice, most_lines, passage);
         let overlaps = |(item, other): &(usize, Range<usize>)| {
             *item == choice.passage && other.start < lines.end && lines.start < other.end
         };
@@ -183,6 +192,9 @@ impl Draft<'_> {
         if self.quoted.is_empty() || confidence.value() < whole.answer_from() || unknown.is_some() {
             return self.not_found();
         }
+        let is_chinese = |language: Language| language == Language::Zh;
+        let quoted = language_of(&self.sections.join("\n"));
+        let is_foreign = is_chinese(quoted) != is_chinese(question.language);
         if let Some(earlier) = question
             .continues
             .as_ref()
@@ -191,7 +203,7 @@ impl Draft<'_> {
             self.sections
                 .insert(0, filled(&self.frames.about, &earlier.question));
         }
-        if self.is_foreign() {
+        if is_foreign {
             self.sections.push(self.frames.untranslated.clone());
         }
         let places = self.places();
@@ -244,38 +256,17 @@ impl Draft<'_> {
             grades[*at] >= NEAR_BEST * best && !self.quoted.iter().any(|(item, _)| item == at)
         });
         order.sort_by(|a, b| grades[*b].total_cmp(&grades[*a]).then(a.cmp(b)));
-        let mut lines: Vec<String> = Vec::new();
-        let mut seen: Vec<String> = Vec::new();
-        for at in order {
+        let line = |at: usize| {
             let chances = &whole.chances[at];
             let block = (0..chances.len())
                 .rev()
                 .max_by(|a, b| chances[*a].total_cmp(&chances[*b]));
-            let line = place(&items[at], &passages[at], block, at + 1);
-            let name = line
-                .split_once("] ")
-                .map_or("", |(_, name)| name)
-                .to_owned();
-            if !seen.contains(&name) {
-                seen.push(name);
-                lines.push(line);
-            }
-        }
+            place(&items[at], &passages[at], block, at + 1)
+        };
+        let mut lines: Vec<String> = order.into_iter().map(line).collect();
+        let mut seen = HashSet::new();
+        lines.retain(|line| seen.insert(line.split_once("] ").map(|(_, name)| name.to_owned())));
         lines.truncate(MOST_PLACES);
         lines
-    }
-
-    /// Whether what is quoted is in another script than the question.
-    fn is_foreign(&self) -> bool {
-        let quoted = self.quoted.iter().map(|(item, lines)| {
-            let text = self.material.verdict.passages[*item].text.lines();
-            text.skip(lines.start)
-                .take(lines.len())
-                .collect::<Vec<_>>()
-                .join("\n")
-        });
-        let is_chinese = |language: Language| language == Language::Zh;
-        let quoted = quoted.collect::<Vec<_>>().join("\n");
-        is_chinese(language_of(&quoted)) != is_chinese(self.material.question.language)
     }
 }

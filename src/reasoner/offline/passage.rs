@@ -6,14 +6,15 @@
 
 mod block;
 mod markdown;
+mod markup;
 mod plain;
-mod readable;
 
 use crate::domain::{Evidence, PlaceUnit};
 use crate::text::stem;
 
-pub(super) use block::{Block, BlockKind, Sentence};
-pub(super) use readable::readable;
+pub(super) use block::{Block, BlockKind};
+pub(super) use markup::Layout;
+use markup::Markup;
 
 /// An evidence item, read once for all questions.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub(super) struct Passage {
     pub(super) text: String,
     /// In order; none overlaps another.
     pub(super) blocks: Vec<Block>,
+    /// What in the text is not shown.
+    pub(super) markup: Markup,
 }
 
 impl Passage {
@@ -41,11 +44,17 @@ impl Passage {
             .flat_map(|line| [line.as_str(), "\n"])
             .collect();
         let above = item.topic.headings.as_slice();
-        let ending = ending_of(&item.source);
-        let blocks = match item.place.as_ref().map(|place| place.unit) {
-            Some(PlaceUnit::Slide) => plain::whole(&lines, above),
-            Some(PlaceUnit::Row) => plain::rows(&lines, above),
-            _ if plain::is_code(&ending) => plain::code(&lines, above),
+        let name = item.source.rsplit('/').next().unwrap_or_default();
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let ending = ending.to_ascii_lowercase();
+        let bare = |blocks| (blocks, Markup::default());
+        let (blocks, markup) = match item.place.as_ref().map(|place| place.unit) {
+            Some(PlaceUnit::Slide) => bare(plain::whole(&lines, above)),
+            Some(PlaceUnit::Row) => bare(plain::rows(&lines, above)),
+            _ if plain::is_code(&ending) => {
+                let markup = Markup::of_code(&text, &ending);
+                (plain::code(&lines, above), markup)
+            }
             _ => markdown::blocks(&text, above),
         };
         let title = match item.topic.title.trim() {
@@ -58,50 +67,35 @@ impl Passage {
             aliases: item.topic.aliases.clone(),
             start: item.lines.start,
             blocks,
+            markup,
             text,
         }
     }
 
+    /// Its lines as they are read.
+    pub(super) fn readable(&self) -> String {
+        self.markup.readable(&self.text, &(0..self.text.len()))
+    }
+
     /// One paragraph of sentences that were split before, a line each.
     pub(super) fn of_sentences(title: &str, sentences: &[&str]) -> Self {
-        let mut text = String::new();
-        let mut read = Vec::new();
-        for sentence in sentences {
-            let from = text.len();
-            text.push_str(&sentence.replace('\n', " "));
-            read.push(Sentence {
-                range: from..text.len(),
-                text: (*sentence).to_owned(),
-            });
-            text.push('\n');
-        }
-        let block = Block {
-            kind: BlockKind::Paragraph,
-            lines: 0..sentences.len(),
-            headings: Vec::new(),
-            opens_section: true,
-            text: text.clone(),
-            sentences: read,
-        };
+        let lines: Vec<String> = sentences
+            .iter()
+            .map(|sentence| sentence.replace('\n', " "))
+            .collect();
         Self {
             source: String::new(),
             title: title.to_owned(),
             aliases: Vec::new(),
             start: 1,
-            text,
-            blocks: if sentences.is_empty() {
-                Vec::new()
-            } else {
-                vec![block]
-            },
+            text: lines
+                .iter()
+                .flat_map(|line| [line.as_str(), "\n"])
+                .collect(),
+            blocks: plain::sentences(&lines).into_iter().collect(),
+            markup: Markup::default(),
         }
     }
-}
-
-fn ending_of(source: &str) -> String {
-    let name = source.rsplit('/').next().unwrap_or_default();
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    ending.to_ascii_lowercase()
 }
 
 /// Characters of a first line that may be a title; what follows a title is longer.

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::domain::{Question, QuestionKind};
+use crate::domain::Question;
 
 use super::super::judge::{Judgement, log_odds};
 use super::super::language::terms;
-use super::super::passage::{Block, Passage};
-use super::super::question::subject_terms;
+use super::super::passage::{Block, BlockKind, Passage};
 use super::quote::shown_height;
 
 /// Blocks of an answer.
@@ -46,10 +45,27 @@ pub(super) fn ranked(judgement: &Judgement) -> Vec<(Choice, f64)> {
 
 /// The best block, and those that are about as likely to answer: where it is not plain which block answers, the reader
 /// needs the others too.
-pub(super) fn best(judgement: &Judgement, passages: &[Passage]) -> Vec<(Choice, f64)> {
+pub(super) fn best(
+    question: &Question,
+    judgement: &Judgement,
+    passages: &[Passage],
+) -> Vec<(Choice, f64)> {
     let mut chosen: Vec<(Choice, f64)> = Vec::new();
     let block = |choice: &Choice| &passages[choice.passage].blocks[choice.block];
+    let asked = terms(&question.asked, question.language);
+    let has_asked_field = |block: &Block| {
+        let mut labels = block.text.lines().filter_map(|line| line.split_once(':'));
+        labels.any(|(label, _)| {
+            label_terms(label, question)
+                .iter()
+                .any(|term| asked.contains(term))
+        })
+    };
     for (choice, chance) in ranked(judgement) {
+        // What metadata say is no answer to anything but a question for a field.
+        if block(&choice).kind == BlockKind::Fields && !has_asked_field(block(&choice)) {
+            continue;
+        }
         let is_near = chosen
             .first()
             .is_none_or(|(_, best)| log_odds(*best) - log_odds(chance) <= WITHIN);
@@ -89,36 +105,26 @@ pub(super) fn of_both_sides(
 }
 
 /// Lines of a passage that are quoted for its best block: the block with its neighbours in the section, as long as all
-/// of that is short. Where the heading is the term whose meaning is asked for, the whole section is quoted.
-pub(super) fn extent(
-    choice: Choice,
-    most_lines: usize,
-    question: &Question,
-    passage: &Passage,
-) -> Range<usize> {
+/// of that is short.
+pub(super) fn extent(choice: Choice, most_lines: usize, passage: &Passage) -> Range<usize> {
     let block = &passage.blocks[choice.block];
-    let is_of_section = |at: &usize| passage.blocks[*at].headings == block.headings;
-    let before = (0..choice.block).rev().take_while(is_of_section).last();
-    let after = (choice.block + 1..passage.blocks.len())
-        .take_while(is_of_section)
-        .last();
-    let section = before.unwrap_or(choice.block)..=after.unwrap_or(choice.block);
+    let is_text = |block: &Block| block.kind != BlockKind::Fields;
     let lines_of = |first: usize, last: usize| {
         passage.blocks[first].lines.start..passage.blocks[last].lines.end
     };
-    if is_defined_by(block, question) {
-        return lines_of(*section.start(), *section.end());
-    }
+    let is_added = |at: usize, first: usize, last: usize| {
+        let other = passage.blocks.get(at);
+        other.is_some_and(|other| {
+            other.headings == block.headings
+                && is_text(other) == is_text(block)
+                && shown_height(passage, &lines_of(first, last)) <= most_lines
+        })
+    };
     let (mut first, mut last) = (choice.block, choice.block);
     loop {
-        let fits = |first: usize, last: usize| {
-            section.contains(&first)
-                && section.contains(&last)
-                && shown_height(passage, &lines_of(first, last)) <= most_lines
-        };
-        if fits(first, last + 1) {
+        if is_added(last + 1, first, last + 1) {
             last += 1;
-        } else if first > 0 && fits(first - 1, last) {
+        } else if first > 0 && is_added(first - 1, first - 1, last) {
             first -= 1;
         } else {
             return lines_of(first, last);
@@ -126,11 +132,7 @@ pub(super) fn extent(
     }
 }
 
-/// Whether the heading of a block is the term whose meaning is asked for.
-fn is_defined_by(block: &Block, question: &Question) -> bool {
-    let subject: HashSet<String> = subject_terms(question).into_iter().collect();
-    let heading: HashSet<String> = terms(block.heading(), question.language)
-        .into_iter()
-        .collect();
-    question.kind == QuestionKind::Definition && !heading.is_empty() && heading == subject
+/// The words of the label of a field: `depends_on`, `**Depends on**`.
+pub(super) fn label_terms(label: &str, question: &Question) -> Vec<String> {
+    terms(&label.replace(['_', '-', '*'], " "), question.language)
 }

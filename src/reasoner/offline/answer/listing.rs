@@ -1,13 +1,15 @@
 //! Answers that list documents rather than quote them: what the whole base holds, what is in some state, and what
-//! hangs together.
+//! stands in some relation to a ticket.
 
 use crate::domain::{Evidence, MOST_LISTED, QuestionKind, Score, ToolName};
 
-use super::super::passage::readable;
+use super::super::language::{table, terms, tokens};
 use super::super::question::state_values;
+use super::choose::label_terms;
 use super::frames::{Frames, filled};
 use super::material::Material;
 use super::places::place;
+use super::quote::without_citations;
 
 /// Characters of a line.
 const LONGEST_LINE: usize = 200;
@@ -17,7 +19,7 @@ pub(super) fn listing(material: &Material<'_>) -> Option<String> {
     match material.question.kind {
         QuestionKind::Overview => documents(material),
         QuestionKind::State => in_state(material),
-        QuestionKind::Relation => linked(material),
+        QuestionKind::Relation => related(material),
         _ => None,
     }
 }
@@ -50,7 +52,7 @@ fn documents(material: &Material<'_>) -> Option<String> {
 /// The fields, rows and tasks with the value that is asked for, a line each.
 fn in_state(material: &Material<'_>) -> Option<String> {
     let values = state_values(material.question);
-    let mut lines: Vec<String> = Vec::new();
+    let mut listed: Vec<String> = Vec::new();
     for (at, (item, passage)) in material
         .items
         .iter()
@@ -60,63 +62,67 @@ fn in_state(material: &Material<'_>) -> Option<String> {
         if item.tool != ToolName::LocalFileQa {
             continue;
         }
-        for line in item.text.lines().filter(|line| has_value(line, &values)) {
-            let said: String = readable(line.trim_start_matches(['-', '*', '+', '#', ' ']));
-            let said: String = said.chars().take(LONGEST_LINE).collect();
-            lines.push(format!(
-                "- {} – {} [{}]",
-                passage.title,
-                said.trim(),
-                at + 1
-            ));
+        for (line, shown) in passage.text.lines().zip(passage.readable().lines()) {
+            if has_value(line, &values) {
+                let said = shown.trim_start_matches(['-', '*', '+', '#', ' ']);
+                let said: String = said.chars().take(LONGEST_LINE).collect();
+                let said = without_citations(said.trim());
+                listed.push(format!("- {} – {said} [{}]", passage.title, at + 1));
+            }
         }
     }
-    lines.dedup();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    listed.dedup();
+    (!listed.is_empty()).then(|| listed.join("\n"))
 }
 
-/// The fields that name the ticket in question or, in its own document, any other one, a line each.
-fn linked(material: &Material<'_>) -> Option<String> {
-    let [id] = &material.question.literals.ids[..] else {
+/// Words of a question or field that turn a relation round: "blocked by".
+const PASSIVE: [&str; 3] = ["by", "von", "被"];
+
+/// The fields that tell the relation that is asked for, a line each. A document tells its own relations, so who depends
+/// on a ticket is told by the fields of others, and on whom it depends by its own.
+fn related(material: &Material<'_>) -> Option<String> {
+    let question = material.question;
+    let [id] = &question.literals.ids[..] else {
         return None;
     };
-    let mut lines: Vec<String> = Vec::new();
-    for (at, (item, passage)) in material
-        .items
-        .iter()
-        .zip(&material.verdict.passages)
-        .enumerate()
-    {
-        let is_own = item.source.to_uppercase().contains(id.as_str());
-        let names_one = |line: &&str| {
-            let words = line.split(|c: char| !c.is_alphanumeric() && c != '-');
-            let mut ids = words.filter(|word| is_ticket(word));
-            let is_field = line.contains([':', '：']) && !line.starts_with('#');
-            is_field && ids.any(|other| is_own != other.eq_ignore_ascii_case(id))
-        };
-        for line in item.text.lines().filter(names_one) {
-            lines.push(format!(
-                "- {} – {} [{}]",
-                passage.title,
-                readable(line.trim()),
-                at + 1
-            ));
+    let relations = &table(question.language).relations;
+    let asked = question.asked.to_uppercase();
+    let (before, behind) = asked.split_once(id.as_str())?;
+    let [before, behind] = [before, behind].map(|text| terms(text, question.language));
+    let is_passive = |text: &str| tokens(text).iter().any(|it| PASSIVE.contains(&&*it.word));
+    let mut listed: Vec<String> = Vec::new();
+    for (at, passage) in material.verdict.passages.iter().enumerate() {
+        let is_own = names(&passage.source, id);
+        // A field may hold a list.
+        let text = passage
+            .readable()
+            .replace("\n  - ", " ")
+            .replace("\n- ", " ");
+        for (label, value) in text.lines().filter_map(|line| line.split_once([':', '：'])) {
+            let spaced = label.replace('_', " ");
+            let label_terms = label_terms(label, question);
+            let is_in = |said: &[String]| label_terms.iter().any(|term| said.contains(term));
+            let is_turned = is_passive(&asked) != is_passive(&spaced);
+            let is_asked = relations.is_in(&tokens(&spaced))
+                && (is_in(&before) || is_in(&behind))
+                && is_own == (is_in(&behind) != is_turned);
+            if is_asked && (is_own || names(value, id)) {
+                let field = format!("{label}:{value}").replace('*', "");
+                let said = without_citations(field.trim());
+                listed.push(format!("- {} – {said} [{}]", passage.title, at + 1));
+            }
         }
     }
-    lines.dedup();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+    listed.dedup();
+    (!listed.is_empty()).then(|| listed.join("\n"))
 }
 
-/// `PROJ-123`: capitals, a hyphen, figures.
-fn is_ticket(word: &str) -> bool {
-    word.split_once('-').is_some_and(|(project, number)| {
-        project.len() > 1
-            && project
-                .chars()
-                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
-            && !number.is_empty()
-            && number.chars().all(|c| c.is_ascii_digit())
-    })
+/// Whether a text holds an id, as a word or in front of a hyphen.
+fn names(text: &str, id: &str) -> bool {
+    let text = text.to_uppercase();
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
+    let is_id = |rest: &str| rest.is_empty() || rest.starts_with('-');
+    words.any(|word| word.strip_prefix(id).is_some_and(is_id))
 }
 
 /// Whether a line is a task with such a box, or has a field or cell with such a value.
@@ -138,4 +144,96 @@ fn has_value(line: &str, values: &[String]) -> bool {
     });
     boxes.clone().any(|mark| task.starts_with(mark.as_str()))
         || (line.contains([':', '：', '|']) && cells.any(is_value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::ports::{EmbedError, Embedder};
+    use crate::domain::Question;
+    use crate::reasoner::offline::question::read;
+    use crate::reasoner::offline::verdict::Verdict;
+
+    struct Alike;
+
+    impl Embedder for Alike {
+        fn model_id(&self) -> &'static str {
+            "alike"
+        }
+        fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+            Ok(vec![vec![1.0]; texts.len()])
+        }
+    }
+
+    #[test]
+    fn r12_only_the_relation_that_is_asked_for_is_listed() {
+        let documents = [
+            (
+                "t/KB-12.md",
+                "---\nblocks: [KB-14]\nblocked_by:\n  - KB-3\nparent: KB-1\n---\nText on KB-7: see it.\n",
+            ),
+            (
+                "t/KB-14.md",
+                "# KB-14: Paint\n\n**Depends on:** KB-12, KB-9\nRelates to: KB-120\n",
+            ),
+            ("t/KB-3.md", "# KB-3: Glue\n\nStatus: done\nBlocks: KB-12\n"),
+            (
+                "t/KB-120.md",
+                "Blocks: KB-5\n\n- Depends on: KB-121\n- other\n",
+            ),
+        ];
+        let items: Vec<Evidence> = documents
+            .iter()
+            .enumerate()
+            .map(|(at, (source, text))| Evidence {
+                source: (*source).to_owned(),
+                ..Evidence::without_file(at + 1, text)
+            })
+            .collect();
+        let ask = |text: &str| {
+            let question = Question {
+                kind: QuestionKind::Relation,
+                ..read(text, &[])
+            };
+            let verdict = Verdict::reach(&question, &[], &items, &Alike).unwrap();
+            let material = Material {
+                question: &question,
+                parts: &[],
+                items: &items,
+                verdict: &verdict,
+                unknown: None,
+            };
+            listing(&material).unwrap_or_default()
+        };
+        for (question, listed) in [
+            (
+                "What blocks KB-12?",
+                "- KB-12 – blocked_by: KB-3 [1]\n- KB-3: Glue – Blocks: KB-12 [3]",
+            ),
+            ("What does KB-12 block?", "- KB-12 – blocks: [KB-14] [1]"),
+            (
+                "What is KB-12 blocked by?",
+                "- KB-12 – blocked_by: KB-3 [1]\n- KB-3: Glue – Blocks: KB-12 [3]",
+            ),
+            (
+                "Which tickets are blocked by KB-12?",
+                "- KB-12 – blocks: [KB-14] [1]",
+            ),
+            (
+                "Which tickets depend on KB-12?",
+                "- KB-14: Paint – Depends on: KB-12, KB-9 [2]",
+            ),
+            (
+                "What does KB-14 depend on?",
+                "- KB-14: Paint – Depends on: KB-12, KB-9 [2]",
+            ),
+            (
+                "What depends on KB-9?",
+                "- KB-14: Paint – Depends on: KB-12, KB-9 [2]",
+            ),
+            ("What depends on KB-1?", ""),
+        ] {
+            assert_eq!(ask(question), listed, "{question}");
+        }
+    }
 }

@@ -9,6 +9,8 @@ pub(in super::super) enum BlockKind {
     Code,
     Row,
     Slide,
+    /// Metadata at the top of a file.
+    Fields,
 }
 
 /// Lines of a passage that are quoted together.

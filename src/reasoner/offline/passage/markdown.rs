@@ -2,24 +2,38 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
+use pulldown_cmark::{BrokenLink, Event, Options, Parser, Tag, TagEnd};
 
 use super::block::{Block, BlockKind, Sentence};
-use super::readable::readable;
-use crate::reasoner::offline::language::sentences;
+use super::markup::{Markup, is_link};
+use crate::text::{front_matter, markup};
 
-/// The blocks of a text below the headings `above` its first line.
-pub(super) fn blocks(text: &str, above: &[String]) -> Vec<Block> {
+/// The blocks of a text below the headings `above` its first line, and its marks.
+pub(super) fn blocks(text: &str, above: &[String]) -> (Vec<Block>, Markup) {
     let mut reader = Reader::new(text, above);
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_STRIKETHROUGH
+    let mut options = markup()
         | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_DEFINITION_LIST;
-    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+        | Options::ENABLE_DEFINITION_LIST
+        | Options::ENABLE_WIKILINKS;
+    if front_matter(text.lines()) > 0 {
+        options |= Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+            | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS;
+    }
+    let elsewhere = |link: BrokenLink<'_>| {
+        is_link(&text[link.span], link.link_type).then(|| ("".into(), "".into()))
+    };
+    let parser = Parser::new_with_broken_link_callback(text, options, Some(elsewhere));
+    let definitions = parser.reference_definitions().iter();
+    let definitions: Vec<Range<usize>> = definitions.map(|(_, it)| it.span.clone()).collect();
+    for (event, range) in parser.into_offset_iter() {
+        reader.markup.read(text, &event, &range);
         reader.read(&event, range);
     }
-    with_lead_ins(reader.blocks)
+    for range in definitions {
+        reader.markup.hide(text, range);
+    }
+    let Reader { blocks, markup, .. } = reader;
+    (with_lead_ins(blocks), markup)
 }
 
 struct Reader<'a> {
@@ -28,24 +42,15 @@ struct Reader<'a> {
     starts: Vec<usize>,
     depth: usize,
     /// The headings above, each with its level.
-    headings: Vec<(HeadingLevel, String)>,
-    in_heading: bool,
+    headings: Vec<(usize, String)>,
     opens_section: bool,
     /// The block that is being read.
     open: Option<Block>,
     /// The inline text that is being read.
     run: Option<Range<usize>>,
     blocks: Vec<Block>,
+    markup: Markup,
 }
-
-const LEVELS: [HeadingLevel; 6] = [
-    HeadingLevel::H1,
-    HeadingLevel::H2,
-    HeadingLevel::H3,
-    HeadingLevel::H4,
-    HeadingLevel::H5,
-    HeadingLevel::H6,
-];
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str, above: &[String]) -> Self {
@@ -54,12 +59,12 @@ impl<'a> Reader<'a> {
             text,
             starts: std::iter::once(0).chain(ends).collect(),
             depth: 0,
-            headings: LEVELS.into_iter().zip(above.iter().cloned()).collect(),
-            in_heading: false,
+            headings: (1..).zip(above.iter().cloned()).collect(),
             opens_section: true,
             open: None,
             run: None,
             blocks: Vec::new(),
+            markup: Markup::default(),
         }
     }
 
@@ -68,29 +73,25 @@ impl<'a> Reader<'a> {
             Event::Start(tag) => {
                 if self.depth == 0 {
                     self.open_block(tag, &range);
-                } else if matches!(tag, Tag::TableRow) {
-                    self.add_sentence(range);
-                } else if is_block(tag) {
-                    self.end_run();
-                } else {
+                } else if is_inline(tag.to_end()) {
                     self.extend_run(range);
+                } else {
+                    self.end_run();
                 }
                 self.depth += 1;
             }
             Event::End(tag) => {
                 self.depth = self.depth.saturating_sub(1);
+                match tag {
+                    TagEnd::Heading(level) if self.depth == 0 => {
+                        self.enter(*level as usize, &range);
+                    }
+                    TagEnd::TableRow => self.add_sentence(range),
+                    tag if is_inline(*tag) => {}
+                    _ => self.end_run(),
+                }
                 if self.depth == 0 {
-                    self.end_run();
                     self.close_block();
-                } else if !matches!(
-                    tag,
-                    pulldown_cmark::TagEnd::Emphasis
-                        | pulldown_cmark::TagEnd::Strong
-                        | pulldown_cmark::TagEnd::Strikethrough
-                        | pulldown_cmark::TagEnd::Link
-                        | pulldown_cmark::TagEnd::Image
-                ) {
-                    self.end_run();
                 }
             }
             Event::Rule => {}
@@ -99,21 +100,12 @@ impl<'a> Reader<'a> {
     }
 
     fn open_block(&mut self, tag: &Tag<'_>, range: &Range<usize>) {
-        if let Tag::Heading { level, .. } = tag {
-            let lines = self.lines_of(range);
-            let title = self.text_of_lines(&lines);
-            let title = title.lines().next().unwrap_or_default();
-            let title = readable(title.trim_start().trim_start_matches('#').trim());
-            self.headings.retain(|(above, _)| above < level);
-            self.headings.push((*level, title.replace(['*', '`'], "")));
-            self.opens_section = true;
-            self.in_heading = true;
-            return;
-        }
         let kind = match tag {
+            Tag::Heading { .. } => return,
             Tag::List(_) | Tag::DefinitionList => BlockKind::List,
             Tag::Table(_) => BlockKind::Table,
-            Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => BlockKind::Code,
+            Tag::CodeBlock(_) => BlockKind::Code,
+            Tag::MetadataBlock(_) => BlockKind::Fields,
             _ => BlockKind::Paragraph,
         };
         self.open = Some(Block {
@@ -130,20 +122,31 @@ impl<'a> Reader<'a> {
         });
     }
 
+    /// Goes on below a heading.
+    fn enter(&mut self, level: usize, range: &Range<usize>) {
+        let title = self.markup.readable(self.text, range);
+        let title = title.lines().next().unwrap_or_default();
+        let title = title.trim_matches(['#', ' ']).replace(['*', '`'], "");
+        self.headings.retain(|(above, _)| *above < level);
+        self.headings.push((level, title));
+        self.opens_section = true;
+    }
+
     fn close_block(&mut self) {
-        if std::mem::take(&mut self.in_heading) {
-            return;
-        }
         let Some(mut block) = self.open.take() else {
             return;
         };
-        let lines = self.text_of_lines(&block.lines);
+        let first = self.starts[block.lines.start];
+        let end = self.starts.get(block.lines.end).copied();
+        let text = self
+            .markup
+            .readable(self.text, &(first..end.unwrap_or(self.text.len())));
         block.text = match block.kind {
-            BlockKind::Code => without_fences(lines),
-            _ => lines.lines().map(readable).collect::<Vec<_>>().join("\n"),
+            BlockKind::Code => without_fences(&text),
+            _ => text.trim_end().to_owned(),
         };
         if block.text.chars().any(char::is_alphanumeric) {
-            self.opens_section = false;
+            self.opens_section &= block.kind == BlockKind::Fields;
             self.blocks.push(block);
         }
     }
@@ -162,8 +165,8 @@ impl<'a> Reader<'a> {
 
     fn end_run(&mut self) {
         if let Some(run) = self.run.take() {
-            for sentence in sentences(&self.text[run.clone()]) {
-                self.add_sentence(run.start + sentence.start..run.start + sentence.end);
+            for sentence in self.markup.sentences(self.text, &run) {
+                self.add_sentence(sentence);
             }
         }
     }
@@ -172,14 +175,11 @@ impl<'a> Reader<'a> {
         let Some(block) = &mut self.open else {
             return;
         };
-        let written = &self.text[range.clone()];
-        let length = written.trim_end().len();
-        let text = readable(&written[..length]);
+        let length = self.text[range.clone()].trim_end().len();
+        let range = range.start..range.start + length;
+        let text = self.markup.readable(self.text, &range);
         if text.chars().any(char::is_alphanumeric) {
-            block.sentences.push(Sentence {
-                range: range.start..range.start + length,
-                text,
-            });
+            block.sentences.push(Sentence { range, text });
         }
     }
 
@@ -190,17 +190,12 @@ impl<'a> Reader<'a> {
         let first = line(range.start);
         first..line(range.start + written.len().saturating_sub(1)).max(first) + 1
     }
-
-    fn text_of_lines(&self, lines: &Range<usize>) -> &'a str {
-        let end = self.starts.get(lines.end).copied();
-        &self.text[self.starts[lines.start]..end.unwrap_or(self.text.len())]
-    }
 }
 
-fn is_block(tag: &Tag<'_>) -> bool {
-    !matches!(
+fn is_inline(tag: TagEnd) -> bool {
+    matches!(
         tag,
-        Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. } | Tag::Image { .. }
+        TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
     )
 }
 
@@ -211,13 +206,26 @@ fn without_fences(code: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The blocks, each list, table and piece of code together with the paragraph that introduces it.
+/// The blocks, each list, table and piece of code together with the paragraph that introduces it, and each caption with
+/// what it stands beside.
 fn with_lead_ins(blocks: Vec<Block>) -> Vec<Block> {
+    let introduced = joined(blocks, introduces);
+    joined(introduced, |before, block| {
+        is_caption(block) && !is_caption(before)
+    })
+}
+
+/// The blocks, those of a section that follow each other and belong together as one.
+fn joined(blocks: Vec<Block>, belong_together: impl Fn(&Block, &Block) -> bool) -> Vec<Block> {
     let mut joined: Vec<Block> = Vec::with_capacity(blocks.len());
     for block in blocks {
+        let is_near =
+            |before: &Block| before.headings == block.headings && before.kind != BlockKind::Fields;
         match joined.last_mut() {
-            Some(before) if introduces(before, &block) => {
-                before.kind = block.kind;
+            Some(before) if is_near(before) && belong_together(before, &block) => {
+                if block.kind != BlockKind::Paragraph {
+                    before.kind = block.kind;
+                }
                 before.lines.end = block.lines.end;
                 before.text.push('\n');
                 before.text.push_str(&block.text);
@@ -230,17 +238,23 @@ fn with_lead_ins(blocks: Vec<Block>) -> Vec<Block> {
 }
 
 fn introduces(before: &Block, block: &Block) -> bool {
-    let announces = before
-        .text
-        .trim_end_matches(['*', '_', ' '])
-        .ends_with([':', '：']);
-    before.kind == BlockKind::Paragraph
-        && before.headings == block.headings
-        && match block.kind {
-            BlockKind::Code => true,
-            BlockKind::List | BlockKind::Table => announces,
-            BlockKind::Paragraph | BlockKind::Row | BlockKind::Slide => false,
-        }
+    let text = before.text.trim_end_matches(['*', '_', ' ']);
+    let announces = text.ends_with([':', '：', ',', '，']);
+    let is_named = is_caption(before) && !is_caption(block);
+    before.kind == BlockKind::Paragraph && (block.kind == BlockKind::Code || announces || is_named)
+}
+
+/// Characters of a caption.
+const LONGEST_CAPTION: usize = 100;
+
+/// Whether a block is one line that is no sentence: it names what stands beside it and says nothing alone.
+fn is_caption(block: &Block) -> bool {
+    let text = block.text.trim_end_matches(['*', '_', ' ']);
+    let ends = |c: char| ".!?:;,。！？：；，…".contains(c);
+    block.kind == BlockKind::Paragraph
+        && !text.contains('\n')
+        && !text.ends_with(ends)
+        && text.chars().count() <= LONGEST_CAPTION
 }
 
 #[cfg(test)]
@@ -248,7 +262,7 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(BlockKind, Range<usize>)> {
-        let blocks = blocks(text, &[]);
+        let (blocks, _) = blocks(text, &[]);
         blocks
             .into_iter()
             .map(|block| (block.kind, block.lines))
@@ -268,7 +282,7 @@ mod tests {
             (Paragraph, 21..22),
         ];
         assert_eq!(kinds(text), expected);
-        let read = blocks(text, &["Manual".to_owned()]);
+        let (read, _) = blocks(text, &["Manual".to_owned()]);
         assert_eq!(read[0].headings, ["Pump"]);
         assert_eq!(
             (read[0].opens_section, read[1].opens_section),
@@ -292,10 +306,35 @@ mod tests {
     #[test]
     fn r23_headings_above_the_passage_stay_above_what_is_below_them() {
         let above = ["Manual".to_owned(), "Pump".to_owned()];
-        let read = blocks("It pumps.\n\n## Valve\n\nIt shuts.\n", &above);
+        let (read, _) = blocks("It pumps.\n\n## Valve\n\nIt shuts.\n", &above);
         assert_eq!(read[0].headings, ["Manual", "Pump"]);
         assert_eq!(read[1].headings, ["Manual", "Valve"]);
         assert_eq!(read[1].heading(), "Valve");
+    }
+
+    #[test]
+    fn r23_a_caption_is_quoted_with_what_it_stands_beside() {
+        use BlockKind::{Code, Fields, List, Paragraph};
+        for (text, expected) in [
+            ("Listing 1\n\nIt is so.\n", vec![(Paragraph, 0..3)]),
+            (
+                "It is so.\n\nListing 1\n\nAnd so.\n",
+                vec![(Paragraph, 0..1), (Paragraph, 2..5)],
+            ),
+            ("```\na\n```\n\nListing 1\n\n# B\n", vec![(Code, 0..5)]),
+            ("Listing 1\n\n# B\n", vec![(Paragraph, 0..1)]),
+            (
+                "a\n\nb\n\nc\n",
+                vec![(Paragraph, 0..1), (Paragraph, 2..3), (Paragraph, 4..5)],
+            ),
+            ("To do it,\n\n1. try\n", vec![(List, 0..3)]),
+            (
+                "---\nid: A-1\n---\nText\n",
+                vec![(Fields, 0..3), (Paragraph, 3..4)],
+            ),
+        ] {
+            assert_eq!(kinds(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -22,6 +22,11 @@ pub(super) fn whole(lines: &[String], above: &[String]) -> Vec<Block> {
     block.into_iter().collect()
 }
 
+/// One paragraph of a sentence a line.
+pub(super) fn sentences(lines: &[String]) -> Option<Block> {
+    block(lines, 0..lines.len(), BlockKind::Paragraph, &[])
+}
+
 /// A block for each line.
 pub(super) fn rows(lines: &[String], above: &[String]) -> Vec<Block> {
     (0..lines.len())

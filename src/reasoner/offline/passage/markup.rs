@@ -1,0 +1,332 @@
+//! What in a passage lays it out and says nothing outside its document, as `pulldown-cmark` finds it.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use pulldown_cmark::{Event, LinkType, Tag, TagEnd};
+use regex::Regex;
+
+use super::super::language::sentences;
+
+#[expect(
+    clippy::expect_used,
+    reason = "the pattern is part of the program, and a test uses it"
+)]
+static TAG: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"</?[A-Za-z][^<>\n]*>").expect("a pattern of this file"));
+
+/// The marks of a passage, by their bytes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in super::super) struct Markup {
+    /// What is not shown: images, tags, and of links all but their text.
+    hidden: Vec<Range<usize>>,
+    /// Each emphasis with its marks, and the length of a mark.
+    emphasised: Vec<(Range<usize>, usize)>,
+    cells: Vec<Range<usize>>,
+    layouts: Vec<Layout>,
+    /// Inline code, links, images and tags: no sentence ends within.
+    unbroken: Vec<Range<usize>>,
+    /// The links that are being read, each with what of its text was read.
+    open_links: Vec<Option<Range<usize>>>,
+}
+
+/// Code, a table or metadata.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Layout {
+    pub(in super::super) range: Range<usize>,
+    /// The lines that stand above any part of it: a fence, or the header of a table.
+    pub(in super::super) opening: String,
+    /// Whether the range begins with these lines.
+    pub(in super::super) is_written: bool,
+}
+
+impl Markup {
+    /// The marks of a text that is code and has no fence.
+    pub(super) fn of_code(text: &str, ending: &str) -> Self {
+        let layout = Layout {
+            range: 0..text.len(),
+            opening: format!("```{ending}"),
+            is_written: false,
+        };
+        Self {
+            layouts: vec![layout],
+            ..Self::default()
+        }
+    }
+
+    /// Takes in what a parser of the passage found, in its order.
+    pub(super) fn read(&mut self, text: &str, event: &Event<'_>, range: &Range<usize>) {
+        let is_end_of_link = matches!(event, Event::End(TagEnd::Link));
+        if !is_end_of_link && let Some(inner) = self.open_links.last_mut() {
+            let inner = inner.get_or_insert(range.clone());
+            inner.end = inner.end.max(range.end);
+        }
+        match event {
+            Event::Start(Tag::Link { .. }) => {
+                self.unbroken.push(range.clone());
+                self.open_links.push(None);
+            }
+            Event::End(TagEnd::Link) => {
+                let inner = self.open_links.pop().flatten();
+                let inner = inner.unwrap_or(range.end..range.end);
+                self.hide(text, range.start..inner.start);
+                self.hide(text, inner.end..range.end);
+            }
+            Event::Start(Tag::Image { .. }) | Event::InlineHtml(_) => {
+                self.unbroken.push(range.clone());
+                self.hide(text, range.clone());
+            }
+            Event::Html(_) => {
+                for tag in TAG.find_iter(&text[range.clone()]) {
+                    self.hide(text, range.start + tag.start()..range.start + tag.end());
+                }
+            }
+            Event::Code(_) => self.unbroken.push(range.clone()),
+            Event::Start(Tag::Emphasis) => self.emphasised.push((range.clone(), 1)),
+            Event::Start(Tag::Strong) => self.emphasised.push((range.clone(), 2)),
+            Event::Start(Tag::TableCell) => self.cells.push(range.clone()),
+            Event::Start(Tag::Table(_)) => self.lay_out(text, range, 2),
+            Event::Start(Tag::CodeBlock(kind)) => {
+                self.lay_out(text, range, usize::from(kind.is_fenced()));
+            }
+            Event::Start(Tag::MetadataBlock(_)) => {
+                self.layouts.push(Layout {
+                    range: range.clone(),
+                    opening: "```yaml".to_owned(),
+                    is_written: false,
+                });
+                let written = text[range.clone()].trim_end();
+                let first = written.find('\n').unwrap_or_default();
+                let last = written.rfind('\n').unwrap_or_default();
+                self.hide(text, range.start..range.start + first);
+                self.hide(text, range.start + last..range.start + written.len());
+            }
+            _ => {}
+        }
+    }
+
+    fn lay_out(&mut self, text: &str, range: &Range<usize>, opening: usize) {
+        let opening: Vec<&str> = text[range.clone()].lines().take(opening).collect();
+        self.layouts.push(Layout {
+            range: range.clone(),
+            opening: opening.join("\n"),
+            is_written: true,
+        });
+    }
+
+    /// Hides some bytes, but no line break: lines are counted.
+    pub(super) fn hide(&mut self, text: &str, range: Range<usize>) {
+        let mut start = range.start;
+        for piece in text[range].split_inclusive('\n') {
+            let end = start + piece.trim_end_matches('\n').len();
+            let at = self.hidden.partition_point(|known| known.start <= start);
+            let is_known = at > 0 && end <= self.hidden[at - 1].end;
+            if start < end && !is_known {
+                self.hidden.insert(at, start..end);
+            }
+            start += piece.len();
+        }
+    }
+
+    /// What holds a byte.
+    pub(in super::super) fn layout_at(&self, byte: usize) -> Option<&Layout> {
+        let holds = |layout: &&Layout| layout.range.contains(&byte);
+        self.layouts.iter().find(holds)
+    }
+
+    /// The sentences of a part of a passage.
+    pub(super) fn sentences(&self, text: &str, part: &Range<usize>) -> Vec<Range<usize>> {
+        let mut masked = text[part.clone()].to_owned();
+        let is_within = |range: &&Range<usize>| part.start <= range.start && range.end <= part.end;
+        for range in self.unbroken.iter().rev().take_while(is_within) {
+            let sign = |c: char| {
+                if c.is_alphanumeric() || c.is_whitespace() {
+                    c.to_string()
+                } else {
+                    "_".repeat(c.len_utf8())
+                }
+            };
+            let plain: String = text[range.clone()].chars().map(sign).collect();
+            masked.replace_range(range.start - part.start..range.end - part.start, &plain);
+        }
+        let found = sentences(&masked).into_iter();
+        found
+            .map(|range| part.start + range.start..part.start + range.end)
+            .collect()
+    }
+
+    /// A part of a passage as it is read: links reduced to their text, images and tags left out, each line in its
+    /// place.
+    pub(in super::super) fn readable(&self, text: &str, part: &Range<usize>) -> String {
+        without(text, part, &self.hidden)
+    }
+
+    /// A part of a passage as it is read, with a sentence in bold: of a table row each cell.
+    pub(in super::super) fn with_bold(
+        &self,
+        text: &str,
+        part: &Range<usize>,
+        sentence: &Range<usize>,
+    ) -> String {
+        let is_inside =
+            |range: &Range<usize>| sentence.start <= range.start && range.end <= sentence.end;
+        // Emphasis that begins inside and ends outside would swallow the marks, and bold in bold is none.
+        let is_in_the_way = |(range, length): &&(Range<usize>, usize)| {
+            let overlaps = range.start < sentence.end && sentence.start < range.end;
+            overlaps && (*length > 1 || !is_inside(range))
+        };
+        let marks = self.emphasised.iter().filter(is_in_the_way);
+        let marks = marks.flat_map(|(range, length)| {
+            [
+                range.start..range.start + length,
+                range.end - length..range.end,
+            ]
+        });
+        let mut hidden: Vec<Range<usize>> = self.hidden.iter().cloned().chain(marks).collect();
+        hidden.sort_by_key(|range| range.start);
+        let shown = |part: &Range<usize>| without(text, part, &hidden);
+        let cells = self.cells.iter().filter(|cell| is_inside(cell));
+        let mut bold: Vec<Range<usize>> = cells.cloned().collect();
+        if bold.is_empty() {
+            bold.push(sentence.clone());
+        }
+        let mut written = String::new();
+        let mut at = part.start;
+        for range in bold {
+            written.push_str(&shown(&(at..range.start)));
+            written.push_str(&in_bold(&shown(&range)));
+            at = range.end;
+        }
+        written.push_str(&shown(&(at..part.end)));
+        written
+    }
+}
+
+/// A part of a text without some bytes, which are in order.
+fn without(text: &str, part: &Range<usize>, hidden: &[Range<usize>]) -> String {
+    let first = hidden.partition_point(|range| range.end <= part.start);
+    let mut shown = String::new();
+    let mut at = part.start;
+    for range in hidden[first..]
+        .iter()
+        .take_while(|range| range.start < part.end)
+    {
+        if at < range.start {
+            shown.push_str(&text[at..range.start]);
+        }
+        at = at.max(range.end);
+    }
+    shown.push_str(text.get(at..part.end).unwrap_or_default());
+    shown
+}
+
+/// Signs that a bold sentence ends before: behind them Markdown knows no end of bold in scripts without spaces.
+const END_MARKS: [char; 12] = [
+    '.', '!', '?', ':', ';', '。', '！', '？', '：', '；', '”', '"',
+];
+
+fn in_bold(text: &str) -> String {
+    let is_behind = |c: char| c.is_whitespace() || END_MARKS.contains(&c);
+    let (text, behind) = text.split_at(text.trim_end_matches(is_behind).len());
+    let (before, text) = text.split_at(text.len() - text.trim_start().len());
+    if text.is_empty() {
+        return format!("{before}{behind}");
+    }
+    format!("{before}**{text}**{behind}")
+}
+
+/// Whether a reference to a definition elsewhere is a link: two numbers are citations.
+pub(super) fn is_link(text: &str, kind: LinkType) -> bool {
+    matches!(kind, LinkType::Reference | LinkType::Collapsed)
+        && text.chars().any(char::is_alphabetic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::markdown::blocks;
+
+    fn read(text: &str) -> String {
+        blocks(text, &[]).1.readable(text, &(0..text.len()))
+    }
+
+    #[test]
+    fn r23_what_means_nothing_elsewhere_is_not_quoted() {
+        for (text, shown) in [
+            (
+                "See [the guide](../guide.md#a) for more.",
+                "See the guide for more.",
+            ),
+            (
+                "See [the\nguide][g] or [the\nbook](b.md)",
+                "See the\nguide or the\nbook",
+            ),
+            ("See [the guide](\n  g.md) now", "See the guide\n now"),
+            ("> See [the\n> guide][g]", "> See the\n> guide"),
+            ("See [`clap`](https://x.y/(z)) now", "See `clap` now"),
+            (
+                "[“Running”][subset] and [1] and [2, 3] and [1][2]",
+                "“Running” and [1] and [2, 3] and [1][2]",
+            ),
+            ("[[Vault|the vault]] and [[Note]]", "the vault and Note"),
+            ("A ![picture](p.png) here", "A  here"),
+            ("[![picture](p.png)](a.md)\nhere", "\nhere"),
+            ("H<sub>2</sub>O and `a<b>[1](c)`", "H2O and `a<b>[1](c)`"),
+            ("At <https://x.y/>", "At https://x.y/"),
+            ("a lone ` mark", "a lone ` mark"),
+            ("x < y and [ ] [x] a task", "x < y and [ ] [x] a task"),
+            ("See [it].\n\n[it]: a.md\n", "See it.\n\n\n"),
+            ("| [a](b) |\n|---|\n| [c](d) |", "| a |\n|---|\n| c |"),
+        ] {
+            assert_eq!(read(text), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn r23_no_sentence_ends_within_code_or_a_link() {
+        for (text, expected) in [
+            (
+                "If we call `println!` in a test and the test\npasses, we see nothing. Try it.",
+                vec![
+                    "If we call `println!` in a test and the test\npasses, we see nothing.",
+                    "Try it.",
+                ],
+            ),
+            (
+                "Call `Is it? No.` first. See [So it is. Yes](u).",
+                vec!["Call `Is it? No.` first.", "See So it is. Yes."],
+            ),
+        ] {
+            let (blocks, _) = blocks(text, &[]);
+            let said = blocks[0].sentences.iter().map(|it| it.text.as_str());
+            assert_eq!(said.collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
+    fn r23_marks_of_bold_fall_into_no_other_marks() {
+        for (text, sentence, shown) in [
+            (
+                "If `a!` so.\nElse b. C.",
+                "Else b.",
+                "If `a!` so.\n**Else b**. C.",
+            ),
+            (
+                "A. If\n`b!` so\nelse. C.",
+                "If\n`b!` so\nelse.",
+                "A. **If\n`b!` so\nelse**. C.",
+            ),
+            ("*A. B.* C", "B.*", "A. **B**. C"),
+            ("**A** is *b*. C", "**A** is *b*.", "**A is *b***. C"),
+            (
+                "| a | b |\n|---|---|\n| `c\\|d` | **e** |",
+                "| `c\\|d` | **e** |",
+                "| a | b |\n|---|---|\n| **`c\\|d`** | **e** |",
+            ),
+        ] {
+            let (_, markup) = blocks(text, &[]);
+            let at = text.find(sentence).unwrap();
+            let bold = markup.with_bold(text, &(0..text.len()), &(at..at + sentence.len()));
+            assert_eq!(bold, shown);
+        }
+    }
+}
