@@ -1,4 +1,4 @@
-//! Passages graded, and sentences chosen, question by question, without a knowledge base: what
+//! Passages graded, and sentences and blocks chosen, question by question, without a knowledge base: what
 //! `eval grading` and `eval reading` measure.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::domain::{Evidence, NodeName, Score, scores_of};
 use crate::embed::{CachedEmbedder, SentenceEmbedding};
 use crate::protocol::{Mode, RunId};
-use crate::reasoner::offline;
+use crate::reasoner::offline::{self, QuotedBlock};
 
 use super::{EngineError, thinking};
 
@@ -119,6 +119,20 @@ impl Grader {
             return Ok(None);
         }
         offline::best_sentence(query, heading, sentences, self.embedder.as_ref())
+            .map_err(|error| EngineError::Run(error.to_string()))
+    }
+
+    /// What the offline engine would quote of a passage; nothing for an endpoint, which writes its answers. Blocks while
+    /// it embeds.
+    pub fn quote_best_block(
+        &self,
+        query: &str,
+        passage: &str,
+    ) -> Result<Option<QuotedBlock>, EngineError> {
+        if self.identity().mode != Mode::Offline {
+            return Ok(None);
+        }
+        offline::quote_best_block(query, passage, self.embedder.as_ref())
             .map_err(|error| EngineError::Run(error.to_string()))
     }
 

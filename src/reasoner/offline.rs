@@ -30,7 +30,7 @@ use crate::protocol::Mode;
 use crate::text::is_cjk;
 
 pub use judge::signal_names;
-pub use measured::{Given, Signals, best_sentence, measure_signals, quote_best_block};
+pub use measured::{Given, QuotedBlock, Signals, best_sentence, measure_signals, quote_best_block};
 
 use answer::Material;
 use embedding::{KnownTokens, WhileWanted};

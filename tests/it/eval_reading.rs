@@ -24,6 +24,13 @@ const QUESTIONS: &str = r#"{"query": "What red pump", "set": "pier", "lang": "en
 {"query": "Where is the mooring rope kept?", "set": "rope", "lang": "en", "passage": "p4", "answers": [1, 3]}
 "#;
 
+/// The figures of the quoted block.
+const QUOTED: [&str; 3] = [
+    "block_holds_answer",
+    "block_lines_median",
+    "block_lines_p90",
+];
+
 fn collection() -> Workplace {
     let place = Workplace::empty();
     place.file("reading/passages.jsonl", PASSAGES);
@@ -56,6 +63,9 @@ async fn the_figures_are_those_worked_out_by_hand() {
     assert_eq!((&pier["n"], &pier["answerable"]), (&json!(3), &json!(2)));
     // An endpoint does not tell which sentence it goes by.
     assert_eq!(pier["sentence_at_1"], Value::Null);
+    for figure in QUOTED {
+        assert_eq!(pier[figure], Value::Null, "{figure}");
+    }
     // By the counts of the whole set red weighs more than pump.
     assert_eq!(pier["idf_at_1"], 1.0);
     // 0.6 and 0.5 answer, 0.5 does not: one pair won and one even.
@@ -108,10 +118,54 @@ fn the_built_in_engine_is_measured_and_repeats_itself() {
         "reading, engine extractive",
         "set ",
         "pier",
+        "in block",
         "sentence@1",
         "passage AUC",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+/// Both sets hold one paragraph: fourteen lines of which twelve are quoted, and one line of 240 columns.
+#[test]
+fn r23_the_quoted_block_holds_what_it_shows_and_is_as_long_as_it_is_shown() {
+    let mut wall = vec!["The crane stands at gate one.\n".to_owned()];
+    wall.extend((1..=12).map(|n| format!("Berth {n} lies *further* on.\n")));
+    wall.push("The harbour is **very** old.".to_owned());
+    let line = [
+        "The lamp is lit at dusk.".to_owned(),
+        "Oil ".repeat(53) + "it is.",
+    ];
+    let place = Workplace::empty();
+    let passages = [
+        json!({"id": "p1", "set": "wall", "title": "Harbour", "sentences": wall}),
+        json!({"id": "p2", "set": "line", "sentences": line}),
+    ];
+    let crane = "Which crane stands at gate one?";
+    let question = |query: &str, set: &str, passage: &str, answers: &[usize]| json!({"query": query, "set": set, "passage": passage, "answers": answers});
+    let questions = [
+        question(crane, "wall", "p1", &[0]),
+        question(crane, "wall", "p1", &[4, 13]),
+        question(crane, "wall", "p1", &[13]),
+        question("When is the harbour called very old?", "wall", "p1", &[13]),
+        question("When is the lamp lit?", "line", "p2", &[1]),
+    ];
+    let lines = |records: &[Value]| {
+        let lines = records.iter().map(|record| format!("{record}\n"));
+        lines.collect::<String>()
+    };
+    place.file("reading/passages.jsonl", &lines(&passages));
+    place.file("reading/questions.jsonl", &lines(&questions));
+    let found = report(&place.run(&["eval", "reading", "reading", "--json"]));
+    // Only the third question has its answer in lines that are cut off. The last lines are shown where the best
+    // sentence is among them.
+    let expected = [
+        ("wall", json!([0.75, 12, 12])),
+        ("line", json!([1.0, 3, 3])),
+    ];
+    for (set, expected) in expected {
+        let figures = QUOTED.map(|figure| found["sets"][set][figure].clone());
+        assert_eq!(json!(figures), expected, "{set}");
     }
 }
 
@@ -129,7 +183,8 @@ fn passages_that_answer_nothing_leave_no_sentence_to_be_right() {
     let output = place.run(&["eval", "reading", "reading", "--json"]);
     assert!(one_line(&output).contains("s: no passage answers its question"));
     let found = report(&output);
-    for figure in ["sentence_at_1", "idf_at_1", "answerable_auc", "passage_auc"] {
+    let others = ["sentence_at_1", "idf_at_1", "answerable_auc", "passage_auc"];
+    for figure in QUOTED.into_iter().chain(others) {
         assert_eq!(found["sets"]["s"][figure], Value::Null, "{figure}");
     }
 }

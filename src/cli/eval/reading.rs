@@ -1,5 +1,5 @@
-//! Quality of reading: which sentence of a passage the engine takes for the answer, and whether its
-//! grades tell a passage that answers from one that only sounds like it.
+//! Quality of reading: which sentence of a passage the engine takes for the answer, whether the block that it
+//! quotes holds the answer, and whether its grades tell a passage that answers from one that only sounds like it.
 //!
 //! Beside the engine's choice stand the choices of idf overlap, of the embedding's cosine, and of
 //! their sum, which need no engine: where they are as good, the engine buys nothing. A passage is
@@ -26,19 +26,24 @@ use crate::engine::Grader;
 use crate::text::{counted, is_chinese, one_line, sanitize};
 
 /// What stands above the figures of the sets.
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 12] = [
     column("set", Side::Left, 0),
     column("n", Side::Right, 0),
-    column("answerable", Side::Right, 1),
+    column("answerable", Side::Right, 4),
+    column("in block", Side::Right, 0),
+    column("lines", Side::Right, 0),
+    column("p90", Side::Right, 0),
     column("sentence@1", Side::Right, 0),
-    column("idf@1", Side::Right, 0),
-    column("cosine@1", Side::Right, 0),
-    column("sum@1", Side::Right, 0),
+    column("idf@1", Side::Right, 3),
+    column("cosine@1", Side::Right, 2),
+    column("sum@1", Side::Right, 1),
     column("answer AUC", Side::Right, 0),
     column("passage AUC", Side::Right, 0),
 ];
 /// What they mean.
 const MEANING: &str = "
+  in block is how often a sentence that answers lies in the block that is quoted, not in what is cut
+  off; lines and p90: the median and the 90th percentile of its lines, 100 columns wide.
   @1 is how often the sentence taken first answers: the engine's, that of idf overlap, of cosine, and
   of their sum. answer AUC: passages that answer before those asked in vain; passage AUC: before those
   near and far.
@@ -77,8 +82,14 @@ struct ReadingFigures {
     n: usize,
     /// Of these, the ones that their passage answers; the others are in `answerable_auc` alone.
     answerable: usize,
-    /// How often the sentence that the engine would quote first answers; nothing of an endpoint,
-    /// which does not tell.
+    /// How often a sentence that answers is all within the block that the engine would quote; nothing of an endpoint,
+    /// which writes its answers.
+    block_holds_answer: Option<f64>,
+    /// The median of the lines that the quoted blocks take on a screen of 100 columns.
+    block_lines_median: Option<usize>,
+    /// Nine of ten quoted blocks take at most so many.
+    block_lines_p90: Option<usize>,
+    /// How often the sentence that the engine would set in bold answers; nothing of an endpoint, which does not tell.
     sentence_at_1: Option<f64>,
     /// The same of the sentence that holds most of the question's words.
     idf_at_1: Option<f64>,
@@ -208,6 +219,12 @@ impl ReadingRun<'_> {
         let both = overlaps.iter().zip(&cosines).map(|(a, b)| a + b);
         let both: Vec<f64> = both.collect();
         let best = self.grader.best_sentence(query, &passage.title, &texts)?;
+        let block = self.grader.quote_best_block(query, &passage.text())?;
+        let answers = |(at, text): (&usize, &&str)| {
+            let block = block.as_ref();
+            question.answers.contains(at) && block.is_some_and(|block| block.shows(text))
+        };
+        let is_in_block = places.iter().zip(&texts).any(answers);
         let right = |best: Option<usize>| {
             let place = best.map(|best| places[best]);
             usize::from(place.is_some_and(|at| question.answers.contains(&at)))
@@ -216,6 +233,10 @@ impl ReadingRun<'_> {
         tally.answerable += 1;
         if let Some(best) = best {
             *tally.engine.get_or_insert(0) += right(Some(best));
+        }
+        if let Some(block) = block {
+            tally.in_block += usize::from(is_in_block);
+            tally.block_lines.push(block.shown_lines);
         }
         tally.idf += right(first_best(&overlaps));
         tally.cosine += right(first_best(&cosines));
@@ -248,6 +269,10 @@ struct ReadingTally {
     answerable: usize,
     /// Right choices; nothing where the engine tells no sentence.
     engine: Option<usize>,
+    /// Answers that lie in the quoted block.
+    in_block: usize,
+    /// The lines of each quoted block; nothing where the engine quotes none.
+    block_lines: Vec<usize>,
     idf: usize,
     cosine: usize,
     idf_cosine: usize,
@@ -264,6 +289,9 @@ impl ReadingTally {
         ReadingFigures {
             n,
             answerable: self.answerable,
+            block_holds_answer: share(self.in_block).filter(|_| !self.block_lines.is_empty()),
+            block_lines_median: percentile(&self.block_lines, 50),
+            block_lines_p90: percentile(&self.block_lines, 90),
             sentence_at_1: self.engine.and_then(share),
             idf_at_1: share(self.idf),
             cosine_at_1: share(self.cosine),
@@ -272,6 +300,14 @@ impl ReadingTally {
             passage_auc: auc(&self.among_others),
         }
     }
+}
+
+/// The least of the numbers that so many of a hundred do not exceed (nearest rank); nothing of none.
+fn percentile(numbers: &[usize], percent: usize) -> Option<usize> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    let rank = (percent * sorted.len()).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
 }
 
 impl ReadingReport {
@@ -287,8 +323,11 @@ impl ReadingReport {
                 figures.passage_auc,
             ];
             let counts = [figures.n, figures.answerable].map(|n| n.to_string());
+            let lines = [figures.block_lines_median, figures.block_lines_p90];
+            let lines = lines.map(|lines| lines.map_or("-".to_owned(), |n| n.to_string()));
             let cells = [one_line(name, 24)].into_iter().chain(counts);
-            cells.chain(shares.map(number)).collect()
+            let cells = cells.chain([number(figures.block_holds_answer)]);
+            cells.chain(lines).chain(shares.map(number)).collect()
         });
         let rows: Vec<Vec<String>> = rows.collect();
         text.push_str(&table(&COLUMNS, &rows, terminal_width()));
@@ -300,5 +339,20 @@ impl ReadingReport {
             ));
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_one_of_the_numbers() {
+        let lines: Vec<usize> = (1..=10).rev().collect();
+        assert_eq!(percentile(&lines, 50), Some(5));
+        assert_eq!(percentile(&lines, 90), Some(9));
+        assert_eq!(percentile(&[7, 1], 90), Some(7));
+        assert_eq!(percentile(&[7], 50), Some(7));
+        assert_eq!(percentile(&[], 50), None);
     }
 }

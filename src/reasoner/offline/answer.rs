@@ -25,13 +25,25 @@ use super::language::language_of;
 use super::passage::Passage;
 use super::question::Part;
 
-/// Lines of a passage as an answer quotes them, and the lines of the passage that it shows.
-pub(super) fn quote_block(
-    passage: &Passage,
-    lines: &Range<usize>,
-    bold: Option<&Range<usize>>,
-) -> quote::Quote {
-    quote(passage, lines, bold, 1, Frames::for_language(Language::En))
+/// The best block of all passages as an answer that quotes no other one shows it; `None` where there is none.
+pub(super) fn quote_best_block(
+    question: &Question,
+    passages: &[Passage],
+    judgement: &Judgement,
+) -> Option<quote::Quote> {
+    let (choice, _) = best(judgement, passages).first().copied()?;
+    let passage = &passages[choice.passage];
+    let lines = extent(choice, MOST_LINES, question, passage);
+    let bold = bold_bytes(choice, passage);
+    let frames = Frames::for_language(question.language);
+    Some(quote(passage, &lines, bold, choice.passage + 1, frames))
+}
+
+/// The bytes of a passage that are set in bold for a choice: those of its sentence, unless the block has no other one.
+fn bold_bytes(choice: Choice, passage: &Passage) -> Option<&Range<usize>> {
+    let sentences = &passage.blocks[choice.block].sentences;
+    let sentence = choice.sentence.filter(|_| sentences.len() > 1);
+    sentence.map(|at| &sentences[at].range)
 }
 
 /// Lines of the blocks behind the first one, as long as these are shorter.
@@ -168,10 +180,7 @@ impl Draft<'_> {
         if self.quoted.iter().any(overlaps) || self.quoted.len() == MOST_BLOCKS {
             return;
         }
-        let block = &passage.blocks[choice.block];
-        let several = block.sentences.len() > 1;
-        let bold = choice.sentence.filter(|_| several);
-        let bold = bold.map(|at| &block.sentences[at].range);
+        let bold = bold_bytes(choice, passage);
         let quote = quote(passage, &lines, bold, choice.passage + 1, self.frames);
         let heading = label
             .map(|label| format!("**{label}**\n\n"))

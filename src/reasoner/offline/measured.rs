@@ -3,9 +3,9 @@
 use crate::agent::ports::{EmbedError, Embedder};
 use crate::domain::{Evidence, LineRange};
 
-use super::answer::quote_block;
+use super::answer;
 use super::judge::{PassageTerms, Pool, SearchMeasure, judge, measure};
-use super::passage::Passage;
+use super::passage::{Passage, readable};
 use super::read;
 
 /// A passage to be judged.
@@ -28,13 +28,25 @@ pub struct Signals {
     pub row: Vec<f64>,
 }
 
-/// What the best block of a passage shows.
+/// The best block of a passage as an answer quotes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotedBlock {
-    /// The sentences that it shows, by their place.
-    pub sentences: std::ops::Range<usize>,
-    /// Lines that it takes on a screen.
+    text: String,
+    /// Lines that it takes on a screen of 100 columns.
     pub shown_lines: usize,
+}
+
+impl QuotedBlock {
+    /// Whether all of a sentence is among what is quoted; marks that only lay it out and white space do not count.
+    pub fn shows(&self, sentence: &str) -> bool {
+        without_marks(&self.text).contains(&without_marks(&readable(sentence)))
+    }
+}
+
+/// A text on one line, without the marks that bold text begins and ends with.
+fn without_marks(text: &str) -> String {
+    let text = text.replace('*', "").replace("__", "");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The signals of each block of each passage of one question. Blocks while it embeds.
@@ -81,26 +93,18 @@ pub fn best_sentence(
     Ok(judged.sentences[0].first().copied().flatten())
 }
 
-/// What an answer shows of a passage that is one paragraph: the sentences around the best one. Blocks while it
-/// embeds.
+/// What an answer quotes of a passage without a file; `None` where there is no block in it. Blocks while it embeds.
 pub fn quote_best_block(
     question: &str,
-    title: &str,
-    sentences: &[&str],
+    text: &str,
     embedder: &dyn Embedder,
 ) -> Result<Option<QuotedBlock>, EmbedError> {
-    let best = best_sentence(question, title, sentences, embedder)?;
-    let passage = Passage::of_sentences(title, sentences);
-    let Some(block) = passage.blocks.first() else {
-        return Ok(None);
-    };
-    let quote = quote_block(
-        &passage,
-        &block.lines,
-        best.map(|at| &block.sentences[at].range),
-    );
-    Ok(Some(QuotedBlock {
-        sentences: quote.lines,
+    let question = read(question, &[]);
+    let passages = [Given::Text(text).read()];
+    let judged = judge(&question, &pool_of(&passages), 1, embedder)?;
+    let quote = answer::quote_best_block(&question, &passages, &judged);
+    Ok(quote.map(|quote| QuotedBlock {
+        text: quote.text,
         shown_lines: quote.shown_lines,
     }))
 }
@@ -119,6 +123,29 @@ impl Given<'_> {
             Self::Sentences(title, sentences) => Passage::of_sentences(title, sentences),
             Self::Text(text) => Passage::read(&Evidence::without_file(1, text)),
             Self::Found(item) => Passage::read(item),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r23_a_sentence_is_shown_if_all_of_it_is_quoted() {
+        let block = QuotedBlock {
+            text: "It pumps\nwater. **See the guide (1) of `pump`.** Of the rest\n\n… 3 more lines [1]"
+                .to_owned(),
+            shown_lines: 2,
+        };
+        for (sentence, is_shown) in [
+            ("It pumps water.", true),
+            ("*It*  pumps\nwater. ", true),
+            ("See [the guide](g.md) [1] of `pump`.", true),
+            ("Of the rest nothing is known.", false),
+            ("It pumps oil.", false),
+        ] {
+            assert_eq!(block.shows(sentence), is_shown, "{sentence}");
         }
     }
 }
