@@ -5,7 +5,7 @@ use crate::domain::{Evidence, LineRange};
 
 use super::answer;
 use super::judge::{PassageTerms, Pool, SearchMeasure, judge, measure};
-use super::passage::{Passage, readable};
+use super::passage::Passage;
 use super::read;
 
 /// A passage to be judged.
@@ -39,13 +39,13 @@ pub struct QuotedBlock {
 impl QuotedBlock {
     /// Whether all of a sentence is among what is quoted; marks that only lay it out and white space do not count.
     pub fn shows(&self, sentence: &str) -> bool {
-        without_marks(&self.text).contains(&without_marks(&readable(sentence)))
+        without_marks(&self.text).contains(&without_marks(sentence))
     }
 }
 
 /// A text on one line, without the marks that bold text begins and ends with.
 fn without_marks(text: &str) -> String {
-    let text = text.replace('*', "").replace("__", "");
+    let text = text.replace(['*', '`', '_'], "");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
