@@ -28,12 +28,12 @@ pub const SAMPLES: &[(&str, &str)] = &[
     ("complex · rule", "Compare rules.md with thresholds.md"),
     (
         "complex · graded",
-        "What is corrective grading, and when does it run?",
+        "What is corrective grading, and what is the fast path?",
     ),
     ("refine", "How does vector_search differ from grep_search?"),
     (
         "re-retrieve",
-        "What does REFINE look for, and when does RE_RETRIEVE start afresh?",
+        "How do PROJ-103 and PROJ-104 hang together?",
     ),
     (
         "not found",

@@ -46,9 +46,9 @@ const DEMO: Bounds = Bounds {
 };
 const HOME: Bounds = Bounds {
     right: 0.83,
-    invented: 0.27,
-    right_after: 0.82,
-    invented_after: 0.34,
+    invented: 0.18,
+    right_after: 0.78,
+    invented_after: 0.18,
 };
 const OFFICE: Bounds = Bounds {
     right: 0.70,

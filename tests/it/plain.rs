@@ -38,7 +38,7 @@ fn assert_plain(said: &str) {
 fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
     let demo = Workplace::with_demo();
     let lines =
-        "hello\n\nWhat is corrective grading, and when does it run?\n/sources\n/sources 1\n/runs\n";
+        "hello\n\nWhat is corrective grading, and what is the fast path?\n/sources\n/sources 1\n/runs\n";
     for args in [&["--plain"][..], &[]] {
         let output = piped(&demo, args, lines);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -49,7 +49,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Question: hello\n",
             "  Route: chitchat.",
             "Answered, offline, extractive, route chitchat, 1 step, 3 saved",
-            "Question: What is corrective grading, and when does it run?\n",
+            "Question: What is corrective grading, and what is the fast path?\n",
             "Node analyze_and_route.\n",
             "  From analyze_and_route to plan: complex.",
             "  Tool hybrid_search, \"",
@@ -59,7 +59,7 @@ fn questions_from_a_pipe_are_answered_with_their_paths_in_lines() {
             "Answer: ",
             "Source [1]: ",
             ", lines ",
-            "Run 2: What is corrective grading, and when does it run?. complex, answered, look yourself, 4 steps",
+            "Run 2: What is corrective grading, and what is the fast path?. complex, answered, sure, 4 steps",
         ] {
             assert!(said.contains(wanted), "no {wanted:?} in\n{said}");
         }

@@ -13,7 +13,9 @@ mod quote;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::domain::{Confidence, Language, LineRange, Outcome, Parts, Question, Quotation};
+use crate::domain::{
+    Confidence, Evidence, Language, LineRange, Outcome, Parts, Question, Quotation, ToolName,
+};
 
 use self::choose::{Choice, MOST_BLOCKS, best, extent, is_near_best, of_both_sides};
 use self::frames::{Frames, filled};
@@ -103,9 +105,15 @@ impl Draft<'_> {
         } = self.material;
         let (passages, whole) = (&verdict.passages, &verdict.whole);
         let mut chosen = best(question, whole, passages);
-        let sure = chosen
+        // A side of which nothing is found is told of only where the whole is not answered either.
+        let of_whole = chosen
             .first()
             .map_or(0.0, |(_, chance)| whole.confidence(*chance).value());
+        let at_least = if of_whole < self.answer_from() {
+            0.0
+        } else {
+            self.answer_from()
+        };
         if let Parts::Sides { left, right } = &question.parts {
             let both = of_both_sides((left, right), question, whole, passages);
             match both.filter(|(_, chance)| is_near_best(*chance, &chosen)) {
@@ -113,7 +121,7 @@ impl Draft<'_> {
                     chosen.retain(|(choice, _)| *choice != both.0);
                     chosen.insert(0, both);
                 }
-                None if self.quote_parts(parts, &verdict.of_parts, sure) => return,
+                None if self.quote_parts(parts, &verdict.of_parts, at_least) => return,
                 None => {}
             }
         } else if self.quote_parts(parts, &verdict.of_parts, 0.0) {
@@ -137,7 +145,7 @@ impl Draft<'_> {
         };
         let found: Vec<Option<(Choice, Confidence)>> =
             parts.iter().zip(of_parts).map(first).collect();
-        let answer_from = self.material.verdict.whole.answer_from();
+        let answer_from = self.answer_from();
         let is_answered = |found: &Option<(Choice, Confidence)>| {
             found.is_some_and(|(_, confidence)| confidence.value() >= answer_from)
         };
@@ -165,6 +173,16 @@ impl Draft<'_> {
         // What answers one part is worth showing, however little is known of the others.
         self.confidence = Confidence::clamped(least.max(answer_from));
         true
+    }
+
+    /// From which confidence on an answer is given. What a file says that the question names is always told.
+    fn answer_from(&self) -> f64 {
+        let is_named = |item: &Evidence| item.tool == ToolName::ReadFile;
+        if self.material.items.iter().any(is_named) {
+            0.0
+        } else {
+            self.material.verdict.whole.answer_from()
+        }
     }
 
     /// Quotes a block below a label; one that is quoted already is not quoted again.
@@ -198,9 +216,9 @@ impl Draft<'_> {
             unknown,
             ..
         } = self.material;
-        let (passages, whole) = (&verdict.passages, &verdict.whole);
+        let passages = &verdict.passages;
         let confidence = self.confidence;
-        if self.quoted.is_empty() || confidence.value() < whole.answer_from() || unknown.is_some() {
+        if self.quoted.is_empty() || confidence.value() < self.answer_from() || unknown.is_some() {
             return self.not_found();
         }
         let is_chinese = |language: Language| language == Language::Zh;

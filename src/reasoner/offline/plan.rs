@@ -100,11 +100,13 @@ impl Round<'_> {
     fn tools(&self) -> Vec<ToolName> {
         let mut tools = self.job.routing.suggested_tools.clone();
         if self.question.kind == QuestionKind::State {
-            if self.job.routing.complexity == Complexity::Complex {
-                // Fields answer by themselves; where none does, another round searches.
-                tools.clear();
-            }
             tools.insert(0, ToolName::LocalFileQa);
+        }
+        // Fields and named files answer by themselves; where none does, another round searches.
+        let by_itself = [ToolName::LocalFileQa, ToolName::ReadFile];
+        let is_complex = self.job.routing.complexity == Complexity::Complex;
+        if is_complex && tools.first().is_some_and(|tool| by_itself.contains(tool)) {
+            tools.truncate(1);
         }
         tools
     }

@@ -285,7 +285,7 @@ mod tests {
             (
                 "What does guide.md say?",
                 QueryType::FileDiscovery,
-                vec![ReadFile],
+                vec![ReadFile, HybridSearch],
             ),
             (
                 "Which file describes the cache?",

@@ -61,6 +61,12 @@ async fn r01_the_plan_says_what_is_looked_for_and_how() {
         (
             "What does nodes/plan.md say?",
             FileDiscovery,
+            vec![ReadFile, HybridSearch],
+            vec![],
+        ),
+        (
+            "read nodes/plan.md:10-20",
+            FileDiscovery,
             vec![ReadFile],
             vec![],
         ),

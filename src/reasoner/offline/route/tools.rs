@@ -35,8 +35,9 @@ pub(super) fn tools_for(
     let untried = |tool: &ToolName| failed.iter().all(|record| record.call.tool() != *tool);
     let others = [first, HybridSearch, VectorSearch, GrepSearch].into_iter();
     let mut tools: Vec<ToolName> = others.filter(untried).take(1).collect();
-    // A file that is named may be one that the documents only speak of.
-    let is_file = tools.contains(&LocalFileQa);
+    // A file that is named without lines may be one that the documents only speak of.
+    let has_lines = literals.paths.iter().any(|path| path.start.is_some());
+    let is_file = tools.contains(&LocalFileQa) || tools.contains(&ReadFile) && has_lines;
     // After a failure the plan asks in other words what was asked before.
     if !is_file && !tools.contains(&HybridSearch) {
         tools.push(HybridSearch);
