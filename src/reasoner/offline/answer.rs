@@ -13,12 +13,13 @@ mod quote;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::domain::{Confidence, Language, LineRange, Outcome, Parts, Quotation};
+use crate::domain::{Confidence, Language, LineRange, Outcome, Parts, Question, Quotation};
 
 use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
 use self::frames::{Frames, filled};
 pub(super) use self::material::Material;
 use self::places::place;
+pub(super) use self::quote::without_citations;
 use self::quote::{MOST_LINES, quote};
 use super::judge::Judgement;
 use super::language::language_of;
@@ -31,9 +32,9 @@ pub(super) fn quote_best_block(
     passages: &[Passage],
     judgement: &Judgement,
 ) -> Option<quote::Quote> {
-    let (choice, _) = best(judgement, passages).first().copied()?;
+    let (choice, _) = best(question, judgement, passages).first().copied()?;
     let passage = &passages[choice.passage];
-    let lines = extent(choice, MOST_LINES, question, passage);
+    let lines = extent(choice, MOST_LINES, passage);
     let bold = bold_bytes(choice, passage);
     let frames = Frames::for_language(question.language);
     Some(quote(passage, &lines, bold, choice.passage + 1, frames))

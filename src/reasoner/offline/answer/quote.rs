@@ -210,7 +210,7 @@ fn opening(shown: &[Line<'_>], is_cut: bool) -> Option<String> {
 }
 
 /// A text without numbers in brackets, which would be taken for citations of the answer; code stays as it is.
-pub(super) fn without_citations(text: &str) -> Cow<'_, str> {
+pub(in super::super) fn without_citations(text: &str) -> Cow<'_, str> {
     let code = code_ranges(text);
     NUMBER.replace_all(text, |found: &Captures<'_>| {
         let at = found.get(0).map_or(0, |found| found.start());
