@@ -13,9 +13,9 @@ Two things are fitted for each language:
               answer as much as the others; to this is added the softmax over the blocks of each question, which is
               what chooses the block to quote
   grade       how likely a passage answers by the chance of its best block (Platt 1999), see fit_grade
-  answer      how likely an answer is right by the chance of its best block, how near the nearest block is in meaning,
-              and the greatest share of the question's words that a passage holds: logistic, on the sets that are real
-              documentation, each predicted by weights that saw the other sets only
+  answer      how likely an answer is right by the chance of its best block and how near the nearest block is in
+              meaning: logistic, on the sets that are real documentation, each predicted by weights that saw the other
+              sets only
 Figures are out of fold: a set is predicted by a fit on the other sets ("left out").
 """
 import json, math, os, sys
@@ -27,11 +27,8 @@ RIDGE, SOFTMAX = 0.3, 1.0
 MOST_BLOCKS, WITHIN = 3, 2.0  # as in src/reasoner/offline/answer/choose.rs
 ANSWER_FROM = {"en": 0.5, "zh": 0.5}  # an answer that is more likely wrong than right is not given
 KEPT, PRECISE = 0.08, 0.85
-# The only set whose questions need two passages. The number was chosen by its own figures: see NOTICE.
-WEIGHTS = {"hotpotqa": 5.0}
 CHINESE = ("cmrc", "drcd", "xquad_zh")
 SHARES = {"near": 1.0, "irrelevant": 1.0, "far": 0.7, "vain": 0.2}
-FREE = ("length", "opens")  # a signal may only speak for what its name says, except these
 ANSWERS = ("answers", "relevant")
 
 
@@ -69,7 +66,7 @@ class Set:
         for value in (0, 1):
             of = self.y == value
             w[of] /= max(1e-9, w[of].sum())
-        self.w = w / 2 * WEIGHTS.get(name, 1.0)
+        self.w = w / 2
         starts = np.flatnonzero(np.r_[True, self.question[1:] != self.question[:-1]])
         self.starts = starts
         asked = np.add.reduceat(self.y, starts) > 0
@@ -77,9 +74,9 @@ class Set:
         self.group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(self.question)]))
 
 
-    def greatest(self, signal):
-        """The greatest value of a signal among the blocks of each question."""
-        return np.maximum.reduceat(self.x[:, self.names.index(signal)], self.starts)
+    def nearest(self):
+        """How near the nearest block of each question is in meaning."""
+        return np.maximum.reduceat(self.x[:, self.names.index("nearness")], self.starts)
 
 
 def logistic(s):
@@ -120,7 +117,7 @@ def fit(sets, names):
         slope = slope + SOFTMAX * share * (e / whole - wanted) * (np.repeat(np.add.reduceat(wanted, starts), lengths) > 0)
         return value + RIDGE * (b[1:] @ b[1:]) / 2, np.r_[slope.sum(), z.T @ slope + RIDGE * b[1:]]
 
-    bounds = [(None, None)] + [(None, None) if name in FREE else (0, None) for name in names]
+    bounds = [(None, None)] + [(0, None)] * len(names)  # a signal may only speak for what its name says
     found = minimize(objective, np.zeros(len(bounds)), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400})
     b = found.x[1:] / spread
     return np.r_[found.x[0] - b @ mean, b]
@@ -145,9 +142,9 @@ def answers_of(s, found):
     """Of each question what the answer is judged by, and whether a quoted block answers: the best one or one that is
     about as likely."""
     x, right = [], []
-    for blocks, near, covered in zip(found, s.greatest("nearness"), s.greatest("passage_terms")):
+    for blocks, near in zip(found, s.nearest()):
         best = log_odds(blocks[0][0])
-        x.append((best, near, covered))
+        x.append((best, near))
         right.append(max(y for chance, y in blocks if best - log_odds(chance) <= WITHIN))
     return np.array(x), np.array(right)
 
@@ -258,7 +255,7 @@ def main():
         digits = lambda value: float(f"{value:.4g}")
         text += f"\n[{language}]\nbias = {digits(final[0])}\n"
         text += f"answer_from = {ANSWER_FROM[language]}\ngrade = {{ slope = {digits(grade[0])}, offset = {digits(grade[1])} }}\n"
-        text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, nearness = {digits(answer[2])}, coverage = {digits(answer[3])} }}\n\n[{language}.weights]\n"
+        text += f"answer = {{ bias = {digits(answer[0])}, odds = {digits(answer[1])}, nearness = {digits(answer[2])} }}\n\n[{language}.weights]\n"
         text += "".join(f"{name} = {digits(value)}\n" for name, value in zip(names, final[1:]) if abs(value) > 1e-9)
     print(text)
     if "--write" in sys.argv:

@@ -140,6 +140,9 @@ fn merge(known: Evidence, other: &Evidence) -> Evidence {
     let better = known.tool == other.tool && other.score > known.score;
     let (score, measured) = if better {
         (other.score, other.measured)
+    } else if known.measured == Measured::default() {
+        // What found it first measured nothing.
+        (known.score, other.measured)
     } else {
         (known.score, known.measured)
     };

@@ -22,7 +22,7 @@ const WEIGHTS: [f64; 3] = [0.7, 0.7, 0.5];
 /// seconds.
 pub(super) const MOST_LOOKED_UP: usize = 32;
 /// How much of an ending may hide a stem, and how much of the word must be left.
-const ENDING: usize = 4;
+const ENDING: usize = 5;
 const STEM: usize = 5;
 
 /// A term of the index near to a word.

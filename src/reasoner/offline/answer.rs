@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use crate::domain::{Confidence, Language, LineRange, Outcome, Parts, Question, Quotation};
 
-use self::choose::{Choice, MOST_BLOCKS, best, extent, of_both_sides};
+use self::choose::{Choice, MOST_BLOCKS, best, extent, is_near_best, of_both_sides};
 use self::frames::{Frames, filled};
 pub(super) use self::material::Material;
 use self::places::place;
@@ -104,20 +104,20 @@ impl Draft<'_> {
         } = self.material;
         let (passages, whole) = (&verdict.passages, &verdict.whole);
         let mut chosen = best(question, whole, passages);
+        let sure = chosen
+            .first()
+            .map_or(0.0, |(_, chance)| whole.confidence(*chance).value());
         if let Parts::Sides { left, right } = &question.parts {
             let both = of_both_sides((left, right), question, whole, passages);
-            let answers = |(_, chance): &(Choice, f64)| {
-                whole.confidence(*chance).value() >= whole.answer_from()
-            };
-            match both.filter(answers) {
+            match both.filter(|(_, chance)| is_near_best(*chance, &chosen)) {
                 Some(both) => {
                     chosen.retain(|(choice, _)| *choice != both.0);
                     chosen.insert(0, both);
                 }
-                None if self.quote_parts(parts, &verdict.of_parts) => return,
+                None if self.quote_parts(parts, &verdict.of_parts, sure) => return,
                 None => {}
             }
-        } else if self.quote_parts(parts, &verdict.of_parts) {
+        } else if self.quote_parts(parts, &verdict.of_parts, 0.0) {
             return;
         }
         chosen.truncate(MOST_BLOCKS);
@@ -129,8 +129,8 @@ impl Draft<'_> {
     }
 
     /// Quotes a block for each part, and says of which parts nothing is found. Quotes nothing and returns `false` where
-    /// no part is answered.
-    fn quote_parts(&mut self, parts: &[Part], of_parts: &[Judgement]) -> bool {
+    /// no part is answered, or one with less than this confidence.
+    fn quote_parts(&mut self, parts: &[Part], of_parts: &[Judgement], at_least: f64) -> bool {
         let passages = &self.material.verdict.passages;
         let first = |(part, judgement): (&Part, &Judgement)| {
             let (choice, chance) = best(&part.question, judgement, passages).first().copied()?;
@@ -142,7 +142,11 @@ impl Draft<'_> {
         let is_answered = |found: &Option<(Choice, Confidence)>| {
             found.is_some_and(|(_, confidence)| confidence.value() >= answer_from)
         };
-        if !found.iter().any(is_answered) {
+        let confidence = |found: &Option<(Choice, Confidence)>| {
+            found.map_or(0.0, |(_, confidence)| confidence.value())
+        };
+        let least = found.iter().map(confidence).fold(1.0, f64::min);
+        if !found.iter().any(is_answered) || least < at_least {
             return false;
         }
         let block = |found: &Option<(Choice, Confidence)>| {
@@ -150,9 +154,7 @@ impl Draft<'_> {
         };
         // One block for all parts speaks of none of them alone.
         let is_one = found.iter().all(|it| block(it) == block(&found[0]));
-        let mut least = 1.0_f64;
         for (part, found) in parts.iter().zip(&found).take(MOST_BLOCKS) {
-            least = least.min(found.map_or(0.0, |(_, confidence)| confidence.value()));
             match found.filter(|_| is_answered(found)) {
                 Some((choice, _)) if is_one => self.add(None, choice),
                 Some((choice, _)) => self.add(Some(&part.label), choice),

@@ -6,7 +6,6 @@
 
 mod meaning;
 mod model;
-mod order;
 mod pool;
 mod query;
 mod signals;
@@ -31,8 +30,6 @@ pub(super) struct Judgement {
     pub(super) sentences: Vec<Vec<Option<usize>>>,
     /// How near the nearest block is in meaning.
     nearest: f64,
-    /// The greatest share of the question's words that a passage holds.
-    covered: f64,
     calibration: Calibration,
 }
 
@@ -57,11 +54,7 @@ impl Judgement {
 
     /// How likely an answer is right whose best block has this chance.
     pub(super) fn confidence(&self, best: f64) -> Confidence {
-        Confidence::clamped(
-            self.calibration
-                .answer
-                .chance(best, self.nearest, self.covered),
-        )
+        Confidence::clamped(self.calibration.answer.chance(best, self.nearest))
     }
 }
 
@@ -92,7 +85,6 @@ pub(super) fn judge(
         chances: chances.collect(),
         sentences: best_sentences(&query, pool),
         nearest: nearness.iter().flatten().copied().fold(0.0, f64::max),
-        covered: query.greatest_share(pool),
         calibration: model.calibration(),
     })
 }

@@ -47,7 +47,7 @@ impl QuotedBlock {
 
 /// A text on one line, without the marks that bold text begins and ends with.
 fn without_marks(text: &str) -> String {
-    let text = text.replace('*', "").replace("__", "");
+    let text = text.replace(['*', '`', '_'], "");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

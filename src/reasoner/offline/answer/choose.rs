@@ -66,10 +66,7 @@ pub(super) fn best(
         if block(&choice).kind == BlockKind::Fields && !has_asked_field(block(&choice)) {
             continue;
         }
-        let is_near = chosen
-            .first()
-            .is_none_or(|(_, best)| log_odds(*best) - log_odds(chance) <= WITHIN);
-        if chosen.len() == MOST_BLOCKS || chance == 0.0 || !is_near {
+        if chosen.len() == MOST_BLOCKS || chance == 0.0 || !is_near_best(chance, &chosen) {
             break;
         }
         if !chosen
@@ -80,6 +77,12 @@ pub(super) fn best(
         }
     }
     chosen
+}
+
+/// Whether a block is about as likely to answer as the first of these.
+pub(super) fn is_near_best(chance: f64, chosen: &[(Choice, f64)]) -> bool {
+    let best = chosen.first();
+    best.is_none_or(|(_, best)| log_odds(*best) - log_odds(chance) <= WITHIN)
 }
 
 /// The most likely block that names both sides of a comparison, itself or by its heading.

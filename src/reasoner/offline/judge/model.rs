@@ -59,14 +59,11 @@ pub(super) struct AnswerModel {
     odds: f64,
     /// The weight of how near the nearest block is in meaning.
     nearness: f64,
-    /// The weight of the greatest share of the question's words that a passage holds.
-    coverage: f64,
 }
 
 impl AnswerModel {
-    pub(super) fn chance(self, best: f64, nearness: f64, coverage: f64) -> f64 {
-        let odds = self.odds * log_odds(best);
-        logistic(self.bias + odds + self.nearness * nearness + self.coverage * coverage)
+    pub(super) fn chance(self, best: f64, nearness: f64) -> f64 {
+        logistic(self.bias + self.odds * log_odds(best) + self.nearness * nearness)
     }
 }
 
@@ -143,11 +140,9 @@ mod tests {
                 answer_from,
             } = part.calibration;
             assert!(grade.scale(0.2) < grade.scale(0.8) && grade.scale(0.0).is_finite());
-            let middle = answer.chance(0.5, 0.5, 0.5);
-            assert!(answer.chance(0.8, 0.5, 0.5) > middle);
-            assert!(answer.chance(0.5, 0.8, 0.5) > middle);
-            assert!(answer.chance(0.5, 0.5, 0.8) > middle);
-            assert!(answer.chance(0.0, 1.0, 1.0).is_finite());
+            assert!(answer.chance(0.2, 0.5) < answer.chance(0.8, 0.5));
+            assert!(answer.chance(0.5, 0.2) < answer.chance(0.5, 0.8));
+            assert!(answer.chance(0.0, 1.0).is_finite() && answer.chance(1.0, 1.0).is_finite());
             assert!((0.0..1.0).contains(&answer_from));
         }
     }

@@ -21,8 +21,6 @@ pub(in super::super) struct SearchMeasure {
     pub(in super::super) score: f64,
     /// The cosine with the question.
     pub(in super::super) cosine: f64,
-    /// BM25 as a share of a full match, 0–1.
-    pub(in super::super) share: f64,
 }
 
 impl SearchMeasure {
@@ -32,7 +30,6 @@ impl SearchMeasure {
         Self {
             score: if is_ranked { item.score.value() } else { 0.0 },
             cosine: measured.cosine.unwrap_or_default(),
-            share: measured.share.unwrap_or_default(),
         }
     }
 }

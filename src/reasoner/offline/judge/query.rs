@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::domain::{Language, Question, QuestionKind};
 
 use super::super::question::subject_terms;
-use super::order::NeighbourPairs;
 use super::pool::Pool;
 use super::terms::{BlockTerms, grams, written};
 
@@ -16,7 +15,6 @@ pub(super) struct Query {
     pub(super) text: String,
     pub(super) kind: QuestionKind,
     pub(super) language: Language,
-    pub(super) neighbours: NeighbourPairs,
     pub(super) words: IdfWeights,
     /// The words as they are written, small ones too.
     pub(super) written: IdfWeights,
@@ -40,18 +38,11 @@ impl Query {
             text: question.search_text(),
             kind: question.kind,
             language: question.language,
-            neighbours: NeighbourPairs::of(terms),
             words: weigh(terms.clone(), |block| &block.held),
             written: weigh(written(&question.asked).collect(), |block| &block.written),
             grams: grams(terms.iter()),
             subject: subject_terms(question).into_iter().collect(),
         }
-    }
-
-    /// The greatest share of the words that a passage of the pool holds, by weight.
-    pub(super) fn greatest_share(&self, pool: &Pool<'_>) -> f64 {
-        let shares = pool.terms.iter().map(|it| self.words.share(&[&it.all]));
-        shares.fold(0.0, f64::max)
     }
 }
 
@@ -62,8 +53,6 @@ pub(super) struct IdfWeights {
     weights: BTreeMap<String, f64>,
     /// The sum of the weights; 1 where there are none.
     total: f64,
-    /// The greatest weight; 1 where there are none.
-    greatest: f64,
 }
 
 /// The weight of a word that all blocks hold.
@@ -80,27 +69,17 @@ impl IdfWeights {
             .into_iter()
             .map(|word| (word.clone(), idf(&word)))
             .collect();
-        let or_one = |value: f64| if value > 0.0 { value } else { 1.0 };
+        let total: f64 = weights.values().sum();
         Self {
-            total: or_one(weights.values().sum()),
-            greatest: or_one(weights.values().copied().fold(0.0, f64::max)),
+            total: if total > 0.0 { total } else { 1.0 },
             weights,
         }
     }
 
     /// The share of the words that any of these sets holds, by weight.
     pub(super) fn share(&self, held: &[&HashSet<String>]) -> f64 {
-        self.held_weights(held).sum::<f64>() / self.total
-    }
-
-    /// The weight of the heaviest word that the set holds, as a share of the heaviest of all.
-    pub(super) fn heaviest(&self, held: &HashSet<String>) -> f64 {
-        self.held_weights(&[held]).fold(0.0, f64::max) / self.greatest
-    }
-
-    fn held_weights(&self, held: &[&HashSet<String>]) -> impl Iterator<Item = f64> {
         let is_held = |word: &String| held.iter().any(|held| held.contains(word));
-        let found = self.weights.iter().filter(move |(word, _)| is_held(word));
-        found.map(|(_, weight)| *weight)
+        let found = self.weights.iter().filter(|(word, _)| is_held(word));
+        found.map(|(_, weight)| weight).sum::<f64>() / self.total
     }
 }

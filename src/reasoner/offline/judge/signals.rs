@@ -21,8 +21,6 @@ struct Candidate<'a> {
     nearness: f64,
     /// The words of the block before it in its section.
     before: Option<&'a BlockTerms>,
-    /// The greatest share of the question's words that a passage holds which names this one's document.
-    linked: f64,
     /// What the search measured of the passage, less the best of all passages in each.
     found: SearchMeasure,
 }
@@ -38,30 +36,16 @@ use Scope::{Alone, Relative};
 type Signal = fn(&Query, &Candidate<'_>) -> f64;
 
 const SIGNALS: &[(&str, Scope, Signal)] = &[
-    ("terms", Relative, terms),
-    ("terms_with_topic", Relative, terms_with_topic),
-    ("sentence_terms", Relative, sentence_terms),
     ("passage_terms", Relative, passage_terms),
-    ("heading_terms", Alone, heading_terms),
     ("named", Alone, named),
-    ("heaviest", Alone, heaviest),
     ("written", Alone, as_written),
     ("grams", Relative, grams),
-    ("near", Relative, near),
     ("nearness", Relative, nearness),
     ("found", Alone, found),
     ("found_cosine", Alone, found_cosine),
-    ("found_share", Alone, found_share),
-    ("linked", Alone, linked),
     ("before", Alone, before),
-    ("shows_steps", Alone, shows_steps),
     ("shows_code", Alone, shows_code),
-    ("emphasised", Alone, emphasised),
     ("lists", Alone, lists),
-    ("opens", Alone, opens),
-    ("defines", Alone, defines),
-    ("counts", Alone, counts),
-    ("length", Alone, length),
 ];
 
 /// The names of the signals in the order of a row; relative ones stand once more behind all others.
@@ -79,21 +63,13 @@ pub(super) fn rows(query: &Query, pool: &Pool<'_>, nearness: &[Vec<f64>]) -> Vec
     let best_found = SearchMeasure {
         score: best(|it| it.score),
         cosine: best(|it| it.cosine),
-        share: best(|it| it.share),
     };
     let mut rows: Vec<Vec<Vec<f64>>> = Vec::with_capacity(pool.passages.len());
     for (at, passage) in pool.passages.iter().enumerate() {
         let found = SearchMeasure {
             score: pool.found[at].score - best_found.score,
             cosine: pool.found[at].cosine - best_found.cosine,
-            share: pool.found[at].share - best_found.share,
         };
-        let share = |by: &usize| query.words.share(&[&pool.terms[*by].all]);
-        let linked = pool.terms[at]
-            .named_by
-            .iter()
-            .map(share)
-            .fold(0.0, f64::max);
         let of_block = |block: usize| {
             let before = block.checked_sub(1).filter(|before| {
                 passage.blocks[*before].headings == passage.blocks[block].headings
@@ -104,7 +80,6 @@ pub(super) fn rows(query: &Query, pool: &Pool<'_>, nearness: &[Vec<f64>]) -> Vec
                 before: before.map(|before| &pool.terms[at].blocks[before]),
                 passage_terms: &pool.terms[at],
                 nearness: nearness[at][block],
-                linked,
                 found,
             };
             SIGNALS
@@ -127,34 +102,9 @@ pub(super) fn rows(query: &Query, pool: &Pool<'_>, nearness: &[Vec<f64>]) -> Vec
     rows
 }
 
-/// The share of the question's words that the block holds, by weight.
-fn terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    query.words.share(&[&candidate.terms.held])
-}
-
-/// The same with the words of the headings above and of the document's names.
-fn terms_with_topic(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    query.words.share(&[&candidate.terms.with_topic])
-}
-
-/// The greatest share that one sentence holds.
-fn sentence_terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    let shares = candidate
-        .terms
-        .sentences
-        .iter()
-        .map(|held| query.words.share(&[held]));
-    shares.fold(0.0, f64::max)
-}
-
 /// The share that the whole passage holds with its headings and the names and path of its document.
 fn passage_terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
     query.words.share(&[&candidate.passage_terms.all])
-}
-
-/// The share that the innermost heading holds.
-fn heading_terms(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    query.words.share(&[&candidate.terms.heading])
 }
 
 /// How far the innermost heading, or a name of the document, is exactly what is asked for: their common words as a
@@ -171,11 +121,6 @@ fn jaccard(a: &HashSet<String>, b: &HashSet<String>) -> f64 {
     common as f64 / (a.len() + b.len() - common).max(1) as f64
 }
 
-/// How heavy the heaviest word of the question is that the block or its headings hold.
-fn heaviest(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    query.words.heaviest(&candidate.terms.with_topic)
-}
-
 /// The share of the words as they are written, small ones too.
 fn as_written(query: &Query, candidate: &Candidate<'_>) -> f64 {
     query.written.share(&[&candidate.terms.written])
@@ -185,11 +130,6 @@ fn as_written(query: &Query, candidate: &Candidate<'_>) -> f64 {
 fn grams(query: &Query, candidate: &Candidate<'_>) -> f64 {
     let common = query.grams.intersection(&candidate.terms.grams).count();
     common as f64 / query.grams.len().max(1) as f64
-}
-
-/// The share of the question's neighbouring words that stand near each other.
-fn near(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    query.neighbours.share_near(&candidate.terms.in_order)
 }
 
 /// How near the block is in meaning.
@@ -202,20 +142,9 @@ fn found(_: &Query, candidate: &Candidate<'_>) -> f64 {
     candidate.found.score
 }
 
-/// The same of its cosine.
+/// The same of its cosine with the question.
 fn found_cosine(_: &Query, candidate: &Candidate<'_>) -> f64 {
     candidate.found.cosine
-}
-
-/// The same of its BM25.
-fn found_share(_: &Query, candidate: &Candidate<'_>) -> f64 {
-    candidate.found.share
-}
-
-/// How much of the question a passage holds that names this one's document: a question that needs two documents often
-/// names only the first, which in turn names the second.
-fn linked(_: &Query, candidate: &Candidate<'_>) -> f64 {
-    candidate.linked
 }
 
 /// The share of the question's words that the block before it in its section holds.
@@ -230,20 +159,6 @@ fn shows_code(query: &Query, candidate: &Candidate<'_>) -> f64 {
     flag(query.kind == QuestionKind::How && candidate.block.text.contains('`'))
 }
 
-/// The subject in italics or bold, where its meaning is asked for: authors set a term so where they define it.
-fn emphasised(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    let is_subject = |term: &HashSet<String>| *term == query.subject;
-    flag(
-        query.kind == QuestionKind::Definition && candidate.terms.emphasised.iter().any(is_subject),
-    )
-}
-
-/// Code or a list, where a way to do something is asked for.
-fn shows_steps(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    let shows = matches!(candidate.block.kind, BlockKind::Code | BlockKind::List);
-    flag(query.kind == QuestionKind::How && shows)
-}
-
 /// A list or table, where several things are asked for.
 fn lists(query: &Query, candidate: &Candidate<'_>) -> f64 {
     let lists = matches!(
@@ -251,28 +166,6 @@ fn lists(query: &Query, candidate: &Candidate<'_>) -> f64 {
         BlockKind::List | BlockKind::Table | BlockKind::Slide
     );
     flag(query.kind == QuestionKind::List && lists)
-}
-
-/// The first block below its heading.
-fn opens(_: &Query, candidate: &Candidate<'_>) -> f64 {
-    flag(candidate.block.opens_section)
-}
-
-/// The first block below a heading that shares words with the subject, where a meaning is asked for.
-fn defines(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    let opens = candidate.block.opens_section && query.kind == QuestionKind::Definition;
-    if opens { named(query, candidate) } else { 0.0 }
-}
-
-/// A number, where an amount or a time is asked for.
-fn counts(query: &Query, candidate: &Candidate<'_>) -> f64 {
-    let asks = matches!(query.kind, QuestionKind::Quantity | QuestionKind::When);
-    flag(asks && candidate.block.text.contains(|c: char| c.is_numeric()))
-}
-
-/// How long the block is: the logarithm of its different words.
-fn length(_: &Query, candidate: &Candidate<'_>) -> f64 {
-    (1.0 + candidate.terms.held.len() as f64).ln()
 }
 
 fn flag(is_set: bool) -> f64 {

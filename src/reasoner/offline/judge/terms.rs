@@ -17,15 +17,12 @@ pub(in super::super) struct PassageTerms {
     pub(super) names: Vec<HashSet<String>>,
     /// All words of the passage, its headings and the names and path of its document.
     pub(super) all: HashSet<String>,
-    /// The other passages of the pool that say its title, by their place.
-    pub(super) named_by: Vec<usize>,
 }
 
 /// The words of a block.
 #[derive(Debug)]
 pub(in super::super) struct BlockTerms {
-    /// Stems, in order.
-    pub(super) in_order: Vec<String>,
+    /// Stems.
     pub(super) held: HashSet<String>,
     /// As they are written, in lower case.
     pub(super) written: HashSet<String>,
@@ -35,8 +32,6 @@ pub(in super::super) struct BlockTerms {
     /// The words of the block, all headings above it and the names of its document.
     pub(super) with_topic: HashSet<String>,
     pub(super) sentences: Vec<HashSet<String>>,
-    /// What stands in italics or bold.
-    pub(super) emphasised: Vec<HashSet<String>>,
 }
 
 impl PassageTerms {
@@ -61,58 +56,22 @@ impl PassageTerms {
             blocks,
             names,
             all,
-            named_by: Vec::new(),
             language,
         }
     }
 
     /// Reads the passages of a question.
     pub(in super::super) fn read_all(passages: &[Passage]) -> Vec<Self> {
-        let mut terms: Vec<Self> = passages.iter().map(Self::read).collect();
-        for (at, passage) in passages.iter().enumerate() {
-            let title = bare(&passage.title);
-            let names = |(other, by): &(usize, &Passage)| {
-                let is_other = passage.source != by.source || passage.source.is_empty();
-                *other != at && is_other && says_title(&by.text, title)
-            };
-            let named_by = passages
-                .iter()
-                .enumerate()
-                .filter(names)
-                .map(|(other, _)| other);
-            terms[at].named_by = named_by.collect();
-        }
-        terms
+        passages.iter().map(Self::read).collect()
     }
-}
-
-/// A shorter title, in letters of an alphabet and of Chinese, is as likely a word like any other.
-const SHORTEST_TITLE: usize = 4;
-const SHORTEST_CHINESE_TITLE: usize = 3;
-
-/// Whether a text says a title as it stands, capitals included: a title such as "Rules" is not said by every text that
-/// speaks of rules.
-fn says_title(text: &str, title: &str) -> bool {
-    let is_chinese = title.chars().any(is_cjk);
-    let shortest = if is_chinese {
-        SHORTEST_CHINESE_TITLE
-    } else {
-        SHORTEST_TITLE
-    };
-    let ends = |c: Option<char>| is_chinese || !c.is_some_and(char::is_alphanumeric);
-    title.chars().count() >= shortest
-        && text.match_indices(title).any(|(at, found)| {
-            ends(text[..at].chars().next_back()) && ends(text[at + found.len()..].chars().next())
-        })
 }
 
 impl BlockTerms {
     fn read(block: &Block, names: &[HashSet<String>], language: Language) -> Self {
-        let in_order = terms(&block.text, language);
-        let held: HashSet<String> = in_order.iter().cloned().collect();
+        let set = |text: &str| -> HashSet<String> { terms(text, language).into_iter().collect() };
+        let held = set(&block.text);
         let headings = terms(&block.headings.join("\n"), language);
         let with_topic = held.iter().chain(&headings).chain(names.iter().flatten());
-        let set = |text: &str| -> HashSet<String> { terms(text, language).into_iter().collect() };
         Self {
             with_topic: with_topic.cloned().collect(),
             written: written(&block.text).collect(),
@@ -123,24 +82,10 @@ impl BlockTerms {
                 .iter()
                 .map(|sentence| set(&sentence.text))
                 .collect(),
-            emphasised: emphasised(&block.text).map(set).collect(),
-            in_order,
             held,
         }
     }
 }
-
-/// The short runs of text between marks of emphasis.
-fn emphasised(text: &str) -> impl Iterator<Item = &str> {
-    let runs = text.split(['*', '_', '“', '”', '「', '」']).map(str::trim);
-    let inner = runs
-        .enumerate()
-        .filter(|(at, run)| *at > 0 && !run.is_empty() && run.len() <= LONGEST_TERM);
-    inner.map(|(_, run)| run)
-}
-
-/// Bytes of a term.
-const LONGEST_TERM: usize = 60;
 
 /// A name without what stands in brackets behind it, which only tells it from its namesakes.
 fn bare(name: &str) -> &str {

@@ -35,7 +35,8 @@ pub(super) fn tools_for(
     let untried = |tool: &ToolName| failed.iter().all(|record| record.call.tool() != *tool);
     let others = [first, HybridSearch, VectorSearch, GrepSearch].into_iter();
     let mut tools: Vec<ToolName> = others.filter(untried).take(1).collect();
-    let is_file = kind == QueryType::FileDiscovery && failed.is_empty();
+    // A file that is named may be one that the documents only speak of.
+    let is_file = tools.contains(&LocalFileQa);
     // After a failure the plan asks in other words what was asked before.
     if !is_file && !tools.contains(&HybridSearch) {
         tools.push(HybridSearch);
