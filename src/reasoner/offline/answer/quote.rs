@@ -1,6 +1,7 @@
 //! Lines of a passage as an answer shows them: whole, the best sentence in bold, cut with a visible count.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -85,15 +86,15 @@ pub(super) fn quote(
     }
     let mut text = written.join("\n");
     if !is_whole {
-        let left_out = height(&pieces, is_filled) - height(shown, is_filled);
-        let more = frames.more_lines(left_out.max(1));
+        let left_out = height(&pieces).saturating_sub(height(shown)).max(1);
+        let more = frames.more_lines(left_out);
         text.push_str(&format!("\n\n{more} [{number}]"));
     } else if cited.is_none() {
         text.push_str(&format!("\n\n[{number}]"));
     }
     Quote {
         text,
-        shown_lines: height(shown, |piece| piece.line.is_shown),
+        shown_lines: height(shown),
         lines: first.line.number..last.line.number + 1,
     }
 }
@@ -182,106 +183,88 @@ impl Piece<'_> {
 
 fn cut<'a>(passage: &Passage, lines: &'a [Line<'a>]) -> Vec<Piece<'a>> {
     let text = passage.text.as_str();
-    // Where sentences begin, and whether one that begins a line parts it from the one above.
-    let mut begins: Vec<(usize, bool)> = Vec::new();
-    for block in &passage.blocks {
-        let is_prose = block.kind == BlockKind::Paragraph;
-        begins.extend(block.sentences.iter().map(|it| (it.range.start, is_prose)));
-    }
     let columns = |bytes: &Range<usize>| {
         let shown = passage.markup.plain(text, bytes);
         shown.width().max(shown.len() / BYTES_OF_COLUMN)
     };
     let mut pieces: Vec<Piece<'a>> = Vec::new();
     for line in lines {
-        let is_here = |(at, _): &&(usize, bool)| line.bytes.contains(at);
-        let mut borders = vec![(line.bytes.start, !line.is_continued)];
-        for (at, is_prose) in begins.iter().filter(is_here) {
-            if text[line.bytes.start..*at].contains(char::is_alphanumeric) {
-                borders.push((*at, *is_prose));
-            } else {
-                borders[0].1 |= is_prose;
+        let Range { start, end } = line.bytes;
+        // Where pieces begin, and whether that is a border.
+        let mut begins = BTreeMap::from([(start, !line.is_continued)]);
+        for block in &passage.blocks {
+            let is_prose = block.kind == BlockKind::Paragraph;
+            let sentences = block.sentences.iter().map(|sentence| sentence.range.start);
+            for at in sentences.filter(|at| line.bytes.contains(at)) {
+                let is_inside = text[start..at].contains(char::is_alphanumeric);
+                *begins
+                    .entry(if is_inside { at } else { start })
+                    .or_default() |= is_prose;
             }
         }
-        let ends = borders[1..]
-            .iter()
-            .map(|(at, _)| *at)
-            .chain([line.bytes.end]);
-        let ends: Vec<usize> = ends.collect();
-        for ((mut start, mut is_border), end) in borders.into_iter().zip(ends) {
-            loop {
-                let mut bytes = start..end;
-                let mut width = columns(&bytes);
-                if width > MOST_LINES * WRAPPED_AT {
-                    let most = text.floor_char_boundary(start + WRAPPED_AT);
-                    bytes.end = text[start..most]
-                        .rfind(' ')
-                        .map_or(most, |at| start + at + 1);
-                    width = columns(&bytes);
-                }
-                start = bytes.end;
-                pieces.push(Piece {
-                    line,
-                    bytes,
-                    columns: width,
-                    is_border,
-                });
-                is_border = false;
-                if start == end {
-                    break;
-                }
+        if columns(&line.bytes) > MOST_LINES * WRAPPED_AT {
+            for at in (start..end).step_by(WRAPPED_AT) {
+                let most = text.floor_char_boundary(end.min(at + WRAPPED_AT));
+                let words = &text[text.floor_char_boundary(at)..most];
+                let behind = words.rfind(' ').map_or(0, |space| words.len() - space - 1);
+                begins.entry(most - behind).or_default();
             }
         }
+        let mut end = end;
+        let first = pieces.len();
+        for (start, is_border) in begins.into_iter().rev() {
+            pieces.push(Piece {
+                line,
+                columns: columns(&(start..end)),
+                bytes: start..end,
+                is_border,
+            });
+            end = start;
+        }
+        pieces[first..].reverse();
     }
     pieces
 }
 
-/// Lines that some pieces take on a screen, of the lines that count.
-fn height<'a>(pieces: &[Piece<'a>], counts: impl Fn(&Piece<'a>) -> bool) -> usize {
-    let mut height = 0;
-    for line in pieces
-        .chunk_by(Piece::is_in_line_of)
-        .filter(|line| counts(&line[0]))
-    {
+/// Lines that some pieces take on a screen.
+fn height(pieces: &[Piece<'_>]) -> usize {
+    let height = |line: &[Piece<'_>]| {
         let columns: usize = line.iter().map(|piece| piece.columns).sum();
-        height += columns.div_ceil(WRAPPED_AT).max(1);
-    }
-    height
+        usize::from(line[0].line.is_shown) * columns.div_ceil(WRAPPED_AT).max(1)
+    };
+    pieces.chunk_by(Piece::is_in_line_of).map(height).sum()
 }
 
 /// Lines that some lines of a passage take on a screen.
 pub(super) fn shown_height(passage: &Passage, lines: &Range<usize>) -> usize {
-    let lines = read_lines(passage, lines);
-    height(&cut(passage, &lines), |piece| piece.line.is_shown)
+    height(&cut(passage, &read_lines(passage, lines)))
 }
 
 /// The pieces that are shown: the first ones where these hold the bold ones, or else those around the bold ones.
 fn window(pieces: &[Piece<'_>], bold: Option<&Range<usize>>) -> Range<usize> {
-    let bold = bold.cloned().unwrap_or_default();
-    let begin = pieces.iter().position(|piece| bold.start < piece.bytes.end);
-    let begin = begin.unwrap_or_default();
-    let end = pieces
-        .iter()
-        .rposition(|piece| piece.bytes.start < bold.end);
-    let end = end.unwrap_or_default().max(begin);
-    let fits = |from: usize, to: usize| {
-        height(&pieces[from..to], |piece| piece.line.is_shown) <= MOST_LINES
+    if pieces.is_empty() {
+        return 0..0;
+    }
+    let is_bold = |piece: &Piece<'_>| {
+        bold.is_some_and(|bold| bold.start < piece.bytes.end && piece.bytes.start < bold.end)
     };
-    let holding = |borders: &[usize], last: usize| {
+    let begin = pieces.iter().position(is_bold).unwrap_or_default();
+    let end = pieces.iter().rposition(is_bold).unwrap_or_default();
+    let fits = |from: usize, to: usize| height(&pieces[from..to]) <= MOST_LINES;
+    let every: Vec<usize> = (0..=pieces.len()).collect();
+    let is_border = |at: &usize| *at == 0 || pieces.get(*at).is_none_or(|it| it.is_border);
+    let whole: Vec<usize> = every.iter().copied().filter(is_border).collect();
+    let around = |borders: &[usize], last: usize| {
         let from = borders.partition_point(|at| *at <= begin) - 1;
         (from, borders.partition_point(|at| *at <= last))
     };
-    let is_border = |at: &usize| *at == 0 || pieces.get(*at).is_none_or(|it| it.is_border);
-    let every: Vec<usize> = (0..=pieces.len()).collect();
-    let whole: Vec<usize> = every.iter().copied().filter(is_border).collect();
-    let tried = [(&whole, end), (&every, end), (&every, begin)];
-    let found = tried
-        .into_iter()
-        .map(|(borders, last)| (borders, holding(borders, last)));
-    let mut fitting = found.filter(|(borders, (from, to))| fits(borders[*from], borders[*to]));
-    let Some((borders, (mut from, mut to))) = fitting.next() else {
-        return begin..pieces.len().min(begin + 1);
+    let is_fitting = |(borders, last): &(&Vec<usize>, usize)| {
+        let (from, to) = around(borders, *last);
+        fits(borders[from], borders[to])
     };
+    let tried = [(&whole, end), (&every, end)].into_iter().find(is_fitting);
+    let (borders, last) = tried.unwrap_or((&every, begin));
+    let (mut from, mut to) = around(borders, last);
     if fits(0, borders[to]) {
         from = 0;
     }
@@ -294,12 +277,18 @@ fn window(pieces: &[Piece<'_>], bold: Option<&Range<usize>>) -> Range<usize> {
             break;
         }
     }
+    let (from, to) = (borders[from], borders[to]);
     let is_text = |piece: &Piece<'_>| !piece.line.is_blank && !piece.line.is_opening;
     let is_filled = |piece: &Piece<'_>| !piece.line.is_blank;
-    let (from, shown) = (borders[from], &pieces[borders[from]..borders[to]]);
-    let first = shown.iter().position(is_filled).unwrap_or_default();
-    let last = shown.iter().rposition(is_text).unwrap_or(first);
-    from + first..from + last + 1
+    let first = pieces[from..to]
+        .iter()
+        .position(is_filled)
+        .map_or(from, |at| from + at);
+    let last = pieces[first..to]
+        .iter()
+        .rposition(is_text)
+        .unwrap_or_default();
+    first..first + last + 1
 }
 
 /// A text without numbers in brackets, which would be taken for citations of the answer; code stays as it is.

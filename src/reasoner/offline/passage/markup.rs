@@ -115,10 +115,7 @@ impl Markup {
         for piece in text[range].split_inclusive('\n') {
             let end = start + piece.trim_end_matches('\n').len();
             let at = self.hidden.partition_point(|known| known.start <= start);
-            let is_known = at > 0 && end <= self.hidden[at - 1].end;
-            if start < end && !is_known {
-                self.hidden.insert(at, start..end);
-            }
+            self.hidden.insert(at, start..end);
             start += piece.len();
         }
     }
@@ -217,16 +214,11 @@ fn is_inside(range: &Range<usize>, outer: &Range<usize>) -> bool {
 
 /// A part of a text without some bytes, which are in order.
 fn without(text: &str, part: &Range<usize>, hidden: &[Range<usize>]) -> String {
-    let first = hidden.partition_point(|range| range.end <= part.start);
     let mut shown = String::new();
     let mut at = part.start;
-    for range in hidden[first..]
-        .iter()
-        .take_while(|range| range.start < part.end)
-    {
-        if at < range.start {
-            shown.push_str(&text[at..range.start]);
-        }
+    let is_within = |range: &&Range<usize>| range.start < part.end && part.start < range.end;
+    for range in hidden.iter().filter(is_within) {
+        shown.push_str(text.get(at..range.start).unwrap_or_default());
         at = at.max(range.end);
     }
     shown.push_str(text.get(at..part.end).unwrap_or_default());
